@@ -1,0 +1,128 @@
+"""The package's dialects, passes and targets by name, found by where their files lie.
+
+A pass is one file, and its name says where the file is: `passes/tir/lower_init_block.py`
+holds the pass `tir-lower-init-block`, `lowering/tvm/convert_scf_to_cf.py` holds
+`tvm-convert-scf-to-cf`. So there is no table to keep in step with the tree. Names are
+read from the folders; a file is imported when its pass is first asked for. Modules whose
+name starts with an underscore are shared helpers, not passes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.utils.target import Target
+
+_ROOT = Path(__file__).parent
+_PASS_FAMILIES = (
+    ("passes", "tir"),
+    ("passes", "relax"),
+    ("lowering", "tir"),
+    ("lowering", "relax"),
+    ("lowering", "tvm"),
+)
+_T = TypeVar("_T")
+
+
+def _modules(*folders: str) -> Iterator[str]:
+    for module in pkgutil.iter_modules([str(_ROOT.joinpath(*folders))]):
+        if not module.ispkg and not module.name.startswith("_"):
+            yield module.name
+
+
+def _only_class(module_name: str, base: type[_T], name: str) -> type[_T]:
+    """The class of `module_name` that derives from `base` and is called `name`."""
+    module = importlib.import_module(module_name)
+    for value in vars(module).values():
+        if (
+            inspect.isclass(value)
+            and issubclass(value, base)
+            and value.__module__ == module_name
+            and getattr(value, "name", None) == name
+        ):
+            return value
+    raise ImportError(f"{module_name} defines no {base.__name__} named '{name}'")
+
+
+def _loader(module_name: str, base: type[_T], name: str) -> Callable[[], type[_T]]:
+    return lambda: _only_class(module_name, base, name)
+
+
+def pass_modules() -> dict[str, str]:
+    """Pass name -> dotted name of the module that holds it, sorted by name."""
+    found = {
+        f"{family}-{module.replace('_', '-')}": f"xdsl_tvm.{root}.{family}.{module}"
+        for root, family in _PASS_FAMILIES
+        for module in _modules(root, family)
+    }
+    return dict(sorted(found.items()))
+
+
+def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Every pass of the package, by name, each loaded on demand."""
+    return {
+        name: _loader(module, ModulePass, name)
+        for name, module in pass_modules().items()
+    }
+
+
+def all_dialects() -> dict[str, Callable[[], Dialect]]:
+    """Every dialect of the package, by name, each loaded on demand.
+
+    `nvvm` is left out as soon as xDSL itself has a dialect of that name.
+    """
+
+    def get_nvvm() -> Dialect:
+        from xdsl_tvm.dialects.nvvm import NVVM
+
+        return NVVM
+
+    def get_relax() -> Dialect:
+        from xdsl_tvm.dialects.relax import Relax
+
+        return Relax
+
+    def get_tir() -> Dialect:
+        from xdsl_tvm.dialects.tir import TIR
+
+        return TIR
+
+    def get_tvm_llvm() -> Dialect:
+        from xdsl_tvm.dialects.tvm_llvm import TVMLLVM
+
+        return TVMLLVM
+
+    from xdsl.dialects import get_all_dialects
+
+    dialects: dict[str, Callable[[], Dialect]] = {
+        "nvvm": get_nvvm,
+        "relax": get_relax,
+        "tir": get_tir,
+        "tvm_llvm": get_tvm_llvm,
+    }
+    if "nvvm" in get_all_dialects():
+        del dialects["nvvm"]
+    return dialects
+
+
+def all_targets() -> dict[str, Callable[[], type[Target]]]:
+    """Every `-t` target of the package, by name, each loaded on demand.
+
+    A target is one file: `targets/llvm_ir.py` holds `llvm-ir`.
+    """
+    from xdsl.targets import get_all_targets
+
+    taken = get_all_targets()
+    found: dict[str, Callable[[], type[Target]]] = {}
+    for module in _modules("targets"):
+        name = module.replace("_", "-")
+        if name not in taken:
+            found[name] = _loader(f"xdsl_tvm.targets.{module}", Target, name)
+    return found
