@@ -1,0 +1,567 @@
+"""`nvvm`: the NVIDIA GPU operations that our lowering produces, spelled as upstream's.
+
+Only what xDSL lacks and code generation needs: thread and block numbers, barriers, warp
+shuffles, votes and reductions, and asynchronous copies to shared memory. Anything else
+of the hardware is reached through `tvm_llvm.call_intrinsic "llvm.nvvm.…"`.
+
+Functions carry these attributes (of an `llvm.func`): `nvvm.kernel` (unit: an entry
+point), `nvvm.maxntid` and `nvvm.reqntid` (one to three block extents as
+`array<i32: …>`), `nvvm.minctasm` and `nvvm.maxnreg` (`i32`).
+
+Address spaces are NVPTX's: 0 generic, 1 global, 3 shared, 4 constant, 5 local.
+
+Sources: MLIR's NVVM dialect, the NVPTX back-end guide and the PTX ISA manual.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    Float32Type,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i32,
+)
+from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects.tvm_llvm import ReadWriteEffect
+
+KERNEL = "nvvm.kernel"
+"""Unit attribute of an `llvm.func` that is a kernel entry point."""
+
+MAXNTID = "nvvm.maxntid"
+"""Attribute of a kernel: the largest block it is launched with, x, y, z."""
+
+REQNTID = "nvvm.reqntid"
+"""Attribute of a kernel: the only block size it may be launched with, x, y, z."""
+
+GLOBAL_SPACE = 1
+SHARED_SPACE = 3
+
+
+class SpecialRegisterOp(IRDLOperation, ABC):
+    """Reads a special register that never changes within a thread; gives `i32`.
+
+    The intrinsic is `llvm.` plus the operation's name.
+    """
+
+    res = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "attr-dict `:` type($res)"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[i32])
+
+
+@irdl_op_definition
+class ThreadIdXOp(SpecialRegisterOp):
+    """The thread's number in its block, x."""
+
+    name = "nvvm.read.ptx.sreg.tid.x"
+
+
+@irdl_op_definition
+class ThreadIdYOp(SpecialRegisterOp):
+    """The thread's number in its block, y."""
+
+    name = "nvvm.read.ptx.sreg.tid.y"
+
+
+@irdl_op_definition
+class ThreadIdZOp(SpecialRegisterOp):
+    """The thread's number in its block, z."""
+
+    name = "nvvm.read.ptx.sreg.tid.z"
+
+
+@irdl_op_definition
+class BlockIdXOp(SpecialRegisterOp):
+    """The block's number in the grid, x."""
+
+    name = "nvvm.read.ptx.sreg.ctaid.x"
+
+
+@irdl_op_definition
+class BlockIdYOp(SpecialRegisterOp):
+    """The block's number in the grid, y."""
+
+    name = "nvvm.read.ptx.sreg.ctaid.y"
+
+
+@irdl_op_definition
+class BlockIdZOp(SpecialRegisterOp):
+    """The block's number in the grid, z."""
+
+    name = "nvvm.read.ptx.sreg.ctaid.z"
+
+
+@irdl_op_definition
+class BlockDimXOp(SpecialRegisterOp):
+    """Threads per block, x."""
+
+    name = "nvvm.read.ptx.sreg.ntid.x"
+
+
+@irdl_op_definition
+class BlockDimYOp(SpecialRegisterOp):
+    """Threads per block, y."""
+
+    name = "nvvm.read.ptx.sreg.ntid.y"
+
+
+@irdl_op_definition
+class BlockDimZOp(SpecialRegisterOp):
+    """Threads per block, z."""
+
+    name = "nvvm.read.ptx.sreg.ntid.z"
+
+
+@irdl_op_definition
+class GridDimXOp(SpecialRegisterOp):
+    """Blocks per grid, x."""
+
+    name = "nvvm.read.ptx.sreg.nctaid.x"
+
+
+@irdl_op_definition
+class GridDimYOp(SpecialRegisterOp):
+    """Blocks per grid, y."""
+
+    name = "nvvm.read.ptx.sreg.nctaid.y"
+
+
+@irdl_op_definition
+class GridDimZOp(SpecialRegisterOp):
+    """Blocks per grid, z."""
+
+    name = "nvvm.read.ptx.sreg.nctaid.z"
+
+
+@irdl_op_definition
+class LaneIdOp(SpecialRegisterOp):
+    """The thread's number in its warp, 0 to 31."""
+
+    name = "nvvm.read.ptx.sreg.laneid"
+
+
+@irdl_op_definition
+class WarpSizeOp(SpecialRegisterOp):
+    """Threads per warp: 32."""
+
+    name = "nvvm.read.ptx.sreg.warpsize"
+
+
+# -------------------------------------------------------------------- barriers
+
+
+@irdl_op_definition
+class Barrier0Op(IRDLOperation):
+    """Waits for all threads of the block and orders their memory accesses.
+
+    Every thread of the block must reach it.
+    """
+
+    name = "nvvm.barrier0"
+
+    traits = traits_def(ReadWriteEffect())
+
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+@irdl_op_definition
+class SyncWarpOp(IRDLOperation):
+    """Waits for the threads of the warp whose bits are set in `mask`."""
+
+    name = "nvvm.bar.warp.sync"
+
+    mask = operand_def(i32)
+
+    traits = traits_def(ReadWriteEffect())
+
+    assembly_format = "$mask attr-dict `:` type($mask)"
+
+    def __init__(self, mask: SSAValue | Operation):
+        super().__init__(operands=[mask])
+
+
+# ---------------------------------------------------- exchange between threads
+
+SHUFFLE_KINDS: tuple[str, ...] = ("bfly", "up", "down", "idx")
+REDUX_KINDS: tuple[str, ...] = ("add", "max", "min", "umax", "umin", "and", "or", "xor")
+VOTE_KINDS: tuple[str, ...] = ("any", "all", "ballot", "uni")
+
+
+@irdl_op_definition
+class ShflOp(IRDLOperation):
+    """Reads `val` of another thread of the warp.
+
+    `nvvm.shfl.sync bfly %mask, %val, %offset, %clamp : f32 -> f32`. The other thread is
+    this one's lane number xor (`bfly`), minus (`up`), plus (`down`) `offset`, or
+    `offset` itself (`idx`); `clamp` is the PTX operand `c`. `i32` and `f32` only. With
+    `return_value_and_is_valid` the result is `!llvm.struct<(T, i1)>`.
+    """
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    name = "nvvm.shfl.sync"
+
+    thread_mask = operand_def(i32)
+    val = operand_def(T)
+    offset = operand_def(i32)
+    mask_and_clamp = operand_def(i32)
+    kind = prop_def(StringAttr)
+    return_value_and_is_valid = opt_prop_def(UnitAttr)
+    res = result_def()
+
+    traits = traits_def(ReadWriteEffect())
+
+    def __init__(
+        self,
+        kind: str,
+        thread_mask: SSAValue | Operation,
+        val: SSAValue | Operation,
+        offset: SSAValue | Operation,
+        mask_and_clamp: SSAValue | Operation,
+    ):
+        val = SSAValue.get(val)
+        super().__init__(
+            operands=[thread_mask, val, offset, mask_and_clamp],
+            result_types=[val.type],
+            properties={"kind": StringAttr(kind)},
+        )
+
+    def verify_(self) -> None:
+        _verify_kind(self.kind, SHUFFLE_KINDS)
+        type = self.val.type
+        if type != i32 and not isinstance(type, Float32Type):
+            raise VerifyException(f"a shuffle moves i32 or f32, not {type}")
+        expected = type
+        if self.return_value_and_is_valid is not None:
+            expected = LLVMStructType.from_type_list([type, i1])
+        if self.res.type != expected:
+            raise VerifyException(
+                f"expected the result {expected}, got {self.res.type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ShflOp:
+        kind = parser.parse_identifier("shuffle kind")
+        operands = parser.parse_comma_separated_list(
+            Parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        properties: dict[str, Attribute] = {"kind": StringAttr(kind)}
+        if "return_value_and_is_valid" in attributes:
+            properties["return_value_and_is_valid"] = attributes.pop(
+                "return_value_and_is_valid"
+            )
+        return cls.create(
+            operands=parser.resolve_operands(
+                operands, [i32, type, i32, i32], parser.pos
+            ),
+            result_types=[result],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_list(self.operands, printer.print_operand)
+        attributes = dict(self.attributes)
+        if self.return_value_and_is_valid is not None:
+            attributes["return_value_and_is_valid"] = self.return_value_and_is_valid
+        printer.print_op_attributes(attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.val.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.res.type)
+
+
+def _verify_kind(kind: StringAttr, kinds: tuple[str, ...]) -> None:
+    if kind.data not in kinds:
+        raise VerifyException(f"kind must be one of {', '.join(kinds)}, got {kind}")
+
+
+class _KindOperation(IRDLOperation, ABC):
+    """`name <kind> %a, %b -> type` on a warp."""
+
+    kind = prop_def(StringAttr)
+    res = result_def()
+
+    traits = traits_def(ReadWriteEffect())
+
+    KINDS: ClassVar[tuple[str, ...]]
+    OPERAND_TYPES: ClassVar[tuple[Attribute, ...]]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        kind = parser.parse_identifier("kind")
+        operands = parser.parse_comma_separated_list(
+            Parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation("->")
+        return cls.create(
+            operands=parser.resolve_operands(operands, cls.OPERAND_TYPES, parser.pos),
+            result_types=[parser.parse_type()],
+            properties={"kind": StringAttr(kind)},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_list(self.operands, printer.print_operand)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.res.type)
+
+
+@irdl_op_definition
+class VoteSyncOp(_KindOperation):
+    """Combines a predicate of the warp's threads: `nvvm.vote.sync any %mask, %p -> i1`.
+
+    `ballot` gives an `i32` of one bit per thread, the others an `i1`.
+    """
+
+    name = "nvvm.vote.sync"
+
+    mask = operand_def(i32)
+    pred = operand_def(i1)
+
+    KINDS: ClassVar = VOTE_KINDS
+    OPERAND_TYPES: ClassVar = (i32, i1)
+
+    def __init__(
+        self, kind: str, mask: SSAValue | Operation, pred: SSAValue | Operation
+    ):
+        super().__init__(
+            operands=[mask, pred],
+            result_types=[i32 if kind == "ballot" else i1],
+            properties={"kind": StringAttr(kind)},
+        )
+
+    def verify_(self) -> None:
+        _verify_kind(self.kind, self.KINDS)
+        expected = i32 if self.kind.data == "ballot" else i1
+        if self.res.type != expected:
+            raise VerifyException(
+                f"expected the result {expected}, got {self.res.type}"
+            )
+
+
+@irdl_op_definition
+class ReduxOp(_KindOperation):
+    """Reduces an `i32` over a warp: `nvvm.redux.sync add %v, %mask -> i32` (sm_80)."""
+
+    name = "nvvm.redux.sync"
+
+    val = operand_def(i32)
+    mask_and_clamp = operand_def(i32)
+
+    KINDS: ClassVar = REDUX_KINDS
+    OPERAND_TYPES: ClassVar = (i32, i32)
+
+    def __init__(
+        self, kind: str, val: SSAValue | Operation, mask: SSAValue | Operation
+    ):
+        super().__init__(
+            operands=[val, mask],
+            result_types=[i32],
+            properties={"kind": StringAttr(kind)},
+        )
+
+    def verify_(self) -> None:
+        _verify_kind(self.kind, self.KINDS)
+        if self.res.type != i32:
+            raise VerifyException(f"expected the result i32, got {self.res.type}")
+
+
+# ---------------------------------------------------------- asynchronous copies
+
+
+@irdl_op_definition
+class CpAsyncOp(IRDLOperation):
+    """Starts a copy of 4, 8 or 16 bytes from global to shared memory (sm_80).
+
+    `nvvm.cp.async.shared.global %dst, %src, 16, cache = cg :
+    !llvm.ptr<3>, !llvm.ptr<1>`. `ca` caches at all levels, `cg` (16 bytes only) past
+    the first. Both addresses are aligned to the size.
+    """
+
+    name = "nvvm.cp.async.shared.global"
+
+    dst = operand_def(LLVMPointerType)
+    src = operand_def(LLVMPointerType)
+    size = prop_def(IntegerAttr[IntegerType])
+    modifier = prop_def(StringAttr)
+
+    traits = traits_def(ReadWriteEffect())
+
+    def __init__(
+        self,
+        dst: SSAValue | Operation,
+        src: SSAValue | Operation,
+        size: int,
+        modifier: str = "ca",
+    ):
+        super().__init__(
+            operands=[dst, src],
+            properties={
+                "size": IntegerAttr(size, i32),
+                "modifier": StringAttr(modifier),
+            },
+        )
+
+    def verify_(self) -> None:
+        _verify_kind(self.modifier, ("ca", "cg"))
+        size = self.size.value.data
+        if size not in (4, 8, 16):
+            raise VerifyException(f"a copy has 4, 8 or 16 bytes, not {size}")
+        if self.modifier.data == "cg" and size != 16:
+            raise VerifyException(f"a 'cg' copy has 16 bytes, not {size}")
+        for operand, space in ((self.dst, SHARED_SPACE), (self.src, GLOBAL_SPACE)):
+            if operand.type != pointer(space):
+                raise VerifyException(f"expected {pointer(space)}, got {operand.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CpAsyncOp:
+        dst = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        src = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        size = parser.parse_integer()
+        parser.parse_punctuation(",")
+        parser.parse_keyword("cache")
+        parser.parse_punctuation("=")
+        modifier = parser.parse_identifier("cache modifier")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        dst_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        op = cls(
+            parser.resolve_operand(dst, dst_type),
+            parser.resolve_operand(src, parser.parse_type()),
+            size,
+            modifier,
+        )
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_operand)
+        printer.print_string(f", {self.size.value.data}, cache = {self.modifier.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list(
+            [operand.type for operand in self.operands], printer.print_attribute
+        )
+
+
+@irdl_op_definition
+class CpAsyncCommitGroupOp(IRDLOperation):
+    """Closes the group of the copies started so far (sm_80)."""
+
+    name = "nvvm.cp.async.commit.group"
+
+    traits = traits_def(ReadWriteEffect())
+
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+@irdl_op_definition
+class CpAsyncWaitGroupOp(IRDLOperation):
+    """Waits until at most `n` of the thread's groups of copies are pending (sm_80)."""
+
+    name = "nvvm.cp.async.wait.group"
+
+    n = prop_def(IntegerAttr[IntegerType])
+
+    traits = traits_def(ReadWriteEffect())
+
+    def __init__(self, n: int):
+        super().__init__(properties={"n": IntegerAttr(n, i32)})
+
+    def verify_(self) -> None:
+        if self.n.value.data < 0:
+            raise VerifyException(f"cannot wait for {self.n.value.data} groups")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CpAsyncWaitGroupOp:
+        op = cls(parser.parse_integer())
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.n.value.data}")
+        printer.print_op_attributes(self.attributes)
+
+
+def pointer(space: int) -> LLVMPointerType:
+    """The pointer type of an address space; space 0 is the plain `!llvm.ptr`."""
+    return LLVMPointerType(IntAttr(space)) if space else LLVMPointerType()
+
+
+NVVM = Dialect(
+    "nvvm",
+    [
+        Barrier0Op,
+        BlockDimXOp,
+        BlockDimYOp,
+        BlockDimZOp,
+        BlockIdXOp,
+        BlockIdYOp,
+        BlockIdZOp,
+        CpAsyncCommitGroupOp,
+        CpAsyncOp,
+        CpAsyncWaitGroupOp,
+        GridDimXOp,
+        GridDimYOp,
+        GridDimZOp,
+        LaneIdOp,
+        ReduxOp,
+        ShflOp,
+        SyncWarpOp,
+        ThreadIdXOp,
+        ThreadIdYOp,
+        ThreadIdZOp,
+        VoteSyncOp,
+        WarpSizeOp,
+    ],
+    [],
+)
+"""The part of MLIR's nvvm dialect that our lowering needs."""

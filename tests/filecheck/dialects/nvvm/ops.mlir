@@ -1,0 +1,67 @@
+// RUN: xdsl-opt %s | xdsl-opt | filecheck %s
+// RUN: xdsl-opt %s --print-op-generic | xdsl-opt | filecheck %s
+
+// CHECK-LABEL: llvm.func @registers
+llvm.func @registers() attributes {nvvm.kernel, nvvm.maxntid = array<i32: 256, 1, 1>} {
+  // CHECK-NEXT: nvvm.read.ptx.sreg.tid.x : i32
+  %0 = nvvm.read.ptx.sreg.tid.x : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.tid.y : i32
+  %1 = nvvm.read.ptx.sreg.tid.y : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.tid.z : i32
+  %2 = nvvm.read.ptx.sreg.tid.z : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.ctaid.x : i32
+  %3 = nvvm.read.ptx.sreg.ctaid.x : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.ctaid.y : i32
+  %4 = nvvm.read.ptx.sreg.ctaid.y : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.ctaid.z : i32
+  %5 = nvvm.read.ptx.sreg.ctaid.z : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.ntid.x : i32
+  %6 = nvvm.read.ptx.sreg.ntid.x : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.ntid.y : i32
+  %7 = nvvm.read.ptx.sreg.ntid.y : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.ntid.z : i32
+  %8 = nvvm.read.ptx.sreg.ntid.z : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.nctaid.x : i32
+  %9 = nvvm.read.ptx.sreg.nctaid.x : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.nctaid.y : i32
+  %10 = nvvm.read.ptx.sreg.nctaid.y : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.nctaid.z : i32
+  %11 = nvvm.read.ptx.sreg.nctaid.z : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.laneid : i32
+  %12 = nvvm.read.ptx.sreg.laneid : i32
+  // CHECK-NEXT: nvvm.read.ptx.sreg.warpsize : i32
+  %13 = nvvm.read.ptx.sreg.warpsize : i32
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @warp
+// CHECK-SAME: (%[[M:.*]]: i32, %[[F:.*]]: f32, %[[P:.*]]: i1)
+llvm.func @warp(%m: i32, %f: f32, %p: i1) {
+  // CHECK-NEXT: nvvm.barrier0
+  nvvm.barrier0
+  // CHECK-NEXT: nvvm.bar.warp.sync %[[M]] : i32
+  nvvm.bar.warp.sync %m : i32
+  // CHECK-NEXT: nvvm.shfl.sync bfly %[[M]], %[[F]], %[[M]], %[[M]] : f32 -> f32
+  %0 = nvvm.shfl.sync bfly %m, %f, %m, %m : f32 -> f32
+  // CHECK-NEXT: nvvm.shfl.sync idx %[[M]], %[[M]], %[[M]], %[[M]] {return_value_and_is_valid} : i32 -> !llvm.struct<(i32, i1)>
+  %1 = nvvm.shfl.sync idx %m, %m, %m, %m {return_value_and_is_valid} : i32 -> !llvm.struct<(i32, i1)>
+  // CHECK-NEXT: nvvm.vote.sync ballot %[[M]], %[[P]] -> i32
+  %2 = nvvm.vote.sync ballot %m, %p -> i32
+  // CHECK-NEXT: nvvm.vote.sync any %[[M]], %[[P]] -> i1
+  %3 = nvvm.vote.sync any %m, %p -> i1
+  // CHECK-NEXT: nvvm.redux.sync add %[[M]], %[[M]] -> i32
+  %4 = nvvm.redux.sync add %m, %m -> i32
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func @copies
+// CHECK-SAME: (%[[D:.*]]: !llvm.ptr<3>, %[[S:.*]]: !llvm.ptr<1>)
+llvm.func @copies(%d: !llvm.ptr<3>, %s: !llvm.ptr<1>) {
+  // CHECK-NEXT: nvvm.cp.async.shared.global %[[D]], %[[S]], 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+  nvvm.cp.async.shared.global %d, %s, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+  // CHECK-NEXT: nvvm.cp.async.commit.group
+  nvvm.cp.async.commit.group
+  // CHECK-NEXT: nvvm.cp.async.wait.group 0
+  nvvm.cp.async.wait.group 0
+  llvm.return
+}
