@@ -1,0 +1,89 @@
+"""Half-open ranges in the assembly: `%lo to %hi`.
+
+TIR holds a range as minimum and extent. It prints as `%lo to %lo + %extent`, or, where
+the minimum is the constant zero, as `%lo to %extent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from xdsl_tvm.dialects.tir._assembly import Mixed, parse_mixed, parse_value, print_mixed
+from xdsl_tvm.dialects.tir.expressions import is_constant
+
+
+def _parse_end(parser: Parser, minimum: SSAValue) -> Mixed:
+    """Read what follows `to`, and return the extent."""
+    position = parser.pos
+    end = parse_mixed(parser)
+    if parser.parse_optional_punctuation("+") is None:
+        if not is_constant(minimum, 0):
+            parser.raise_error(
+                "a range that does not start at the constant 0 is written "
+                "`%lo to %lo + %extent`",
+                position,
+            )
+        return end
+    if end is not minimum:
+        parser.raise_error(
+            "a range is written `%lo to %lo + %extent`: the value before the `+` must be "
+            "the one before the `to`",
+            position,
+        )
+    return parse_mixed(parser)
+
+
+def parse_range(parser: Parser) -> tuple[SSAValue, SSAValue]:
+    """Read a half-open range of two values: its minimum and its extent."""
+    minimum = parse_value(parser)
+    parser.parse_keyword("to")
+    position = parser.pos
+    extent = _parse_end(parser, minimum)
+    if isinstance(extent, int):
+        parser.raise_error("expected an operand as extent, got a literal", position)
+    return minimum, extent
+
+
+def print_range(printer: Printer, minimum: SSAValue, extent: Mixed) -> None:
+    """Print what `parse_range` reads."""
+    printer.print_operand(minimum)
+    printer.print_string(" to ")
+    if not is_constant(minimum, 0):
+        printer.print_operand(minimum)
+        printer.print_string(" + ")
+    print_mixed(printer, extent)
+
+
+def parse_region_dims(parser: Parser) -> tuple[list[SSAValue], list[Mixed]]:
+    """Read `[%i, %j to %j + 16]`: the minima and the extents; a point has extent 1."""
+    minima: list[SSAValue] = []
+    extents: list[Mixed] = []
+
+    def parse_dim() -> None:
+        minima.append(parse_value(parser))
+        if parser.parse_optional_keyword("to") is None:
+            extents.append(1)
+        else:
+            extents.append(_parse_end(parser, minima[-1]))
+
+    parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_dim)
+    return minima, extents
+
+
+def print_region_dims(
+    printer: Printer, minima: Sequence[SSAValue], extents: Sequence[Mixed]
+) -> None:
+    """Print what `parse_region_dims` reads."""
+
+    def print_dim(dim: tuple[SSAValue, Mixed]) -> None:
+        if dim[1] == 1 and isinstance(dim[1], int):
+            printer.print_operand(dim[0])
+        else:
+            print_range(printer, *dim)
+
+    with printer.in_square_brackets():
+        printer.print_list(list(zip(minima, extents, strict=True)), print_dim)

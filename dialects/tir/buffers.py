@@ -1,0 +1,1110 @@
+"""Buffers: the ops that define, view, read and write them (spec tir-ir.md §7).
+
+A buffer's type holds rank, static extents, element type and scope; every other field
+belongs to the op that defines it, so `buffer_definition(value)` answers every question
+about a buffer. A buffer is never a block argument.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir._assembly import Mixed
+from xdsl_tvm.dialects.tir._ranges import parse_region_dims, print_region_dims
+from xdsl_tvm.dialects.tir.attributes import BufferKindAttr
+from xdsl_tvm.dialects.tir.effects import MarkerEffect
+from xdsl_tvm.dialects.tir.types import (
+    BufferType,
+    HandleType,
+    PtrType,
+    element_of,
+    is_handle,
+    is_integer,
+    is_scalable,
+    is_scalar,
+    lanes_of,
+    like_lanes,
+    with_lanes,
+)
+
+DEFAULT_ALIGNMENT = 64
+"""Alignment of a buffer's data in bytes, where none is given."""
+
+_LAYOUT = ("name", "static_strides")
+
+
+class BufferDefinition(IRDLOperation, ABC):
+    """An op that defines a buffer.
+
+    Dynamic extents, strides and element offset are operands, in units of elements; no
+    strides mean compact row-major order, no offset means 0. `data_alignment` is in bytes
+    and defaults to 64; `offset_factor` divides the offset and defaults to 1;
+    `axis_separators` says where the physical dimensions of the flattened buffer start.
+    `index_type` is the dtype of the static extents, `i32` where it is missing.
+    """
+
+    extents = var_operand_def(IntegerType)
+    strides = var_operand_def(IntegerType)
+    elem_offset = opt_operand_def(IntegerType)
+
+    buffer_name = opt_prop_def(StringAttr, prop_name="name")
+    static_strides = opt_prop_def(DenseArrayBase)
+    data_alignment = opt_prop_def(IntegerAttr)
+    offset_factor = opt_prop_def(IntegerAttr)
+    buffer_kind = opt_prop_def(BufferKindAttr)
+    axis_separators = opt_prop_def(DenseArrayBase)
+    index_type = opt_prop_def(IntegerType)
+
+    buffer = result_def(BufferType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @property
+    def type(self) -> BufferType:
+        """The type of the buffer."""
+        return cast(BufferType, self.buffer.type)
+
+    @property
+    def shape(self) -> tuple[Mixed, ...]:
+        """The extents in elements, static ones as integers."""
+        return assembly.join_mixed(self.type.get_shape(), self.extents)
+
+    @property
+    def layout_strides(self) -> tuple[Mixed, ...]:
+        """The strides in elements, empty for compact row-major order."""
+        if self.static_strides is None:
+            return ()
+        return assembly.join_mixed(
+            cast(Sequence[int], self.static_strides.get_values()), self.strides
+        )
+
+    @property
+    def alignment(self) -> int:
+        """The alignment of the data in bytes."""
+        if self.data_alignment is None:
+            return DEFAULT_ALIGNMENT
+        return self.data_alignment.value.data
+
+    @property
+    def extent_type(self) -> IntegerType:
+        """The dtype of the extents: `i32` or `i64`."""
+        if self.index_type is not None:
+            return self.index_type
+        if self.extents:
+            return cast(IntegerType, self.extents[0].type)
+        return i32
+
+    @staticmethod
+    def layout_properties(
+        *,
+        name: str | StringAttr | None = None,
+        strides: Sequence[Mixed] = (),
+        data_alignment: int | None = None,
+        offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
+    ) -> dict[str, Attribute | None]:
+        """The properties all definitions share, from plain Python values."""
+        if isinstance(name, str):
+            name = StringAttr(name)
+        return {
+            "name": name,
+            "static_strides": assembly.split_mixed(strides)[0] if strides else None,
+            "data_alignment": _optional_i32(data_alignment),
+            "offset_factor": _optional_i32(offset_factor),
+            "axis_separators": DenseArrayBase.from_list(i64, list(axis_separators))
+            if axis_separators
+            else None,
+        }
+
+    @staticmethod
+    def layout_operands(
+        extents: Sequence[SSAValue | Operation],
+        strides: Sequence[Mixed],
+        elem_offset: SSAValue | Operation | None,
+    ) -> list[Sequence[SSAValue | Operation] | SSAValue | Operation | None]:
+        """The operands all definitions share, in their order."""
+        return [extents, assembly.split_mixed(strides)[1], elem_offset]
+
+    @classmethod
+    @abstractmethod
+    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
+        """Read what stands between name and layout: operand groups and properties."""
+
+    @abstractmethod
+    def print_source(self, printer: Printer) -> None:
+        """Print what `parse_source` reads, behind a space."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = assembly.parse_optional_name(parser)
+        groups, properties = cls.parse_source(parser)
+        extents = parser.parse_optional_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: assembly.parse_value(parser)
+        )
+        strides: list[Mixed] = []
+        if parser.parse_optional_keyword("strides"):
+            strides = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: assembly.parse_mixed(parser)
+            )
+        offset = (
+            assembly.parse_value(parser)
+            if parser.parse_optional_keyword("offset")
+            else None
+        )
+        op = cls.__new__(cls)
+        layout = cls.layout_properties(name=name, strides=strides)
+        extra = parser.parse_optional_dictionary_attr_dict()
+        parser.parse_punctuation(":")
+        known = cls.get_irdl_definition().properties
+        IRDLOperation.__init__(
+            op,
+            operands=[*groups, *cls.layout_operands(extents or (), strides, offset)],
+            properties=layout
+            | properties
+            | {k: v for k, v in extra.items() if k in known},
+            attributes={k: v for k, v in extra.items() if k not in known},
+            result_types=[parser.parse_type()],
+        )
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_optional_name(printer, self.buffer_name)
+        self.print_source(printer)
+        if self.extents:
+            printer.print_string(" ")
+            assembly.print_operands(printer, self.extents)
+        if strides := self.layout_strides:
+            printer.print_string(" strides [")
+            printer.print_list(strides, lambda s: assembly.print_mixed(printer, s))
+            printer.print_string("]")
+        if self.elem_offset is not None:
+            printer.print_string(" offset ")
+            printer.print_operand(self.elem_offset)
+        assembly.print_attributes(printer, self, self.hidden_properties())
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+
+    def hidden_properties(self) -> tuple[str, ...]:
+        """The properties that the assembly shows outside of the dictionary."""
+        return _LAYOUT
+
+    def verify_(self) -> None:
+        shape = self.type.get_shape()
+        dynamic = shape.count(DYNAMIC_INDEX)
+        if len(self.extents) != dynamic:
+            raise VerifyException(
+                f"{self.name}: {self.type} has {dynamic} dynamic extents, but "
+                f"{len(self.extents)} are given"
+            )
+        self._verify_strides(len(shape))
+        self._verify_separators(len(shape))
+        for field, value in (
+            ("data_alignment", self.data_alignment),
+            ("offset_factor", self.offset_factor),
+        ):
+            if value is not None and value.value.data <= 0:
+                raise VerifyException(
+                    f"{self.name}: {field} must be positive, got {value.value.data}"
+                )
+
+    def _verify_strides(self, rank: int) -> None:
+        if self.static_strides is None:
+            if self.strides:
+                raise VerifyException(
+                    f"{self.name}: stride operands need static_strides to say where they "
+                    "stand"
+                )
+            return
+        static = self.static_strides.get_values()
+        if len(static) != rank:
+            raise VerifyException(
+                f"{self.name}: a buffer of rank {rank} needs {rank} strides or none, got "
+                f"{len(static)}"
+            )
+        if static.count(DYNAMIC_INDEX) != len(self.strides):
+            raise VerifyException(
+                f"{self.name}: {static.count(DYNAMIC_INDEX)} strides are dynamic, but "
+                f"{len(self.strides)} are given"
+            )
+
+    def _verify_separators(self, rank: int) -> None:
+        if self.axis_separators is None:
+            return
+        separators = self.axis_separators.get_values()
+        bounds = (0, *separators, rank)
+        if any(a > b for a, b in pairwise(bounds)):
+            raise VerifyException(
+                f"{self.name}: axis separators must ascend within 0 and {rank}, got "
+                f"{list(separators)}"
+            )
+
+
+def _optional_i32(value: int | None) -> IntegerAttr | None:
+    return None if value is None else IntegerAttr(value, i32)
+
+
+def buffer_definition(buffer: SSAValue) -> BufferDefinition:
+    """The op that defines `buffer`.
+
+    Raises VerifyException if no op of the dialect does: buffers are never block
+    arguments, and no foreign op may produce one.
+    """
+    owner = buffer.owner
+    if not isinstance(owner, BufferDefinition):
+        raise VerifyException(
+            f"a value of type {buffer.type} must be defined by an op such as "
+            "tir.match_buffer or tir.alloc_buffer, not by "
+            f"{owner.name if isinstance(owner, Operation) else 'a block argument'}"
+        )
+    return owner
+
+
+@irdl_op_definition
+class ShapeVarOp(IRDLOperation):
+    """A named integer that the buffers of a function bind, such as a symbolic extent.
+
+    The first `tir.match_buffer` with it as a bare extent, stride or offset defines its
+    value; all other uses are checked against it. `size_var` promises that it is not
+    negative (`SizeVar`). Two of them are never the same, whatever their names.
+
+    ```mlir
+    %n = tir.shape_var "n" : i32
+    ```
+    """
+
+    name = "tir.shape_var"
+
+    var_name = prop_def(StringAttr, prop_name="name")
+    size_var = opt_prop_def(UnitAttr)
+    result = result_def()
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self, name: str | StringAttr, dtype: Attribute = i32, *, size_var: bool = False
+    ) -> None:
+        super().__init__(
+            properties={
+                "name": StringAttr(name) if isinstance(name, str) else name,
+                "size_var": UnitAttr() if size_var else None,
+            },
+            result_types=[dtype],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ShapeVarOp:
+        name = parser.parse_str_literal("name")
+        size_var = parser.parse_optional_keyword("size_var") is not None
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(name, parser.parse_type(), size_var=size_var)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_optional_name(printer, self.var_name)
+        if self.size_var is not None:
+            printer.print_string(" size_var")
+        assembly.print_attributes(printer, self, ("name", "size_var"))
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if not (is_integer(self.result.type) and is_scalar(self.result.type)):
+            raise VerifyException(
+                f"tir.shape_var: must be a scalar integer, got {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class MatchBufferOp(BufferDefinition):
+    """A buffer passed in by a parameter: an entry of `buffer_map`.
+
+    The caller passes a tensor of this dtype, rank and shape. A bare `tir.shape_var`
+    among extents, strides and offset is bound by the first match that names it.
+
+    ```mlir
+    %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?x16xf32>
+    ```
+    """
+
+    name = "tir.match_buffer"
+
+    param = operand_def(HandleType)
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        param: SSAValue,
+        buffer_type: BufferType,
+        extents: Sequence[SSAValue | Operation] = (),
+        *,
+        name: str | StringAttr | None = None,
+        strides: Sequence[Mixed] = (),
+        elem_offset: SSAValue | Operation | None = None,
+        data_alignment: int | None = None,
+        offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
+    ) -> None:
+        super().__init__(
+            operands=[param, *self.layout_operands(extents, strides, elem_offset)],
+            properties=self.layout_properties(
+                name=name,
+                strides=strides,
+                data_alignment=data_alignment,
+                offset_factor=offset_factor,
+                axis_separators=axis_separators,
+            ),
+            result_types=[buffer_type],
+        )
+
+    @classmethod
+    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
+        return [assembly.parse_value(parser)], {}
+
+    def print_source(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.param)
+
+    def verify_(self) -> None:
+        super().verify_()
+        parent = self.parent_op()
+        if parent is None or parent.name != "tir.func":
+            raise VerifyException(
+                "tir.match_buffer: must stand in the body of a tir.func itself"
+            )
+        if self.param not in parent.regions[0].blocks[0].args:
+            raise VerifyException(
+                "tir.match_buffer: must match a parameter of the function"
+            )
+
+
+@irdl_op_definition
+class AllocBufferOp(BufferDefinition):
+    """A buffer that the enclosing block allocates: an entry of `alloc_buffers`.
+
+    It lives as long as the block; its contents start undefined.
+
+    ```mlir
+    %B = tir.alloc_buffer "B" : !tir.buffer<16x16xf32, "shared">
+    ```
+    """
+
+    name = "tir.alloc_buffer"
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        buffer_type: BufferType,
+        extents: Sequence[SSAValue | Operation] = (),
+        *,
+        name: str | StringAttr | None = None,
+        strides: Sequence[Mixed] = (),
+        elem_offset: SSAValue | Operation | None = None,
+        data_alignment: int | None = None,
+        offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
+    ) -> None:
+        super().__init__(
+            operands=self.layout_operands(extents, strides, elem_offset),
+            properties=self.layout_properties(
+                name=name,
+                strides=strides,
+                data_alignment=data_alignment,
+                offset_factor=offset_factor,
+                axis_separators=axis_separators,
+            ),
+            result_types=[buffer_type],
+        )
+
+    @classmethod
+    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
+        return [], {}
+
+    def print_source(self, printer: Printer) -> None:
+        pass
+
+
+@irdl_op_definition
+class DeclBufferOp(BufferDefinition):
+    """A view of the memory a pointer names, `DeclBuffer`; it allocates nothing.
+
+    ```mlir
+    %B = tir.decl_buffer "B" %ptr strides [17, 1] : !tir.buffer<4x16xf32>
+    ```
+
+    `implicit` marks a buffer that TVM's text declares without a statement of its own.
+    """
+
+    name = "tir.decl_buffer"
+
+    data = operand_def(PtrType)
+    implicit = opt_prop_def(UnitAttr)
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        buffer_type: BufferType,
+        extents: Sequence[SSAValue | Operation] = (),
+        *,
+        name: str | StringAttr | None = None,
+        strides: Sequence[Mixed] = (),
+        elem_offset: SSAValue | Operation | None = None,
+        data_alignment: int | None = None,
+        offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
+    ) -> None:
+        super().__init__(
+            operands=[data, *self.layout_operands(extents, strides, elem_offset)],
+            properties=self.layout_properties(
+                name=name,
+                strides=strides,
+                data_alignment=data_alignment,
+                offset_factor=offset_factor,
+                axis_separators=axis_separators,
+            ),
+            result_types=[buffer_type],
+        )
+
+    @classmethod
+    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
+        return [assembly.parse_value(parser)], {}
+
+    def print_source(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.data)
+
+    def verify_(self) -> None:
+        super().verify_()
+        scope = cast(PtrType, self.data.type).scope
+        if scope != self.type.scope:
+            raise VerifyException(
+                f"tir.decl_buffer: a buffer in scope {self.type.scope} cannot view a "
+                f"pointer in scope {scope}"
+            )
+
+
+@irdl_op_definition
+class MatchRegionOp(BufferDefinition):
+    """A view of a region of another buffer, `MatchBufferRegion`.
+
+    The region is one half-open range per dimension of the source: `%i` is the point
+    `%i`, `%j to %j + 16` has 16 elements. Leading dimensions beyond the rank of the view
+    have extent 1. Bare `tir.shape_var`s in the layout are bound by the match.
+
+    ```mlir
+    %V = tir.match_region "V" %A[%i, %j to %j + 16] : !tir.buffer<16xf32>
+    ```
+    """
+
+    name = "tir.match_region"
+
+    source = operand_def(BufferType)
+    region_mins = var_operand_def(IntegerType)
+    region_extents = var_operand_def(IntegerType)
+    static_extents = prop_def(DenseArrayBase)
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        region_mins: Sequence[SSAValue | Operation],
+        region_extents: Sequence[Mixed],
+        buffer_type: BufferType,
+        extents: Sequence[SSAValue | Operation] = (),
+        *,
+        name: str | StringAttr | None = None,
+        strides: Sequence[Mixed] = (),
+        elem_offset: SSAValue | Operation | None = None,
+        data_alignment: int | None = None,
+        offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
+    ) -> None:
+        static, dynamic = assembly.split_mixed(region_extents)
+        super().__init__(
+            operands=[
+                source,
+                region_mins,
+                dynamic,
+                *self.layout_operands(extents, strides, elem_offset),
+            ],
+            properties=self.layout_properties(
+                name=name,
+                strides=strides,
+                data_alignment=data_alignment,
+                offset_factor=offset_factor,
+                axis_separators=axis_separators,
+            )
+            | {"static_extents": static},
+            result_types=[buffer_type],
+        )
+
+    @property
+    def region(self) -> tuple[tuple[SSAValue, Mixed], ...]:
+        """Minimum and extent of each dimension of the source."""
+        static = cast(Sequence[int], self.static_extents.get_values())
+        return tuple(
+            zip(
+                self.region_mins,
+                assembly.join_mixed(static, self.region_extents),
+                strict=True,
+            )
+        )
+
+    @classmethod
+    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
+        source = assembly.parse_value(parser)
+        minima, extents = parse_region_dims(parser)
+        static, dynamic = assembly.split_mixed(extents)
+        return [source, minima, dynamic], {"static_extents": static}
+
+    def print_source(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.source)
+        region = self.region
+        print_region_dims(printer, [m for m, _ in region], [e for _, e in region])
+
+    def hidden_properties(self) -> tuple[str, ...]:
+        return (*_LAYOUT, "static_extents")
+
+    def verify_(self) -> None:
+        super().verify_()
+        source = cast(BufferType, self.source.type)
+        static = self.static_extents.get_values()
+        if not source.get_num_dims() == len(self.region_mins) == len(static):
+            raise VerifyException(
+                f"tir.match_region: the region must have the rank of {source}, got "
+                f"{len(self.region_mins)} dimensions"
+            )
+        if static.count(DYNAMIC_INDEX) != len(self.region_extents):
+            raise VerifyException(
+                "tir.match_region: every dynamic extent of the region needs one operand"
+            )
+        if source.get_num_dims() < self.type.get_num_dims():
+            raise VerifyException(
+                f"tir.match_region: a view of rank {self.type.get_num_dims()} cannot "
+                f"match a region of rank {source.get_num_dims()}"
+            )
+        if (source.element_type, source.scope) != (
+            self.type.element_type,
+            self.type.scope,
+        ):
+            raise VerifyException(
+                f"tir.match_region: {self.type} must have element type and scope of its "
+                f"source {source}"
+            )
+
+
+@irdl_op_definition
+class AllocateOp(IRDLOperation):
+    """Memory for the rest of the enclosing block, `Allocate`.
+
+    It has room for the product of the extents, in elements of the pointer's type, and
+    starts undefined; a `tir.decl_buffer` gives it a shape. It is allocated only if the
+    condition holds.
+
+    ```mlir
+    %p = tir.allocate [4, 17] : !tir.ptr<f32, "shared">
+    ```
+    """
+
+    name = "tir.allocate"
+
+    extents = var_operand_def(IntegerType)
+    condition = opt_operand_def(i1)
+    static_extents = prop_def(DenseArrayBase)
+    annotations = opt_prop_def(DictionaryAttr)
+    var_name = opt_prop_def(StringAttr, prop_name="name")
+    result = result_def(PtrType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        pointer_type: PtrType,
+        extents: Sequence[Mixed],
+        *,
+        condition: SSAValue | Operation | None = None,
+        annotations: DictionaryAttr | None = None,
+        name: str | StringAttr | None = None,
+    ) -> None:
+        static, dynamic = assembly.split_mixed(extents)
+        super().__init__(
+            operands=[dynamic, condition],
+            properties={
+                "static_extents": static,
+                "annotations": annotations,
+                "name": StringAttr(name) if isinstance(name, str) else name,
+            },
+            result_types=[pointer_type],
+        )
+
+    @property
+    def shape(self) -> tuple[Mixed, ...]:
+        """The extents in elements."""
+        return assembly.join_mixed(
+            cast(Sequence[int], self.static_extents.get_values()), self.extents
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AllocateOp:
+        name = assembly.parse_optional_name(parser)
+        extents = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: assembly.parse_mixed(parser)
+        )
+        condition = assembly.parse_optional_predicate(parser)
+        annotations = assembly.parse_optional_dictionary(parser, "annotations")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(
+            cast(PtrType, parser.parse_type()),
+            extents,
+            condition=condition,
+            annotations=annotations,
+            name=name,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_optional_name(printer, self.var_name)
+        printer.print_string(" [")
+        printer.print_list(self.shape, lambda e: assembly.print_mixed(printer, e))
+        printer.print_string("]")
+        assembly.print_optional_predicate(printer, self.condition)
+        assembly.print_optional_dictionary(printer, "annotations", self.annotations)
+        assembly.print_attributes(
+            printer, self, ("name", "static_extents", "annotations")
+        )
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        static = self.static_extents.get_values()
+        if static.count(DYNAMIC_INDEX) != len(self.extents):
+            raise VerifyException(
+                f"tir.allocate: {static.count(DYNAMIC_INDEX)} extents are dynamic, but "
+                f"{len(self.extents)} are given"
+            )
+
+
+@irdl_op_definition
+class AllocateConstOp(IRDLOperation):
+    """Read-only memory with given contents, `AllocateConst`.
+
+    The contents are row-major elements of the attribute, whose shape is the shape of the
+    memory; or, as an integer, an index into the module attribute `constants`.
+
+    ```mlir
+    %w = tir.allocate_const dense<[1.0, 2.0]> : tensor<2xf32> : !tir.ptr<f32>
+    ```
+    """
+
+    name = "tir.allocate_const"
+
+    data = prop_def()
+    annotations = opt_prop_def(DictionaryAttr)
+    var_name = opt_prop_def(StringAttr, prop_name="name")
+    result = result_def(PtrType)
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        pointer_type: PtrType,
+        data: DenseIntOrFPElementsAttr | IntegerAttr,
+        *,
+        annotations: DictionaryAttr | None = None,
+        name: str | StringAttr | None = None,
+    ) -> None:
+        super().__init__(
+            properties={
+                "data": data,
+                "annotations": annotations,
+                "name": StringAttr(name) if isinstance(name, str) else name,
+            },
+            result_types=[pointer_type],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AllocateConstOp:
+        name = assembly.parse_optional_name(parser)
+        data = cast(DenseIntOrFPElementsAttr | IntegerAttr, parser.parse_attribute())
+        annotations = assembly.parse_optional_dictionary(parser, "annotations")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(
+            cast(PtrType, parser.parse_type()),
+            data,
+            annotations=annotations,
+            name=name,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_optional_name(printer, self.var_name)
+        printer.print_string(" ")
+        printer.print_attribute(self.data)
+        assembly.print_optional_dictionary(printer, "annotations", self.annotations)
+        assembly.print_attributes(printer, self, ("name", "data", "annotations"))
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if isinstance(self.data, IntegerAttr):
+            return
+        if not isinstance(self.data, DenseIntOrFPElementsAttr):
+            raise VerifyException(
+                "tir.allocate_const: the contents must be a dense attribute, or an index "
+                f"into the module's constants, got {self.data}"
+            )
+        element = self.data.get_element_type()
+        if element != cast(PtrType, self.result.type).element_type:
+            raise VerifyException(
+                f"tir.allocate_const: contents of type {element} for a pointer of type "
+                f"{self.result.type}"
+            )
+
+
+@irdl_op_definition
+class DataOp(IRDLOperation):
+    """The data pointer of a buffer, `Buffer.data`.
+
+    ```mlir
+    %p = tir.data %A : !tir.ptr<f32>
+    ```
+    """
+
+    name = "tir.data"
+
+    buffer = operand_def(BufferType)
+    result = result_def(PtrType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, buffer: SSAValue | Operation) -> None:
+        buffer = SSAValue.get(buffer)
+        assert isinstance(buffer.type, BufferType)
+        super().__init__(operands=[buffer], result_types=[buffer.type.pointer_type])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DataOp:
+        buffer = _parse_buffer(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls.create(
+            operands=[buffer], result_types=[parser.parse_type()], attributes=attributes
+        )
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.buffer)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        expected = cast(BufferType, self.buffer.type).pointer_type
+        if self.result.type != expected:
+            raise VerifyException(
+                f"tir.data: the result must be {expected}, got {self.result.type}"
+            )
+
+
+def _parse_buffer(parser: Parser) -> SSAValue:
+    position = parser.pos
+    buffer = assembly.parse_value(parser)
+    if not isinstance(buffer.type, BufferType):
+        parser.raise_error(f"expected a !tir.buffer, got {buffer.type}", position)
+    return buffer
+
+
+def accessed_type(
+    op: Operation, buffer: BufferType, indices: Sequence[SSAValue]
+) -> Attribute:
+    """The dtype of `buffer[indices]`, element lanes times index lanes (§3.5).
+
+    Raises VerifyException when the indices do not fit the buffer.
+    """
+    if len(indices) != buffer.get_num_dims():
+        raise VerifyException(
+            f"{op.name}: {buffer} has rank {buffer.get_num_dims()}, but {len(indices)} "
+            "indices are given"
+        )
+    for position, index in enumerate(indices):
+        if not is_integer(index.type):
+            raise VerifyException(
+                f"{op.name}: index {position} must be an integer, got {index.type}"
+            )
+        if position < len(indices) - 1 and not is_scalar(index.type):
+            raise VerifyException(
+                f"{op.name}: only the last index may be a vector, index {position} is "
+                f"{index.type}"
+            )
+    element = buffer.element_type
+    if not indices or is_handle(element):
+        return element
+    last = indices[-1].type
+    if is_scalable(last) and is_scalable(element):
+        raise VerifyException(
+            f"{op.name}: index and element must not both be scalable vectors"
+        )
+    return with_lanes(
+        element_of(element),
+        lanes_of(element) * lanes_of(last),
+        scalable=is_scalable(last) or is_scalable(element),
+    )
+
+
+def _verify_access(
+    op: Operation,
+    buffer: SSAValue,
+    indices: Sequence[SSAValue],
+    dtype: Attribute,
+    predicate: SSAValue | None,
+) -> None:
+    buffer_definition(buffer)
+    expected = accessed_type(op, cast(BufferType, buffer.type), indices)
+    if dtype != expected:
+        raise VerifyException(
+            f"{op.name}: {buffer.type} at these indices has type {expected}, not {dtype}"
+        )
+    if predicate is not None and predicate.type != like_lanes(i1, expected):
+        raise VerifyException(
+            f"{op.name}: the predicate must be {like_lanes(i1, expected)}, got "
+            f"{predicate.type}"
+        )
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """An element, or a vector of elements, of a buffer, `BufferLoad`.
+
+    A load reads memory where it stands. Indices count elements and must be in bounds;
+    the last may be a vector. With a predicate only the lanes for which it holds are read,
+    and the others are unspecified.
+
+    ```mlir
+    %0 = tir.load %A[%i, %j] : f32
+    %1 = tir.load %A[%i, %v] if %p : vector<4xf32>
+    ```
+    """
+
+    name = "tir.load"
+
+    buffer = operand_def(BufferType)
+    indices = var_operand_def()
+    predicate = opt_operand_def()
+    result = result_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(
+        self,
+        buffer: SSAValue | Operation,
+        indices: Sequence[SSAValue | Operation],
+        predicate: SSAValue | Operation | None = None,
+        result_type: Attribute | None = None,
+    ) -> None:
+        buffer = SSAValue.get(buffer)
+        values = [SSAValue.get(index) for index in indices]
+        if result_type is None:
+            assert isinstance(buffer.type, BufferType)
+            result_type = accessed_type(self, buffer.type, values)
+        super().__init__(operands=[buffer, values, predicate], result_types=[result_type])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        buffer = _parse_buffer(parser)
+        indices = assembly.parse_operands(parser)
+        predicate = assembly.parse_optional_predicate(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(buffer, indices, predicate, parser.parse_type())
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        _print_access(printer, self.buffer, self.indices, self.predicate)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        _verify_access(self, self.buffer, self.indices, self.result.type, self.predicate)
+
+
+def _print_access(
+    printer: Printer,
+    buffer: SSAValue,
+    indices: Sequence[SSAValue],
+    predicate: SSAValue | None = None,
+) -> None:
+    printer.print_operand(buffer)
+    assembly.print_operands(printer, indices)
+    assembly.print_optional_predicate(printer, predicate)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """Writes an element, or a vector of elements, of a buffer, `BufferStore`.
+
+    The rules of `tir.load` hold; lanes for which the predicate does not hold are left as
+    they are. The value is never converted.
+
+    ```mlir
+    tir.store %0, %A[%i, %j] : f32
+    ```
+    """
+
+    name = "tir.store"
+
+    value = operand_def()
+    buffer = operand_def(BufferType)
+    indices = var_operand_def()
+    predicate = opt_operand_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(
+        self,
+        value: SSAValue | Operation,
+        buffer: SSAValue | Operation,
+        indices: Sequence[SSAValue | Operation],
+        predicate: SSAValue | Operation | None = None,
+    ) -> None:
+        super().__init__(operands=[value, buffer, indices, predicate])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer = _parse_buffer(parser)
+        indices = assembly.parse_operands(parser)
+        predicate = assembly.parse_optional_predicate(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(
+            parser.resolve_operand(value, parser.parse_type()),
+            buffer,
+            indices,
+            predicate,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(", ")
+        _print_access(printer, self.buffer, self.indices, self.predicate)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+
+    def verify_(self) -> None:
+        _verify_access(self, self.buffer, self.indices, self.value.type, self.predicate)
+
+
+@irdl_op_definition
+class AddressOfOp(IRDLOperation):
+    """The address of an element, the call `address_of`; nothing is read.
+
+    ```mlir
+    %p = tir.address_of %A[%i, %j] : !tir.ptr<f32>
+    ```
+    """
+
+    name = "tir.address_of"
+
+    buffer = operand_def(BufferType)
+    indices = var_operand_def()
+    result = result_def(PtrType)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        buffer: SSAValue | Operation,
+        indices: Sequence[SSAValue | Operation],
+    ) -> None:
+        buffer = SSAValue.get(buffer)
+        assert isinstance(buffer.type, BufferType)
+        super().__init__(
+            operands=[buffer, indices], result_types=[buffer.type.pointer_type]
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AddressOfOp:
+        buffer = _parse_buffer(parser)
+        indices = assembly.parse_operands(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=[buffer, *indices],
+            result_types=[parser.parse_type()],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        _print_access(printer, self.buffer, self.indices)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        buffer_definition(self.buffer)
+        buffer = cast(BufferType, self.buffer.type)
+        accessed_type(self, buffer, self.indices)
+        if self.result.type != buffer.pointer_type:
+            raise VerifyException(
+                f"tir.address_of: the result must be {buffer.pointer_type}, got "
+                f"{self.result.type}"
+            )

@@ -1,0 +1,846 @@
+"""Expression ops: one op per TIR node, polymorphic over dtypes (spec tir-ir.md §3, §4).
+
+Which machine operation an op stands for follows from its type, and is chosen once, in
+the lowering: `iN` is signed, `uiN` unsigned, `i1` bool. Vectors are element-wise. No op
+broadcasts: scalars meet vectors through `tir.broadcast` only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BoolAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i1,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypedAttribute
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    Commutative,
+    ConstantLike,
+    IsTerminator,
+    NoMemoryEffect,
+    Pure,
+    RecursiveMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir.attributes import CmpPredicate, CmpPredicateAttr
+from xdsl_tvm.dialects.tir.types import (
+    HandleType,
+    element_of,
+    is_bool,
+    is_expression_type,
+    is_float,
+    is_handle,
+    is_integer,
+    is_scalable,
+    is_scalar,
+    lanes_of,
+    like_lanes,
+    with_lanes,
+)
+
+
+def require_expression(op: Operation, dtype: Attribute) -> None:
+    """Raise VerifyException unless `dtype` is the type of a TIR expression."""
+    if not is_expression_type(dtype):
+        raise VerifyException(
+            f"{op.name}: {dtype} is no TIR dtype; use an integer, a float, a handle, a "
+            "pointer or a rank-1 vector"
+        )
+
+
+def _require_numeric(op: Operation, dtype: Attribute) -> None:
+    if not (is_integer(dtype) or is_float(dtype)):
+        raise VerifyException(
+            f"{op.name}: operands must be integers or floats, got {dtype}"
+        )
+
+
+@irdl_op_definition
+class ConstOp(IRDLOperation):
+    """A scalar constant: `IntImm` or `FloatImm`.
+
+    A vector constant is a `tir.broadcast` of one. An unsigned constant is in range of its
+    type, up to 2^64 - 1 (TVM's `large_uint_imm`). A float is held as written, and rounded
+    to its dtype when it is evaluated.
+
+    ```mlir
+    %0 = tir.const 0 : i32
+    %1 = tir.const 2.5 : f16
+    %2 = tir.const true
+    %3 = tir.const 255 : ui8
+    ```
+    """
+
+    name = "tir.const"
+
+    value = prop_def(TypedAttribute)
+    result = result_def()
+
+    traits = traits_def(Pure(), ConstantLike())
+
+    def __init__(self, value: TypedAttribute) -> None:
+        super().__init__(properties={"value": value}, result_types=[value.get_type()])
+
+    @staticmethod
+    def of(value: float | bool, dtype: Attribute) -> ConstOp:
+        """The constant `value` of the scalar type `dtype`.
+
+        Raises ValueError when `dtype` is no scalar, or is an integer type that cannot
+        hold `value`.
+        """
+        if isinstance(dtype, IntegerType):
+            if int(value) != value:
+                raise ValueError(f"{value} is no constant of type {dtype}")
+            if dtype == i1:
+                return ConstOp(BoolAttr.from_bool(bool(value)))
+            return ConstOp(IntegerAttr(int(value), dtype))
+        if isinstance(dtype, AnyFloat):
+            return ConstOp(FloatAttr(float(value), dtype))
+        raise ValueError(f"tir.const: type {dtype} is no scalar")
+
+    @property
+    def literal(self) -> int | float:
+        """The constant as a Python number; a bool as 0 or 1."""
+        if isinstance(self.value, IntegerAttr):
+            value = self.value.value.data
+            return value & 1 if self.value.type == i1 else value
+        assert isinstance(self.value, FloatAttr)
+        return self.value.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstOp:
+        position = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, IntegerAttr | FloatAttr):
+            parser.raise_error(f"expected an integer or a float, got {value}", position)
+        op = cls(cast(TypedAttribute, value))
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        assembly.print_attributes(printer, self, ("value",))
+
+    def verify_(self) -> None:
+        dtype = self.value.get_type()
+        if not isinstance(self.value, IntegerAttr | FloatAttr) or not is_scalar(dtype):
+            raise VerifyException(
+                "tir.const: the value must be an integer or a float of scalar type, got "
+                f"{self.value}"
+            )
+        if dtype != self.result.type:
+            raise VerifyException(
+                f"tir.const: a value of type {dtype} for a result of type "
+                f"{self.result.type}"
+            )
+
+
+def constant_value(value: SSAValue) -> int | float | None:
+    """The number a `tir.const` gives to `value`, None for any other value."""
+    owner = value.owner
+    return owner.literal if isinstance(owner, ConstOp) else None
+
+
+def is_constant(value: SSAValue, number: float) -> bool:
+    """Whether `value` is the constant `number`."""
+    return constant_value(value) == number
+
+
+@irdl_op_definition
+class StringOp(IRDLOperation):
+    """A string immediate, `StringImm`: an operand of calls, as a name or a message.
+
+    ```mlir
+    %0 = tir.string "launch"
+    ```
+    """
+
+    name = "tir.string"
+
+    value = prop_def(StringAttr)
+    result = result_def(HandleType)
+
+    assembly_format = "$value attr-dict"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: str | StringAttr) -> None:
+        if isinstance(value, str):
+            value = StringAttr(value)
+        super().__init__(properties={"value": value}, result_types=[HandleType()])
+
+
+class BinaryOp(IRDLOperation, ABC):
+    """Two operands and a result of one dtype."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation) -> None:
+        lhs = SSAValue.get(lhs)
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+    def verify_(self) -> None:
+        _require_numeric(self, self.result.type)
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    """Sum, `Add`. Signed overflow at 32 bits and above is undefined, else it wraps.
+
+    ```mlir
+    %2 = tir.add %0, %1 : i32
+    ```
+    """
+
+    name = "tir.add"
+    traits = traits_def(Pure(), Commutative())
+
+
+@irdl_op_definition
+class SubOp(BinaryOp):
+    """Difference, `Sub`, with the overflow rule of `tir.add`.
+
+    ```mlir
+    %2 = tir.sub %0, %1 : f32
+    ```
+    """
+
+    name = "tir.sub"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    """Product, `Mul`, with the overflow rule of `tir.add`.
+
+    ```mlir
+    %2 = tir.mul %0, %1 : vector<4xf32>
+    ```
+    """
+
+    name = "tir.mul"
+    traits = traits_def(Pure(), Commutative())
+
+
+@irdl_op_definition
+class DivOp(BinaryOp):
+    """Quotient, `Div`: IEEE for floats, rounded toward zero for integers.
+
+    Integer division by zero is undefined, so the op is never speculated.
+
+    ```mlir
+    %2 = tir.div %0, %1 : f32
+    ```
+    """
+
+    name = "tir.div"
+    traits = traits_def(NoMemoryEffect())
+
+
+@irdl_op_definition
+class ModOp(BinaryOp):
+    """Remainder of `tir.div`, `Mod`: it has the sign of the dividend.
+
+    ```mlir
+    %2 = tir.mod %0, %1 : i32
+    ```
+    """
+
+    name = "tir.mod"
+    traits = traits_def(NoMemoryEffect())
+
+
+@irdl_op_definition
+class FloorDivOp(BinaryOp):
+    """Quotient rounded toward negative infinity, `FloorDiv`.
+
+    ```mlir
+    %2 = tir.floordiv %0, %1 : i32
+    ```
+    """
+
+    name = "tir.floordiv"
+    traits = traits_def(NoMemoryEffect())
+
+
+@irdl_op_definition
+class FloorModOp(BinaryOp):
+    """Remainder of `tir.floordiv`, `FloorMod`: it has the sign of the divisor.
+
+    ```mlir
+    %2 = tir.floormod %0, %1 : i32
+    ```
+    """
+
+    name = "tir.floormod"
+    traits = traits_def(NoMemoryEffect())
+
+
+@irdl_op_definition
+class MinOp(BinaryOp):
+    """`lhs < rhs ? lhs : rhs`, `Min`: where an operand is NaN, the second one.
+
+    ```mlir
+    %2 = tir.min %0, %1 : f32
+    ```
+    """
+
+    name = "tir.min"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MaxOp(BinaryOp):
+    """`lhs > rhs ? lhs : rhs`, `Max`: where an operand is NaN, the second one.
+
+    ```mlir
+    %2 = tir.max %0, %1 : f32
+    ```
+    """
+
+    name = "tir.max"
+    traits = traits_def(Pure())
+
+
+class LogicalOp(BinaryOp, ABC):
+    """A binary op on `i1` or vectors of it."""
+
+    def verify_(self) -> None:
+        if not is_bool(self.result.type):
+            raise VerifyException(
+                f"{self.name}: operands must be i1, got {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class AndOp(LogicalOp):
+    """Conjunction, `And`. Both operands are evaluated, so neither guards the other.
+
+    ```mlir
+    %2 = tir.and %0, %1 : i1
+    ```
+    """
+
+    name = "tir.and"
+    traits = traits_def(Pure(), Commutative())
+
+
+@irdl_op_definition
+class OrOp(LogicalOp):
+    """Disjunction, `Or`. Both operands are evaluated, so neither guards the other.
+
+    ```mlir
+    %2 = tir.or %0, %1 : i1
+    ```
+    """
+
+    name = "tir.or"
+    traits = traits_def(Pure(), Commutative())
+
+
+@irdl_op_definition
+class NotOp(IRDLOperation):
+    """Negation, `Not`.
+
+    ```mlir
+    %1 = tir.not %0 : i1
+    ```
+    """
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    name = "tir.not"
+
+    value = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$value attr-dict `:` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue | Operation) -> None:
+        value = SSAValue.get(value)
+        super().__init__(operands=[value], result_types=[value.type])
+
+    def verify_(self) -> None:
+        if not is_bool(self.result.type):
+            raise VerifyException(
+                f"tir.not: the operand must be i1, got {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class CmpOp(IRDLOperation):
+    """Comparison: `EQ`, `NE`, `LT`, `LE`, `GT`, `GE` by the predicate.
+
+    The result is `i1` with the lanes of the operands. Floats compare ordered: with a NaN
+    all predicates but `ne` are false, and `ne` is unspecified.
+
+    ```mlir
+    %2 = tir.cmp lt %0, %1 : i32
+    ```
+    """
+
+    name = "tir.cmp"
+
+    predicate = prop_def(CmpPredicateAttr)
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        predicate: CmpPredicate | CmpPredicateAttr,
+        lhs: SSAValue | Operation,
+        rhs: SSAValue | Operation,
+    ) -> None:
+        if isinstance(predicate, CmpPredicate):
+            predicate = CmpPredicateAttr(predicate)
+        lhs = SSAValue.get(lhs)
+        super().__init__(
+            operands=[lhs, rhs],
+            properties={"predicate": predicate},
+            result_types=[like_lanes(i1, lhs.type)],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CmpOp:
+        predicate = parser.parse_str_enum(CmpPredicate)
+        operands = (
+            parser.parse_unresolved_operand(),
+            parser.parse_punctuation(","),
+            parser.parse_unresolved_operand(),
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        dtype = parser.parse_type()
+        op = cls(
+            predicate,
+            parser.resolve_operand(operands[0], dtype),
+            parser.resolve_operand(operands[2], dtype),
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.predicate.data.value} ")
+        printer.print_operand(self.lhs)
+        printer.print_string(", ")
+        printer.print_operand(self.rhs)
+        assembly.print_attributes(printer, self, {"predicate"})
+        printer.print_string(" : ")
+        printer.print_attribute(self.lhs.type)
+
+    def verify_(self) -> None:
+        dtype = self.lhs.type
+        if dtype != self.rhs.type:
+            raise VerifyException(
+                f"tir.cmp: operands must have one type, got {dtype} and {self.rhs.type}"
+            )
+        if not is_handle(dtype):
+            _require_numeric(self, dtype)
+        if self.result.type != (expected := like_lanes(i1, dtype)):
+            raise VerifyException(
+                f"tir.cmp: the result must be {expected}, got {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """Choice between two evaluated values, `Select`; lane-wise with a vector condition.
+
+    Both values are always evaluated: it guards no load and no division.
+
+    ```mlir
+    %3 = tir.select %0, %1, %2 : i1, f32
+    ```
+    """
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    name = "tir.select"
+
+    condition = operand_def()
+    true_value = operand_def(T)
+    false_value = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = (
+        "$condition `,` $true_value `,` $false_value attr-dict `:` "
+        "type($condition) `,` type($result)"
+    )
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        condition: SSAValue | Operation,
+        true_value: SSAValue | Operation,
+        false_value: SSAValue | Operation,
+    ) -> None:
+        true_value = SSAValue.get(true_value)
+        super().__init__(
+            operands=[condition, true_value, false_value],
+            result_types=[true_value.type],
+        )
+
+    def verify_(self) -> None:
+        dtype = self.result.type
+        require_expression(self, dtype)
+        if self.condition.type not in (i1, like_lanes(i1, dtype)):
+            raise VerifyException(
+                "tir.select: the condition must be i1, scalar or with the lanes of the "
+                f"values, got {self.condition.type} for values of type {dtype}"
+            )
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends a region that has a value.
+
+    ```mlir
+    tir.yield %0 : f32
+    ```
+    """
+
+    name = "tir.yield"
+
+    value = operand_def()
+
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    traits = traits_def(Pure(), IsTerminator())
+
+    def __init__(self, value: SSAValue | Operation) -> None:
+        super().__init__(operands=[value])
+
+
+@irdl_op_definition
+class IfThenElseOp(IRDLOperation):
+    """Lazy choice, the call `if_then_else`: only the taken branch is evaluated.
+
+    It is the only guard inside expressions; the condition is a scalar.
+
+    ```mlir
+    %1 = tir.if_then_else %0 -> f32 {
+      %x = tir.load %A[%i] : f32
+      tir.yield %x : f32
+    } else {
+      %z = tir.const 0.0 : f32
+      tir.yield %z : f32
+    }
+    ```
+    """
+
+    name = "tir.if_then_else"
+
+    condition = operand_def(i1)
+    result = result_def()
+    true_region = region_def("single_block")
+    false_region = region_def("single_block")
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        condition: SSAValue | Operation,
+        result_type: Attribute,
+        true_region: Region | None = None,
+        false_region: Region | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[condition],
+            result_types=[result_type],
+            regions=[
+                assembly.region_of(true_region, ()),
+                assembly.region_of(false_region, ()),
+            ],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfThenElseOp:
+        condition = assembly.parse_value(parser)
+        parser.parse_punctuation("->")
+        result_type = parser.parse_type()
+        true_region = assembly.parse_body(parser)
+        parser.parse_keyword("else")
+        op = cls(condition, result_type, true_region, assembly.parse_body(parser))
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+        assembly.print_body(printer, self.true_region)
+        printer.print_string(" else")
+        assembly.print_body(printer, self.false_region)
+        assembly.print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        require_expression(self, self.result.type)
+        for label, region in (
+            ("true", self.true_region),
+            ("false", self.false_region),
+        ):
+            last = region.block.last_op
+            if not isinstance(last, YieldOp):
+                raise VerifyException(
+                    f"tir.if_then_else: the {label} region must end in tir.yield"
+                )
+            if last.value.type != self.result.type:
+                raise VerifyException(
+                    f"tir.if_then_else: the {label} region yields {last.value.type}, "
+                    f"the result is {self.result.type}"
+                )
+
+
+@irdl_op_definition
+class CastOp(IRDLOperation):
+    """Conversion to another dtype of the same lanes, `Cast`.
+
+    Integers extend by the signedness of the source and truncate; float to integer
+    truncates toward zero (out of range is undefined); anything to `i1` is `!= 0`.
+    Handles are converted by the call `reinterpret` only.
+
+    ```mlir
+    %1 = tir.cast %0 : i32 to f32
+    ```
+    """
+
+    name = "tir.cast"
+
+    value = operand_def()
+    result = result_def()
+
+    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue | Operation, result_type: Attribute) -> None:
+        super().__init__(operands=[value], result_types=[result_type])
+
+    def verify_(self) -> None:
+        source, target = self.value.type, self.result.type
+        _require_numeric(self, source)
+        _require_numeric(self, target)
+        if like_lanes(target, source) != target:
+            raise VerifyException(
+                f"tir.cast: {source} and {target} must have the same lanes"
+            )
+
+
+@irdl_op_definition
+class RampOp(IRDLOperation):
+    """The vector `base + lane * stride`, `Ramp`; the result type tells the lanes.
+
+    ```mlir
+    %2 = tir.ramp %0, %1 : vector<4xi32>
+    ```
+    """
+
+    name = "tir.ramp"
+
+    base = operand_def()
+    stride = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        base: SSAValue | Operation,
+        stride: SSAValue | Operation,
+        result_type: Attribute,
+    ) -> None:
+        super().__init__(operands=[base, stride], result_types=[result_type])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RampOp:
+        base = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        stride = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        result_type = parser.parse_type()
+        element = element_of(result_type)
+        op = cls(
+            parser.resolve_operand(base, element),
+            parser.resolve_operand(stride, element),
+            result_type,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.base)
+        printer.print_string(", ")
+        printer.print_operand(self.stride)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        _verify_vector_of(self, self.base.type, self.result.type)
+        if self.stride.type != self.base.type:
+            raise VerifyException(
+                f"tir.ramp: base and stride must have one type, got {self.base.type} and "
+                f"{self.stride.type}"
+            )
+
+
+@irdl_op_definition
+class BroadcastOp(IRDLOperation):
+    """A vector of equal lanes, `Broadcast`; the result type tells the lanes.
+
+    ```mlir
+    %1 = tir.broadcast %0 : vector<4xf32>
+    ```
+    """
+
+    name = "tir.broadcast"
+
+    value = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue | Operation, result_type: Attribute) -> None:
+        super().__init__(operands=[value], result_types=[result_type])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BroadcastOp:
+        value = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        result_type = parser.parse_type()
+        op = cls(parser.resolve_operand(value, element_of(result_type)), result_type)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        _verify_vector_of(self, self.value.type, self.result.type)
+
+
+def _verify_vector_of(op: Operation, element: Attribute, vector: Attribute) -> None:
+    require_expression(op, vector)
+    if not is_scalar(element):
+        raise VerifyException(f"{op.name}: operands must be scalars, got {element}")
+    if lanes_of(vector) == 1 and not is_scalable(vector):
+        raise VerifyException(
+            f"{op.name}: the result must be a vector of 2 lanes or more, got {vector}"
+        )
+    if element_of(vector) != element:
+        raise VerifyException(
+            f"{op.name}: operands of type {element} for a result of type {vector}"
+        )
+
+
+@irdl_op_definition
+class ShuffleOp(IRDLOperation):
+    """Lanes picked from the concatenation of vectors, `Shuffle`.
+
+    Result lane `i` is the lane of the concatenation that index `i` names. One index
+    gives a scalar.
+
+    ```mlir
+    %3 = tir.shuffle [%0, %1] [%2, %2] : vector<2xf32>
+    ```
+    """
+
+    name = "tir.shuffle"
+
+    vectors = var_operand_def()
+    indices = var_operand_def()
+    result = result_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        vectors: Sequence[SSAValue | Operation],
+        indices: Sequence[SSAValue | Operation],
+        result_type: Attribute,
+    ) -> None:
+        super().__init__(operands=[vectors, indices], result_types=[result_type])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ShuffleOp:
+        vectors = assembly.parse_operands(parser)
+        indices = assembly.parse_operands(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(vectors, indices, parser.parse_type())
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        assembly.print_operands(printer, self.vectors)
+        printer.print_string(" ")
+        assembly.print_operands(printer, self.indices)
+        assembly.print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if not self.vectors or not self.indices:
+            raise VerifyException("tir.shuffle: needs a vector and an index at least")
+        element = element_of(self.vectors[0].type)
+        for vector in self.vectors:
+            if element_of(vector.type) != element or is_scalable(vector.type):
+                raise VerifyException(
+                    "tir.shuffle: vectors must have fixed lanes of one element type, "
+                    f"got {vector.type} beside {element}"
+                )
+        if not all(is_integer(index.type) for index in self.indices):
+            raise VerifyException("tir.shuffle: indices must be integers")
+        expected = with_lanes(element, len(self.indices))
+        if self.result.type != expected:
+            raise VerifyException(
+                f"tir.shuffle: the result must be {expected}, got {self.result.type}"
+            )

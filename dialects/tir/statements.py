@@ -1,0 +1,701 @@
+"""Statements: control flow, bindings, and scopes with attributes (spec tir-ir.md §6).
+
+All regions have one block and end where it ends. Bindings, allocations and asserts are
+plain ops that hold for the rest of their block; `tir.scope` bounds them where they must
+end earlier.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    i1,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_region_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
+from xdsl_tvm.dialects.tir.attributes import (
+    ForKind,
+    ForKindAttr,
+    LetKind,
+    LetKindAttr,
+)
+from xdsl_tvm.dialects.tir.effects import MarkerEffect, UpdateEffect
+from xdsl_tvm.dialects.tir.expressions import YieldOp, require_expression
+from xdsl_tvm.dialects.tir.types import PtrType, is_handle
+
+VIRTUAL_THREAD_TAGS = ("vthread", "vthread.x", "vthread.y", "vthread.z")
+"""The thread tags that TVM launches as `virtual_thread`."""
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """A loop over a half-open range, `For`.
+
+    It holds minimum and extent, both evaluated once before the loop, and prints them as a
+    half-open range: `%c0 to %n` from the constant 0, `%lo to %lo + %n` else. An extent of
+    zero or less means no iteration. The loop variable has the type of the minimum.
+
+    The kind is serial where none is printed. `thread_binding` names the thread axis the
+    loop variable is the index on. Annotations hold TVM's loop annotations, and `pragma_*`
+    entries for the attribute scopes TVM would put around the loop.
+
+    ```mlir
+    tir.for %i = %c0 to %n {
+      tir.evaluate %i : i32
+    }
+    tir.for "k" %k = %lo to %lo + %n parallel annotations {"pragma_x" = 1 : i32} {
+    }
+    tir.for %t = %c0 to %c32 thread_binding "threadIdx.x" {
+    }
+    ```
+    """
+
+    name = "tir.for"
+
+    min = operand_def(IntegerType)
+    extent = operand_def(IntegerType)
+    kind = prop_def(ForKindAttr)
+    thread_tag = opt_prop_def(StringAttr)
+    annotations = opt_prop_def(DictionaryAttr)
+    loop_name = opt_prop_def(StringAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        min: SSAValue | Operation,
+        extent: SSAValue | Operation,
+        body: Region | None = None,
+        *,
+        kind: ForKind = ForKind.SERIAL,
+        thread_tag: str | StringAttr | None = None,
+        annotations: DictionaryAttr | None = None,
+        name: str | StringAttr | None = None,
+    ) -> None:
+        minimum = SSAValue.get(min)
+        super().__init__(
+            operands=[minimum, extent],
+            properties={
+                "kind": ForKindAttr(kind),
+                "thread_tag": _optional_string(thread_tag),
+                "annotations": annotations,
+                "loop_name": _optional_string(name),
+            },
+            regions=[assembly.region_of(body, (minimum.type,))],
+        )
+
+    @property
+    def loop_var(self) -> BlockArgument:
+        """The loop variable, an argument of the body."""
+        return self.body.block.args[0]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        name = assembly.parse_optional_name(parser)
+        loop_var = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        minimum, extent = parse_range(parser)
+        kind = parser.parse_optional_str_enum(ForKind) or ForKind.SERIAL
+        tag = None
+        if kind is ForKind.THREAD_BINDING:
+            tag = parser.parse_str_literal("thread tag")
+        annotations = assembly.parse_optional_dictionary(parser, "annotations")
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = assembly.parse_body(parser, [loop_var.resolve(minimum.type)])
+        op = cls(
+            minimum,
+            extent,
+            body,
+            kind=kind,
+            thread_tag=tag,
+            annotations=annotations,
+            name=name,
+        )
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_optional_name(printer, self.loop_name)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.loop_var)
+        printer.print_string(" = ")
+        print_range(printer, self.min, self.extent)
+        if (kind := self.kind.data) is not ForKind.SERIAL:
+            printer.print_string(f" {kind.value}")
+        assembly.print_optional_name(printer, self.thread_tag)
+        assembly.print_optional_dictionary(printer, "annotations", self.annotations)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        assembly.print_body(printer, self.body)
+
+    def verify_(self) -> None:
+        if self.min.type != self.extent.type:
+            raise VerifyException(
+                f"tir.for: minimum and extent must have one type, got {self.min.type} "
+                f"and {self.extent.type}"
+            )
+        args = self.body.block.args
+        if [arg.type for arg in args] != [self.min.type]:
+            raise VerifyException(
+                f"tir.for: the body must have one argument of type {self.min.type}"
+            )
+        bound = self.kind.data is ForKind.THREAD_BINDING
+        if bound != (self.thread_tag is not None):
+            raise VerifyException(
+                "tir.for: a thread tag is given exactly for loops of kind thread_binding"
+            )
+
+
+def _optional_string(value: str | StringAttr | None) -> StringAttr | None:
+    return StringAttr(value) if isinstance(value, str) else value
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """A loop that runs while a condition holds, `While`.
+
+    The first region computes the condition, before every iteration.
+
+    ```mlir
+    tir.while {
+      %x = tir.load %A[%c0] : i32
+      %p = tir.cmp lt %x, %n : i32
+      tir.yield %p : i1
+    } do {
+    }
+    ```
+    """
+
+    name = "tir.while"
+
+    condition = region_def("single_block")
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self, condition: Region | None = None, body: Region | None = None
+    ) -> None:
+        super().__init__(
+            regions=[
+                assembly.region_of(condition, ()),
+                assembly.region_of(body, ()),
+            ]
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        condition = assembly.parse_body(parser)
+        parser.parse_keyword("do")
+        op = cls(condition, assembly.parse_body(parser))
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_body(printer, self.condition)
+        printer.print_string(" do")
+        assembly.print_body(printer, self.body)
+        assembly.print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        last = self.condition.block.last_op
+        if not isinstance(last, YieldOp) or last.value.type != i1:
+            raise VerifyException(
+                "tir.while: the condition region must end in a tir.yield of an i1"
+            )
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """A conditional statement, `IfThenElse`.
+
+    ```mlir
+    tir.if %0 {
+      tir.store %x, %A[%i] : f32
+    } else {
+      tir.store %y, %A[%i] : f32
+    }
+    ```
+    """
+
+    name = "tir.if"
+
+    condition = operand_def(i1)
+    then_region = region_def("single_block")
+    else_region = opt_region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        condition: SSAValue | Operation,
+        then_region: Region | None = None,
+        else_region: Region | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[condition],
+            regions=[
+                assembly.region_of(then_region, ()),
+                [] if else_region is None else [else_region],
+            ],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        condition = assembly.parse_value(parser)
+        then_region = assembly.parse_body(parser)
+        else_region = None
+        if parser.parse_optional_keyword("else"):
+            else_region = assembly.parse_body(parser)
+        op = cls(condition, then_region, else_region)
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        assembly.print_body(printer, self.then_region)
+        if self.else_region is not None:
+            printer.print_string(" else")
+            assembly.print_body(printer, self.else_region)
+        assembly.print_attributes(printer, self)
+
+
+@irdl_op_definition
+class ScopeOp(IRDLOperation):
+    """Bounds the bindings and allocations inside it; no other meaning.
+
+    ```mlir
+    tir.scope {
+      %p = tir.allocate [16] : !tir.ptr<f32>
+    }
+    ```
+    """
+
+    name = "tir.scope"
+
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(self, body: Region | None = None) -> None:
+        super().__init__(regions=[assembly.region_of(body, ())])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ScopeOp:
+        op = cls(assembly.parse_body(parser))
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_body(printer, self.body)
+        assembly.print_attributes(printer, self)
+
+
+@irdl_op_definition
+class AttrOp(IRDLOperation):
+    """A generic annotation around statements, `AttrStmt` (spec tir-ir.md §11).
+
+    The key says what it means. The node is a value or an attribute, the value likewise.
+    Thread axes have `tir.launch_thread`; attributes whose node is defined inside them
+    are annotations of the op they wrap.
+
+    ```mlir
+    tir.attr "storage_alignment" (%p) = 64 : i32 {
+      tir.evaluate
+    }
+    tir.attr "pragma_hint" (0 : i32) = "fast" {
+    }
+    tir.attr "device_id" ("default") = %n {
+    }
+    ```
+    """
+
+    name = "tir.attr"
+
+    key = prop_def(StringAttr)
+    node = opt_operand_def()
+    value = opt_operand_def()
+    node_attr = opt_prop_def()
+    value_attr = opt_prop_def()
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        key: str | StringAttr,
+        node: SSAValue | Attribute,
+        value: SSAValue | Attribute,
+        body: Region | None = None,
+    ) -> None:
+        node_value, node_attr = _value_or_attribute(node)
+        value_value, value_attr = _value_or_attribute(value)
+        super().__init__(
+            operands=[node_value, value_value],
+            properties={
+                "key": StringAttr(key) if isinstance(key, str) else key,
+                "node_attr": node_attr,
+                "value_attr": value_attr,
+            },
+            regions=[assembly.region_of(body, ())],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AttrOp:
+        key = parser.parse_str_literal("key")
+        parser.parse_punctuation("(")
+        node = _parse_value_or_attribute(parser)
+        parser.parse_punctuation(")")
+        parser.parse_punctuation("=")
+        value = _parse_value_or_attribute(parser)
+        op = cls(key, node, value, assembly.parse_body(parser))
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_optional_name(printer, self.key)
+        printer.print_string(" (")
+        _print_value_or_attribute(printer, self.node, self.node_attr)
+        printer.print_string(") = ")
+        _print_value_or_attribute(printer, self.value, self.value_attr)
+        assembly.print_body(printer, self.body)
+        assembly.print_attributes(printer, self, ("key", "node_attr", "value_attr"))
+
+    def verify_(self) -> None:
+        for label, value, attribute in (
+            ("node", self.node, self.node_attr),
+            ("value", self.value, self.value_attr),
+        ):
+            if (value is None) == (attribute is None):
+                raise VerifyException(
+                    f"tir.attr: the {label} must be either an operand or an attribute"
+                )
+
+
+def _value_or_attribute(
+    item: SSAValue | Attribute,
+) -> tuple[SSAValue | None, Attribute | None]:
+    return (item, None) if isinstance(item, SSAValue) else (None, item)
+
+
+def _parse_value_or_attribute(parser: Parser) -> SSAValue | Attribute:
+    value = assembly.parse_optional_value(parser)
+    return parser.parse_attribute() if value is None else value
+
+
+def _print_value_or_attribute(
+    printer: Printer, value: SSAValue | None, attribute: Attribute | None
+) -> None:
+    if value is not None:
+        printer.print_operand(value)
+    elif attribute is not None:
+        printer.print_attribute(attribute)
+
+
+@irdl_op_definition
+class LaunchThreadOp(IRDLOperation):
+    """Runs its body once per thread of an axis: `AttrStmt` `thread_extent`.
+
+    Inside, the variable is the index on the axis `tag`, in `[0, extent)`. With `virtual`
+    it is the key `virtual_thread`: the body is replicated instead. Openings of one axis
+    by the same TVM variable share `env`. Annotations hold `pragma_*` entries, as on
+    `tir.for`.
+
+    ```mlir
+    tir.launch_thread %tx = "threadIdx.x" to %c32 {
+      tir.evaluate %tx : i32
+    }
+    tir.launch_thread %vx = "vthread.x" to %c2 virtual {
+    }
+    ```
+    """
+
+    name = "tir.launch_thread"
+
+    extent = operand_def(IntegerType)
+    tag = prop_def(StringAttr)
+    virtual = opt_prop_def(UnitAttr)
+    env = opt_prop_def(StringAttr)
+    annotations = opt_prop_def(DictionaryAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        tag: str | StringAttr,
+        extent: SSAValue | Operation,
+        body: Region | None = None,
+        *,
+        virtual: bool = False,
+        env: str | StringAttr | None = None,
+        annotations: DictionaryAttr | None = None,
+    ) -> None:
+        extent = SSAValue.get(extent)
+        super().__init__(
+            operands=[extent],
+            properties={
+                "tag": StringAttr(tag) if isinstance(tag, str) else tag,
+                "virtual": UnitAttr() if virtual else None,
+                "env": _optional_string(env),
+                "annotations": annotations,
+            },
+            regions=[assembly.region_of(body, (extent.type,))],
+        )
+
+    @property
+    def thread_var(self) -> BlockArgument:
+        """The index on the axis, an argument of the body."""
+        return self.body.block.args[0]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LaunchThreadOp:
+        thread_var = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        tag = parser.parse_str_literal("thread tag")
+        parser.parse_keyword("to")
+        extent = assembly.parse_value(parser)
+        virtual = parser.parse_optional_keyword("virtual") is not None
+        env = parser.parse_str_literal() if parser.parse_optional_keyword("env") else None
+        annotations = assembly.parse_optional_dictionary(parser, "annotations")
+        body = assembly.parse_body(parser, [thread_var.resolve(extent.type)])
+        op = cls(tag, extent, body, virtual=virtual, env=env, annotations=annotations)
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.thread_var)
+        printer.print_string(" = ")
+        printer.print_string_literal(self.tag.data)
+        printer.print_string(" to ")
+        printer.print_operand(self.extent)
+        if self.virtual is not None:
+            printer.print_string(" virtual")
+        if self.env is not None:
+            printer.print_string(" env")
+            assembly.print_optional_name(printer, self.env)
+        assembly.print_optional_dictionary(printer, "annotations", self.annotations)
+        assembly.print_body(printer, self.body)
+        assembly.print_attributes(printer, self, ("tag", "virtual", "env", "annotations"))
+
+    def verify_(self) -> None:
+        if [arg.type for arg in self.body.block.args] != [self.extent.type]:
+            raise VerifyException(
+                "tir.launch_thread: the body must have one argument of type "
+                f"{self.extent.type}"
+            )
+        if self.virtual is not None and self.tag.data not in VIRTUAL_THREAD_TAGS:
+            raise VerifyException(
+                f"tir.launch_thread: {self.tag} is no virtual thread axis; those are "
+                f"{', '.join(VIRTUAL_THREAD_TAGS)}"
+            )
+
+
+@irdl_op_definition
+class LetOp(IRDLOperation):
+    """A named binding, `LetStmt`, or `Let` where it is marked `expr`.
+
+    The value is evaluated once, here. The result has the type of the value, or is a
+    typed pointer bound to a handle. Stock passes neither merge nor drop it.
+
+    ```mlir
+    %x = tir.let "x" %0 : i32
+    %y = tir.let expr "y" %0 : i32
+    %p = tir.let "p" %h : !tir.handle -> !tir.ptr<f32>
+    ```
+    """
+
+    name = "tir.let"
+
+    value = operand_def()
+    kind = prop_def(LetKindAttr)
+    var_name = opt_prop_def(StringAttr, prop_name="name")
+    result = result_def()
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        value: SSAValue | Operation,
+        *,
+        name: str | StringAttr | None = None,
+        kind: LetKind = LetKind.STMT,
+        result_type: Attribute | None = None,
+    ) -> None:
+        value = SSAValue.get(value)
+        super().__init__(
+            operands=[value],
+            properties={"kind": LetKindAttr(kind), "name": _optional_string(name)},
+            result_types=[value.type if result_type is None else result_type],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LetOp:
+        is_expr = parser.parse_optional_keyword("expr") is not None
+        name = assembly.parse_optional_name(parser)
+        value = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        value_type = parser.parse_type()
+        result_type = None
+        if parser.parse_optional_punctuation("->") is not None:
+            result_type = parser.parse_type()
+        op = cls(
+            parser.resolve_operand(value, value_type),
+            name=name,
+            kind=LetKind.EXPR if is_expr else LetKind.STMT,
+            result_type=result_type,
+        )
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.kind.data is LetKind.EXPR:
+            printer.print_string(" expr")
+        assembly.print_optional_name(printer, self.var_name)
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        assembly.print_attributes(printer, self, ("kind", "name"))
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        if self.result.type != self.value.type:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        require_expression(self, self.value.type)
+        if self.value.type == self.result.type:
+            return
+        if not (is_handle(self.value.type) and isinstance(self.result.type, PtrType)):
+            raise VerifyException(
+                f"tir.let: a value of type {self.value.type} cannot be bound as "
+                f"{self.result.type}"
+            )
+
+
+@irdl_op_definition
+class AssertOp(IRDLOperation):
+    """States that a condition holds for the rest of the block, `AssertStmt`.
+
+    On the CPU a failure makes the function fail with the message; on a device it is an
+    assumption. The message is a string, or an `i32` operand.
+
+    ```mlir
+    tir.assert %0, "n must be positive"
+    ```
+    """
+
+    name = "tir.assert"
+
+    condition = operand_def(i1)
+    message_value = opt_operand_def()
+    message = opt_prop_def(StringAttr)
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(
+        self,
+        condition: SSAValue | Operation,
+        message: str | StringAttr | SSAValue,
+    ) -> None:
+        is_value = isinstance(message, SSAValue)
+        super().__init__(
+            operands=[condition, message if is_value else None],
+            properties={
+                "message": None if is_value else _optional_string(message),
+            },
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AssertOp:
+        condition = assembly.parse_value(parser)
+        parser.parse_punctuation(",")
+        message = parser.parse_optional_str_literal()
+        op = cls(condition, assembly.parse_value(parser) if message is None else message)
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        printer.print_string(", ")
+        if self.message is not None:
+            printer.print_string_literal(self.message.data)
+        elif self.message_value is not None:
+            printer.print_operand(self.message_value)
+        assembly.print_attributes(printer, self, ("message",))
+
+    def verify_(self) -> None:
+        if (self.message is None) == (self.message_value is None):
+            raise VerifyException(
+                "tir.assert: the message must be either a string or an operand"
+            )
+
+
+@irdl_op_definition
+class EvaluateOp(IRDLOperation):
+    """Evaluates an expression and discards it, `Evaluate`; without a value, the no-op.
+
+    ```mlir
+    tir.evaluate %0 : i32
+    tir.evaluate
+    ```
+    """
+
+    name = "tir.evaluate"
+
+    value = opt_operand_def()
+
+    assembly_format = "($value^ `:` type($value))? attr-dict"
+
+    traits = traits_def(MarkerEffect())
+
+    def __init__(self, value: SSAValue | Operation | None = None) -> None:
+        super().__init__(operands=[value])
+
+
+@irdl_op_definition
+class RetOp(IRDLOperation):
+    """Returns from the function, the call `ret`. It does not end its block.
+
+    ```mlir
+    tir.ret %0 : i32
+    ```
+    """
+
+    name = "tir.ret"
+
+    value = opt_operand_def()
+
+    assembly_format = "($value^ `:` type($value))? attr-dict"
+
+    traits = traits_def(UpdateEffect())
+
+    def __init__(self, value: SSAValue | Operation | None = None) -> None:
+        super().__init__(operands=[value])
