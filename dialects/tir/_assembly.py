@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DictionaryAttr,
+    IntegerType,
     StringAttr,
     i64,
 )
@@ -50,7 +51,9 @@ def parse_value(parser: Parser) -> SSAValue:
     return parser.expect(lambda: parse_optional_value(parser), "expected a value")
 
 
-def split_mixed(values: Sequence[Mixed]) -> tuple[DenseArrayBase, list[SSAValue]]:
+def split_mixed(
+    values: Sequence[Mixed],
+) -> tuple[DenseArrayBase[IntegerType], list[SSAValue]]:
     """The constants, `DYNAMIC_INDEX` where a value stands, and the values."""
     static = [v if isinstance(v, int) else DYNAMIC_INDEX for v in values]
     return (

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     i1,
+    i64,
 )
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -307,7 +308,7 @@ class _RegionsOp(IRDLOperation):
     buffers = var_operand_def(BufferType)
     mins = var_operand_def(IntegerType)
     extents = var_operand_def(IntegerType)
-    static_extents = prop_def(DenseArrayBase)
+    static_extents = prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -327,7 +328,7 @@ class _RegionsOp(IRDLOperation):
     @property
     def buffer_regions(self) -> tuple[BufferRegion, ...]:
         """The regions, in the order in which they are declared."""
-        static = cast(Sequence[int], self.static_extents.get_values())
+        static = self.static_extents.get_values()
         extents = assembly.join_mixed(static, self.extents)
         mins = tuple(self.mins)
         found: list[BufferRegion] = []

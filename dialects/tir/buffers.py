@@ -83,11 +83,11 @@ class BufferDefinition(IRDLOperation, ABC):
     elem_offset = opt_operand_def(IntegerType)
 
     buffer_name = opt_prop_def(StringAttr, prop_name="name")
-    static_strides = opt_prop_def(DenseArrayBase)
+    static_strides = opt_prop_def(DenseArrayBase.constr(i64))
     data_alignment = opt_prop_def(IntegerAttr)
     offset_factor = opt_prop_def(IntegerAttr)
     buffer_kind = opt_prop_def(BufferKindAttr)
-    axis_separators = opt_prop_def(DenseArrayBase)
+    axis_separators = opt_prop_def(DenseArrayBase.constr(i64))
     index_type = opt_prop_def(IntegerType)
 
     buffer = result_def(BufferType)
@@ -97,7 +97,7 @@ class BufferDefinition(IRDLOperation, ABC):
     @property
     def type(self) -> BufferType:
         """The type of the buffer."""
-        return cast(BufferType, self.buffer.type)
+        return self.buffer.type
 
     @property
     def shape(self) -> tuple[Mixed, ...]:
@@ -109,9 +109,7 @@ class BufferDefinition(IRDLOperation, ABC):
         """The strides in elements, empty for compact row-major order."""
         if self.static_strides is None:
             return ()
-        return assembly.join_mixed(
-            cast(Sequence[int], self.static_strides.get_values()), self.strides
-        )
+        return assembly.join_mixed(self.static_strides.get_values(), self.strides)
 
     @property
     def alignment(self) -> int:
@@ -541,7 +539,7 @@ class MatchRegionOp(BufferDefinition):
     source = operand_def(BufferType)
     region_mins = var_operand_def(IntegerType)
     region_extents = var_operand_def(IntegerType)
-    static_extents = prop_def(DenseArrayBase)
+    static_extents = prop_def(DenseArrayBase.constr(i64))
 
     traits = traits_def(MarkerEffect())
 
@@ -582,7 +580,7 @@ class MatchRegionOp(BufferDefinition):
     @property
     def region(self) -> tuple[tuple[SSAValue, Mixed], ...]:
         """Minimum and extent of each dimension of the source."""
-        static = cast(Sequence[int], self.static_extents.get_values())
+        static = self.static_extents.get_values()
         return tuple(
             zip(
                 self.region_mins,
@@ -652,7 +650,7 @@ class AllocateOp(IRDLOperation):
 
     extents = var_operand_def(IntegerType)
     condition = opt_operand_def(i1)
-    static_extents = prop_def(DenseArrayBase)
+    static_extents = prop_def(DenseArrayBase.constr(i64))
     annotations = opt_prop_def(DictionaryAttr)
     var_name = opt_prop_def(StringAttr, prop_name="name")
     result = result_def(PtrType)
@@ -683,9 +681,7 @@ class AllocateOp(IRDLOperation):
     @property
     def shape(self) -> tuple[Mixed, ...]:
         """The extents in elements."""
-        return assembly.join_mixed(
-            cast(Sequence[int], self.static_extents.get_values()), self.extents
-        )
+        return assembly.join_mixed(self.static_extents.get_values(), self.extents)
 
     @classmethod
     def parse(cls, parser: Parser) -> AllocateOp:
@@ -800,8 +796,9 @@ class AllocateConstOp(IRDLOperation):
                 "tir.allocate_const: the contents must be a dense attribute, or an index "
                 f"into the module's constants, got {self.data}"
             )
-        element = self.data.get_element_type()
-        if element != cast(PtrType, self.result.type).element_type:
+        contents = cast("DenseIntOrFPElementsAttr[Attribute]", self.data)
+        element = contents.get_element_type()
+        if element != self.result.type.element_type:
             raise VerifyException(
                 f"tir.allocate_const: contents of type {element} for a pointer of type "
                 f"{self.result.type}"

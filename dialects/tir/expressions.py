@@ -56,6 +56,7 @@ from xdsl_tvm.dialects.tir.types import (
     is_float,
     is_handle,
     is_integer,
+    is_integer_type,
     is_scalable,
     is_scalar,
     lanes_of,
@@ -113,7 +114,7 @@ class ConstOp(IRDLOperation):
         Raises ValueError when `dtype` is no scalar, or is an integer type that cannot
         hold `value`.
         """
-        if isinstance(dtype, IntegerType):
+        if is_integer_type(dtype):
             if int(value) != value:
                 raise ValueError(f"{value} is no constant of type {dtype}")
             if dtype == i1:
@@ -126,11 +127,10 @@ class ConstOp(IRDLOperation):
     @property
     def literal(self) -> int | float:
         """The constant as a Python number; a bool as 0 or 1."""
-        if isinstance(self.value, IntegerAttr):
-            value = self.value.value.data
-            return value & 1 if self.value.type == i1 else value
-        assert isinstance(self.value, FloatAttr)
-        return self.value.value.data
+        value = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", self.value)
+        if value.type == i1:
+            return 1 if value.value.data else 0
+        return value.value.data
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstOp:
@@ -148,11 +148,12 @@ class ConstOp(IRDLOperation):
         assembly.print_attributes(printer, self, ("value",))
 
     def verify_(self) -> None:
-        dtype = self.value.get_type()
-        if not isinstance(self.value, IntegerAttr | FloatAttr) or not is_scalar(dtype):
+        value = self.value
+        dtype = value.get_type()
+        if not is_scalar(dtype) or not isinstance(value, IntegerAttr | FloatAttr):
             raise VerifyException(
                 "tir.const: the value must be an integer or a float of scalar type, got "
-                f"{self.value}"
+                f"a value of type {dtype}"
             )
         if dtype != self.result.type:
             raise VerifyException(

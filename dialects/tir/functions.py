@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import (
@@ -151,7 +151,8 @@ class FuncOp(IRDLOperation):
         if arg_attrs is not None or result_attrs is not None:
             parser.raise_error("tir.func has no attributes on parameters or results")
         op = cls(name, (inputs, outputs), body, visibility=visibility)
-        for key, value in ({} if extra is None else extra.data).items():
+        own: Mapping[str, Attribute] = {} if extra is None else extra.data
+        for key, value in own.items():
             if key == "param_names":
                 op.properties[key] = value
             else:

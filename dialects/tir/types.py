@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -188,19 +188,32 @@ def _print_scope(printer: Printer, scope: StringAttr) -> None:
 # ---- dtype predicates and conversions (spec tir-ir.md §1) ----
 
 
+def is_vector(dtype: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    """Whether `dtype` is a vector, fixed or scalable."""
+    return isinstance(dtype, VectorType)
+
+
+def is_integer_type(dtype: Attribute) -> TypeGuard[IntegerType[int, Signedness]]:
+    """Whether `dtype` is a scalar integer that TIR has: `iN` or `uiN`, not `siN`."""
+    if not isinstance(dtype, IntegerType):
+        return False
+    integer = cast("IntegerType[int, Signedness]", dtype)
+    return integer.signedness.data is not Signedness.SIGNED
+
+
 def element_of(dtype: Attribute) -> Attribute:
     """The element type of a vector, any other type unchanged."""
-    return dtype.element_type if isinstance(dtype, VectorType) else dtype
+    return dtype.element_type if is_vector(dtype) else dtype
 
 
 def lanes_of(dtype: Attribute) -> int:
     """The number of lanes; of a scalable vector, the factor of `vscale`."""
-    return dtype.get_shape()[0] if isinstance(dtype, VectorType) else 1
+    return dtype.get_shape()[0] if is_vector(dtype) else 1
 
 
 def is_scalable(dtype: Attribute) -> bool:
     """Whether `dtype` is a vector of `k * vscale` lanes."""
-    return isinstance(dtype, VectorType) and any(map(bool, dtype.scalable_dims))
+    return is_vector(dtype) and any(map(bool, dtype.scalable_dims))
 
 
 def is_bool(dtype: Attribute) -> bool:
@@ -211,19 +224,19 @@ def is_bool(dtype: Attribute) -> bool:
 def is_uint(dtype: Attribute) -> bool:
     """Unsigned integer of any lanes. `bool` is unsigned, as in TVM."""
     element = element_of(dtype)
-    return isinstance(element, IntegerType) and (
+    return is_integer_type(element) and (
         element.signedness.data is Signedness.UNSIGNED or element == i1
     )
 
 
 def is_int(dtype: Attribute) -> bool:
     """Signed integer of any lanes, not `bool`."""
-    return isinstance(element_of(dtype), IntegerType) and not is_uint(dtype)
+    return is_integer(dtype) and not is_uint(dtype)
 
 
 def is_integer(dtype: Attribute) -> bool:
     """Integer of either signedness, `bool` included."""
-    return isinstance(element_of(dtype), IntegerType)
+    return is_integer_type(element_of(dtype))
 
 
 def is_float(dtype: Attribute) -> bool:
@@ -238,12 +251,12 @@ def is_handle(dtype: Attribute) -> bool:
 
 def is_scalar(dtype: Attribute) -> bool:
     """A single integer, bool or float."""
-    return isinstance(dtype, IntegerType | AnyFloat)
+    return is_integer_type(dtype) or isinstance(dtype, AnyFloat)
 
 
 def is_storable(dtype: Attribute) -> bool:
     """Whether a buffer can hold elements of `dtype`."""
-    if isinstance(dtype, VectorType):
+    if is_vector(dtype):
         return dtype.get_num_dims() == 1 and is_scalar(dtype.element_type)
     return is_scalar(dtype) or is_handle(dtype)
 
@@ -254,7 +267,7 @@ def is_expression_type(dtype: Attribute) -> bool:
 
 
 @cache
-def _vector(element: Attribute, lanes: int, scalable: bool) -> VectorType:
+def _vector(element: Attribute, lanes: int, scalable: bool) -> VectorType[Attribute]:
     if not scalable:
         return VectorType(element, [lanes])
     return VectorType(element, [lanes], ArrayAttr([BoolAttr.from_bool(True)]))
@@ -270,7 +283,7 @@ def with_lanes(dtype: Attribute, lanes: int, *, scalable: bool = False) -> Attri
 
 def like_lanes(element: Attribute, shaped: Attribute) -> Attribute:
     """`element` with the lanes of `shaped`."""
-    if not isinstance(shaped, VectorType):
+    if not is_vector(shaped):
         return element_of(element)
     return with_lanes(element, lanes_of(shaped), scalable=is_scalable(shaped))
 
@@ -281,9 +294,9 @@ def dtype_name(dtype: Attribute) -> str:
     Raises ValueError for a type that has none.
     """
     element = element_of(dtype)
-    if isinstance(element, IntegerType):
+    if is_integer_type(element):
         base = f"{'uint' if is_uint(element) else 'int'}{element.width.data}"
-        if element == i1 and not isinstance(dtype, VectorType):
+        if element == i1 and not is_vector(dtype):
             base = "bool"
     elif type(element) in _FLOAT_NAMES:
         base = _FLOAT_NAMES[type(element)]
@@ -293,9 +306,9 @@ def dtype_name(dtype: Attribute) -> str:
         base = "void"
     else:
         raise ValueError(f"type {dtype} has no TVM dtype name")
-    if not isinstance(dtype, VectorType):
+    if not is_vector(dtype):
         return base
-    return f"{base}x{'vscalex' if is_scalable(dtype) else ''}{lanes_of(dtype)}"
+    return f"{base}x{'vscalex' if is_scalable(dtype) else ''}{dtype.get_shape()[0]}"
 
 
 def parse_dtype(name: str) -> Attribute:
