@@ -1,0 +1,400 @@
+"""Types and values on the way to the llvm dialect.
+
+The conversions of arith, math, memref, cf, func and gpu are separate passes that may run
+in any order and leave foreign operations alone, so between two of them a value of type
+`index` or `memref` may have users that are converted and users that are not. Each pass
+takes such values through `builtin.unrealized_conversion_cast`; the casts that two
+passes leave back to back are folded by whichever pass comes second.
+
+| type | becomes |
+|---|---|
+| `index` | `i64` |
+| `memref<…xT, s>` | `!llvm.ptr<s>`, the address of the element at index zero |
+| `vector<Nxindex>` | `vector<Nxi64>` |
+| all else | itself |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    FloatAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    UnrealizedConversionCastOp,
+    VectorType,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import PassFailedException
+
+LLVM_SCALARS = (
+    IntegerType,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    LLVMPointerType,
+)
+"""Scalar types that need no conversion."""
+
+
+def fail(op: Operation, reason: str) -> PassFailedException:
+    """The error that names `op` and says why it cannot be lowered and what to do."""
+    return PassFailedException(f"cannot lower '{op.name}': {reason}")
+
+
+@lru_cache(maxsize=1024)
+def vector_of(element: Attribute, like: Attribute) -> Attribute:
+    """`element` as it is if `like` is a scalar, else a vector of it shaped as `like`."""
+    if not isinstance(like, VectorType):
+        return element
+    vector = cast("VectorType[Attribute]", like)
+    return VectorType(element, vector.shape, vector.scalable_dims)
+
+
+def scalar_of(type: Attribute) -> Attribute:
+    """The element type of a vector; any other type as it is."""
+    if isinstance(type, VectorType):
+        return cast("VectorType[Attribute]", type).element_type
+    return type
+
+
+@lru_cache(maxsize=256)
+def pointer_type(space: Attribute) -> LLVMPointerType:
+    """The pointer type of a memref's memory space: none or an integer.
+
+    Raises PassFailedException for other attributes.
+    """
+    if isinstance(space, NoneAttr):
+        return LLVMPointerType()
+    if isinstance(space, IntegerAttr):
+        number = space.value.data
+        return LLVMPointerType(IntAttr(number)) if number else LLVMPointerType()
+    raise PassFailedException(
+        f"memory space {space} has no LLVM address space; use an integer memory space"
+    )
+
+
+@lru_cache(maxsize=1024)
+def convert_type(type: Attribute) -> Attribute:
+    """The LLVM type that stands for `type`; `type` itself if it is none of ours."""
+    if isinstance(type, IndexType):
+        return i64
+    if isinstance(type, MemRefType):
+        return pointer_type(cast("MemRefType[Attribute]", type).memory_space)
+    if isinstance(type, VectorType):
+        vector = cast("VectorType[Attribute]", type)
+        element = convert_type(vector.element_type)
+        return type if element is vector.element_type else vector_of(element, type)
+    return type
+
+
+def is_convertible(type: Attribute) -> bool:
+    """Whether values of `type` have an LLVM counterpart: scalars and 1-D vectors."""
+    if isinstance(type, VectorType):
+        vector = cast("VectorType[Attribute]", type)
+        return vector.get_num_dims() == 1 and is_convertible(vector.element_type)
+    return isinstance(type, (IndexType, *LLVM_SCALARS))
+
+
+def require_convertible(op: Operation) -> None:
+    """Raises PassFailedException if `op` has a type that LLVM code cannot hold."""
+    for value in (*op.operands, *op.results):
+        if not is_convertible(value.type):
+            raise fail(
+                op,
+                f"values of type {value.type} have no LLVM form; use scalars or "
+                "1-D vectors of integers, index, bf16, f16, f32 or f64",
+            )
+
+
+@lru_cache(maxsize=4096)
+def identity_strides(type: MemRefType[Attribute]) -> tuple[int, ...] | None:
+    """Element strides of a memref, or None where one of them is not static.
+
+    The leading extent may be dynamic: no stride depends on it.
+    """
+    layout = type.layout
+    if isinstance(layout, StridedLayoutAttr):
+        strides = tuple(layout.get_strides())
+        static = [stride for stride in strides if stride is not None]
+        return tuple(static) if len(static) == len(strides) else None
+    if not isinstance(layout, NoneAttr):
+        return None
+    strides_back: list[int] = []
+    step = 1
+    for extent in reversed(type.get_shape()[1:]):
+        strides_back.append(step)
+        if extent < 0:
+            return None
+        step *= extent
+    if type.get_num_dims():
+        strides_back.append(step)
+    return tuple(reversed(strides_back))
+
+
+class Conversion:
+    """One pass's rewriting of operations to LLVM ones, in place.
+
+    `operand` gives a value in its LLVM type, `insert` puts a new operation before the
+    one being converted, `replace` ends it; `finish` folds and removes casts.
+    """
+
+    def __init__(self) -> None:
+        self._anchor: Operation | None = None
+        self._casts: dict[UnrealizedConversionCastOp, None] = {}
+        self._cast_of: dict[SSAValue, SSAValue] = {}
+
+    # -- values
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        """`value` in its LLVM type."""
+        target = convert_type(value.type)
+        if target == value.type:
+            return value
+        owner = value.owner
+        if isinstance(owner, UnrealizedConversionCastOp):
+            self._casts[owner] = None
+            if len(owner.operands) == 1 and owner.operands[0].type == target:
+                return owner.operands[0]
+        found = self._cast_of.get(value)
+        if found is None:
+            found = self._cast_after(value, target)
+            self._cast_of[value] = found
+        return found
+
+    def operands(self, values: Iterable[SSAValue]) -> list[SSAValue]:
+        """Each of `values` in its LLVM type."""
+        return [self.operand(value) for value in values]
+
+    def _cast_after(self, value: SSAValue, target: Attribute) -> SSAValue:
+        """A cast of `value` right after its definition, so that it serves every use."""
+        cast_op = UnrealizedConversionCastOp.create(
+            operands=[value], result_types=[target]
+        )
+        self._casts[cast_op] = None
+        owner = value.owner
+        if isinstance(owner, Block):
+            first = owner.first_op
+            if first is None:
+                owner.add_op(cast_op)
+            else:
+                owner.insert_op_before(cast_op, first)
+        else:
+            block = owner.parent_block()
+            assert block is not None
+            block.insert_op_after(cast_op, owner)
+        cast_op.results[0].name_hint = value.name_hint
+        return cast_op.results[0]
+
+    # -- operations
+
+    def start(self, op: Operation) -> None:
+        """Makes `op` the operation being converted: new ones go before it."""
+        self._anchor = op
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Inserts `op` before the operation being converted; gives its first result."""
+        self.insert_op(op)
+        return op.results[0]
+
+    def insert_op(self, op: Operation) -> None:
+        """Inserts `op`, which may have no result, with the location of the anchor."""
+        anchor = self._anchor
+        assert anchor is not None
+        op.location = anchor.location
+        block = anchor.parent_block()
+        assert block is not None
+        block.insert_op_before(op, anchor)
+
+    def replace(self, op: Operation, values: Sequence[SSAValue]) -> None:
+        """Replaces the results of `op` by `values`, of LLVM types, and erases it."""
+        for old, new in zip(op.results, values, strict=True):
+            self.replace_value(old, new)
+        op.detach()
+        op.erase()
+
+    def replace_value(self, old: SSAValue, new: SSAValue) -> None:
+        """Makes users of `old` use `new`, through a cast where the types differ."""
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        if old.first_use is None:
+            return
+        if old.type == new.type:
+            old.replace_all_uses_with(new)
+            return
+        cast_op = UnrealizedConversionCastOp.create(
+            operands=[new], result_types=[old.type]
+        )
+        self._casts[cast_op] = None
+        if self._anchor is not None and not isinstance(new, BlockArgument):
+            self.insert_op(cast_op)
+        else:
+            owner = new.owner
+            assert isinstance(owner, Block)
+            _prepend(owner, cast_op)
+        old.replace_all_uses_with(cast_op.results[0])
+
+    def convert_block_args(self, block: Block) -> None:
+        """Gives the arguments of `block` their LLVM types."""
+        for arg in block.args:
+            target = convert_type(arg.type)
+            if target == arg.type:
+                continue
+            new = block.insert_arg(target, arg.index, arg.location)
+            new.name_hint = arg.name_hint
+            if arg.first_use is not None:
+                cast_op = UnrealizedConversionCastOp.create(
+                    operands=[new], result_types=[arg.type]
+                )
+                self._casts[cast_op] = None
+                _prepend(block, cast_op)
+                arg.replace_all_uses_with(cast_op.results[0])
+            block.erase_arg(arg)
+
+    def finish(self) -> None:
+        """Folds cast pairs and removes the casts that nothing uses any more."""
+        for cast_op in self._casts:
+            if len(cast_op.operands) != 1:
+                continue
+            source = cast_op.operands[0]
+            inner = source.owner
+            if (
+                isinstance(inner, UnrealizedConversionCastOp)
+                and len(inner.operands) == 1
+                and inner.operands[0].type == cast_op.results[0].type
+            ):
+                cast_op.results[0].replace_all_uses_with(inner.operands[0])
+        for cast_op in reversed(self._casts):
+            _erase_if_dead(cast_op)
+        for cast_op in self._casts:
+            _erase_if_dead(cast_op)
+        self._casts.clear()
+        self._cast_of.clear()
+
+    # -- small builders
+
+    def constant(self, value: int | float, type: Attribute) -> SSAValue:
+        """An LLVM constant of scalar or vector `type`, every element being `value`."""
+        return self.insert(
+            ConstantOp.create(
+                result_types=[type], properties={"value": splat(value, type)}
+            )
+        )
+
+    def emit(
+        self,
+        kind: type[IRDLOperation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        **properties: Attribute,
+    ) -> SSAValue:
+        """Inserts an operation with one result and gives that result."""
+        return self.insert(
+            kind.create(
+                operands=operands, result_types=[result], properties=properties
+            )
+        )
+
+
+def _prepend(block: Block, op: Operation) -> None:
+    first = block.first_op
+    if first is None:
+        block.add_op(op)
+    else:
+        block.insert_op_before(op, first)
+
+
+def _erase_if_dead(op: UnrealizedConversionCastOp) -> None:
+    if op.parent is None or any(result.first_use is not None for result in op.results):
+        return
+    op.detach()
+    op.erase()
+
+
+@lru_cache(maxsize=4096)
+def _splat_int(value: int, type: Attribute) -> Attribute:
+    scalar = scalar_of(type)
+    assert isinstance(scalar, IntegerType)
+    return IntegerAttr(value, scalar, truncate_bits=True)
+
+
+@lru_cache(maxsize=4096)
+def _splat_float(text: str, type: Attribute) -> Attribute:
+    scalar = scalar_of(type)
+    assert isinstance(scalar, Float16Type | Float32Type | Float64Type | BFloat16Type)
+    return FloatAttr(float.fromhex(text), scalar)
+
+
+def splat(value: int | float, type: Attribute) -> Attribute:
+    """The attribute of a constant of `type` whose every element is `value`."""
+    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+    if isinstance(value, float):
+        # The key is text: -0.0 == 0.0 and NaN != NaN would confuse the cache.
+        scalar = _splat_float(value.hex(), scalar_of(type))
+    else:
+        scalar = _splat_int(value, scalar_of(type))
+    if not isinstance(type, VectorType):
+        return scalar
+    return DenseIntOrFPElementsAttr.from_list(
+        cast("VectorType[IntegerType]", type),
+        [cast("IntegerAttr[IntegerType]", scalar).value.data],
+    )
+
+
+def segments(*sizes: int) -> DenseArrayBase:
+    """The `operandSegmentSizes` property."""
+    from xdsl.dialects.builtin import i32
+
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+@lru_cache(maxsize=64)
+def fastmath(flags: Attribute | None) -> FastMathAttr:
+    """The llvm dialect's form of arith's fast-math flags."""
+    from xdsl.dialects.arith import FastMathFlagsAttr
+
+    if not isinstance(flags, FastMathFlagsAttr):
+        return FastMathAttr(None)
+    return FastMathAttr(flags.data)
+
+
+NO_FASTMATH = FastMathAttr(None)
+
+__all__ = [
+    "LLVM_SCALARS",
+    "NO_FASTMATH",
+    "Conversion",
+    "convert_type",
+    "f32",
+    "f64",
+    "fail",
+    "fastmath",
+    "identity_strides",
+    "is_convertible",
+    "pointer_type",
+    "require_convertible",
+    "scalar_of",
+    "segments",
+    "splat",
+    "vector_of",
+]
