@@ -1,0 +1,37 @@
+"""`-t llvm-ir`: LLVM IR text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.target import Target
+
+from xdsl_tvm.targets._llvm_input import device_functions, host_functions
+from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+
+
+@dataclass(frozen=True)
+class LLVMIRTarget(Target):
+    """LLVM IR text for LLVM 22.
+
+    A module of the llvm dialect is written as it stands; any other is lowered first, on
+    a copy. With `triple_kind="nvptx"` the contents of the `gpu.module`s are written
+    instead of the host code. Needs nothing beyond xDSL.
+
+    Raises DiagnosticException for what has no LLVM form.
+    """
+
+    name = "llvm-ir"
+
+    triple_kind: str = "cpu"
+    arch: str = "sm_80"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        if self.triple_kind == "nvptx":
+            functions = device_functions(ctx, module, self.arch)
+            output.write(emit_llvm_ir(functions, nvptx=True))
+        else:
+            output.write(emit_llvm_ir(host_functions(ctx, module, self.triple_kind)))
