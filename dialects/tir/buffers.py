@@ -796,7 +796,7 @@ class AllocateConstOp(IRDLOperation):
                 "tir.allocate_const: the contents must be a dense attribute, or an index "
                 f"into the module's constants, got {self.data}"
             )
-        contents = cast("DenseIntOrFPElementsAttr[Attribute]", self.data)
+        contents = cast("DenseIntOrFPElementsAttr", self.data)
         element = contents.get_element_type()
         if element != self.result.type.element_type:
             raise VerifyException(

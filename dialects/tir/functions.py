@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
 )
-from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
+from xdsl.dialects.utils import print_func_op_like
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
@@ -145,13 +145,32 @@ class FuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> FuncOp:
         visibility = parser.parse_optional_visibility_keyword()
-        name, inputs, outputs, body, extra, arg_attrs, result_attrs = parse_func_op_like(
-            parser, reserved_attr_names=_OWN
-        )
-        if arg_attrs is not None or result_attrs is not None:
-            parser.raise_error("tir.func has no attributes on parameters or results")
+        name = parser.parse_symbol_name()
+        inputs: list[Attribute] = []
+        arguments: list[Parser.Argument] = []
+
+        def parse_parameter() -> None:
+            argument = parser.parse_optional_argument()
+            if argument is None:
+                inputs.append(parser.parse_type())
+            else:
+                arguments.append(argument)
+                inputs.append(argument.type)
+
+        position = parser.pos
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_parameter)
+        if arguments and len(arguments) != len(inputs):
+            parser.raise_error("either all parameters have names or none", position)
+        outputs = _parse_results(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword(_OWN)
+        # An absent body makes a declaration, an empty one a function without effect.
+        body = parser.parse_optional_region(arguments)
+        if body is None:
+            body = Region()
+        elif not body.blocks:
+            body.add_block(Block())
         op = cls(name, (inputs, outputs), body, visibility=visibility)
-        own: Mapping[str, Attribute] = {} if extra is None else extra.data
+        own: Mapping[str, Attribute] = {} if attributes is None else attributes.data
         for key, value in own.items():
             if key == "param_names":
                 op.properties[key] = value
@@ -214,3 +233,12 @@ class FuncOp(IRDLOperation):
                         f"{op.param.index} is matched by more than one buffer"
                     )
                 matched.add(op.param)
+
+
+def _parse_results(parser: Parser) -> list[Attribute]:
+    if parser.parse_optional_punctuation("->") is None:
+        return []
+    types = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.PAREN, parser.parse_type
+    )
+    return [parser.parse_type()] if types is None else list(types)
