@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Self, cast
+from typing import Any, Self, TypedDict, Unpack, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -46,7 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.tir import _assembly as assembly
 from xdsl_tvm.dialects.tir._assembly import Mixed
 from xdsl_tvm.dialects.tir._ranges import parse_region_dims, print_region_dims
-from xdsl_tvm.dialects.tir.attributes import BufferKindAttr
+from xdsl_tvm.dialects.tir.attributes import BufferKind, BufferKindAttr
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
 from xdsl_tvm.dialects.tir.types import (
     BufferType,
@@ -66,6 +66,22 @@ DEFAULT_ALIGNMENT = 64
 """Alignment of a buffer's data in bytes, where none is given."""
 
 _LAYOUT = ("name", "static_strides")
+
+
+class BufferLayout(TypedDict, total=False):
+    """The fields of a buffer beyond its type, as keyword arguments of the builders."""
+
+    name: str | StringAttr | None
+    strides: Sequence[Mixed]
+    """In elements; empty for compact row-major order."""
+    elem_offset: SSAValue | Operation | None
+    """In elements."""
+    data_alignment: int | None
+    """In bytes."""
+    offset_factor: int | None
+    axis_separators: Sequence[int]
+    buffer_kind: BufferKind | None
+    index_type: IntegerType | None
 
 
 class BufferDefinition(IRDLOperation, ABC):
@@ -128,35 +144,31 @@ class BufferDefinition(IRDLOperation, ABC):
         return i32
 
     @staticmethod
-    def layout_properties(
-        *,
-        name: str | StringAttr | None = None,
-        strides: Sequence[Mixed] = (),
-        data_alignment: int | None = None,
-        offset_factor: int | None = None,
-        axis_separators: Sequence[int] = (),
-    ) -> dict[str, Attribute | None]:
-        """The properties all definitions share, from plain Python values."""
-        if isinstance(name, str):
-            name = StringAttr(name)
+    def layout_properties(layout: BufferLayout) -> dict[str, Attribute | None]:
+        """The properties all definitions share."""
+        name = layout.get("name")
+        strides = layout.get("strides", ())
+        separators = layout.get("axis_separators", ())
+        kind = layout.get("buffer_kind")
         return {
-            "name": name,
+            "name": StringAttr(name) if isinstance(name, str) else name,
             "static_strides": assembly.split_mixed(strides)[0] if strides else None,
-            "data_alignment": _optional_i32(data_alignment),
-            "offset_factor": _optional_i32(offset_factor),
-            "axis_separators": DenseArrayBase.from_list(i64, list(axis_separators))
-            if axis_separators
+            "data_alignment": _optional_i32(layout.get("data_alignment")),
+            "offset_factor": _optional_i32(layout.get("offset_factor")),
+            "axis_separators": DenseArrayBase.from_list(i64, list(separators))
+            if separators
             else None,
+            "buffer_kind": None if kind is None else BufferKindAttr(kind),
+            "index_type": layout.get("index_type"),
         }
 
     @staticmethod
     def layout_operands(
-        extents: Sequence[SSAValue | Operation],
-        strides: Sequence[Mixed],
-        elem_offset: SSAValue | Operation | None,
+        extents: Sequence[SSAValue | Operation], layout: BufferLayout
     ) -> list[Sequence[SSAValue | Operation] | SSAValue | Operation | None]:
         """The operands all definitions share, in their order."""
-        return [extents, assembly.split_mixed(strides)[1], elem_offset]
+        _, strides = assembly.split_mixed(layout.get("strides", ()))
+        return [extents, strides, layout.get("elem_offset")]
 
     @classmethod
     @abstractmethod
@@ -185,14 +197,14 @@ class BufferDefinition(IRDLOperation, ABC):
             else None
         )
         op = cls.__new__(cls)
-        layout = cls.layout_properties(name=name, strides=strides)
+        layout: BufferLayout = {"name": name, "strides": strides, "elem_offset": offset}
         extra = parser.parse_optional_dictionary_attr_dict()
         parser.parse_punctuation(":")
         known = cls.get_irdl_definition().properties
         IRDLOperation.__init__(
             op,
-            operands=[*groups, *cls.layout_operands(extents or (), strides, offset)],
-            properties=layout
+            operands=[*groups, *cls.layout_operands(extents or (), layout)],
+            properties=cls.layout_properties(layout)
             | properties
             | {k: v for k, v in extra.items() if k in known},
             attributes={k: v for k, v in extra.items() if k not in known},
@@ -372,23 +384,11 @@ class MatchBufferOp(BufferDefinition):
         param: SSAValue,
         buffer_type: BufferType,
         extents: Sequence[SSAValue | Operation] = (),
-        *,
-        name: str | StringAttr | None = None,
-        strides: Sequence[Mixed] = (),
-        elem_offset: SSAValue | Operation | None = None,
-        data_alignment: int | None = None,
-        offset_factor: int | None = None,
-        axis_separators: Sequence[int] = (),
+        **layout: Unpack[BufferLayout],
     ) -> None:
         super().__init__(
-            operands=[param, *self.layout_operands(extents, strides, elem_offset)],
-            properties=self.layout_properties(
-                name=name,
-                strides=strides,
-                data_alignment=data_alignment,
-                offset_factor=offset_factor,
-                axis_separators=axis_separators,
-            ),
+            operands=[param, *self.layout_operands(extents, layout)],
+            properties=self.layout_properties(layout),
             result_types=[buffer_type],
         )
 
@@ -432,23 +432,11 @@ class AllocBufferOp(BufferDefinition):
         self,
         buffer_type: BufferType,
         extents: Sequence[SSAValue | Operation] = (),
-        *,
-        name: str | StringAttr | None = None,
-        strides: Sequence[Mixed] = (),
-        elem_offset: SSAValue | Operation | None = None,
-        data_alignment: int | None = None,
-        offset_factor: int | None = None,
-        axis_separators: Sequence[int] = (),
+        **layout: Unpack[BufferLayout],
     ) -> None:
         super().__init__(
-            operands=self.layout_operands(extents, strides, elem_offset),
-            properties=self.layout_properties(
-                name=name,
-                strides=strides,
-                data_alignment=data_alignment,
-                offset_factor=offset_factor,
-                axis_separators=axis_separators,
-            ),
+            operands=self.layout_operands(extents, layout),
+            properties=self.layout_properties(layout),
             result_types=[buffer_type],
         )
 
@@ -483,23 +471,11 @@ class DeclBufferOp(BufferDefinition):
         data: SSAValue | Operation,
         buffer_type: BufferType,
         extents: Sequence[SSAValue | Operation] = (),
-        *,
-        name: str | StringAttr | None = None,
-        strides: Sequence[Mixed] = (),
-        elem_offset: SSAValue | Operation | None = None,
-        data_alignment: int | None = None,
-        offset_factor: int | None = None,
-        axis_separators: Sequence[int] = (),
+        **layout: Unpack[BufferLayout],
     ) -> None:
         super().__init__(
-            operands=[data, *self.layout_operands(extents, strides, elem_offset)],
-            properties=self.layout_properties(
-                name=name,
-                strides=strides,
-                data_alignment=data_alignment,
-                offset_factor=offset_factor,
-                axis_separators=axis_separators,
-            ),
+            operands=[data, *self.layout_operands(extents, layout)],
+            properties=self.layout_properties(layout),
             result_types=[buffer_type],
         )
 
@@ -550,13 +526,7 @@ class MatchRegionOp(BufferDefinition):
         region_extents: Sequence[Mixed],
         buffer_type: BufferType,
         extents: Sequence[SSAValue | Operation] = (),
-        *,
-        name: str | StringAttr | None = None,
-        strides: Sequence[Mixed] = (),
-        elem_offset: SSAValue | Operation | None = None,
-        data_alignment: int | None = None,
-        offset_factor: int | None = None,
-        axis_separators: Sequence[int] = (),
+        **layout: Unpack[BufferLayout],
     ) -> None:
         static, dynamic = assembly.split_mixed(region_extents)
         super().__init__(
@@ -564,16 +534,9 @@ class MatchRegionOp(BufferDefinition):
                 source,
                 region_mins,
                 dynamic,
-                *self.layout_operands(extents, strides, elem_offset),
+                *self.layout_operands(extents, layout),
             ],
-            properties=self.layout_properties(
-                name=name,
-                strides=strides,
-                data_alignment=data_alignment,
-                offset_factor=offset_factor,
-                axis_separators=axis_separators,
-            )
-            | {"static_extents": static},
+            properties=self.layout_properties(layout) | {"static_extents": static},
             result_types=[buffer_type],
         )
 

@@ -1,0 +1,418 @@
+"""TIR functions from shapes and element expressions, in the manner of tensor expressions.
+
+A `TensorProgram` collects stages. Each stage computes one tensor, element by element,
+from tensors before it, and becomes one loop nest around one block; tensors that are
+neither inputs nor results are allocated in the root block. The conventions are TVM's
+(spec relax-ops.md §15): indices are `i64`, functions are private and carry
+`tir.noalias`, symbolic extents are bound by the buffers that have them as a bare
+dimension.
+
+```python
+program = TensorProgram("add")
+a = program.input("A", (4, 16), f32)
+b = program.input("B", (16,), f32)
+c = program.compute("T_add", (4, 16), f32, lambda i, j: a[i, j] + b[j])
+function = program.build([c])
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from xdsl_tvm.dialects import tir
+
+Dim: TypeAlias = "int | Expr"
+"""An extent: a number, or an `i64` value of the function."""
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A value of the function being built; its operators append ops to the program."""
+
+    program: TensorProgram
+    value: SSAValue
+
+    @property
+    def dtype(self) -> Attribute:
+        """The type of the value."""
+        return self.value.type
+
+    def _binary(self, kind: type[tir.BinaryOp], other: Expr | float) -> Expr:
+        return self.program.emit(kind(self.value, self._operand(other).value))
+
+    def _operand(self, other: Expr | float) -> Expr:
+        if isinstance(other, Expr):
+            return other
+        return self.program.constant(other, self.dtype)
+
+    def __add__(self, other: Expr | float) -> Expr:
+        return self._binary(tir.AddOp, other)
+
+    def __sub__(self, other: Expr | float) -> Expr:
+        return self._binary(tir.SubOp, other)
+
+    def __mul__(self, other: Expr | float) -> Expr:
+        return self._binary(tir.MulOp, other)
+
+    def __truediv__(self, other: Expr | float) -> Expr:
+        return self._binary(tir.DivOp, other)
+
+    def __floordiv__(self, other: Expr | float) -> Expr:
+        return self._binary(tir.FloorDivOp, other)
+
+    def __mod__(self, other: Expr | float) -> Expr:
+        return self._binary(tir.FloorModOp, other)
+
+    def maximum(self, other: Expr | float) -> Expr:
+        """`tir.max` with `other`."""
+        return self._binary(tir.MaxOp, other)
+
+    def minimum(self, other: Expr | float) -> Expr:
+        """`tir.min` with `other`."""
+        return self._binary(tir.MinOp, other)
+
+    def call(self, intrinsic: str) -> Expr:
+        """The builtin of that name, applied to this value; the dtype stays."""
+        return self.program.emit(tir.CallOp(intrinsic, [self.value], self.dtype))
+
+    def cast(self, dtype: Attribute) -> Expr:
+        """The value converted to `dtype`, itself where it has that type."""
+        if dtype == self.dtype:
+            return self
+        return self.program.emit(tir.CastOp(self.value, dtype))
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of the program: a buffer, its shape and its element type."""
+
+    program: TensorProgram
+    buffer: SSAValue
+    shape: tuple[Dim, ...]
+    dtype: Attribute
+
+    def __getitem__(self, indices: Expr | tuple[Expr, ...]) -> Expr:
+        """The element at `indices`, read where the expression stands."""
+        if isinstance(indices, Expr):
+            indices = (indices,)
+        return self.program.load(self, [index.value for index in indices])
+
+
+Element: TypeAlias = Callable[..., Expr]
+"""An element expression: the indices in, the value out."""
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """A commutative combination and its identity."""
+
+    combine: Callable[[Expr, Expr], Expr]
+    identity: float
+
+
+SUM = Reducer(lambda accumulator, x: accumulator + x, 0)
+MAX = Reducer(lambda accumulator, x: accumulator.maximum(x), float("-inf"))
+
+
+@dataclass
+class _Stage:
+    """The reads of the block being built, as buffer and point."""
+
+    reads: list[tuple[SSAValue, tuple[SSAValue, ...]]] = field(default_factory=lambda: [])
+
+
+class TensorProgram:
+    """A TIR function under construction."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._entry = Block()
+        self._root = Block()
+        self._block = self._entry
+        self._stage: _Stage | None = None
+        self._params: list[str] = []
+        self._symbols: dict[str, Expr] = {}
+        self._extents: dict[int, Expr] = {}
+
+    # ---- values ----
+
+    def emit(self, op: Operation) -> Expr:
+        """Append an op with one result."""
+        self._block.add_op(op)
+        return Expr(self, op.results[0])
+
+    def constant(self, value: float, dtype: Attribute) -> Expr:
+        """A constant of a scalar type."""
+        return self.emit(tir.ConstOp.of(value, dtype))
+
+    def select(self, condition: Expr, true: Expr, false: Expr) -> Expr:
+        """`tir.select`: both values are evaluated."""
+        return self.emit(tir.SelectOp(condition.value, true.value, false.value))
+
+    def compare(self, predicate: tir.CmpPredicate, lhs: Expr, rhs: Expr) -> Expr:
+        """`tir.cmp` of two values of one type."""
+        return self.emit(tir.CmpOp(predicate, lhs.value, rhs.value))
+
+    def symbol(self, name: str) -> Expr:
+        """The symbolic extent `name`, an `i64` that a buffer of the function binds."""
+        if name not in self._symbols:
+            self._symbols[name] = self._at_entry(
+                lambda: self.emit(tir.ShapeVarOp(name, i64))
+            )
+        return self._symbols[name]
+
+    def parameter(self, name: str, dtype: Attribute = i64) -> Expr:
+        """A scalar parameter, behind all tensors; `symbol(name)` then gives it."""
+        argument = self._entry.insert_arg(dtype, len(self._entry.args))
+        self._params.append(name)
+        self._symbols[name] = Expr(self, argument)
+        return self._symbols[name]
+
+    def extent(self, dim: Dim) -> Expr:
+        """A dimension as a value; numbers become constants of the function's entry."""
+        if isinstance(dim, Expr):
+            return dim
+        if dim not in self._extents:
+            self._extents[dim] = self._at_entry(lambda: self.constant(dim, i64))
+        return self._extents[dim]
+
+    def _at_entry(self, build: Callable[[], Expr]) -> Expr:
+        current, self._block = self._block, self._entry
+        result = build()
+        self._block = current
+        return result
+
+    # ---- tensors ----
+
+    def input(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
+        """The next parameter, a tensor."""
+        position = sum(isinstance(a.type, tir.HandleType) for a in self._entry.args)
+        argument = self._entry.insert_arg(tir.HandleType(), position)
+        self._params.insert(position, name)
+        buffer_type, extents = _buffer_type(shape, dtype)
+        match = tir.MatchBufferOp(
+            argument, buffer_type, extents, name=name, index_type=_index_type(extents)
+        )
+        match.buffer.name_hint = name
+        self._entry.add_op(match)
+        return Tensor(self, match.buffer, tuple(shape), dtype)
+
+    def _allocate(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
+        buffer_type, extents = _buffer_type(shape, dtype)
+        alloc = tir.AllocBufferOp(
+            buffer_type, extents, name=name, index_type=_index_type(extents)
+        )
+        alloc.buffer.name_hint = name
+        self._root.add_op(alloc)
+        return Tensor(self, alloc.buffer, tuple(shape), dtype)
+
+    def load(self, tensor: Tensor, indices: Sequence[SSAValue]) -> Expr:
+        """Read an element, and note that the block of the stage reads it."""
+        if self._stage is None:
+            raise ValueError("a tensor is read outside of an element expression")
+        self._stage.reads.append((tensor.buffer, tuple(indices)))
+        return self.emit(tir.LoadOp(tensor.buffer, indices, result_type=tensor.dtype))
+
+    # ---- stages ----
+
+    def compute(
+        self, name: str, shape: Sequence[Dim], dtype: Attribute, element: Element
+    ) -> Tensor:
+        """A tensor whose element at each index is `element` of that index."""
+        output = self._allocate(name, shape, dtype)
+
+        def body(spatial: list[Expr], _: list[Expr]) -> None:
+            value = element(*spatial)
+            self._store(value, output, spatial)
+
+        self._nest(name, output, (), body)
+        return output
+
+    def reduce(
+        self,
+        name: str,
+        shape: Sequence[Dim],
+        over: Sequence[Dim],
+        dtype: Attribute,
+        reducer: Reducer,
+        element: Callable[[list[Expr], list[Expr]], Expr],
+    ) -> Tensor:
+        """A tensor whose elements combine `element` over the reduction space `over`.
+
+        `element` gets the spatial and the reduction indices. The identity is stored by
+        the block's init, so that an empty reduction gives the identity.
+        """
+        output = self._allocate(name, shape, dtype)
+
+        def body(spatial: list[Expr], reduction: list[Expr]) -> None:
+            value = element(spatial, reduction)
+            indices = [index.value for index in spatial]
+            accumulator = self.emit(tir.LoadOp(output.buffer, indices, result_type=dtype))
+            self._store(reducer.combine(accumulator, value), output, spatial)
+
+        def init(spatial: list[Expr]) -> None:
+            self._store(self.constant(reducer.identity, dtype), output, spatial)
+
+        self._nest(name, output, over, body, init)
+        return output
+
+    def _store(self, value: Expr, output: Tensor, indices: list[Expr]) -> None:
+        self._block.add_op(
+            tir.StoreOp(value.value, output.buffer, [index.value for index in indices])
+        )
+
+    def _nest(
+        self,
+        name: str,
+        output: Tensor,
+        over: Sequence[Dim],
+        body: Callable[[list[Expr], list[Expr]], None],
+        init: Callable[[list[Expr]], None] | None = None,
+    ) -> None:
+        """A loop per dimension around a block with one iteration variable per loop."""
+        spatial_rank = len(output.shape)
+        extents = [self.extent(dim).value for dim in (*output.shape, *over)]
+        zero = self.extent(0).value
+        loops = [
+            tir.ForOp(zero, extent, name=_axis_name(position, spatial_rank))
+            for position, extent in enumerate(extents)
+        ]
+        innermost = self._root
+        for position, loop in enumerate(loops):
+            loop.loop_var.name_hint = _axis_name(position, spatial_rank)
+            innermost.add_op(loop)
+            innermost = loop.body.block
+        block = tir.BlockOp(
+            name,
+            [
+                tir.IterVar(
+                    tir.IterKind.SPATIAL if axis < spatial_rank else tir.IterKind.REDUCE,
+                    zero,
+                    extent,
+                    loop.loop_var,
+                    f"v_{_axis_name(axis, spatial_rank)}",
+                )
+                for axis, (loop, extent) in enumerate(zip(loops, extents, strict=True))
+            ],
+        )
+        innermost.add_op(block)
+        for position, variable in enumerate(block.iter_vars):
+            variable.name_hint = f"v_{_axis_name(position, spatial_rank)}"
+        indices = [Expr(self, variable) for variable in block.iter_vars]
+        spatial, reduction = indices[:spatial_rank], indices[spatial_rank:]
+
+        outer, self._block = self._block, block.body.block
+        self._stage = _Stage()
+        body(spatial, reduction)
+        reads = self._stage.reads
+        self._stage = None
+        self._declare_regions(block, output, spatial, reads)
+        if init is not None:
+            region = tir.InitOp()
+            block.body.block.insert_op_after(region, _last_declaration(block))
+            self._block = region.body.block
+            init(spatial)
+        self._block = outer
+
+    def _declare_regions(
+        self,
+        block: tir.BlockOp,
+        output: Tensor,
+        spatial: list[Expr],
+        reads: list[tuple[SSAValue, tuple[SSAValue, ...]]],
+    ) -> None:
+        """Put reads and writes first in the block, behind what their indices need."""
+        body = block.body.block
+        needed = _needed_ops([index for _, point in reads for index in point], body)
+        prologue: list[Operation] = [op for op in body.ops if op in needed]
+        for op in prologue:
+            op.detach()
+        prologue.append(
+            tir.ReadsOp([_point(buffer, point) for buffer, point in dict.fromkeys(reads)])
+        )
+        prologue.append(
+            tir.WritesOp([_point(output.buffer, tuple(index.value for index in spatial))])
+        )
+        if body.first_op is None:
+            body.add_ops(prologue)
+        else:
+            body.insert_ops_before(prologue, body.first_op)
+
+    # ---- the function ----
+
+    def build(
+        self, outputs: Sequence[Tensor], attributes: dict[str, Attribute] | None = None
+    ) -> tir.FuncOp:
+        """The finished function; the outputs become parameters behind the inputs.
+
+        Raises ValueError for an output that no stage computes.
+        """
+        for output in outputs:
+            self._make_parameter(output)
+        self._entry.add_op(tir.BlockOp("root", body=Region(self._root)))
+        return tir.FuncOp(
+            self.name,
+            ([argument.type for argument in self._entry.args], []),
+            Region(self._entry),
+            attributes={"tir.noalias": BoolAttr.from_bool(True)} | (attributes or {}),
+            param_names=self._params,
+        )
+
+    def _make_parameter(self, output: Tensor) -> None:
+        alloc = output.buffer.owner
+        if not isinstance(alloc, tir.AllocBufferOp):
+            raise ValueError(
+                f"{self.name}: an output must be computed by a stage of the program"
+            )
+        name = "" if alloc.buffer_name is None else alloc.buffer_name.data
+        parameter = self.input(name, output.shape, output.dtype)
+        alloc.buffer.replace_all_uses_with(parameter.buffer)
+        alloc.detach()
+        alloc.erase()
+
+
+def _buffer_type(
+    shape: Sequence[Dim], dtype: Attribute
+) -> tuple[tir.BufferType, list[SSAValue]]:
+    static = [dim if isinstance(dim, int) else DYNAMIC_INDEX for dim in shape]
+    return (
+        tir.BufferType(static, dtype),
+        [dim.value for dim in shape if isinstance(dim, Expr)],
+    )
+
+
+def _index_type(extents: Sequence[SSAValue]) -> IntegerType | None:
+    """Said only where no extent operand says it."""
+    return None if extents else i64
+
+
+def _axis_name(position: int, spatial_rank: int) -> str:
+    if position < spatial_rank:
+        return f"ax{position}"
+    return f"k{position - spatial_rank}"
+
+
+def _point(buffer: SSAValue, indices: tuple[SSAValue, ...]) -> tir.BufferRegion:
+    return tir.BufferRegion(buffer, indices, (1,) * len(indices))
+
+
+def _needed_ops(values: Sequence[SSAValue], block: Block) -> set[Operation]:
+    """The ops of `block` that compute `values`."""
+    needed: set[Operation] = set()
+    pending = list(values)
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Operation) and owner.parent is block and owner not in needed:
+            needed.add(owner)
+            pending.extend(owner.operands)
+    return needed
+
+
+def _last_declaration(block: tir.BlockOp) -> Operation:
+    return next(op for op in block.body.block.ops if isinstance(op, tir.WritesOp))
