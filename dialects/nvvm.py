@@ -266,9 +266,7 @@ class ShflOp(IRDLOperation):
         if self.return_value_and_is_valid is not None:
             expected = LLVMStructType.from_type_list([type, i1])
         if self.res.type != expected:
-            raise VerifyException(
-                f"expected the result {expected}, got {self.res.type}"
-            )
+            raise VerifyException(f"expected the result {expected}, got {self.res.type}")
 
     @classmethod
     def parse(cls, parser: Parser) -> ShflOp:
@@ -287,9 +285,7 @@ class ShflOp(IRDLOperation):
                 "return_value_and_is_valid"
             )
         return cls.create(
-            operands=parser.resolve_operands(
-                operands, [i32, type, i32, i32], parser.pos
-            ),
+            operands=parser.resolve_operands(operands, [i32, type, i32, i32], parser.pos),
             result_types=[result],
             properties=properties,
             attributes=attributes,
@@ -362,9 +358,7 @@ class VoteSyncOp(_KindOperation):
     KINDS: ClassVar = VOTE_KINDS
     OPERAND_TYPES: ClassVar = (i32, i1)
 
-    def __init__(
-        self, kind: str, mask: SSAValue | Operation, pred: SSAValue | Operation
-    ):
+    def __init__(self, kind: str, mask: SSAValue | Operation, pred: SSAValue | Operation):
         super().__init__(
             operands=[mask, pred],
             result_types=[i32 if kind == "ballot" else i1],
@@ -375,9 +369,7 @@ class VoteSyncOp(_KindOperation):
         _verify_kind(self.kind, self.KINDS)
         expected = i32 if self.kind.data == "ballot" else i1
         if self.res.type != expected:
-            raise VerifyException(
-                f"expected the result {expected}, got {self.res.type}"
-            )
+            raise VerifyException(f"expected the result {expected}, got {self.res.type}")
 
 
 @irdl_op_definition
@@ -392,9 +384,7 @@ class ReduxOp(_KindOperation):
     KINDS: ClassVar = REDUX_KINDS
     OPERAND_TYPES: ClassVar = (i32, i32)
 
-    def __init__(
-        self, kind: str, val: SSAValue | Operation, mask: SSAValue | Operation
-    ):
+    def __init__(self, kind: str, val: SSAValue | Operation, mask: SSAValue | Operation):
         super().__init__(
             operands=[val, mask],
             result_types=[i32],
@@ -565,3 +555,6 @@ NVVM = Dialect(
     [],
 )
 """The part of MLIR's nvvm dialect that our lowering needs."""
+
+NVVM_OPERATIONS: tuple[type[Operation], ...] = tuple(NVVM.operations)
+"""The classes of the dialect's operations."""
