@@ -1,0 +1,38 @@
+"""Passes over TIR and Relax, and TVM's way of running them.
+
+The passes themselves are in `tir` and `relax`, each loaded when it is first used.
+"""
+
+from xdsl_tvm.passes.infra import (
+    ApplyPassToFunction,
+    CompilerPass,
+    PassContext,
+    PassInfo,
+    PassInstrument,
+    PassPrintingInstrument,
+    PassTimingInstrument,
+    PrintAfterAll,
+    PrintBeforeAll,
+    PrintIR,
+    Sequential,
+    module_pass,
+    pass_instrument,
+    register_pass,
+)
+
+__all__ = [
+    "ApplyPassToFunction",
+    "CompilerPass",
+    "PassContext",
+    "PassInfo",
+    "PassInstrument",
+    "PassPrintingInstrument",
+    "PassTimingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "PrintIR",
+    "Sequential",
+    "module_pass",
+    "pass_instrument",
+    "register_pass",
+]

@@ -1,31 +1,71 @@
-"""What every pass of this package is, and how passes are run TVM's way."""
+"""What every pass of this package is, and how passes are run TVM's way.
 
-from __future__ import annotations
+`CompilerPass` is the base class of all passes; the rest is the counterpart of TVM's
+`tvm.transform` and of the passes that `tvm.tir.transform` makes of Python callables.
+"""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from xdsl_tvm.passes._apply_pass_to_function import ApplyPassToFunction
+from xdsl_tvm.passes._compiler_pass import CompilerPass
+from xdsl_tvm.passes._instruments import (
+    PassInstrument,
+    PassPrintingInstrument,
+    PassTimingInstrument,
+    PrintAfterAll,
+    PrintBeforeAll,
+    pass_instrument,
+)
+from xdsl_tvm.passes._pass_config import (
+    ConfigStruct,
+    HoistExpressionConfig,
+    HoistIfThenElseConfig,
+    InjectDoubleBufferConfig,
+    LoopPartitionConfig,
+    ReduceBranchingThroughOvercomputeConfig,
+    RemoveNoOpConfig,
+    SimplifyConfig,
+    UnrollLoopConfig,
+)
+from xdsl_tvm.passes._pass_context import PassContext
+from xdsl_tvm.passes._pass_info import PassInfo
+from xdsl_tvm.passes._python_passes import (
+    Apply,
+    Filter,
+    PrimFuncPass,
+    PrintIR,
+    PythonModulePass,
+    module_pass,
+    prim_func_pass,
+)
+from xdsl_tvm.passes._sequential import Sequential, construct_pass, register_pass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-
-@dataclass(frozen=True)
-class CompilerPass(ModulePass):
-    """An xDSL module pass that can also be called TVM's way.
-
-    `apply(ctx, module)` edits the module in place, as xDSL's pass managers expect.
-    `pass_(module)` leaves its argument alone and returns the new module.
-    """
-
-    tvm_name: ClassVar[str | None] = None
-    """TVM's name of the pass, where it is not the one derived from the class."""
-    opt_level: ClassVar[int] = 0
-    """Sequential runs the pass from this optimisation level on."""
-    required: ClassVar[tuple[str, ...]] = ()
-    """Passes to run first in a Sequential, as `tir.transform.X`."""
-
-    def __call__(self, module: ModuleOp) -> ModuleOp:
-        result = module.clone()
-        self.apply(Context(), result)
-        return result
+__all__ = [
+    "Apply",
+    "ApplyPassToFunction",
+    "CompilerPass",
+    "ConfigStruct",
+    "Filter",
+    "HoistExpressionConfig",
+    "HoistIfThenElseConfig",
+    "InjectDoubleBufferConfig",
+    "LoopPartitionConfig",
+    "PassContext",
+    "PassInfo",
+    "PassInstrument",
+    "PassPrintingInstrument",
+    "PassTimingInstrument",
+    "PrimFuncPass",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "PrintIR",
+    "PythonModulePass",
+    "ReduceBranchingThroughOvercomputeConfig",
+    "RemoveNoOpConfig",
+    "Sequential",
+    "SimplifyConfig",
+    "UnrollLoopConfig",
+    "construct_pass",
+    "module_pass",
+    "pass_instrument",
+    "prim_func_pass",
+    "register_pass",
+]

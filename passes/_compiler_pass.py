@@ -1,0 +1,250 @@
+"""The base class of every pass, and one run of a pass under a `PassContext`."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.passes._pass_config import ConfigStruct
+from xdsl_tvm.passes._pass_context import PassContext
+from xdsl_tvm.passes._pass_info import PassInfo
+
+_Struct = TypeVar("_Struct", bound=ConfigStruct)
+
+
+@cache
+def _all_dialects() -> dict[str, Callable[[], Dialect]]:
+    return Universe.get_multiverse().all_dialects
+
+
+class _ThreadContext(threading.local):
+    """xDSL's context for passes that are called on a module, without a driver.
+
+    One per thread, because passes load dialects into it.
+    """
+
+    def __init__(self) -> None:
+        self.context = Context()
+        for name, dialect in _all_dialects().items():
+            self.context.register_dialect(name, dialect)
+
+
+_THREAD = _ThreadContext()
+
+
+@dataclass
+class PassRun:
+    """What a run of a pass, and of the passes inside of it, goes by.
+
+    `owned` says that nobody but the run holds the module it is at, so that the next
+    pass may edit it in place. It is False at first, when the module is the caller's.
+    """
+
+    context: PassContext
+    xdsl_context: Context
+    owned: bool = False
+
+    def private(self, module: ModuleOp) -> ModuleOp:
+        """`module` itself if it may be edited in place, otherwise a copy."""
+        return module if self.owned else module.clone()
+
+
+@dataclass(frozen=True)
+class CompilerPass(ModulePass):
+    """An xDSL module pass that can also be called TVM's way.
+
+    `apply(ctx, module)` edits the module in place, as xDSL's pass managers expect.
+    `pass_(module)` runs under the current `PassContext`: instruments are told, the
+    argument is left as it is, also when the pass raises, and the result is returned.
+    That is the argument itself only if an instrument has skipped the pass. Neither way
+    verifies the result.
+
+    Subclasses are frozen dataclasses whose fields are the options of the pass, and
+    implement `apply`. Its text form is xDSL's pipeline text, `tir-unroll-loop{...}`.
+    """
+
+    tvm_name: ClassVar[str | None] = None
+    """TVM's name of the pass, where it is not the one derived from the class."""
+    opt_level: ClassVar[int] = 0
+    """A Sequential runs the pass if the context's level is at least this."""
+    required: ClassVar[tuple[str, ...]] = ()
+    """Passes that a Sequential runs first, by constructor name: `tir.transform.X`."""
+    traceable: ClassVar[bool] = False
+    """Of interest to tuning tools only."""
+    config_key: ClassVar[str | None] = None
+    """The `PassContext` key of a struct that fills in unset options.
+
+    See `resolved_options`.
+    """
+
+    @property
+    def info(self) -> PassInfo:
+        """The metadata, under TVM's name: `tir.LowerInitBlock`, `LegalizeOps`."""
+        return PassInfo(
+            self.opt_level, self._tvm_name(), list(self.required), self.traceable
+        )
+
+    @abstractmethod
+    def apply(self, ctx: Context, op: ModuleOp) -> None: ...
+
+    def __call__(self, module: ModuleOp) -> ModuleOp:
+        """The module that the pass makes of `module`, which stays as it is.
+
+        Raises what the pass raises, and TypeError if `module` is no module.
+        """
+        return self.run(module, PassRun(PassContext.current(), _THREAD.context))
+
+    def resolved_options(self, struct: type[_Struct]) -> _Struct:
+        """The options in force: the pass's own where set, else the context's.
+
+        For a pass with a `config_key`. Its fields are named as those of `struct`, and
+        one that is None is unset. It takes its value from the current `PassContext`,
+        where that sets the key, and else the struct's default:
+
+            @dataclass(frozen=True)
+            class UnrollLoop(CompilerPass):
+                name = "tir-unroll-loop"
+                config_key = "tir.UnrollLoop"
+                auto_max_step: int | None = None
+
+                def apply(self, ctx, op):
+                    options = self.resolved_options(UnrollLoopConfig)
+                    ... options.auto_max_step ...
+        """
+        if self.config_key is None:
+            raise TypeError(f"pass {self.name} has no config_key")
+        config = PassContext.current().get_config(self.config_key, struct) or struct()
+        return struct(
+            **{
+                field.name: self._own_or(field.name, getattr(config, field.name))
+                for field in fields(struct)
+            }
+        )
+
+    def run(self, module: ModuleOp, run: PassRun) -> ModuleOp:
+        """One invocation under `run.context`, instruments included.
+
+        Options and levels of the context that select passes play no role here.
+        """
+        _check_module(module)
+        context, info = run.context, self.info
+        if not context.run_before_pass(module, info):
+            return module
+        if context.instruments:
+            # An instrument may have kept the module.
+            run.owned = False
+        result = self._transform_checked(module, run, info)
+        context.run_after_pass(result, info)
+        if context.instruments:
+            run.owned = False
+        return result
+
+    def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
+        """The work of one invocation: `apply` on `module`, or on a copy of it."""
+        result = run.private(module)
+        self.apply(run.xdsl_context, result)
+        run.owned = True
+        return result
+
+    def _transform_checked(
+        self, module: ModuleOp, run: PassRun, info: PassInfo
+    ) -> ModuleOp:
+        if not run.context.get_config("testing.immutable_module", bool):
+            return self.transform(module, run)
+        run.owned = False
+        before = module.clone()
+        result = self.transform(module, run)
+        if not module.is_structurally_equivalent(before):
+            raise PassFailedException(
+                f"Immutable module has been modified in pass: {info.name}"
+            )
+        return result
+
+    def _tvm_name(self) -> str:
+        if self.tvm_name is not None:
+            return self.tvm_name
+        family = self.name.partition("-")[0]
+        match family:
+            case "tir":
+                return f"tir.{type(self).__name__}"
+            case "relax":
+                return type(self).__name__
+            case _:
+                return self.name
+
+    def _own_or(self, option: str, value: Any) -> Any:
+        own = getattr(self, option, None)
+        return value if own is None else own
+
+
+def _check_module(module: object) -> None:
+    if module is None:
+        raise ValueError("The input module must be set.")
+    if not isinstance(module, ModuleOp):
+        raise TypeError(f"a pass takes a builtin.module, not {type(module).__name__}")
+
+
+class DelegatingPass(CompilerPass):
+    """A pass that is described by an object of its own rather than by its class.
+
+    It holds callables and other passes, so it has no pipeline text and is equal to
+    itself only. `apply` is one `transform` whose result is moved into the given module,
+    so it is in place, too.
+    """
+
+    def __init__(self, info: PassInfo) -> None:
+        self._info = info
+
+    @property
+    def info(self) -> PassInfo:
+        return self._info
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        run = PassRun(PassContext.current(), ctx, owned=True)
+        result = self.transform(op, run)
+        if result is not op:
+            _move_into(op, run.private(result))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class ForeignPass(DelegatingPass):
+    """An xDSL pass that is not of this package, to be run TVM's way."""
+
+    name = "tvm-foreign-pass"
+
+    def __init__(self, xdsl_pass: ModulePass) -> None:
+        super().__init__(PassInfo(0, xdsl_pass.name))
+        self._pass = xdsl_pass
+
+    def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
+        result = run.private(module)
+        self._pass.apply(run.xdsl_context, result)
+        run.owned = True
+        return result
+
+    def __str__(self) -> str:
+        return str(self._pass)
+
+
+def _move_into(module: ModuleOp, result: ModuleOp) -> None:
+    """Make `module` what `result` is; the latter is left without a body."""
+    module.attributes = result.attributes
+    module.properties = result.properties
+    module.detach_region(module.body)
+    module.add_region(result.detach_region(result.body))

@@ -1,0 +1,240 @@
+"""The options that a `PassContext` carries: their names, types and defaults.
+
+Keys, types and defaults are TVM v0.20's. A struct is a frozen dataclass here, so that
+a pass reads `config.auto_max_step` with a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeAlias, cast
+
+
+@dataclass(frozen=True)
+class ConfigStruct:
+    """Base of the options that have fields."""
+
+
+@dataclass(frozen=True)
+class UnrollLoopConfig(ConfigStruct):
+    """Options of `tir.UnrollLoop`."""
+
+    auto_max_step: int = 0
+    auto_max_depth: int = 8
+    auto_max_extent: int = 0
+    explicit_unroll: bool = True
+    unroll_local_access: bool = False
+
+
+@dataclass(frozen=True)
+class SimplifyConfig(ConfigStruct):
+    """Options of `tir.Simplify`."""
+
+    transitively_prove_inequalities: bool = False
+    propagate_knowns_to_prove_conditional: bool = False
+    propagate_knowns_to_simplify_expressions: bool = False
+    convert_boolean_to_and_of_ors: bool = False
+    apply_constraints_to_boolean_branches: bool = False
+
+
+@dataclass(frozen=True)
+class RemoveNoOpConfig(ConfigStruct):
+    """Options of `tir.RemoveNoOp`."""
+
+    use_dataflow_analysis: bool = False
+    max_simplification_steps: int = 0
+
+
+@dataclass(frozen=True)
+class HoistExpressionConfig(ConfigStruct):
+    """Options of `tir.HoistExpression`; both fields are bit masks.
+
+    Conditionals: 1 `if` statements, 2 `if_then_else` expressions, 4 boolean
+    expressions, 8 conditions over block variables. Let bindings: 1 those a hoisted
+    condition needs, 2 statements, 4 expressions.
+    """
+
+    hoisted_conditionals: int = 7
+    hoisted_let_bindings: int = 7
+
+
+@dataclass(frozen=True)
+class HoistIfThenElseConfig(ConfigStruct):
+    """Options of `tir.HoistIfThenElse`."""
+
+    support_block_scope_hosting: bool = False
+
+
+@dataclass(frozen=True)
+class InjectDoubleBufferConfig(ConfigStruct):
+    """Options of `tir.InjectDoubleBuffer`."""
+
+    split_loop: int = 1
+
+
+@dataclass(frozen=True)
+class LoopPartitionConfig(ConfigStruct):
+    """Options of `tir.LoopPartition`."""
+
+    partition_const_loop: bool = False
+    no_unroll_loop_with_extent_one: bool = False
+    unroll_loop_with_partition_hint_no_interval: bool = False
+
+
+@dataclass(frozen=True)
+class ReduceBranchingThroughOvercomputeConfig(ConfigStruct):
+    """Options of `tir.ReduceBranchingThroughOvercompute`."""
+
+    use_dataflow_analysis: bool = False
+
+
+ConfigValue: TypeAlias = bool | int | str | tuple[object, ...] | ConfigStruct
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """The type of one key, and its value in a context that does not set it."""
+
+    kind: type[object]
+    default: ConfigValue | None
+
+    @property
+    def type_name(self) -> str:
+        return self.kind.__name__
+
+
+def _flag(default: bool | None = False) -> ConfigOption:
+    return ConfigOption(bool, default)
+
+
+def _struct(kind: type[ConfigStruct]) -> ConfigOption:
+    return ConfigOption(kind, kind())
+
+
+_OPTIONS: dict[str, ConfigOption] = {
+    "cuda.kernels_output_dir": ConfigOption(str, None),
+    "relax.FuseOps.max_depth": ConfigOption(int, 256),
+    "relax.backend.use_cuda_graph": _flag(),
+    "relax.fallback_device_type": ConfigOption(int, None),
+    "relax.lift_transform_params.consume_params": _flag(),
+    "relax.transform.apply_legalize_ops": _flag(default=True),
+    "testing.immutable_module": _flag(),
+    "tir.HoistExpression": _struct(HoistExpressionConfig),
+    "tir.HoistIfThenElse": _struct(HoistIfThenElseConfig),
+    "tir.InjectDoubleBuffer": _struct(InjectDoubleBufferConfig),
+    "tir.LoopPartition": _struct(LoopPartitionConfig),
+    "tir.ReduceBranchingThroughOvercompute": _struct(
+        ReduceBranchingThroughOvercomputeConfig
+    ),
+    "tir.RemoveNoOp": _struct(RemoveNoOpConfig),
+    "tir.Simplify": _struct(SimplifyConfig),
+    "tir.UnrollLoop": _struct(UnrollLoopConfig),
+    "tir.add_lower_pass": ConfigOption(tuple, None),
+    "tir.debug_keep_trivial_loop": _flag(),
+    "tir.detect_global_barrier": _flag(),
+    "tir.disable_assert": _flag(),
+    "tir.disable_cse_tir": _flag(),
+    "tir.disable_storage_rewrite": _flag(),
+    "tir.disable_vectorize": _flag(),
+    "tir.enable_buffer_level_predication": _flag(default=None),
+    "tir.enable_debug": _flag(),
+    "tir.enable_equiv_terms_in_cse_tir": _flag(),
+    # TVM's LowerAsyncDMA reads this key, but TVM registers it nowhere, so that no
+    # context there can set it.
+    "tir.experimental_dma_bypass_cache": _flag(),
+    "tir.instr_siblings": _flag(default=True),
+    "tir.instrument_bound_checkers": _flag(),
+    "tir.instrument_lwp": _flag(),
+    "tir.is_entry_func": _flag(),
+    "tir.lwp_disable_func_prof": _flag(),
+    "tir.lwp_max_depth": ConfigOption(int, 0),
+    "tir.lwp_min_height": ConfigOption(int, 1),
+    "tir.merge_static_smem": _flag(),
+    "tir.noalias": _flag(default=True),
+    "tir.ptx_ldg32": _flag(),
+    "tir.reset_start_id": _flag(),
+    "tir.use_async_copy": _flag(),
+    "tir.vtcm_capacity": ConfigOption(int, 0),
+}
+
+
+def config_option(key: str) -> ConfigOption:
+    """What is known of `key`; AttributeError if it is not registered."""
+    if (option := _OPTIONS.get(key)) is None:
+        candidates = ", ".join(sorted(_OPTIONS))
+        raise AttributeError(
+            f"Invalid config option '{key}' candidates are: {candidates}"
+        )
+    return option
+
+
+def list_configs() -> dict[str, dict[str, str]]:
+    """Every key -> `{"type": type name}`, sorted by key."""
+    return {key: {"type": _OPTIONS[key].type_name} for key in sorted(_OPTIONS)}
+
+
+def _wrong_type(key: str, kind: type[object], value: object) -> AttributeError:
+    return AttributeError(
+        f"expect config {key} to have type {kind.__name__}, "
+        f"but got {value!r} of type {type(value).__name__}"
+    )
+
+
+def _convert_scalar(key: str, kind: type[object], value: object) -> bool | int | str:
+    if kind is str and isinstance(value, str):
+        return value
+    if kind is bool and isinstance(value, int):
+        return bool(value)
+    if kind is int and isinstance(value, int):
+        return int(value)
+    raise _wrong_type(key, kind, value)
+
+
+def _convert_struct(
+    key: str, kind: type[ConfigStruct], value: Mapping[str, object]
+) -> ConfigStruct:
+    defaults = kind()
+    field_types: dict[str, type[object]] = {
+        f.name: type(getattr(defaults, f.name)) for f in fields(kind)
+    }
+    for name in value:
+        if name not in field_types:
+            raise AttributeError(
+                f"config {key} has no field '{name}', "
+                f"its fields are: {', '.join(field_types)}"
+            )
+    return kind(
+        **{
+            name: _convert_scalar(f"{key}.{name}", field_types[name], field_value)
+            for name, field_value in value.items()
+        }
+    )
+
+
+def _convert(key: str, value: object) -> ConfigValue:
+    option = config_option(key)
+    kind = option.kind
+    if value is None:
+        raise AttributeError(f"{key} is None")
+    if issubclass(kind, ConfigStruct):
+        if isinstance(value, kind):
+            return value
+        if isinstance(value, Mapping):
+            return _convert_struct(key, kind, cast("Mapping[str, object]", value))
+        raise _wrong_type(key, kind, value)
+    if kind is tuple:
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return tuple(cast("Sequence[object]", value))
+        raise _wrong_type(key, kind, value)
+    return _convert_scalar(key, kind, value)
+
+
+def validate_config(config: Mapping[str, object]) -> dict[str, ConfigValue]:
+    """The checked and converted form of what was handed to `PassContext(config=)`.
+
+    A boolean may be given as an integer, a struct as a dictionary whose missing fields
+    take their defaults. Raises AttributeError for an unknown key or field, for None
+    and for a value of another type.
+    """
+    return {key: _convert(key, value) for key, value in config.items()}
