@@ -1,0 +1,408 @@
+"""LLVM IR text to machine code: objects, assembly, PTX, and functions to call.
+
+The text must come from the emitter, for a module that `tvm-verify-llvm-legal` accepts:
+LLVM ends the process on code that it cannot select, and nothing here can prevent it.
+
+Needs llvmlite (`pip install "xdsl-tvm[cpu]"`), which is imported on first use. Every
+function may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import itertools
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.runtime import _elf
+from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
+
+_ARCH_NUMBERS = """
+70 72 75 80 86 87 89 90 90a 100 100a 101 101a 103 103a 120 120a 121 121a
+"""
+
+NVPTX_ARCHS: tuple[str, ...] = tuple(f"sm_{name}" for name in _ARCH_NUMBERS.split())
+"""The GPU architectures that `ptx` takes."""
+
+X86_CPUS: frozenset[str] = frozenset(
+    {
+        "alderlake",
+        "broadwell",
+        "cascadelake",
+        "cooperlake",
+        "core2",
+        "core-avx2",
+        "emeraldrapids",
+        "graniterapids",
+        "haswell",
+        "icelake-client",
+        "icelake-server",
+        "ivybridge",
+        "k8",
+        "nehalem",
+        "sandybridge",
+        "sapphirerapids",
+        "sierraforest",
+        "skylake",
+        "skylake-avx512",
+        "tigerlake",
+        "westmere",
+        "x86-64",
+        "x86-64-v2",
+        "x86-64-v3",
+        "x86-64-v4",
+        "znver1",
+        "znver2",
+        "znver3",
+        "znver4",
+        "znver5",
+    }
+)
+"""The x86-64 processors that `assembly` takes besides this machine's own.
+
+LLVM ends the process when it is given a 32-bit one.
+"""
+
+_MATH_CALLS = (
+    "ceil copysign fabs floor fma fmax fmaximum fmin fminimum fmod nearbyint rint "
+    "round roundeven sqrt trunc"
+)
+
+LIBRARY_FUNCTIONS: frozenset[str] = frozenset(
+    {
+        "abort",
+        "aligned_alloc",
+        "bcmp",
+        "calloc",
+        "free",
+        "malloc",
+        "memcmp",
+        "memcpy",
+        "memmove",
+        "memset",
+        "posix_memalign",
+        "realloc",
+        *_MATH_CALLS.split(),
+        *(f"{name}f" for name in _MATH_CALLS.split()),
+    }
+)
+"""Functions of the C library that compiled code may call."""
+
+_LINKER_SYMBOLS = frozenset({"_GLOBAL_OFFSET_TABLE_"})
+
+_GPU_FUNCTIONS = frozenset({"__assertfail", "free", "malloc", "vprintf"})
+
+_LOCK = threading.RLock()
+_NAMES = itertools.count()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What code is compiled for: LLVM's names of the target and its processor."""
+
+    triple: str
+    cpu: str
+    features: str = ""
+
+
+@cache
+def _binding() -> Any:
+    """llvmlite's binding, ready for this machine.
+
+    Raises DiagnosticException if llvmlite is not installed.
+    """
+    try:
+        binding = importlib.import_module("llvmlite.binding")
+    except ImportError:
+        raise DiagnosticException(
+            'native code needs llvmlite: pip install "xdsl-tvm[cpu]"'
+        ) from None
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
+    return binding
+
+
+@cache
+def _all_targets() -> None:
+    binding = _binding()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+
+
+@cache
+def host_machine() -> Machine:
+    """This machine, with all the features of its processor."""
+    binding = _binding()
+    with _LOCK:
+        return Machine(
+            binding.get_process_triple(),
+            binding.get_host_cpu_name(),
+            binding.get_host_cpu_features().flatten(),
+        )
+
+
+def _target_machine(machine: Machine, opt_level: int, jit: bool) -> Any:
+    binding = _binding()
+    try:
+        target = binding.Target.from_triple(machine.triple)
+    except RuntimeError as error:
+        raise DiagnosticException(
+            f"LLVM has no target '{machine.triple}': {error}"
+        ) from None
+    return target.create_target_machine(
+        cpu=machine.cpu,
+        features=machine.features,
+        opt=opt_level,
+        reloc="default" if jit else "pic",
+        codemodel="jitdefault" if jit else "default",
+        jit=jit,
+    )
+
+
+def _optimized(text: str, target_machine: Any, opt_level: int) -> Any:
+    """The module after LLVM's pipeline of that level, vectorizers included."""
+    binding = _binding()
+    try:
+        module = binding.parse_assembly(text)
+        module.triple = target_machine.triple
+        module.data_layout = str(target_machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise DiagnosticException(f"LLVM rejects the module: {reason}") from None
+    options = binding.create_pipeline_tuning_options(speed_level=opt_level)
+    options.slp_vectorization = opt_level > 1
+    options.loop_vectorization = opt_level > 1
+    builder = binding.create_pass_builder(target_machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def object_file(
+    text: str, *, opt_level: int = 2, cache: ObjectCache | None = None
+) -> bytes:
+    """The object file of an LLVM module, compiled for this machine.
+
+    The result is kept in `cache`, by default the one that the environment names. Raises
+    DiagnosticException if LLVM rejects the text or llvmlite is missing.
+    """
+    machine = host_machine()
+    if cache is None:
+        cache = ObjectCache.default()
+    key = cache_key(
+        "object",
+        text,
+        machine.triple,
+        machine.cpu,
+        machine.features,
+        str(opt_level),
+        *_versions(),
+    )
+
+    def make() -> bytes:
+        with _LOCK:
+            target_machine = _target_machine(machine, opt_level, jit=True)
+            module = _optimized(text, target_machine, opt_level)
+            return target_machine.emit_object(module)
+
+    return cache.get_or_make(key, make)
+
+
+@cache
+def _versions() -> tuple[str, str]:
+    return metadata.version("llvmlite"), metadata.version("xdsl-tvm")
+
+
+def assembly(
+    text: str,
+    *,
+    triple: str = "",
+    cpu: str = "",
+    features: str = "",
+    opt_level: int = 2,
+) -> str:
+    """The assembly of an LLVM module.
+
+    For this machine unless `triple` names another: x86-64 and AArch64 are supported.
+    `cpu` defaults to this machine's processor, or to the least of another triple.
+    Raises DiagnosticException for other targets and for text that LLVM rejects.
+    """
+    machine = _machine(triple, cpu, features)
+    with _LOCK:
+        if machine.triple != host_machine().triple:
+            _all_targets()
+        target_machine = _target_machine(machine, opt_level, jit=False)
+        module = _optimized(text, target_machine, opt_level)
+        return target_machine.emit_assembly(module)
+
+
+def _machine(triple: str, cpu: str, features: str) -> Machine:
+    host = host_machine()
+    if not triple and not cpu:
+        return Machine(host.triple, host.cpu, features or host.features)
+    triple = triple or host.triple
+    family = triple.partition("-")[0]
+    if family not in ("x86_64", "aarch64", "arm64"):
+        raise DiagnosticException(
+            f"no code generation for '{triple}': x86_64 and aarch64 are supported"
+        )
+    if family == "x86_64":
+        cpu = cpu or "x86-64"
+        if cpu not in X86_CPUS and cpu != host.cpu:
+            raise DiagnosticException(
+                f"unknown x86-64 processor '{cpu}': try 'x86-64-v3' or 'skylake-avx512'"
+            )
+    return Machine(triple, cpu or "generic", features)
+
+
+def ptx(text: str, arch: str = "sm_80", *, opt_level: int = 3) -> str:
+    """The PTX of an LLVM module of kernels.
+
+    The PTX version is the lowest that `arch` allows, so old drivers take it. Raises
+    DiagnosticException for an unknown `arch`, for text that LLVM rejects and for a call
+    of a function that GPUs do not have.
+    """
+    if arch not in NVPTX_ARCHS:
+        raise DiagnosticException(
+            f"unknown GPU architecture '{arch}': use one of {', '.join(NVPTX_ARCHS)}"
+        )
+    machine = Machine("nvptx64-nvidia-cuda", arch)
+    with _LOCK:
+        _all_targets()
+        target_machine = _target_machine(machine, opt_level, jit=False)
+        module = _optimized(text, target_machine, opt_level)
+        code = target_machine.emit_assembly(module)
+    for name in _EXTERN_FUNCTION.findall(code):
+        if name not in _GPU_FUNCTIONS:
+            raise DiagnosticException(
+                f"the kernels call '{name}', which GPUs do not have: expand or define it"
+            )
+    return code
+
+
+_EXTERN_FUNCTION = re.compile(
+    r"^\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$.]+)", re.MULTILINE
+)
+
+
+# ---------------------------------------------------------------- code in memory
+
+
+class NativeCode:
+    """A loaded object; its functions stay valid as long as this object lives.
+
+    `code.address("f")` is the address of an exported function.
+    """
+
+    def __init__(self, tracker: Any) -> None:
+        self._tracker = tracker
+
+    def address(self, name: str) -> int:
+        """The address of an exported function or global.
+
+        Raises KeyError if `name` was not among the exports.
+        """
+        return self._tracker[name]
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """An exported function as a ctypes function with these ctypes types.
+
+        The function keeps the code alive.
+        """
+        function = ctypes.CFUNCTYPE(result, *arguments)(self.address(name))
+        _keep_alive(function, self)
+        return function
+
+
+def _keep_alive(function: Any, code: NativeCode) -> None:
+    function.xdsl_tvm_code = code
+
+
+@cache
+def _engine() -> Any:
+    return _binding().create_lljit_compiler(
+        _target_machine(host_machine(), 2, jit=True), suppress_errors=True
+    )
+
+
+def load(
+    text: str,
+    exports: Iterable[str],
+    *,
+    symbols: Mapping[str, int] | None = None,
+    opt_level: int = 2,
+    cache: ObjectCache | None = None,
+) -> NativeCode:
+    """Compiles an LLVM module, or finds it in the cache, and loads it.
+
+    `exports` names the functions whose addresses will be asked for; `symbols` gives the
+    addresses of functions that the module declares, besides `LIBRARY_FUNCTIONS`. Raises
+    DiagnosticException if an export is missing or a called function is in neither.
+    """
+    return load_object(
+        object_file(text, opt_level=opt_level, cache=cache), exports, symbols=symbols
+    )
+
+
+def load_object(
+    data: bytes,
+    exports: Iterable[str],
+    *,
+    symbols: Mapping[str, int] | None = None,
+) -> NativeCode:
+    """Loads an object file that `object_file` made; arguments as of `load`."""
+    exports, symbols = list(exports), dict(symbols or {})
+    _check_symbols(data, exports, symbols)
+    builder = _binding().JITLibraryBuilder()
+    builder.add_object_img(data).add_current_process()
+    for name, address in symbols.items():
+        builder.import_symbol(name, address)
+    for name in exports:
+        builder.export_symbol(name)
+    with _LOCK:
+        try:
+            tracker = builder.link(_engine(), f"xdsl_tvm_{next(_NAMES)}")
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            raise DiagnosticException(f"cannot load the code: {reason}") from None
+    return NativeCode(tracker)
+
+
+def _check_symbols(
+    data: bytes, exports: Iterable[str], symbols: Mapping[str, int]
+) -> None:
+    if not _elf.is_elf(data):
+        # Other formats are left to the loader, which reports what it cannot find.
+        return
+    found = list(_elf.symbols(data))
+    missing = [
+        symbol.name
+        for symbol in found
+        if not symbol.defined and not _is_known(symbol.name, symbols)
+    ]
+    if missing:
+        raise DiagnosticException(
+            f"the code calls {', '.join(map(repr, sorted(missing)))}, which nobody "
+            "defines: run tvm-expand-math, or pass the address in 'symbols'"
+        )
+    if any(symbol.thread_local for symbol in found):
+        raise DiagnosticException("thread_local globals cannot be loaded: pass pointers")
+    defined = {symbol.name for symbol in found if symbol.defined}
+    for name in exports:
+        if name not in defined:
+            raise DiagnosticException(f"the module does not define '@{name}'")
+
+
+def _is_known(name: str, symbols: Mapping[str, int]) -> bool:
+    if name in symbols or name in _LINKER_SYMBOLS:
+        return True
+    return name in LIBRARY_FUNCTIONS and hasattr(ctypes.CDLL(None), name)

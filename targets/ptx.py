@@ -1,0 +1,38 @@
+"""`-t ptx`: PTX of the GPU kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.target import Target
+
+from xdsl_tvm.targets._llvm_input import device_functions
+from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+
+
+@dataclass(frozen=True)
+class PTXTarget(Target):
+    """PTX of all `gpu.module`s of a module, as one file.
+
+    `arch` is the oldest GPU that the code has to run on, such as `sm_80` or `sm_90a`;
+    the PTX version is the lowest that it allows. Needs llvmlite, but neither CUDA nor a
+    GPU.
+
+    Raises DiagnosticException if there is no kernel, if two `gpu.module`s define the
+    same symbol, and for what LLVM cannot compile.
+    """
+
+    name = "ptx"
+
+    arch: str = "sm_80"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from xdsl_tvm.lowering.tvm.verify_llvm_legal import check_llvm_legal, rules_for
+        from xdsl_tvm.runtime.llvm_jit import ptx
+
+        functions = device_functions(ctx, module, self.arch)
+        check_llvm_legal(functions, rules_for("nvptx", self.arch))
+        output.write(ptx(emit_llvm_ir(functions, nvptx=True), self.arch))
