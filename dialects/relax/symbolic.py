@@ -1,0 +1,506 @@
+"""Symbolic dimensions: integer expressions over the named symbols of a function.
+
+A `Dim` is always in normal form, a sum of products of atoms with integer coefficients,
+where an atom is a symbol or one of floordiv, floormod, min and max of two dimensions. So
+`n * 2 + 1` and `1 + n + n` are the same object as far as `==` and `hash` go, and equality
+of types that hold dimensions is equality up to this normal form. Symbols stand for
+extents and are never negative (spec relax-ir.md §1.4, §10.3).
+
+The text is that of the normal form: `n`, `64`, `m * n + n * 2 - 1`,
+`(n + 3) floordiv 4`, `min(n, 128)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Literal, TypeAlias, TypeVar
+
+_T = TypeVar("_T")
+Operator: TypeAlias = Literal["floordiv", "floormod", "min", "max"]
+RESERVED = frozenset(("floordiv", "floormod", "min", "max"))
+"""Words that cannot name a symbol."""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A named extent, at least 0."""
+
+    name: str
+
+    @cached_property
+    def key(self) -> str:
+        """What atoms are sorted by."""
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Apply:
+    """floordiv, floormod, min or max of two dimensions that no rule could remove."""
+
+    operator: Operator
+    lhs: Dim
+    rhs: Dim
+
+    @cached_property
+    def key(self) -> str:
+        """What atoms are sorted by."""
+        return str(self)
+
+    def __str__(self) -> str:
+        if self.operator in ("min", "max"):
+            return f"{self.operator}({self.lhs}, {self.rhs})"
+        return f"{_factor(self.lhs, True)} {self.operator} {_factor(self.rhs, False)}"
+
+
+Atom: TypeAlias = Symbol | Apply
+Monomial: TypeAlias = tuple[Atom, ...]
+"""A product, its factors sorted, a power written as repeated factors."""
+DimLike: TypeAlias = "Dim | int | str"
+"""A dimension, a constant, or the name of a symbol."""
+
+
+def _monomial_key(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
+    """Higher degrees first, then alphabetically."""
+    return -len(monomial), tuple(atom.key for atom in monomial)
+
+
+class Dim:
+    """An integer expression in normal form. Immutable, hashable, cheap to compare."""
+
+    __slots__ = ("_hash", "terms")
+
+    terms: tuple[tuple[Monomial, int], ...]
+    """Products and their non-zero coefficients, in printing order."""
+
+    def __init__(self, coefficients: Mapping[Monomial, int]) -> None:
+        self.terms = tuple(
+            (monomial, coefficients[monomial])
+            for monomial in sorted(coefficients, key=_monomial_key)
+            if coefficients[monomial]
+        )
+        self._hash = hash(self.terms)
+
+    @staticmethod
+    def constant(value: int) -> Dim:
+        """The dimension that is always `value`."""
+        return Dim({(): value})
+
+    @staticmethod
+    def symbol(name: str) -> Dim:
+        """The dimension called `name`; raises ValueError for a reserved word."""
+        if name in RESERVED or not name.isidentifier():
+            raise ValueError(f"'{name}' cannot name a symbolic dimension")
+        return Dim({(Symbol(name),): 1})
+
+    @staticmethod
+    def of(value: DimLike) -> Dim:
+        """`value` as a dimension; raises ValueError for a reserved word."""
+        if isinstance(value, Dim):
+            return value
+        return Dim.symbol(value) if isinstance(value, str) else Dim.constant(value)
+
+    @property
+    def value(self) -> int | None:
+        """The integer that the dimension is, None where it has symbols."""
+        if not self.terms:
+            return 0
+        monomial, coefficient = self.terms[0]
+        return None if monomial else coefficient
+
+    @property
+    def symbol_name(self) -> str | None:
+        """The name, where the dimension is exactly one symbol."""
+        if len(self.terms) == 1:
+            monomial, coefficient = self.terms[0]
+            if coefficient == 1 and len(monomial) == 1:
+                atom = monomial[0]
+                return atom.name if isinstance(atom, Symbol) else None
+        return None
+
+    def symbols(self) -> Iterator[str]:
+        """Names of the symbols, in order of occurrence, with repetitions."""
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                if isinstance(atom, Symbol):
+                    yield atom.name
+                else:
+                    yield from atom.lhs.symbols()
+                    yield from atom.rhs.symbols()
+
+    def substitute(self, values: Mapping[str, Dim]) -> Dim:
+        """The dimension with the named symbols replaced, in normal form."""
+        if self.value is not None:
+            return self
+        return self.fold(
+            Dim.constant, lambda name: values.get(name) or Dim.symbol(name), _build
+        )
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """The number, given the symbols; KeyError where one is missing."""
+        return self.fold(lambda value: value, lambda name: values[name], _compute)
+
+    def fold(
+        self,
+        constant: Callable[[int], _T],
+        symbol: Callable[[str], _T],
+        apply: Callable[[str, _T, _T], _T],
+    ) -> _T:
+        """Rebuild the expression in another form, from the leaves up.
+
+        `apply` is called with `+`, `*`, `floordiv`, `floormod`, `min` or `max`.
+        """
+
+        def factor(atom: Atom) -> _T:
+            if isinstance(atom, Symbol):
+                return symbol(atom.name)
+            return apply(atom.operator, whole(atom.lhs), whole(atom.rhs))
+
+        def term(monomial: Monomial, coefficient: int) -> _T:
+            if not monomial:
+                return constant(coefficient)
+            result = factor(monomial[0])
+            for atom in monomial[1:]:
+                result = apply("*", result, factor(atom))
+            if coefficient != 1:
+                result = apply("*", result, constant(coefficient))
+            return result
+
+        def whole(dim: Dim) -> _T:
+            if not dim.terms:
+                return constant(0)
+            result = term(*dim.terms[0])
+            for monomial, coefficient in dim.terms[1:]:
+                result = apply("+", result, term(monomial, coefficient))
+            return result
+
+        return whole(self)
+
+    def __add__(self, other: DimLike) -> Dim:
+        coefficients = dict(self.terms)
+        for monomial, coefficient in Dim.of(other).terms:
+            coefficients[monomial] = coefficients.get(monomial, 0) + coefficient
+        return Dim(coefficients)
+
+    def __radd__(self, other: int) -> Dim:
+        return self + other
+
+    def __neg__(self) -> Dim:
+        return Dim({monomial: -coefficient for monomial, coefficient in self.terms})
+
+    def __sub__(self, other: DimLike) -> Dim:
+        return self + -Dim.of(other)
+
+    def __rsub__(self, other: int) -> Dim:
+        return -self + other
+
+    def __mul__(self, other: DimLike) -> Dim:
+        coefficients: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in Dim.of(other).terms:
+                monomial = tuple(sorted(left + right, key=lambda atom: atom.key))
+                coefficients[monomial] = coefficients.get(monomial, 0) + a * b
+        return Dim(coefficients)
+
+    def __rmul__(self, other: int) -> Dim:
+        return self * other
+
+    def __floordiv__(self, other: DimLike) -> Dim:
+        divisor = Dim.of(other)
+        quotient, rest = _divide(self, divisor)
+        return quotient if rest.value == 0 else quotient + _floordiv(rest, divisor)
+
+    def __mod__(self, other: DimLike) -> Dim:
+        divisor = Dim.of(other)
+        rest = _divide(self, divisor)[1]
+        if (exact := _constant_quotient(rest, divisor)) is not None:
+            return rest - divisor * exact
+        return _apply("floormod", rest, divisor)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Dim)
+            and self._hash == other._hash
+            and self.terms == other.terms
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"Dim({self})"
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "0"
+        text = ""
+        for index, (monomial, coefficient) in enumerate(self.terms):
+            sign = "-" if coefficient < 0 else "+"
+            if index:
+                text += f" {sign} "
+            elif coefficient < 0:
+                text += "-"
+            text += _term(monomial, abs(coefficient))
+        return text
+
+
+def _term(monomial: Monomial, coefficient: int) -> str:
+    factors = [
+        f"({atom})" if index and _is_infix(atom) else str(atom)
+        for index, atom in enumerate(monomial)
+    ]
+    if coefficient != 1 or not factors:
+        factors.append(str(coefficient))
+    return " * ".join(factors)
+
+
+def _is_infix(atom: Atom) -> bool:
+    return isinstance(atom, Apply) and atom.operator in ("floordiv", "floormod")
+
+
+def _factor(dim: Dim, first: bool) -> str:
+    """`dim` as an operand of floordiv or floormod, which bind like `*`."""
+    is_product = len(dim.terms) <= 1 and not str(dim).startswith("-")
+    is_leaf = dim.value is not None or dim.symbol_name is not None
+    return str(dim) if is_product and (first or is_leaf) else f"({dim})"
+
+
+def minimum(lhs: DimLike, rhs: DimLike) -> Dim:
+    """The smaller of two dimensions."""
+    a, b = Dim.of(lhs), Dim.of(rhs)
+    if provably_at_least(b, a):
+        return a
+    return b if provably_at_least(a, b) else _commutative("min", a, b)
+
+
+def maximum(lhs: DimLike, rhs: DimLike) -> Dim:
+    """The larger of two dimensions."""
+    a, b = Dim.of(lhs), Dim.of(rhs)
+    if provably_at_least(a, b):
+        return a
+    return b if provably_at_least(b, a) else _commutative("max", a, b)
+
+
+def ceildiv(lhs: DimLike, rhs: DimLike) -> Dim:
+    """Quotient of two dimensions, rounded up; `rhs` is positive."""
+    return (Dim.of(lhs) + Dim.of(rhs) - 1) // rhs
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """Product of all dimensions, 1 for none."""
+    return prod(dims, start=Dim.constant(1))
+
+
+def _apply(operator: Operator, lhs: Dim, rhs: Dim) -> Dim:
+    return Dim({(Apply(operator, lhs, rhs),): 1})
+
+
+def _commutative(operator: Literal["min", "max"], lhs: Dim, rhs: Dim) -> Dim:
+    first, second = sorted((lhs, rhs), key=lambda dim: (dim.value is not None, str(dim)))
+    return _apply(operator, first, second)
+
+
+def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
+    """`monomial` divided by `factors`, None where it is not a multiple."""
+    rest = list(monomial)
+    for atom in factors:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def _divide(dividend: Dim, divisor: Dim) -> tuple[Dim, Dim]:
+    """Quotient and rest with `dividend == quotient * divisor + rest`.
+
+    The quotient takes the terms that are multiples of the divisor. Exact for any
+    divisor but 0, where nothing is taken: floor(q + r/d) = q + floor(r/d).
+    """
+    if dividend == divisor and divisor.value != 0:
+        return Dim.constant(1), Dim.constant(0)
+    if len(divisor.terms) != 1:
+        return Dim.constant(0), dividend
+    factors, scale = divisor.terms[0]
+    quotient: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, coefficient in dividend.terms:
+        shrunk = _without(monomial, factors)
+        if shrunk is None or (monomial and coefficient % scale):
+            rest[monomial] = coefficient
+        else:
+            quotient[shrunk] = coefficient // scale
+            rest[monomial] = coefficient % scale
+    return Dim(quotient), Dim(rest)
+
+
+def _constant_quotient(rest: Dim, divisor: Dim) -> int | None:
+    """The value of floor(rest / divisor) where it is known."""
+    lower, upper = bounds(rest)
+    least = bounds(divisor)[0]
+    if lower is not None and upper is not None and least is not None and least > 0:
+        if lower >= 0 and upper < least:
+            return 0
+        value = divisor.value
+        if value is not None and lower // value == upper // value:
+            return lower // value
+    if rest.value is not None and divisor.value:
+        return rest.value // divisor.value
+    return None
+
+
+def _floordiv(rest: Dim, divisor: Dim) -> Dim:
+    if (known := _constant_quotient(rest, divisor)) is not None:
+        return Dim.constant(known)
+    if len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(rest.terms[0][0]) == 1:
+        inner = rest.terms[0][0][0]
+        if (
+            isinstance(inner, Apply)
+            and inner.operator == "floordiv"
+            and (first := inner.rhs.value) is not None
+            and (second := divisor.value) is not None
+            and min(first, second) > 0
+        ):
+            return inner.lhs // (first * second)
+    return _apply("floordiv", rest, divisor)
+
+
+def _build(operator: str, lhs: Dim, rhs: Dim) -> Dim:
+    match operator:
+        case "+":
+            return lhs + rhs
+        case "*":
+            return lhs * rhs
+        case "floordiv":
+            return lhs // rhs
+        case "floormod":
+            return lhs % rhs
+        case "min":
+            return minimum(lhs, rhs)
+        case _:
+            return maximum(lhs, rhs)
+
+
+def _compute(operator: str, lhs: int, rhs: int) -> int:
+    match operator:
+        case "+":
+            return lhs + rhs
+        case "*":
+            return lhs * rhs
+        case "floordiv":
+            return lhs // rhs
+        case "floormod":
+            return lhs % rhs
+        case "min":
+            return min(lhs, rhs)
+        case _:
+            return max(lhs, rhs)
+
+
+Bound: TypeAlias = int | None
+"""None is infinity, on the side where it stands."""
+Interval: TypeAlias = tuple[Bound, Bound]
+
+
+def bounds(dim: Dim) -> Interval:
+    """Least and greatest value of a dimension, every symbol being at least 0."""
+    return dim.fold(lambda value: (value, value), lambda _: (0, None), _interval)
+
+
+def _interval(operator: str, lhs: Interval, rhs: Interval) -> Interval:
+    (a, b), (c, d) = lhs, rhs
+    match operator:
+        case "+":
+            return _sum(a, c), _sum(b, d)
+        case "*":
+            return _interval_product(lhs, rhs)
+        case "floordiv":
+            return _interval_floordiv(lhs, rhs)
+        case "floormod":
+            if c is None or c <= 0:
+                return None, None
+            inside = a is not None and a >= 0 and b is not None
+            return 0, _least([None if d is None else d - 1, b if inside else None])
+        case "min":
+            return (None if a is None or c is None else min(a, c)), _least([b, d])
+        case _:
+            return _greatest([a, c]), (None if b is None or d is None else max(b, d))
+
+
+def _sum(a: Bound, b: Bound) -> Bound:
+    return None if a is None or b is None else a + b
+
+
+def _least(values: Sequence[Bound]) -> Bound:
+    return min((v for v in values if v is not None), default=None)
+
+
+def _greatest(values: Sequence[Bound]) -> Bound:
+    return max((v for v in values if v is not None), default=None)
+
+
+def _interval_product(lhs: Interval, rhs: Interval) -> Interval:
+    (a, b), (c, d) = lhs, rhs
+    if a == b and a is not None:
+        return _scaled(rhs, a)
+    if c == d and c is not None:
+        return _scaled(lhs, c)
+    if a is not None and a >= 0 and c is not None and c >= 0:
+        return a * c, (None if b is None or d is None else b * d)
+    if a is None or b is None or c is None or d is None:
+        return None, None
+    corners = (a * c, a * d, b * c, b * d)
+    return min(corners), max(corners)
+
+
+def _scaled(interval: Interval, factor: int) -> Interval:
+    low, high = (None if end is None else end * factor for end in interval)
+    if factor == 0:
+        return 0, 0
+    return (low, high) if factor > 0 else (high, low)
+
+
+def _interval_floordiv(lhs: Interval, rhs: Interval) -> Interval:
+    (a, b), (c, d) = lhs, rhs
+    if c is None or c <= 0:
+        return None, None
+    if d == c:
+        return (None if a is None else a // c), (None if b is None else b // c)
+    low = 0 if a is not None and a >= 0 else (None if a is None else a // c)
+    return low, (None if b is None else max(b // c, -1 if b < 0 else 0))
+
+
+def provably_at_least(lhs: DimLike, rhs: DimLike) -> bool:
+    """Whether `lhs >= rhs` for all values of the symbols; False where unknown."""
+    lower = bounds(Dim.of(lhs) - rhs)[0]
+    return lower is not None and lower >= 0
+
+
+def _without_floormod(dim: Dim) -> Dim:
+    """The same value with `a floormod b` spelled `a - (a floordiv b) * b`."""
+
+    def apply(operator: str, lhs: Dim, rhs: Dim) -> Dim:
+        if operator == "floormod":
+            return lhs - (lhs // rhs) * rhs
+        return _build(operator, lhs, rhs)
+
+    return dim.fold(Dim.constant, Dim.symbol, apply)
+
+
+def provably_equal(lhs: DimLike, rhs: DimLike) -> bool:
+    """Whether the two are equal for all values of the symbols; False where unknown."""
+    difference = Dim.of(lhs) - rhs
+    return difference.value == 0 or _without_floormod(difference).value == 0
+
+
+def provably_different(lhs: DimLike, rhs: DimLike) -> bool:
+    """Whether the two differ for all values of the symbols; False where unknown."""
+    lower, upper = bounds(_without_floormod(Dim.of(lhs) - rhs))
+    return (lower is not None and lower > 0) or (upper is not None and upper < 0)
