@@ -113,11 +113,19 @@ class Reducer:
     """A commutative combination and its identity."""
 
     combine: Callable[[Expr, Expr], Expr]
-    identity: float
+    identity: Callable[[Attribute], float]
+    """The neutral element, by dtype."""
 
 
-SUM = Reducer(lambda accumulator, x: accumulator + x, 0)
-MAX = Reducer(lambda accumulator, x: accumulator.maximum(x), float("-inf"))
+def lowest(dtype: Attribute) -> float:
+    """The least value of a scalar dtype: minus infinity, or the least integer."""
+    if not tir.is_integer_type(dtype):
+        return float("-inf")
+    return 0 if tir.is_uint(dtype) else -(2 ** (dtype.width.data - 1))
+
+
+SUM = Reducer(lambda accumulator, x: accumulator + x, lambda _: 0)
+MAX = Reducer(lambda accumulator, x: accumulator.maximum(x), lowest)
 
 
 @dataclass
@@ -257,7 +265,8 @@ class TensorProgram:
             self._store(reducer.combine(accumulator, value), output, spatial)
 
         def init(spatial: list[Expr]) -> None:
-            self._store(self.constant(reducer.identity, dtype), output, spatial)
+            identity = self.constant(reducer.identity(dtype), dtype)
+            self._store(identity, output, spatial)
 
         self._nest(name, output, over, body, init)
         return output
