@@ -232,7 +232,7 @@ class Rules:
             yield f"'{op.name}' exists only on GPUs: outline it into a gpu.module"
             return
         for prefix, sm in NVVM_INTRINSICS:
-            if name.startswith(prefix):
+            if f"{name}.".startswith(prefix):
                 if self.sm < sm:
                     yield f"'{op.name}' needs sm_{sm} or later, not sm_{self.sm}"
                 return
