@@ -41,7 +41,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
@@ -193,11 +193,7 @@ class Conversion:
         self._casts[cast_op] = None
         owner = value.owner
         if isinstance(owner, Block):
-            first = owner.first_op
-            if first is None:
-                owner.add_op(cast_op)
-            else:
-                owner.insert_op_before(cast_op, first)
+            _prepend(owner, cast_op)
         else:
             block = owner.parent_block()
             assert block is not None
@@ -241,17 +237,20 @@ class Conversion:
         if old.type == new.type:
             old.replace_all_uses_with(new)
             return
+        cast_op = self._cast_back(old, new)
+        self.insert_op(cast_op)
+        old.replace_all_uses_with(cast_op.results[0])
+
+    def _cast_back(self, old: SSAValue, new: SSAValue) -> UnrealizedConversionCastOp:
+        """A cast of `new` to the type of `old`, to go where `old` is used."""
+        for use in old.uses:
+            if isinstance(use.operation, UnrealizedConversionCastOp):
+                self._casts[use.operation] = None
         cast_op = UnrealizedConversionCastOp.create(
             operands=[new], result_types=[old.type]
         )
         self._casts[cast_op] = None
-        if self._anchor is not None and not isinstance(new, BlockArgument):
-            self.insert_op(cast_op)
-        else:
-            owner = new.owner
-            assert isinstance(owner, Block)
-            _prepend(owner, cast_op)
-        old.replace_all_uses_with(cast_op.results[0])
+        return cast_op
 
     def convert_block_args(self, block: Block) -> None:
         """Gives the arguments of `block` their LLVM types."""
@@ -262,10 +261,7 @@ class Conversion:
             new = block.insert_arg(target, arg.index, arg.location)
             new.name_hint = arg.name_hint
             if arg.first_use is not None:
-                cast_op = UnrealizedConversionCastOp.create(
-                    operands=[new], result_types=[arg.type]
-                )
-                self._casts[cast_op] = None
+                cast_op = self._cast_back(arg, new)
                 _prepend(block, cast_op)
                 arg.replace_all_uses_with(cast_op.results[0])
             block.erase_arg(arg)
@@ -309,9 +305,7 @@ class Conversion:
     ) -> SSAValue:
         """Inserts an operation with one result and gives that result."""
         return self.insert(
-            kind.create(
-                operands=operands, result_types=[result], properties=properties
-            )
+            kind.create(operands=operands, result_types=[result], properties=properties)
         )
 
 

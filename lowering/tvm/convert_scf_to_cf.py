@@ -181,9 +181,7 @@ def _cond_branch(
     return cf.ConditionalBranchOp.create(
         operands=[condition, *then[1], *otherwise[1]],
         successors=[then[0], otherwise[0]],
-        properties={
-            "operandSegmentSizes": segments(1, len(then[1]), len(otherwise[1]))
-        },
+        properties={"operandSegmentSizes": segments(1, len(then[1]), len(otherwise[1]))},
         location=source.location,
     )
 
@@ -332,9 +330,7 @@ def _lower_index_switch(sweep: _Flattener, op: Operation, block: Block) -> Block
             operands=[flag.results[0]],
             successors=targets,
             properties={
-                "case_operand_segments": DenseArrayBase.from_list(
-                    i32, [0] * len(cases)
-                ),
+                "case_operand_segments": DenseArrayBase.from_list(i32, [0] * len(cases)),
                 "operandSegmentSizes": segments(1, 0, 0),
                 "case_values": DenseIntElementsAttr.from_list(
                     VectorType(i64, [len(cases)]), cases
