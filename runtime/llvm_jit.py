@@ -90,6 +90,7 @@ LIBRARY_FUNCTIONS: frozenset[str] = frozenset(
         "memset",
         "posix_memalign",
         "realloc",
+        "write",
         *_MATH_CALLS.split(),
         *(f"{name}f" for name in _MATH_CALLS.split()),
     }
