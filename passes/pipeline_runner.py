@@ -1,0 +1,142 @@
+"""Runs a pipeline with dumps, timings, verification and a reproducer on failure."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.passes.error_lines import UserError, error_line
+
+PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
+
+
+class PipelineError(UserError, DiagnosticException):
+    """The input does not verify, a pass raised, or its result does not verify.
+
+    One line; `__cause__` is the error itself.
+    """
+
+
+def parse_passes(available: PassFactories, pipeline: str) -> tuple[ModulePass, ...]:
+    """The passes of a pipeline text such as `a,b{option=1}`.
+
+    Raises UserError for a name or an option that does not exist and for an option
+    value of the wrong type, ArgSpecParseError for text that is no pipeline.
+    """
+    return tuple(_build_pass(available, spec) for spec in parse_pipeline(pipeline))
+
+
+def _build_pass(available: PassFactories, spec: ArgSpec) -> ModulePass:
+    check_name("pass", spec.name, available)
+    try:
+        return available[spec.name]().from_pass_spec(spec)
+    except ValueError as error:
+        raise UserError(f"pass '{spec.name}': {error}") from error
+
+
+def check_name(kind: str, name: str, known: Iterable[str]) -> None:
+    """Raises UserError with the closest known names unless `name` is one of them."""
+    known = list(known)
+    if name in known:
+        return
+    close = difflib.get_close_matches(name, known)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise UserError(f"unknown {kind} '{name}'{hint}")
+
+
+@dataclass
+class PipelineRunner:
+    """Applies passes to modules in place, one after the other.
+
+    `print_before` and `print_after` hold pass names. Dumps and timings go to `log`,
+    so that they do not mix with the module a tool prints.
+    """
+
+    passes: Sequence[ModulePass]
+    print_before: frozenset[str] = frozenset()
+    print_after: frozenset[str] = frozenset()
+    print_after_failure: bool = False
+    reproducer: Path | None = None
+    """Where to write the module as it was before a pass that failed."""
+    verify_each: bool = True
+    """Whether to verify after every pass, not only before the first, after the last."""
+    source: str = "input"
+    """How errors name the module before the first pass, such as its file name."""
+    log: TextIO | None = None
+    """Where dumps go; None is the process's stderr."""
+    seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    """Name and wall time of every pass that ran, without verification and dumps."""
+
+    def run(self, ctx: Context, module: ModuleOp, *, verify: bool = True) -> None:
+        """Runs the pipeline on `module`; `verify=False` verifies nowhere.
+
+        Raises PipelineError if the input does not verify, a pass raises, or its result
+        does not verify.
+        """
+        if verify:
+            self._verify_input(module)
+        for index, one in enumerate(self.passes):
+            self._dump(one.name in self.print_before, "before", one, module)
+            before = module.clone() if self.reproducer is not None else None
+            is_last = index == len(self.passes) - 1
+            try:
+                self._apply(ctx, one, module)
+                if verify and (self.verify_each or is_last):
+                    module.verify()
+            except Exception as error:
+                self._dump(self.print_after_failure, "after failure of", one, module)
+                line = f"pass '{one.name}' failed: {error_line(error)}"
+                if self.reproducer is not None and before is not None:
+                    self._write_reproducer(self.reproducer, before, index, line)
+                    line += f" (reproducer: {self.reproducer})"
+                raise PipelineError(line) from error
+            self._dump(one.name in self.print_after, "after", one, module)
+
+    def _verify_input(self, module: ModuleOp) -> None:
+        try:
+            module.verify()
+        except DiagnosticException as error:
+            raise PipelineError(f"{self.source}: {error_line(error)}") from error
+
+    def _apply(self, ctx: Context, one: ModulePass, module: ModuleOp) -> None:
+        start = time.perf_counter()
+        one.apply(ctx, module)
+        self.seconds.append((one.name, time.perf_counter() - start))
+
+    def _dump(self, wanted: bool, when: str, one: ModulePass, module: ModuleOp) -> None:
+        if not wanted:
+            return
+        stream = self.log or sys.stderr
+        stream.write(f"// ----- IR {when} {one.name} -----\n")
+        # The IR a failed pass leaves behind may be fit for the generic form only.
+        generic = when.startswith("after failure")
+        Printer(stream=stream, print_generic_format=generic).print_op(module)
+        stream.write("\n")
+
+    def _write_reproducer(
+        self, path: Path, before: ModuleOp, index: int, line: str
+    ) -> None:
+        remaining = ",".join(str(one.spec()) for one in self.passes[index:])
+        with path.open("w") as stream:
+            stream.write(f"// RUN: xdsl-tvm opt %s -p {shlex.quote(remaining)}\n")
+            stream.write(f"// {line}\n")
+            Printer(stream=stream).print_op(before)
+            stream.write("\n")
+
+    def timing_report(self) -> str:
+        """One line per pass that ran, in order, and the total; in milliseconds."""
+        rows = [*self.seconds, ("total", sum(time for _, time in self.seconds))]
+        return "".join(f"{1e3 * time:10.3f} ms  {name}\n" for name, time in rows)

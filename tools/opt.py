@@ -1,0 +1,88 @@
+"""`xdsl-tvm opt`: xdsl-opt with dumps, timings, a reproducer and one-line errors."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.pipeline_runner import (
+    PipelineRunner,
+    check_name,
+    parse_passes,
+)
+
+
+def refuse_arguments(message: str) -> NoReturn:
+    """Stands in for argparse's handler, which prints a page of usage."""
+    raise UserError(message)
+
+
+class OptMain(xDSLOptMain):
+    """xdsl-opt's driver over a PipelineRunner."""
+
+    runner: PipelineRunner
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        arg_parser.prog = "xdsl-tvm opt"
+        arg_parser.error = refuse_arguments
+        add = arg_parser.add_argument
+        add("--print-ir-before", metavar="NAMES", default="", help="comma-separated")
+        add("--print-ir-after", metavar="NAMES", default="", help="comma-separated")
+        add("--print-ir-after-failure", action="store_true")
+        add(
+            "--reproducer",
+            metavar="FILE",
+            type=Path,
+            help="on failure, write the IR before the failing pass and a RUN line",
+        )
+        add("--timing", action="store_true", help="print the time of each pass")
+        add(
+            "--verify-each",
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help="verify after every pass, not only at both ends",
+        )
+        add("--traceback", action="store_true", help="show where an error was raised")
+
+    def setup_pipeline(self) -> None:
+        passes = parse_passes(self.available_passes, self.args.passes)
+        check_name("target", parse_spec(self.args.target).name, self.available_targets)
+        self.runner = PipelineRunner(
+            passes,
+            print_before=self._pass_names(self.args.print_ir_before),
+            print_after=self._pass_names(self.args.print_ir_after),
+            print_after_failure=self.args.print_ir_after_failure,
+            reproducer=self.args.reproducer,
+            verify_each=self.args.verify_each,
+            source=self.get_input_name(),
+        )
+
+    def _pass_names(self, text: str) -> frozenset[str]:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        for name in names:
+            check_name("pass", name, self.available_passes)
+        return frozenset(names)
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        self.runner.run(self.ctx, prog, verify=not self.args.disable_verify)
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            if self.args.timing:
+                sys.stderr.write(self.runner.timing_report())
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Runs the command; errors are raised, for the caller to print."""
+    OptMain("xdsl-opt with dumps, timings and reproducers", arguments).run()
