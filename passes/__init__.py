@@ -3,6 +3,7 @@
 The passes themselves are in `tir` and `relax`, each loaded when it is first used.
 """
 
+from xdsl_tvm.passes import relax, tir
 from xdsl_tvm.passes.infra import (
     ApplyPassToFunction,
     CompilerPass,
@@ -35,4 +36,6 @@ __all__ = [
     "module_pass",
     "pass_instrument",
     "register_pass",
+    "relax",
+    "tir",
 ]

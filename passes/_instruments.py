@@ -94,11 +94,11 @@ class PassPrintingInstrument(PassInstrument):
 
     def run_before_pass(self, mod: ModuleOp, info: PassInfo) -> None:
         if info.name in self.print_before_pass_names:
-            print(f"Print IR before: {info.name}\n{mod}\n\n")
+            print(f"Print IR before: {info.name}\n{mod!s}\n\n")
 
     def run_after_pass(self, mod: ModuleOp, info: PassInfo) -> None:
         if info.name in self.print_after_pass_names:
-            print(f"Print IR after: {info.name}\n{mod}\n\n")
+            print(f"Print IR after: {info.name}\n{mod!s}\n\n")
 
 
 class PrintBeforeAll(PassInstrument):

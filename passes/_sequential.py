@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -72,23 +71,15 @@ def find_pass_class(family: str, class_name: str) -> type[ModulePass] | None:
     return found
 
 
-@dataclass(frozen=True)
-class PassFamily:
-    """The `__getattr__` of the module that offers the passes called `<family>-...`.
+def pass_attribute(module: str, family: str, name: str) -> Callable[..., CompilerPass]:
+    """The class `name` for the module that offers the passes called `<family>-...`.
 
-    Raises AttributeError for a name that is no pass class.
+    Raises AttributeError, as a module's `__getattr__` must, if there is no such class.
     """
-
-    module: str
-    family: str
-
-    def __call__(self, class_name: str) -> Callable[..., CompilerPass]:
-        found = find_pass_class(self.family, class_name)
-        if found is None or not issubclass(found, CompilerPass):
-            raise AttributeError(
-                f"module '{self.module}' has no attribute '{class_name}'"
-            )
-        return found
+    found = find_pass_class(family, name)
+    if found is None or not issubclass(found, CompilerPass):
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    return found
 
 
 def checked_required(required: object) -> list[str]:

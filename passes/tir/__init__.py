@@ -3,9 +3,14 @@
 A pass class is looked up by its name, and its file imported, when it is first used.
 """
 
-from xdsl_tvm.passes._sequential import PassFamily
+from collections.abc import Callable
+
+from xdsl_tvm.passes._compiler_pass import CompilerPass
+from xdsl_tvm.passes._sequential import pass_attribute
 from xdsl_tvm.passes.infra import Apply, Filter, PrimFuncPass, prim_func_pass
 
 __all__ = ["Apply", "Filter", "PrimFuncPass", "prim_func_pass"]
 
-__getattr__ = PassFamily(__name__, "tir")
+
+def __getattr__(name: str) -> Callable[..., CompilerPass]:
+    return pass_attribute(__name__, "tir", name)
