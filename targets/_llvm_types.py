@@ -263,7 +263,7 @@ def _dense(
         if len(numbers) != 1:
             raise DiagnosticException(f"{len(numbers)} numbers cannot make one {type}")
         return scalar_text(numbers[0], type)
-    if isinstance(type, VectorType) and len(set(value.data.data)) <= 1 and numbers:
+    if isinstance(type, VectorType) and _is_splat(value.data.data, len(numbers)):
         return _broadcast(numbers[0], cast(Attribute, type), types)
     expected = element_count(cast(Attribute, type))
     if len(numbers) == 1:
@@ -273,6 +273,11 @@ def _dense(
             f"{len(numbers)} numbers cannot make a constant of type {type}"
         )
     return _nested(numbers, cast(Attribute, type), types)
+
+
+def _is_splat(data: bytes, count: int) -> bool:
+    # Bytes, not numbers: 0.0 equals -0.0, and NaN equals nothing.
+    return count > 0 and data == data[: len(data) // count] * count
 
 
 def element_count(type: Attribute) -> int:

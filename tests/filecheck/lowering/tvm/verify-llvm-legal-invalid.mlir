@@ -1,0 +1,180 @@
+// RUN: xdsl-opt %s -p tvm-verify-llvm-legal --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: 'arith.addi' has no LLVM form: tvm-convert-arith-to-llvm should have lowered it
+llvm.func @f(%x: i32) {
+  %0 = arith.addi %x, %x : i32
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'func.func' has no LLVM form: tvm-convert-func-to-llvm should have lowered it
+func.func @f() {
+  func.return
+}
+
+// -----
+
+// CHECK: 'math.exp' has no LLVM form: tvm-expand-math should have lowered it
+llvm.func @f(%x: f32) {
+  %0 = math.exp %x : f32
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'memref.alloc' has no LLVM form: tvm-convert-memref-to-llvm should have lowered it
+llvm.func @f() {
+  %0 = memref.alloc() : memref<4xf32>
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'scf.if' has no LLVM form: tvm-convert-scf-to-cf should have lowered it
+llvm.func @f(%c: i1) {
+  scf.if %c {
+  }
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'cf.br' has no LLVM form: tvm-convert-cf-to-llvm should have lowered it
+llvm.func @f() {
+  cf.br ^bb1
+^bb1:
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'builtin.unrealized_conversion_cast' has no LLVM form: run reconcile-unrealized-casts, or the conversion that it waits for
+llvm.func @f(%x: i64) {
+  %0 = builtin.unrealized_conversion_cast %x : i64 to index
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'test.op' has no LLVM form: no pass lowers the dialect 'test'; lower it to llvm yourself
+"test.op"() : () -> ()
+
+// -----
+
+// CHECK: 'llvm.exp' of f32 is a library call on cpu: run tvm-expand-math before the conversion to llvm
+llvm.func @f(%x: f32) {
+  %0 = llvm.intr.exp(%x) : (f32) -> f32
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.tanh' of f32 is a library call on cpu: run tvm-expand-math before the conversion to llvm
+llvm.func @f(%x: vector<4xf32>) {
+  %0 = tvm_llvm.call_intrinsic "llvm.tanh"(%x) : (vector<4xf32>) -> vector<4xf32>
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.fma' of f16 is a library call on cpu: use f32
+llvm.func @f(%x: f16) {
+  %0 = llvm.intr.fma(%x, %x, %x) : (f16, f16, f16) -> f16
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.fadd' of bf16 is a library call on cpu: compute in f32 and round with integer operations
+llvm.func @f(%x: bf16) {
+  %0 = llvm.fadd %x, %x : bf16
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.fptrunc' to bf16 is a library call on cpu: round with integer operations
+llvm.func @f(%x: f32) {
+  %0 = llvm.fptrunc %x : f32 to bf16
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.fptrunc' from f64 to f16 is a library call: go through f32
+llvm.func @f(%x: f64) {
+  %0 = llvm.fptrunc %x : f64 to f16
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.sdiv' of i128 is a library call: use 64 bits or fewer
+llvm.func @f(%x: i128) {
+  %0 = llvm.sdiv %x, %x : i128
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'tvm_llvm.fptosi' of i128 is a library call: use 64 bits or fewer
+llvm.func @f(%x: f32) {
+  %0 = tvm_llvm.fptosi %x : f32 to i128
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'tvm_llvm.atomicrmw' of f16 is a library call on cpu: use f32
+llvm.func @f(%p: !llvm.ptr, %x: f16) {
+  %0 = tvm_llvm.atomicrmw fmax %p, %x monotonic : !llvm.ptr, f16
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.load' has the scalable type vector<[4]xf32>, which cpu does not have: use a fixed length
+llvm.func @f(%p: !llvm.ptr) {
+  %0 = llvm.load %p : !llvm.ptr -> vector<[4]xf32>
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.mlir.undef': type index has no LLVM form: convert it to an llvm type first
+llvm.func @f() {
+  %0 = llvm.mlir.undef : index
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'nvvm.barrier0' exists only on GPUs: outline it into a gpu.module
+llvm.func @f() {
+  nvvm.barrier0
+  llvm.return
+}
+
+// -----
+
+// CHECK: function '@f' is a GPU kernel: put it into a gpu.module and use the ptx target
+llvm.func @f() attributes {nvvm.kernel} {
+  llvm.return
+}
+
+// -----
+
+// CHECK: intrinsic 'llvm.eh.typeid.for' is not known to work on cpu: replace it
+llvm.func @f(%p: !llvm.ptr) {
+  %0 = tvm_llvm.call_intrinsic "llvm.eh.typeid.for"(%p) : (!llvm.ptr) -> i32
+  llvm.return
+}
+
+// -----
+
+// CHECK: inline assembly 'bad $0' is not supported on cpu
+llvm.func @f(%x: i32) {
+  llvm.inline_asm has_side_effects "bad $0", "r" %x : (i32) -> ()
+  llvm.return
+}
