@@ -23,10 +23,10 @@ from typing import cast
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
-    FloatAttr,
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
     IndexType,
     IntAttr,
     IntegerAttr,
@@ -288,7 +288,7 @@ class Conversion:
 
     # -- small builders
 
-    def constant(self, value: int | float, type: Attribute) -> SSAValue:
+    def constant(self, value: float, type: Attribute) -> SSAValue:
         """An LLVM constant of scalar or vector `type`, every element being `value`."""
         return self.insert(
             ConstantOp.create(
@@ -338,7 +338,7 @@ def _splat_float(text: str, type: Attribute) -> Attribute:
     return FloatAttr(float.fromhex(text), scalar)
 
 
-def splat(value: int | float, type: Attribute) -> Attribute:
+def splat(value: float, type: Attribute) -> Attribute:
     """The attribute of a constant of `type` whose every element is `value`."""
     from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 

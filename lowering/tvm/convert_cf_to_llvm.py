@@ -22,7 +22,6 @@ from xdsl_tvm.lowering.tvm._conversion import Conversion, segments
 from xdsl_tvm.lowering.tvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
-
 _STDERR = 2
 
 
@@ -135,7 +134,8 @@ def _lower_assert(conversion: Conversion, op: cf.AssertOp, symbols: Symbols) -> 
     """
     block = op.parent_block()
     region = op.parent_region()
-    assert block is not None and region is not None
+    assert block is not None
+    assert region is not None
     rest, failed = Block(), Block()
     region.insert_block_after(rest, block)
     region.add_block(failed)

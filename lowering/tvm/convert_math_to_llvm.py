@@ -111,3 +111,7 @@ def _lower_integer(at: Conversion, op: Operation, name: str) -> SSAValue:
         flag = ConstantOp.create(result_types=[i1], properties={"value": splat(0, i1)})
         operands.append(at.insert(flag))
     return at.insert(tvm_llvm.CallIntrinsicOp(f"llvm.{name}", operands, value.type))
+
+
+NATIVE_OPERATIONS = frozenset({*FLOAT_INTRINSICS, *_INTEGER_INTRINSICS})
+"""The math operations that this pass converts."""

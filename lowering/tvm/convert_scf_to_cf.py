@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, scf
@@ -409,7 +409,8 @@ def _close_nest(
         current.add_op(latch)
         end = sweep.new_block(current)
         first, test = head.next_block, head.last_op
-        assert first is not None and test is not None
+        assert first is not None
+        assert test is not None
         head.add_op(_cond_branch(op, test.results[0], (first, ()), (end, ())))
         current, values = end, list(head.args[1:])
     return current, values
