@@ -496,9 +496,10 @@ def atan2(y: Value, x: Value) -> Value:
     high, low = steep.select(a, b), steep.select(b, a)
     # Of two infinities the ratio is one; of two zeros, zero.
     both = low.compare("oeq", _INF)
-    low, high = both.select(1.0, low), both.select(1.0, high)
+    endless = high.compare("oeq", _INF)
+    low = both.select(1.0, endless.select(0.0, low))
+    high = endless.select(1.0, high)
     high = high.compare("oeq", 0.0).select(1.0, high)
-    high = high.compare("oeq", _INF).select(_MAX_DOUBLE, high)
     # Far from overflow, so that their sum is finite.
     huge = high.compare("ogt", 2.0**1000)
     high = huge.select(high * 2.0**-100, high)
@@ -512,9 +513,6 @@ def atan2(y: Value, x: Value) -> Value:
     angle = backward.select(angle, (math.pi - angle) + _PI_LOW)
     angle = angle.copysign(y)
     return (x.compare("uno", y)).select(x + y, angle)
-
-
-_MAX_DOUBLE = 1.7976931348623157e308
 
 
 def atan(x: Value) -> Value:

@@ -209,7 +209,7 @@ def _pairs(type: type[Any]) -> tuple[Array, Array]:
     ("name", "dtype", "bound"),
     [
         ("powf", np.float32, 1.0),
-        ("powf", np.float64, 1.0),
+        ("powf", np.float64, 1.5),
         ("atan2", np.float32, 1.0),
         ("atan2", np.float64, 2.5),
     ],
