@@ -84,13 +84,24 @@ def parse_symbol(parser: AttrParser) -> str:
 
 def parse_dims(parser: AttrParser) -> Dims:
     """Parse `[n, 64, ?]`."""
+    return parser.expect(
+        lambda: parse_optional_dims(parser), "expected dimensions, [n, 4]"
+    )
+
+
+def parse_optional_dims(parser: AttrParser) -> Dims | None:
+    """Parse `[n, 64, ?]`, None where no bracket follows."""
 
     def element() -> Dim | None:
         if parser.parse_optional_punctuation("?") is not None:
             return None
         return parse_dim(parser)
 
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, element))
+    # An unknown dimension is None, so the elements are wrapped for the list parser.
+    dims = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: (element(),)
+    )
+    return None if dims is None else tuple(dim for (dim,) in dims)
 
 
 def print_dims(printer: Printer, dims: Sequence[Dim | None]) -> None:

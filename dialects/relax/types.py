@@ -441,19 +441,12 @@ def _parts(type_: Attribute) -> Iterator[Attribute]:
         yield from _parts(type_.ret)
 
 
-def _dims_of(type_: Attribute) -> Dims:
-    if isinstance(type_, ShapeType):
-        return type_.values or ()
-    if isinstance(type_, PrimType):
-        return (type_.dim,)
-    info = TensorInfo.of(type_)
-    return () if info is None else info.dims or ()
-
-
 def used_symbols(type_: Attribute) -> list[str]:
-    """Symbols that occur in a type, in order of first occurrence."""
-    found = (name for part in _parts(type_) for name in symbols_of(_dims_of(part)))
-    return list(dict.fromkeys(found))
+    """Symbols that occur in a type, in order of first occurrence.
+
+    Function types are closed: theirs are not visible outside of them.
+    """
+    return list(dict.fromkeys(symbols_of(_open_dims(type_))))
 
 
 def definable_symbols(type_: Attribute) -> list[str]:
@@ -461,13 +454,20 @@ def definable_symbols(type_: Attribute) -> list[str]:
 
     In order of first occurrence (spec relax-ir.md §2.2).
     """
-    found = (
-        dim.symbol_name
-        for part in _parts(type_)
-        for dim in _dims_of(part)
-        if dim is not None
-    )
-    return list(dict.fromkeys(name for name in found if name is not None))
+    names = (d.symbol_name for d in _open_dims(type_) if d is not None)
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _open_dims(type_: Attribute) -> Iterator[Dim | None]:
+    if isinstance(type_, TupleType):
+        for field in type_.fields.data:
+            yield from _open_dims(field)
+    elif isinstance(type_, ShapeType):
+        yield from type_.values or ()
+    elif isinstance(type_, PrimType):
+        yield type_.dim
+    elif (info := TensorInfo.of(type_)) is not None:
+        yield from info.dims or ()
 
 
 def map_dims(type_: Attribute, mapping: Callable[[Dims], Dims]) -> Attribute:

@@ -1,0 +1,154 @@
+"""Element-wise operators (spec relax-ops.md §1, §2)."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def
+
+from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
+    broadcast,
+    common_dtype,
+    common_vdevice,
+    expect_float,
+    expect_tensor,
+)
+from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
+
+
+class UnaryOperatorOp(OperatorOp, ABC):
+    """One tensor in, one of the same type out."""
+
+    NEEDS_FLOAT: ClassVar[bool] = False
+    """Whether other element types than floats are refused."""
+
+    data = operand_def()
+
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self, data: SSAValue | Operation, result_type: Attribute | None = None
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data], result_types=[result_type or self.infer(data.type)]
+        )
+
+    @classmethod
+    def infer(cls, data: Attribute) -> Attribute:
+        """The operand's own type."""
+        info = expect_tensor(cls.name, "data", data)
+        if cls.NEEDS_FLOAT:
+            expect_float(cls.name, "data", info)
+        return data
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type)
+
+
+class BinaryOperatorOp(OperatorOp, ABC):
+    """Two tensors or scalars, broadcast against each other, dtypes equal."""
+
+    lhs = operand_def()
+    rhs = operand_def()
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        lhs: SSAValue | Operation,
+        rhs: SSAValue | Operation,
+        result_type: Attribute | None = None,
+    ) -> None:
+        lhs, rhs = SSAValue.get(lhs), SSAValue.get(rhs)
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[result_type or self.infer(lhs.type, rhs.type)],
+        )
+
+    @classmethod
+    def infer(cls, lhs: Attribute, rhs: Attribute) -> Attribute:
+        """The broadcast tensor; a scalar where both operands are scalars."""
+        a, b = cls._operand("lhs", lhs), cls._operand("rhs", rhs)
+        dtype = cls.result_dtype(a.dtype, b.dtype)
+        if isinstance(lhs, PrimType) and isinstance(rhs, PrimType):
+            return PrimType.of(lhs.dtype if dtype is None else dtype)
+        dims = None
+        if a.dims is not None and b.dims is not None:
+            dims = broadcast(cls.name, a.dims, b.dims)
+        vdevice = common_vdevice(cls.name, a.vdevice, b.vdevice)
+        return TensorInfo(dims, dtype, vdevice).type
+
+    @classmethod
+    def result_dtype(
+        cls, lhs: Attribute | None, rhs: Attribute | None
+    ) -> Attribute | None:
+        """The dtype of the result: that of both operands."""
+        return common_dtype(cls.name, lhs, rhs)
+
+    @classmethod
+    def _operand(cls, name: str, type_: Attribute) -> TensorInfo:
+        """A scalar counts as a tensor of shape [1]."""
+        if isinstance(type_, PrimType):
+            return TensorInfo((Dim.constant(1),), type_.dtype)
+        return expect_tensor(cls.name, name, type_)
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.lhs.type, self.rhs.type)
+
+
+@irdl_op_definition
+class AddOp(BinaryOperatorOp):
+    """Sum of the elements; integers wrap around. TVM's `relax.add`.
+
+    ```mlir
+    %r = relax.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.add"
+
+
+@irdl_op_definition
+class SubtractOp(BinaryOperatorOp):
+    """Difference of the elements; integers wrap around. TVM's `relax.subtract`.
+
+    ```mlir
+    %r = relax.subtract %a, %b : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.subtract"
+
+
+@irdl_op_definition
+class MultiplyOp(BinaryOperatorOp):
+    """Product of the elements; integers wrap around. TVM's `relax.multiply`.
+
+    ```mlir
+    %r = relax.multiply %a, %b : (tensor<8xf32>, !relax.prim<f32>) -> tensor<8xf32>
+    ```
+    """
+
+    name = "relax.multiply"
+
+
+@irdl_op_definition
+class DivideOp(BinaryOperatorOp):
+    """Quotient of the elements; that of integers is truncated. TVM's `relax.divide`.
+
+    An integer division by zero is undefined.
+
+    ```mlir
+    %r = relax.divide %a, %b : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.divide"
+
+
+OPS = (AddOp, SubtractOp, MultiplyOp, DivideOp)
