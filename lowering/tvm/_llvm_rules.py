@@ -254,7 +254,7 @@ class Rules:
         type = scalar_type(op.results[0].type)
         small = isinstance(type, BFloat16Type | Float16Type)
         if self.nvptx:
-            if base == "llvm.canonicalize" and isinstance(type, BFloat16Type):
+            if base == "llvm.canonicalize" and small:
                 yield f"'{base}' of {type} does not exist on {self.kind}: use f32"
         elif small and base not in ("llvm.fabs", "llvm.copysign"):
             yield f"'{base}' of {type} is a library call on {self.kind}: use f32"

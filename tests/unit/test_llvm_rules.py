@@ -1,0 +1,129 @@
+"""Whatever the legality rules accept, LLVM compiles without ending the process.
+
+The programs run in a process of their own: the last name that it printed is the one it
+died of.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("llvmlite", reason="native code needs llvmlite")
+
+PROGRAM = """
+import sys
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.parser import Parser
+from xdsl_tvm.registry import all_dialects
+from xdsl_tvm.lowering.tvm.verify_llvm_legal import rules_for
+from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime.object_cache import ObjectCache
+from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+
+context = Context()
+for name, factory in {**get_all_dialects(), **all_dialects()}.items():
+    context.register_dialect(name, factory)
+kind, arch = sys.argv[1:]
+rules = rules_for(kind, arch)
+WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+
+def cases():
+    unary = "sqrt exp exp2 log log2 sin cos tan tanh floor ceil trunc rint nearbyint"
+    unary += " round roundeven fabs canonicalize atan"
+    binary = "minnum maxnum minimum maximum copysign pow"
+    fma = ["fma", "fmuladd"]
+    for type in ["f16", "bf16", "f32", "f64", "vector<4xf32>", "vector<2xf16>"]:
+        for count, names in ((1, unary.split()), (2, binary.split()), (3, fma)):
+            for name in names:
+                for flags in ("none", "afn"):
+                    args = ", ".join(["%a"] * count)
+                    types = ", ".join([type] * count)
+                    yield (
+                        f"{name} {type} {flags}", type,
+                        f'tvm_llvm.call_intrinsic "llvm.{name}"({args}) '
+                        f'{{fastmathFlags = #llvm.fastmath<{flags}>}} '
+                        f': ({types}) -> {type}', type,
+                    )
+        for name in ["fadd", "fsub", "fmul", "fdiv", "frem"]:
+            yield f"{name} {type}", type, f"llvm.{name} %a, %a : {type}", type
+    scalars = ["i1", "i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64"]
+    for name, sources, targets in [
+        ("llvm.fpext", scalars[6:], scalars[8:]),
+        ("llvm.fptrunc", scalars[8:], scalars[6:9]),
+        ("llvm.sitofp", scalars[:6], scalars[6:]),
+        ("tvm_llvm.uitofp", scalars[:6], scalars[6:]),
+        ("tvm_llvm.fptosi", scalars[6:], scalars[:6]),
+        ("tvm_llvm.fptoui", scalars[6:], scalars[:6]),
+    ]:
+        for source in sources:
+            for target in targets:
+                if name == "llvm.fpext" and WIDTHS[target] <= WIDTHS[source]:
+                    continue
+                if name == "llvm.fptrunc" and WIDTHS[target] >= WIDTHS[source]:
+                    continue
+                yield (
+                    f"{name} {source} {target}", source,
+                    f"{name} %a : {source} to {target}", target,
+                )
+    for type in ["i8", "i64", "i128", "vector<4xi32>"]:
+        for name in ["add", "mul", "sdiv", "urem", "shl", "ashr"]:
+            yield f"{name} {type}", type, f"llvm.{name} %a, %a : {type}", type
+        for name in ["smax", "umin", "sadd.sat"]:
+            yield (
+                f"{name} {type}", type,
+                f'tvm_llvm.call_intrinsic "llvm.{name}"(%a, %a) '
+                f": ({type}, {type}) -> {type}", type,
+            )
+    for type in ["i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64"]:
+        names = "xchg add _and max umin uinc_wrap" if type[0] == "i" else "xchg fadd fmax"
+        for name in names.split():
+            for scope in ["", 'syncscope("device") ', 'syncscope("agent") ']:
+                yield (
+                    f"atomicrmw {name} {type} {scope}", type,
+                    f"tvm_llvm.atomicrmw {name} %p, %a {scope}acq_rel "
+                    f": !llvm.ptr, {type}", type,
+                )
+
+accepted = refused = 0
+for name, argument, operation, result in cases():
+    text = f'''llvm.func @f(%p: !llvm.ptr, %a: {argument}) {{
+      %0 = {operation}
+      tvm_llvm.store volatile %0, %p : {result}, !llvm.ptr
+      llvm.return
+    }}'''
+    module = Parser(context, text).parse_module()
+    module.verify()
+    if any(rules.problem(op) for op in module.walk() if op is not module):
+        refused += 1
+        continue
+    print(name, flush=True)
+    accepted += 1
+    if kind == "cpu":
+        llvm_jit.load(emit_llvm_ir(module), ["f"], cache=ObjectCache(None))
+    else:
+        llvm_jit.ptx(emit_llvm_ir(module, nvptx=True), arch)
+print("done", accepted, refused)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "arch"),
+    [("cpu", "sm_80"), ("nvptx", "sm_70"), ("nvptx", "sm_80"), ("nvptx", "sm_90")],
+)
+def test_accepted_operations_compile(kind: str, arch: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, kind, arch],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = done.stdout.splitlines()[-1]
+    assert done.returncode == 0, f"{last}: {done.stderr[-500:]}"
+    word, accepted, refused = last.split()
+    assert word == "done"
+    assert int(accepted) > 200
+    assert int(refused) > 50
