@@ -1,0 +1,154 @@
+"""The roads to machine code, as lists of passes.
+
+Each road is a function that lowers a module in place, and a text that `-p` takes:
+
+>>> print(llvm_pipeline())
+tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block,…
+
+Every pass of a road leaves alone what is lowered already, so a module may stand at any
+level, or at several. Passes over Relax functions take part where a module has some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects import gpu
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.registry import all_passes
+
+RELAX_TO_TIR = (
+    "relax-legalize-ops",
+    "relax-to-non-dataflow",
+    "relax-call-tir-rewrite",
+)
+"""Relax graphs to calls of TIR functions, on memory that is allocated."""
+
+RELAX_TO_MEMREF = ("relax-convert-to-memref",)
+"""Relax functions to functions on memrefs."""
+
+TIR_BLOCKS_TO_LOOPS = (
+    "tir-lower-init-block",
+    "tir-convert-blocks-to-opaque",
+    "tir-lower-opaque-block",
+)
+"""Blocks to loops and buffers."""
+
+TO_LLVM = (
+    "tvm-convert-scf-to-cf",
+    "tvm-convert-cf-to-llvm",
+    "tvm-convert-arith-to-llvm",
+    "tvm-convert-math-to-llvm",
+    "tvm-convert-memref-to-llvm",
+    "tvm-convert-func-to-llvm",
+)
+"""func, scf, memref, arith and math to the llvm dialect."""
+
+
+def llvm_pipeline(*, relax: bool = False) -> str:
+    """The road to the llvm dialect for the CPU, as pipeline text."""
+    return ",".join(
+        (
+            *(RELAX_TO_TIR if relax else ()),
+            *TIR_BLOCKS_TO_LOOPS,
+            *(RELAX_TO_MEMREF if relax else ()),
+            "tir-convert-to-memref",
+            "tvm-expand-math",
+            *TO_LLVM,
+            "tvm-verify-llvm-legal",
+        )
+    )
+
+
+def gpu_pipeline() -> str:
+    """The road to host functions that launch kernels of GPU modules, as text."""
+    return ",".join((*TIR_BLOCKS_TO_LOOPS, "tir-convert-to-gpu"))
+
+
+def kernel_pipeline(arch: str = "sm_80") -> str:
+    """The road from the contents of GPU modules to NVVM, as text."""
+    return ",".join(
+        (
+            "tvm-expand-math",
+            "tvm-convert-scf-to-cf",
+            "tvm-convert-gpu-to-nvvm",
+            *TO_LLVM[1:],
+            f'tvm-verify-llvm-legal{{triple-kind="nvptx" arch="{arch}"}}',
+        )
+    )
+
+
+def run_pipeline(ctx: Context, module: ModuleOp, names: Sequence[str]) -> None:
+    """Run passes of this package on `module`, in place, by name."""
+    passes = all_passes()
+    for name in names:
+        pass_class = passes.get(name)
+        if pass_class is None:
+            raise PassFailedException(f"there is no pass named '{name}'")
+        pass_class()().apply(ctx, module)
+
+
+def has_relax_functions(module: ModuleOp) -> bool:
+    """Whether a function of the module is a Relax function."""
+    return any(op.name == "relax.func" for op in module.body.ops)
+
+
+def lower_to_llvm(ctx: Context, module: ModuleOp) -> None:
+    """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
+
+    Raises PassFailedException where something has no lowering for the CPU.
+    """
+    text = llvm_pipeline(relax=has_relax_functions(module))
+    run_pipeline(ctx, module, text.split(","))
+
+
+def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:
+    """Lower the thread-bound TIR functions of a module, in place.
+
+    Each becomes a `func.func` that launches kernels of a `gpu.module`. Raises
+    PassFailedException where something has no lowering for the GPU.
+    """
+    run_pipeline(ctx, module, gpu_pipeline().split(","))
+
+
+def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
+    """Lower the thread-bound TIR functions and the GPU modules of a module, in place.
+
+    The contents of GPU modules end in the llvm and nvvm dialects; the host functions
+    stay as they launch kernels. Raises PassFailedException where something has no
+    lowering for a GPU of `arch`.
+    """
+    from xdsl_tvm.lowering.tvm.verify_llvm_legal import VerifyLLVMLegal
+
+    lower_to_gpu(ctx, module)
+    kernels = [op for op in module.body.ops if isinstance(op, gpu.ModuleOp)]
+    if not kernels:
+        return
+    # The conversions lower all that they find, so the host code is kept out of sight.
+    successors: list[Operation | None] = []
+    inner = ModuleOp(Region(Block()))
+    for kernel in reversed(kernels):
+        successors.append(kernel.next_op)
+        kernel.detach()
+        inner.body.block.add_op(kernel)
+    names = kernel_pipeline(arch).split(",")
+    try:
+        run_pipeline(ctx, inner, names[:-1])
+        VerifyLLVMLegal("nvptx", arch).apply(ctx, inner)
+    finally:
+        _put_back(module, list(inner.body.ops), successors)
+
+
+def _put_back(
+    module: ModuleOp, kernels: Sequence[Operation], successors: Sequence[Operation | None]
+) -> None:
+    for kernel, successor in zip(kernels, successors, strict=True):
+        kernel.detach()
+        if successor is None:
+            module.body.block.add_op(kernel)
+        else:
+            module.body.block.insert_op_before(kernel, successor)

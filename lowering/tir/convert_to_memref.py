@@ -1,0 +1,70 @@
+"""TIR functions of loops and buffers to func, scf, memref, arith and math."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import Rewriter
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.lowering.tir._body import BodyConverter
+from xdsl_tvm.lowering.tir._functions import convert_function
+from xdsl_tvm.passes.infra import CompilerPass
+
+
+@dataclass(frozen=True)
+class ConvertToMemref(CompilerPass):
+    """Summary: Turns TIR functions of loops and buffers into functions on memrefs.
+
+    TVM name: none (ours)
+    Input form: loops and buffers: no blocks, no thread launches
+    Output form: no tir.func; func, scf, memref, arith, math, vector and cf.assert
+    Options: none
+    Rewrites: a handle with a buffer → a memref argument; a symbolic extent, stride or
+        offset → one i64 argument behind the parameters, in order of first binding;
+        everything else keeps its place
+            tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
+              %n = tir.shape_var "n" : i32
+              %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
+              tir.for %i = %c0 to %n {
+                %x = tir.load %A[%i] : f32
+                tir.store %x, %A[%i] : f32
+              }
+            }
+          →
+            func.func @f(%a : memref<?xf32>, %n : i64) {
+              %m = arith.trunci %n : i64 to i32
+              scf.for %i = %c0 to %m step %c1 : i32 {
+                %j = arith.index_cast %i : i32 to index
+                %x = memref.load %a[%j] : memref<?xf32>
+                memref.store %x, %a[%j] : memref<?xf32>
+              }
+              func.return
+            }
+        Buffers with strides, an offset or a symbolic extent behind the first become flat
+        memrefs with explicit indices. Allocations of fewer than 1024 static bytes are
+        memref.alloca at the start of the function, others memref.alloc with a
+        memref.dealloc at the end of their scope.
+    Leaves alone: other functions; foreign operations inside TIR functions
+    Errors: blocks, thread axes, scalable vectors, arithmetic on 8- and 4-bit floats,
+        opaque handles that are used, builtins without a lowering, a return that is not
+        the last statement, regions of several blocks; each names the operation and the
+        remedy
+    Attributes: read: `global_symbol` (without it the function is private),
+        `tir.noalias`; created: `llvm.noalias` on memref arguments, `tir.parallel` on the
+        scf.for of a parallel loop; removed: all others of the function
+    Differs from TVM: TVM generates code from TIR. Vectorized and unrolled loops that are
+        left run in order. `ne` of a NaN is true.
+    """
+
+    name = "tir-convert-to-memref"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for source in list(op.body.ops):
+            if isinstance(source, ModuleOp):
+                self.apply(ctx, source)
+            elif isinstance(source, tir.FuncOp):
+                converted = convert_function(source, BodyConverter, op)
+                Rewriter.replace_op(source, converted, [])
