@@ -1,0 +1,84 @@
+"""Edits of statements that several passes share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_speculatable
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from xdsl_tvm.dialects import tir
+
+_HOLD_TO_END_OF_BLOCK = (
+    tir.AllocBufferOp,
+    tir.AllocateConstOp,
+    tir.AllocateOp,
+    tir.AssertOp,
+    tir.DeclBufferOp,
+    tir.LetOp,
+)
+_DIVISIONS = (tir.DivOp, tir.FloorDivOp, tir.FloorModOp, tir.ModOp)
+
+
+def describe(op: Operation) -> str:
+    """`op` as error messages call it: `tir.block "B" in @main`."""
+    label = op.name
+    if isinstance(op, tir.BlockOp) and op.block_name.data:
+        label = f'{label} "{op.block_name.data}"'
+    parent = op.parent_op()
+    while parent is not None:
+        symbol = parent.properties.get("sym_name")
+        if isinstance(symbol, StringAttr):
+            return f"{label} in @{symbol.data}"
+        parent = parent.parent_op()
+    return label
+
+
+def replace_by_body(op: Operation, body: Block) -> None:
+    """Put the ops of `body`, which has no arguments, in the place of `op`.
+
+    Allocations and bindings hold to the end of their block. If `body` has some of them
+    and ops follow, it becomes a `tir.scope`, so that they live no longer than before.
+    The time is linear in the number of ops directly in `body`. A caller that takes
+    enclosing ops first thus stays linear, since no op moves twice.
+    """
+    block = op.parent
+    assert block is not None, "a detached op has no place"
+    scoped = op.next_op is not None and any(
+        isinstance(child, _HOLD_TO_END_OF_BLOCK) for child in body.ops
+    )
+    if scoped:
+        if body.parent is not None:
+            body.parent.detach_block(body)
+        scope = tir.ScopeOp(Region(body))
+        scope.location = op.location
+        block.insert_op_before(scope, op)
+    else:
+        Rewriter.inline_block(body, InsertPoint.before(op))
+    Rewriter.erase_op(op)
+
+
+def erase_if_unused(values: Iterable[SSAValue]) -> None:
+    """Erase the expressions behind `values` that nothing uses, and so on upward.
+
+    Only ops without regions and without effects other than reads are erased.
+    """
+    pending = [value.owner for value in values]
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Block) or op.parent is None or op.regions:
+            continue
+        if is_trivially_dead(op):
+            pending += [operand.owner for operand in op.operands]
+            Rewriter.erase_op(op)
+
+
+def can_speculate(op: Operation) -> bool:
+    """Whether `op` may run where it would not have: it has no effect and cannot fail."""
+    if isinstance(op, _DIVISIONS):
+        divisor = tir.constant_value(op.rhs)
+        return tir.is_float(op.result.type) or (divisor is not None and divisor > 0)
+    return is_speculatable(op)
