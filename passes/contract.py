@@ -101,9 +101,11 @@ def is_documented_by_tvm(contract: Contract) -> bool:
 
 def option_text(option: PassOptionInfo) -> str:
     """An option as `name: type = default`."""
+    # Types are strings where the module postpones its annotations.
+    kind = option.expected_type.strip("'")
     if option.default_value is None:
-        return f"{option.name}: {option.expected_type}"
-    return f"{option.name}: {option.expected_type} = {option.default_value}"
+        return f"{option.name}: {kind}"
+    return f"{option.name}: {kind} = {option.default_value}"
 
 
 def plain_list(contracts: Iterable[Contract]) -> str:

@@ -1,0 +1,141 @@
+"""The distribution: what its wheel holds, what importing it does, what it documents."""
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CODE_FOLDERS = sorted(
+    path.name for path in (ROOT / "src" / "xdsl_tvm").iterdir() if path.is_symlink()
+)
+
+
+def run_python(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def expected_files() -> set[str]:
+    files = {f"xdsl_tvm/{path.name}" for path in (ROOT / "src/xdsl_tvm").glob("*.py")}
+    files.add("xdsl_tvm/py.typed")
+    for folder in CODE_FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            files.add(f"xdsl_tvm/{path.relative_to(ROOT).as_posix()}")
+    return files
+
+
+def test_wheel_holds_exactly_the_tree(tmp_path: Path):
+    """A package without `__init__.py` would be missing from the wheel only."""
+    # The build writes into its working directory: it gets a copy of the tree.
+    copy = tmp_path / "tree"
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in listed.stdout.splitlines():
+        source, target = ROOT / name, copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink():
+            target.symlink_to(source.readlink())
+        elif source.exists():
+            target.write_bytes(source.read_bytes())
+    expected = {path for path in expected_files() if (copy / "src" / path).exists()}
+    assert expected == expected_files()
+    built = run_python(
+        "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), cwd=copy
+    )
+    assert built.returncode == 0, built.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    code = {name for name in names if ".dist-info/" not in name}
+    assert code == expected
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_bare_folder_names_are_not_importable(tmp_path: Path):
+    """`import passes` must not find this package's folders in an environment."""
+    names = repr(CODE_FOLDERS)
+    program = (
+        "from importlib.util import find_spec\n"
+        f"print([n for n in {names} if find_spec(n) and find_spec('xdsl_tvm.' + n)\n"
+        "       and find_spec(n).origin == find_spec('xdsl_tvm.' + n).origin])"
+    )
+    done = run_python("-I", "-c", program, cwd=tmp_path)
+    assert done.stdout == "[]\n", done.stderr
+    failed = run_python("-I", "-c", "import passes", cwd=tmp_path)
+    assert "No module named 'passes'" in failed.stderr
+
+
+EXTRAS = ("llvmlite", "cffi", "cuda", "z3", "pytest", "filecheck", "ml_dtypes")
+
+
+def imported_modules(program: str, cwd: Path) -> set[str]:
+    report = "\nimport json, sys\nprint(json.dumps(list(sys.modules)))"
+    done = run_python("-c", program + report, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_universe_imports_no_extra(tmp_path: Path):
+    modules = imported_modules("import xdsl_tvm.universe", tmp_path)
+    assert "xdsl_tvm.registry" in modules
+    assert not modules & set(EXTRAS)
+    parts = [f"xdsl_tvm.{folder}" for folder in CODE_FOLDERS]
+    assert not [name for name in modules if name.startswith(tuple(parts))]
+
+
+def test_loading_everything_imports_no_extra(tmp_path: Path):
+    """Dialects, passes and targets are usable with the hard dependencies alone."""
+    program = (
+        "from xdsl_tvm.universe import XDSL_TVM_UNIVERSE as u\n"
+        "for part in (u.all_dialects, u.all_passes, u.all_targets):\n"
+        "    for load in part.values(): load()"
+    )
+    assert not imported_modules(program, tmp_path) & set(EXTRAS)
+
+
+def test_generated_documentation_is_up_to_date():
+    done = run_python("docs/generate.py", "--check", cwd=ROOT)
+    assert done.returncode == 0, f"run `make docs`:\n{done.stdout}{done.stderr}"
+
+
+CHECKED_BLOCK = re.compile(
+    r"<!-- checked -->\n```(?P<language>\w+)\n(?P<code>.*?)```", re.DOTALL
+)
+
+
+def checked_blocks() -> list[tuple[str, str]]:
+    text = (ROOT / "README.md").read_text()
+    return [(m["language"], m["code"]) for m in CHECKED_BLOCK.finditer(text)]
+
+
+@pytest.mark.parametrize("index", range(len(checked_blocks())))
+def test_readme_block_runs(index: int):
+    """The README's blocks marked `<!-- checked -->`, as a reader would run them."""
+    language, code = checked_blocks()[index]
+    scripts = str(Path(sys.executable).parent)
+    commands = {
+        "python": [sys.executable, "-c", code],
+        "bash": ["bash", "-euo", "pipefail", "-c", f'PATH="{scripts}:$PATH"\n{code}'],
+    }
+    done = subprocess.run(
+        commands[language], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_readme_has_checked_blocks():
+    assert {language for language, _ in checked_blocks()} == {"bash", "python"}
