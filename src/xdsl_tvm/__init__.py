@@ -3,3 +3,19 @@
 Importing this package imports neither a dialect nor a code generator: each part
 is loaded when it is first used.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xdsl_tvm.interpreters.tir import interpret as interpret
+
+_HOMES = {"interpret": "xdsl_tvm.interpreters.tir"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

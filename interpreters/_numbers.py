@@ -1,0 +1,225 @@
+"""Scalars as Python values: which type holds a dtype, and how values are rounded.
+
+Integers and bools are Python integers and bools, floats are numpy scalars of their
+dtype, whose arithmetic rounds after every operation as TIR's does. The narrow floats
+come from the package `ml_dtypes`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.dialects.tir.types import (
+    dtype_name,
+    is_bool,
+    is_float,
+    is_integer_type,
+    is_uint,
+)
+
+_NARROW = {"bfloat16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"}
+_FORMATS = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A scalar dtype: its TVM name, its numpy dtype, and its range if it is an integer.
+
+    An integer of another width than 8, 16, 32 or 64 bits is stored in the next wider
+    one. `format` is its `struct` code, empty for floats.
+    """
+
+    name: str
+    storage: np.dtype[Any]
+    low: int
+    high: int
+    format: str
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are numpy scalars."""
+        return not self.format
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether values are Python bools."""
+        return self.format == "?"
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.storage.itemsize
+
+    @property
+    def bits(self) -> int:
+        """The width of an integer."""
+        return (self.high - self.low).bit_length()
+
+    def wrap(self, value: int) -> int | bool:
+        """The integer modulo 2^bits, in the range of the dtype."""
+        if self.is_bool:
+            return bool(value & 1)
+        return ((value - self.low) & (self.high - self.low)) + self.low
+
+    def convert(self, value: Any) -> Any:
+        """The value of this dtype that TIR's `Cast` makes of a number.
+
+        Float to integer truncates; where TIR leaves it undefined it saturates, and NaN
+        becomes 0, so that moving a cast never makes a program fail.
+        """
+        if self.is_bool:
+            return bool(value != 0)
+        if not self.is_float:
+            if issubclass(type(value), int | np.integer | np.bool_):
+                return self.wrap(int(value))
+            return self._saturate(float(value))
+        return round_to(self.storage, value)
+
+    def _saturate(self, value: float) -> int:
+        if math.isnan(value):
+            return 0
+        if math.isinf(value):
+            return self.high if value > 0 else self.low
+        return min(max(int(value), self.low), self.high)
+
+    def zero(self) -> Any:
+        """The zero of the dtype."""
+        return self.convert(0)
+
+
+@cache
+def number(dtype: Attribute) -> Number:
+    """The scalar dtype `dtype`.
+
+    Raises InterpretationError when it is no scalar, is wider than 64 bits, or needs the
+    package ml_dtypes and it is missing.
+    """
+    if is_float(dtype):
+        name = dtype_name(dtype)
+        return Number(name, _float_storage(name), 0, 0, "")
+    if not is_integer_type(dtype):
+        raise InterpretationError(f"type {dtype} has no value that can be computed with")
+    bits = dtype.width.data
+    if not 1 <= bits <= 64:
+        raise InterpretationError(
+            f"integers of {bits} bits cannot be interpreted; use 1 to 64 bits"
+        )
+    if is_bool(dtype):
+        return Number("bool", np.dtype(np.bool_), 0, 1, "?")
+    width = max(8, 1 << (bits - 1).bit_length())
+    if is_uint(dtype):
+        storage, low, high = f"uint{width}", 0, (1 << bits) - 1
+    else:
+        storage, low, high = f"int{width}", -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return Number(dtype_name(dtype), np.dtype(storage), low, high, _FORMATS[storage])
+
+
+def _float_storage(name: str) -> np.dtype[Any]:
+    if name not in _NARROW:
+        return np.dtype(name)
+    try:
+        package = importlib.import_module("ml_dtypes")
+    except ImportError as error:
+        raise InterpretationError(
+            f"values of dtype {name} need the package ml_dtypes: pip install ml_dtypes"
+        ) from error
+    return np.dtype(getattr(package, name))
+
+
+def round_to(storage: np.dtype[Any], value: Any) -> Any:
+    """`value`, an integer or a float, rounded once to the nearest, ties to even."""
+    kind = storage.type
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) > 1 << 24:
+            return _round_integer(storage, value)
+        value = float(value)
+    if storage.char in "efd":
+        return kind(value)
+    if isinstance(value, float) and float(np.float32(value)) != value:
+        return kind(_odd_float32(value))
+    return kind(float(value))
+
+
+def _round_integer(storage: np.dtype[Any], value: int) -> Any:
+    if storage.char == "d":
+        return np.float64(float(value))
+    return round_exact(storage, Fraction(value))
+
+
+def _odd_float32(value: float) -> np.float32:
+    """`value` as f32, inexact results made odd, so that a second rounding is right."""
+    near = np.float32(value)
+    if math.isnan(value) or math.isinf(near) or float(near) == value:
+        return near
+    if int(near.view(np.uint32)) & 1:
+        return near
+    return np.nextafter(near, np.float32(math.copysign(math.inf, value - float(near))))
+
+
+def round_exact(storage: np.dtype[Any], value: Fraction) -> Any:
+    """An exact value rounded once to a float dtype."""
+    near = _nearest_float64(value)
+    if storage.char == "d" or math.isinf(near):
+        return storage.type(near)
+    exact = Fraction(near)
+    if exact != value and not int(np.float64(near).view(np.uint64)) & 1:
+        near = math.nextafter(near, math.inf if value > exact else -math.inf)
+    return round_to(storage, near)
+
+
+def _nearest_float64(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def fused_multiply_add(storage: np.dtype[Any], a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c` rounded once."""
+    if not all(math.isfinite(float(x)) for x in (a, b, c)):
+        return storage.type(a * b + c)
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return storage.type(a * b + c) if exact == 0 else round_exact(storage, exact)
+
+
+def round_half_away(value: float) -> float:
+    """C's `round`."""
+    if not math.isfinite(value) or value == math.trunc(value):
+        return value
+    return math.copysign(math.floor(abs(value) + 0.5), value)
+
+
+def truncated_quotient(a: int, b: int) -> int:
+    """C's integer division. Raises ZeroDivisionError."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def truncated_remainder(a: int, b: int) -> int:
+    """The remainder of `truncated_quotient`: it has the sign of `a`."""
+    return a - truncated_quotient(a, b) * b
+
+
+def float64_function(name: str) -> Callable[[float], float]:
+    """numpy's function, on f64; domain errors give NaN or infinities."""
+    return getattr(np, name)

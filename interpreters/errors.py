@@ -1,0 +1,58 @@
+"""What an interpreted program may run into.
+
+All classes derive from xDSL's `InterpretationError`. That class itself is raised for
+what the interpreter does not run: an op without a meaning here, or a missing package.
+A `SimulationError` is a fault of the program, or of how it is called.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import UnknownLoc
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
+
+
+def describe(op: Operation) -> str:
+    """`op` on one line, with its source location where it has one."""
+    text = str(op).splitlines()[0]
+    if isinstance(op.location, UnknownLoc):
+        return text
+    return f"{text} {op.location}"
+
+
+def unsupported(op: Operation, reason: str, advice: str) -> InterpretationError:
+    """The error for an op that is not run: what it is, why not, and what to do."""
+    return InterpretationError(f"{op.name}: {reason}; {advice}, in: {describe(op)}")
+
+
+class SimulationError(InterpretationError):
+    """A fault of the program while it runs, at `op` where that is known."""
+
+    def __init__(self, message: str, op: Operation | None = None) -> None:
+        super().__init__(message if op is None else f"{message}, in: {describe(op)}")
+        self.reason = message
+        self.op = op
+
+
+class ArgumentError(SimulationError):
+    """A call does not fit the parameters: number, dtype, rank, shape or strides."""
+
+
+class OutOfBoundsError(SimulationError):
+    """An index, a region or an iteration variable leaves its domain."""
+
+
+class UninitializedReadError(SimulationError):
+    """Memory is read that the program allocated and never wrote."""
+
+
+class DivisionByZeroError(SimulationError):
+    """An integer is divided by zero."""
+
+
+class AssertionFailedError(SimulationError):
+    """The condition of a `tir.assert` or of the builtin `assume` does not hold."""
+
+
+class StepLimitError(SimulationError):
+    """`tir.while` loops ran more iterations than the step limit allows."""

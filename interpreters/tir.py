@@ -1,0 +1,392 @@
+"""A reference interpreter of the `tir` dialect on numpy arrays.
+
+`interpret(module)["main"](a, b, 3)` calls a function as a compiled one is called: arrays
+for buffer parameters, written in place, numbers for scalars; it returns the value of
+`tir.ret`, or None.
+
+Each function is translated once, when it is first called, to the source of a Python
+function (`_emitter.py`), and not walked op by op with xDSL's `Interpreter`: that costs
+several microseconds per op for the look-up of the implementation and of the operands,
+the translated code a tenth of that. `TirFunctions` puts the same engine into xDSL's
+framework, so that code of other dialects can call `tir` functions, and `functions=` lets
+`tir` functions hold ops of other dialects.
+
+What TIR leaves undefined and passes may move about never fails here: a float out of
+range casts to the nearest integer and NaN to 0, a shift by an amount outside of the
+width gives 0, signed overflow wraps, masked-off lanes and `undef` are 0. Threads and
+parallel loops run one after the other; builtins by which threads meet are refused, they
+need a simulator of the thread grid. Math functions are computed in f64 and rounded once.
+An integer of a width that no machine has is stored in the next wider one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    impl,
+    impl_callable,
+    register_impls,
+)
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
+from xdsl_tvm.interpreters._emitter import Emitter, Program, Settings
+from xdsl_tvm.interpreters._memory import Pointer, pointer_argument
+from xdsl_tvm.interpreters._numbers import Number, number
+from xdsl_tvm.interpreters._values import public_value, returned_value, value_argument
+from xdsl_tvm.interpreters.errors import (
+    ArgumentError,
+    AssertionFailedError,
+    DivisionByZeroError,
+    OutOfBoundsError,
+    SimulationError,
+    StepLimitError,
+    UninitializedReadError,
+    unsupported,
+)
+
+DEFAULT_STEP_LIMIT = 10_000_000
+"""Iterations that the `tir.while` loops of one call may run together."""
+
+
+@dataclass
+class _Compiled:
+    """A translated function: its code, and the op behind each line of it."""
+
+    run: Callable[..., Any]
+    ops: Sequence[Operation | None]
+
+
+class InterpretedModule(Mapping[str, "InterpretedFunction"]):
+    """The functions of a module by symbol name or by `global_symbol`.
+
+    The module must not be edited while it is interpreted.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        *,
+        externs: Mapping[str, Callable[..., Any]] | None = None,
+        functions: Sequence[InterpreterFunctions] = (),
+        step_limit: int = DEFAULT_STEP_LIMIT,
+        vscale: int = 2,
+    ) -> None:
+        self.module = module
+        self._externs = dict(externs or {})
+        self._step_limit = step_limit
+        self._steps = 0
+        self._depth = 0
+        self._compiled: dict[str, _Compiled] = {}
+        self._files: dict[str, _Compiled] = {}
+        self._funcs: dict[str, tir.FuncOp] = {}
+        self._aliases: dict[str, str] = {}
+        for op in module.body.block.ops:
+            if isinstance(op, tir.FuncOp):
+                name = op.sym_name.data
+                self._funcs[name] = op
+                symbol = op.attributes.get("global_symbol")
+                if isinstance(symbol, StringAttr):
+                    self._aliases.setdefault(symbol.data, name)
+        self._settings = Settings(
+            module, vscale, self._tick, self._call, self._call_extern, self._call_foreign
+        )
+        self._foreign: Interpreter | None = None
+        if functions:
+            self._foreign = Interpreter(module)
+            for item in functions:
+                self._foreign.register_implementations(item)
+
+    def __getitem__(self, name: str) -> InterpretedFunction:
+        func = self._funcs.get(name) or self._funcs.get(self._aliases.get(name, ""))
+        if func is None:
+            raise KeyError(
+                f"no tir.func named {name}, there are: {', '.join(sorted(self._funcs))}"
+            )
+        return InterpretedFunction(self, func)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._funcs)
+
+    def __len__(self) -> int:
+        return len(self._funcs)
+
+    # ---- running ----
+
+    def run(self, func: tir.FuncOp, values: Sequence[Any]) -> Any:
+        """Run a function on values in the form the code works on."""
+        compiled = self._compile(func)
+        if self._depth == 0:
+            self._steps = 0
+        self._depth += 1
+        try:
+            with np.errstate(all="ignore"):
+                return compiled.run(*values)
+        except Exception as error:
+            found = self._explain(error)
+            if found is None:
+                raise
+            raise found from None
+        finally:
+            self._depth -= 1
+
+    def source(self, name: str) -> str:
+        """The Python text that the function `name` runs as, for looking at."""
+        return self._translate(self[name].func).source
+
+    def _translate(self, func: tir.FuncOp) -> Program:
+        if func.is_declaration:
+            raise unsupported(func, "it has no body", "pass an extern of its name")
+        return Emitter(func, self._settings).translate()
+
+    def _compile(self, func: tir.FuncOp) -> _Compiled:
+        name = func.sym_name.data
+        known = self._compiled.get(name)
+        if known is not None:
+            return known
+        program = self._translate(func)
+        file = f"<tir.func @{name}>"
+        try:
+            code = compile(program.source, file, "exec")
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            raise unsupported(
+                func, f"it nests too deeply for Python ({error})", "split the function"
+            ) from error
+        exec(code, program.names)
+        made = _Compiled(cast(Callable[..., Any], program.names["run"]), program.ops)
+        self._compiled[name] = self._files[file] = made
+        return made
+
+    def _explain(self, error: Exception) -> Exception | None:
+        """The error to report instead: with the op, and in our terms."""
+        op, innermost = self._faulty_op(error.__traceback__)
+        if isinstance(error, SimulationError):
+            return error if error.op is not None else type(error)(error.reason, op)
+        if op is None or not innermost:
+            return None
+        if isinstance(error, ZeroDivisionError):
+            return DivisionByZeroError("an integer is divided by zero", op)
+        if isinstance(error, IndexError):
+            return OutOfBoundsError("the access lies outside of the memory", op)
+        if isinstance(op, tir.StoreOp) and isinstance(error, TypeError | ValueError):
+            return ArgumentError(f"the memory cannot be written: {error}", op)
+        if isinstance(error, AttributeError | TypeError):
+            return InterpretationError(f"{op.name}: {error}")
+        return None
+
+    def _faulty_op(
+        self, traceback: TracebackType | None
+    ) -> tuple[Operation | None, bool]:
+        """The op where it happened, and whether our helpers or the code itself failed."""
+        op: Operation | None = None
+        innermost = False
+        while traceback is not None:
+            file = traceback.tb_frame.f_code.co_filename
+            compiled = self._files.get(file)
+            if compiled is not None:
+                op = compiled.ops[traceback.tb_lineno - 1]
+                innermost = True
+            elif not file.endswith(("_numbers.py", "_memory.py", "_builtins.py")):
+                innermost = False
+            traceback = traceback.tb_next
+        return op, innermost
+
+    # ---- what the code calls ----
+
+    def _tick(self) -> None:
+        self._steps += 1
+        if self._steps > self._step_limit:
+            raise StepLimitError(
+                f"loops ran more than {self._step_limit} iterations; raise step_limit if "
+                "the program is meant to"
+            )
+
+    def _call(self, op: tir.CallFuncOp, *values: Any) -> Any:
+        name = op.callee.string_value()
+        func = self._funcs.get(name)
+        if func is not None and not func.is_declaration:
+            return self._compile(func).run(*values)
+        if func is None and self._foreign is not None:
+            results = self._foreign.call_op(name, values)
+            return results[0] if results else None
+        return self._call_extern(op, name, *values)
+
+    def _call_extern(
+        self, op: tir.CallOp | tir.CallFuncOp, name: str, *values: Any
+    ) -> Any:
+        function = self._externs.get(name)
+        if function is None:
+            raise unsupported(
+                op,
+                f"no external function {name} is known",
+                f"pass it, as in interpret(module, externs={{{name!r}: …}})",
+            )
+        operands = op.args if isinstance(op, tir.CallFuncOp) else op.args[1:]
+        arguments: list[Any] = []
+        for value, operand in zip(values, operands, strict=False):
+            if isinstance(value, Pointer):
+                value.memory.mark_written()
+            arguments.append(public_value(value, operand.type))
+        dtype = None if op.result is None else op.result.type
+        return returned_value(function(*arguments), dtype, f"the function {name}")
+
+    def _call_foreign(self, op: Operation, *values: Any) -> tuple[Any, ...]:
+        if self._foreign is None:
+            raise unsupported(
+                op,
+                "an op of another dialect",
+                "pass its implementation, as in interpret(module, functions=[…])",
+            )
+        results = self._foreign.run_op(op, values)
+        return tuple(
+            value
+            if is_handle(result.type)
+            else returned_value(value, result.type, op.name)
+            for value, result in zip(results, op.results, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class InterpretedFunction:
+    """A `tir.func` that can be called like a compiled one."""
+
+    owner: InterpretedModule
+    func: tir.FuncOp
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it: a numpy array for each buffer, written in place, numbers for scalars.
+
+        Arrays have dtype, rank and extents of their buffers; symbolic extents take their
+        value from the first array that has them. Pointers are contiguous arrays. Vector
+        elements are one more dimension of the array. Returns the value of `tir.ret`.
+
+        Raises ArgumentError when an argument does not fit, another SimulationError for a
+        fault of the program, and InterpretationError for what is not supported.
+        """
+        func = self.func
+        name = func.sym_name.data
+        types = func.function_type.inputs.data
+        if len(args) != len(types):
+            raise ArgumentError(
+                f"{name}: expects {len(types)} arguments, got {len(args)}"
+            )
+        values: list[Any] = []
+        for index, (value, dtype) in enumerate(zip(args, types, strict=True)):
+            if isinstance(dtype, PtrType):
+                values.append(
+                    pointer_argument(
+                        value, _pointee(dtype), f"{name}: parameter {self._name(index)}"
+                    )
+                )
+            elif is_handle(dtype):
+                values.append(value)
+            else:
+                what = f"{name}: parameter {self._name(index)}"
+                values.append(value_argument(value, dtype, what))
+        result = self.owner.run(func, values)
+        outputs = func.function_type.outputs.data
+        if result is None or not outputs:
+            return result
+        return public_value(result, outputs[0])
+
+    def _name(self, index: int) -> str:
+        if self.func.param_names is not None:
+            return self.func.param_names.data[index].data
+        if self.func.is_declaration:
+            return str(index)
+        return self.func.args[index].name_hint or str(index)
+
+
+def _pointee(dtype: PtrType) -> Number | None:
+    try:
+        return number(element_of(dtype.element_type))
+    except InterpretationError:
+        return None
+
+
+def interpret(
+    module: ModuleOp,
+    *,
+    externs: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Sequence[InterpreterFunctions] = (),
+    step_limit: int = DEFAULT_STEP_LIMIT,
+    vscale: int = 2,
+) -> InterpretedModule:
+    """The functions of a verified module, ready to be called on numpy arrays.
+
+    `externs` are the Python functions that calls of external and packed functions reach,
+    by name: they get Python integers and bools, numpy floats, `Pointer`s (whose `array()`
+    shares the memory), and arrays for tensors built on the stack. `functions` are xDSL
+    implementations of ops of other dialects. `step_limit` bounds the iterations of
+    `tir.while` loops in one call, `vscale` is the run-time constant of that name.
+    """
+    return InterpretedModule(
+        module,
+        externs=externs,
+        functions=functions,
+        step_limit=step_limit,
+        vscale=vscale,
+    )
+
+
+@register_impls
+class TirFunctions(InterpreterFunctions):
+    """The `tir` dialect for xDSL's `Interpreter`: functions, and calls of them.
+
+    Register it to call a `tir.func` from code of other dialects, or by
+    `Interpreter(module).call_op("main", (a, b))`.
+    """
+
+    def __init__(self, externs: Mapping[str, Callable[..., Any]] | None = None) -> None:
+        super().__init__()
+        self._externs = externs
+        self._modules: dict[ModuleOp, InterpretedModule] = {}
+
+    def _module(self, interpreter: Interpreter) -> InterpretedModule:
+        found = self._modules.get(interpreter.module)
+        if found is None:
+            found = interpret(interpreter.module, externs=self._externs)
+            self._modules[interpreter.module] = found
+        return found
+
+    @impl_callable(tir.FuncOp)
+    def run_function(
+        self, interpreter: Interpreter, op: tir.FuncOp, args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Call a function, with the arguments of `InterpretedFunction`."""
+        result = InterpretedFunction(self._module(interpreter), op)(*args)
+        return (result,) if op.function_type.outputs.data else ()
+
+    @impl(tir.CallFuncOp)
+    def run_call(
+        self, interpreter: Interpreter, op: tir.CallFuncOp, args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Call a function of the module, of any dialect."""
+        return interpreter.call_op(op.callee, args)
+
+
+__all__ = [
+    "DEFAULT_STEP_LIMIT",
+    "ArgumentError",
+    "AssertionFailedError",
+    "DivisionByZeroError",
+    "InterpretedFunction",
+    "InterpretedModule",
+    "OutOfBoundsError",
+    "Pointer",
+    "SimulationError",
+    "StepLimitError",
+    "TirFunctions",
+    "UninitializedReadError",
+    "interpret",
+]
