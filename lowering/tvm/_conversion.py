@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     NoneAttr,
+    Signedness,
     StridedLayoutAttr,
     UnrealizedConversionCastOp,
     VectorType,
@@ -103,7 +104,7 @@ def convert_type(type: Attribute) -> Attribute:
     if isinstance(type, VectorType):
         vector = cast("VectorType[Attribute]", type)
         element = convert_type(vector.element_type)
-        return type if element is vector.element_type else vector_of(element, type)
+        return vector if element is vector.element_type else vector_of(element, vector)
     return type
 
 
@@ -112,6 +113,8 @@ def is_convertible(type: Attribute) -> bool:
     if isinstance(type, VectorType):
         vector = cast("VectorType[Attribute]", type)
         return vector.get_num_dims() == 1 and is_convertible(vector.element_type)
+    if isinstance(type, IntegerType):
+        return type.signedness.data is Signedness.SIGNLESS
     return isinstance(type, (IndexType, *LLVM_SCALARS))
 
 
@@ -328,7 +331,8 @@ def _erase_if_dead(op: UnrealizedConversionCastOp) -> None:
 def _splat_int(value: int, type: Attribute) -> Attribute:
     scalar = scalar_of(type)
     assert isinstance(scalar, IntegerType)
-    return IntegerAttr(value, scalar, truncate_bits=True)
+    width = cast("IntegerType", scalar).bitwidth
+    return IntegerAttr(value, IntegerType(width), truncate_bits=True)
 
 
 @lru_cache(maxsize=4096)

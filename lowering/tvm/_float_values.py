@@ -36,11 +36,12 @@ from xdsl_tvm.lowering.tvm._conversion import (
 
 _ARITH_NO_FLAGS = arith.FastMathFlagsAttr("none")
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
-_CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord")
-_CMPF += ("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
-_PREDICATE = {name: IntegerAttr(number, i64) for number, name in enumerate(_CMPF)}
+_PREDICATE = {
+    name: IntegerAttr(number, i64)
+    for number, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS)
+}
 _ICMP_EQ = IntegerAttr(0, i64)
-_FLOAT = {"fastmath": _ARITH_NO_FLAGS}
+_FLOAT: dict[str, Attribute] = {"fastmath": _ARITH_NO_FLAGS}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    VectorType,
     f32,
     f64,
     i32,
@@ -56,7 +58,7 @@ class ConvertArithToLLVM(CompilerPass):
     Rewrites:
             arith.addi %a, %b overflow<nsw> : index → llvm.add %a, %b overflow<nsw> : i64
             arith.addf %a, %b fastmath<contract>    → llvm.fadd … {contract}
-            arith.maximumf / maxnumf    → intrinsic maximum (NaN wins) / maxnum (NaN loses)
+            arith.maximumf, maxnumf     → intrinsic maximum (NaN wins), maxnum
             arith.floordivsi            → sdiv, then one less if the remainder is not
                                           zero and the signs differ
             arith.index_cast            → sext, trunc or nothing
@@ -251,7 +253,8 @@ def _cmpi(run: _Lowering, op: Operation) -> list[SSAValue]:
 
 def _integer_cast(kind: type[IRDLOperation]) -> _Handler:
     def lower(run: _Lowering, op: Operation) -> list[SSAValue]:
-        return [run.cast(kind, *_operands(run, op), op.results[0].type)]
+        (value,) = _operands(run, op)
+        return [run.cast(kind, value, op.results[0].type)]
 
     return lower
 
@@ -334,22 +337,25 @@ def _constant(run: _Lowering, op: Operation) -> list[SSAValue]:
     value = op.properties["value"]
     target = convert_type(op.results[0].type)
     if isinstance(value, DenseIntOrFPElementsAttr):
-        value = _dense_constant(value, target)
+        value = _dense_constant(
+            cast("DenseIntOrFPElementsAttr[IntegerType]", value), target
+        )
     elif isinstance(value, IntegerAttr):
-        if isinstance(value.type, IndexType):
-            value = IntegerAttr(value.value.data, i64)
+        number = cast("IntegerAttr[IntegerType | IndexType]", value)
+        if isinstance(number.type, IndexType):
+            value = IntegerAttr(number.value.data, i64)
     elif not isinstance(value, FloatAttr):
         raise fail(op, f"a constant cannot be {value.name}; use a dense attribute")
     return [run.at.emit(llvm.ConstantOp, [], target, value=value)]
 
 
 def _dense_constant(
-    value: DenseIntOrFPElementsAttr[Attribute], target: Attribute
+    value: DenseIntOrFPElementsAttr[IntegerType], target: Attribute
 ) -> Attribute:
-    if value.type == target:
+    if cast(Attribute, value.type) == target:
         return value
     # index elements are stored as 64 bits already.
-    return DenseIntOrFPElementsAttr(target, value.data)
+    return DenseIntOrFPElementsAttr(cast("VectorType[IntegerType]", target), value.data)
 
 
 def _select(run: _Lowering, op: Operation) -> list[SSAValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
@@ -104,9 +105,10 @@ def convert_function(
     properties: dict[str, Attribute | None] = {}
     for key in ("arg_attrs", "res_attrs"):
         attributes = op.properties.get(key)
-        if isinstance(attributes, ArrayAttr) and any(
-            isinstance(item, DictionaryAttr) and item.data for item in attributes
-        ):
+        if not isinstance(attributes, ArrayAttr):
+            continue
+        items = cast("ArrayAttr[DictionaryAttr]", attributes).data
+        if any(item.data for item in items):
             properties[key] = attributes
     new = llvm.FuncOp(
         name,

@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
@@ -460,7 +461,7 @@ def _is_function(op: Operation) -> bool:
 
 def _global(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     assert isinstance(op, GlobalOp)
-    type = cast(_MemRef, op.type)
+    type = op.type
     if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
         raise fail(op, f"{type} is not static with the identity layout")
     element = storage_type(op, type)
@@ -483,7 +484,10 @@ def _global(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     if op.constant is not None:
         properties["constant"] = UnitAttr()
     if isinstance(value, DenseIntOrFPElementsAttr):
-        properties["value"] = _initial_value(value, element, count)
+        data = cast("DenseIntOrFPElementsAttr[IntegerType]", value).data.data
+        if type.element_type == i1:
+            data = bytes(byte & 1 for byte in data)
+        properties["value"] = _initial_value(data, element, count)
     run.at.insert_op(llvm.GlobalOp.create(properties=properties, regions=[Region()]))
     return []
 
@@ -492,16 +496,10 @@ def _natural_or_line(op: Operation, element: Attribute) -> int:
     return max(16, alignment_of(op, element).value.data)
 
 
-def _initial_value(
-    value: DenseIntOrFPElementsAttr[Attribute], element: Attribute, count: int
-) -> Attribute:
-    type = VectorType(element, [count])
-    values = value.get_values()
-    if len(values) == 1:
-        values = (values[0],) * count
-    if isinstance(element, IntegerType):
-        values = [int(item) for item in values]
-    return DenseIntOrFPElementsAttr.from_list(type, values)
+def _initial_value(data: bytes, element: Attribute, count: int) -> Attribute:
+    """The initial bytes as an attribute of a one-dimensional array."""
+    type = cast("VectorType[IntegerType]", VectorType(element, [count]))
+    return DenseIntOrFPElementsAttr(type, BytesAttr(data))
 
 
 def _get_global(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
@@ -513,7 +511,9 @@ def _get_global(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
 # ----------------------------------------------------------------------------- views
 
 
-def _merge(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+def _merge(
+    static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]
+) -> list[SSAValue | int]:
     values = iter(dynamic)
     return [
         next(values) if number == DYNAMIC_INDEX else int(number)
@@ -553,7 +553,7 @@ def _view(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
 def _same_pointer(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     for value in (op.operands[0], op.results[0]):
         if isinstance(value.type, UnrankedMemRefType):
-            raise fail(op, f"{value.type} carries its shape; use a ranked memref")
+            raise fail(op, "an unranked memref carries its shape; use a ranked one")
     source, result = _memref_type(op.operands[0]), _memref_type(op.results[0])
     if strides_of(op, source) != strides_of(op, result):
         raise fail(op, f"{source} and {result} have different strides")

@@ -399,7 +399,8 @@ def _close_nest(
     inner: tuple[Block, list[SSAValue]],
 ) -> tuple[Block, list[SSAValue]]:
     """Adds the latch and the exit of every loop, from the innermost outwards."""
-    current, values = inner
+    current: Block = inner[0]
+    values: list[SSAValue] = inner[1]
     for head, step in zip(reversed(heads), reversed(op.step), strict=True):
         following = _add(op, head.args[0], step)
         current.add_op(following)
