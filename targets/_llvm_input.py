@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.targets._llvm_ops import EMITTABLE
+from xdsl_tvm.targets._llvm_text import top_level
 
 
 def _is_lowered(operations: Iterable[Operation]) -> bool:
@@ -22,14 +23,6 @@ def _is_lowered(operations: Iterable[Operation]) -> bool:
     )
 
 
-def _top_level(module: ModuleOp) -> Iterable[Operation]:
-    for op in module.body.ops:
-        if isinstance(op, ModuleOp):
-            yield from _top_level(op)
-        else:
-            yield op
-
-
 def host_functions(ctx: Context, module: ModuleOp, kind: str = "cpu") -> list[Operation]:
     """The functions and globals of the host, lowered to the llvm dialect.
 
@@ -37,15 +30,13 @@ def host_functions(ctx: Context, module: ModuleOp, kind: str = "cpu") -> list[Op
     or if the module holds GPU kernels, which the `ptx` target emits.
     """
     if kind != "cpu":
-        raise DiagnosticException(
-            f"triple-kind must be 'cpu' or 'nvptx', got '{kind}'"
-        )
-    if not _is_lowered(_top_level(module)):
+        raise DiagnosticException(f"triple-kind must be 'cpu' or 'nvptx', got '{kind}'")
+    if not _is_lowered(top_level([module])):
         from xdsl_tvm.lowering.pipelines import lower_to_llvm
 
         module = module.clone()
         lower_to_llvm(ctx, module)
-    functions = list(_top_level(module))
+    functions = list(top_level([module]))
     for op in functions:
         if isinstance(op, gpu.ModuleOp):
             raise DiagnosticException(
@@ -79,7 +70,7 @@ def device_functions(ctx: Context, module: ModuleOp, arch: str) -> list[Operatio
 
 
 def _kernels_in(module: ModuleOp) -> list[Operation] | None:
-    operations = list(_top_level(module))
+    operations = list(top_level([module]))
     modules = [op for op in operations if isinstance(op, gpu.ModuleOp)]
     if modules:
         return [op for module in modules for op in module.body.block.ops]

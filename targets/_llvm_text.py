@@ -15,9 +15,14 @@ from typing import cast
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     IntegerAttr,
     IntegerType,
     ModuleOp,
@@ -41,6 +46,7 @@ from xdsl_tvm.targets._llvm_attributes import (
 from xdsl_tvm.targets._llvm_types import (
     TypeTable,
     constant_text,
+    element_count,
     name_text,
     quote,
     scalar_of,
@@ -71,7 +77,7 @@ class ModuleEmitter:
         Raises DiagnosticException for any other operation and for a symbol defined
         twice.
         """
-        operations = list(_flatten(operations))
+        operations = list(top_level(operations))
         for op in operations:
             self._add_symbol(op)
         for op in operations:
@@ -182,8 +188,7 @@ class ModuleEmitter:
         words.append(type if initializer is None else f"{type} {initializer}")
         if op.section is not None:
             words.append(f', section "{quote(op.section.data.encode())}"')
-        if op.alignment is not None:
-            words.append(f", align {op.alignment.value.data}")
+        words.append(_global_alignment(op, type))
         self._parts.append("".join(words))
 
     def _initializer(self, op: llvm.GlobalOp) -> tuple[str, str | None]:
@@ -204,17 +209,21 @@ class ModuleEmitter:
         self, value: DenseIntOrFPElementsAttr[IntegerType], type: Attribute
     ) -> tuple[str, str]:
         data = value.data.data
-        if not any(data):
-            return self.types.text(type), "zeroinitializer"
         element = scalar_of(type)
         if element != cast(Attribute, value.type.element_type):
             raise DiagnosticException(
                 f"a global of {type} cannot hold elements of {value.type.element_type}"
             )
+        if len(value) != element_count(type):
+            raise DiagnosticException(
+                f"a global of {type} cannot hold {len(value)} elements"
+            )
+        if not any(data):
+            return self.types.text(type), "zeroinitializer"
+        if not _is_plain_memory(type, element):
+            return self.types.text(type), constant_text(value, type, self.types)
         if element == IntegerType(1):
             data = bytes(byte & 1 for byte in data)
-        elif isinstance(element, IntegerType) and element.bitwidth % 8:
-            return self.types.text(type), constant_text(value, type, self.types)
         # Bytes are several times shorter than a list of typed constants, and pointers
         # are opaque: nobody sees the type of the object.
         return f"[{len(data)} x i8]", f'c"{quote(data)}"'
@@ -314,10 +323,37 @@ class ModuleEmitter:
         return " ".join(words)
 
 
-def _flatten(operations: Iterable[Operation]) -> Iterable[Operation]:
+_BYTE_SIZES = (8, 16, 32, 64)
+_BYTE_FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
+
+
+def _is_plain_memory(type: Attribute, element: Attribute) -> bool:
+    """Whether LLVM lays `type` out as its elements of `element`, one after another."""
+    if element == IntegerType(1):
+        # An array has a byte for each element, a vector only a bit.
+        while isinstance(type, llvm.LLVMArrayType):
+            type = type.type
+        return type == element
+    if isinstance(element, IntegerType):
+        return element.bitwidth in _BYTE_SIZES
+    return isinstance(element, _BYTE_FLOATS)
+
+
+def _global_alignment(op: llvm.GlobalOp, type: str) -> str:
+    if op.alignment is not None:
+        return f", align {op.alignment.value.data}"
+    element = scalar_of(op.global_type)
+    if type.endswith(" x i8]") and isinstance(element, FixedBitwidthType):
+        # Written as bytes, the object keeps the alignment of its elements.
+        return f", align {element.size}" if element.size > 1 else ""
+    return ""
+
+
+def top_level(operations: Iterable[Operation]) -> Iterable[Operation]:
+    """The operations, with every `builtin.module` among them replaced by its own."""
     for op in operations:
         if isinstance(op, ModuleOp):
-            yield from _flatten(op.body.ops)
+            yield from top_level(op.body.ops)
         else:
             yield op
 
@@ -559,4 +595,5 @@ __all__ = [
     "emit_llvm_ir",
     "fast_math",
     "function_attributes",
+    "top_level",
 ]

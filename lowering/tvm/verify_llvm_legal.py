@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.lowering.tvm._llvm_rules import Rules
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.targets._llvm_text import top_level
 
 _ARCH = re.compile(r"sm_(\d+)[af]?\Z")
 
@@ -83,16 +84,8 @@ class VerifyLLVMLegal(CompilerPass):
 
 def _of_kind(module: ModuleOp, nvptx: bool) -> list[Operation]:
     """The top-level operations that are compiled for a GPU, or for a CPU."""
-    operations = list(_top_level(module))
+    operations = list(top_level([module]))
     kernels = [op for op in operations if isinstance(op, gpu.ModuleOp)]
     if not nvptx:
         return [op for op in operations if not isinstance(op, gpu.ModuleOp)]
     return [*kernels] if kernels else operations
-
-
-def _top_level(module: ModuleOp) -> Iterable[Operation]:
-    for op in module.body.ops:
-        if isinstance(op, ModuleOp):
-            yield from _top_level(op)
-        else:
-            yield op

@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
-from xdsl.parser import Parser
+from llvm_modules import read_module
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.tvm.verify_llvm_legal import check_llvm_legal, rules_for
-from xdsl_tvm.registry import all_dialects
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.targets._llvm_text import emit_llvm_ir
@@ -32,11 +29,7 @@ NO_CACHE = ObjectCache(None)
 
 def to_llvm(text: str) -> str:
     """LLVM IR of a module of the llvm dialect, verified and checked."""
-    context = Context()
-    for name, factory in {**get_all_dialects(), **all_dialects()}.items():
-        context.register_dialect(name, factory)
-    module = Parser(context, text).parse_module()
-    module.verify()
+    module = read_module(text)[1]
     check_llvm_legal(module.body.ops, rules_for("cpu"))
     return emit_llvm_ir(module)
 

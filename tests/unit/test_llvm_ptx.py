@@ -8,13 +8,9 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
+from llvm_modules import read_module
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.registry import all_dialects
 from xdsl_tvm.targets.asm import AsmTarget
 from xdsl_tvm.targets.llvm_ir import LLVMIRTarget
 from xdsl_tvm.targets.ptx import PTXTarget
@@ -57,19 +53,9 @@ KERNEL = """
 SECOND = KERNEL.replace('"first"', '"second"').replace("@reverse", "@again")
 
 
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    """A module in the syntax of MLIR, verified, with its context."""
-    context = Context()
-    for name, factory in {**get_all_dialects(), **all_dialects()}.items():
-        context.register_dialect(name, factory)
-    module = Parser(context, text).parse_module()
-    module.verify()
-    return context, module
-
-
 def ptx(text: str, arch: str = "sm_80") -> str:
     """The PTX of a module."""
-    context, module = parse(text)
+    context, module = read_module(text)
     output = StringIO()
     PTXTarget(arch=arch).emit(context, module, output)
     return output.getvalue()
@@ -136,7 +122,7 @@ def test_host_code_stays_out_of_the_ptx() -> None:
 
 
 def test_kernels_are_no_host_code() -> None:
-    context, module = parse(KERNEL)
+    context, module = read_module(KERNEL)
     with pytest.raises(DiagnosticException, match="holds GPU kernels: emit them with"):
         LLVMIRTarget().emit(context, module, StringIO())
     with pytest.raises(DiagnosticException, match="holds GPU kernels: emit them with"):

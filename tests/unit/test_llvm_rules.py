@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import llvm_modules
 import pytest
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 PROGRAM = """
 import sys
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
-from xdsl.parser import Parser
-from xdsl_tvm.registry import all_dialects
+sys.path.insert(0, sys.argv[3])
+from llvm_modules import read_module
 from xdsl_tvm.lowering.tvm.verify_llvm_legal import rules_for
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
-context = Context()
-for name, factory in {**get_all_dialects(), **all_dialects()}.items():
-    context.register_dialect(name, factory)
-kind, arch = sys.argv[1:]
+kind, arch = sys.argv[1:3]
 rules = rules_for(kind, arch)
 WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
@@ -95,8 +92,7 @@ for name, argument, operation, result in cases():
       tvm_llvm.store volatile %0, %p : {result}, !llvm.ptr
       llvm.return
     }}'''
-    module = Parser(context, text).parse_module()
-    module.verify()
+    module = read_module(text)[1]
     if any(rules.problem(op) for op in module.walk() if op is not module):
         refused += 1
         continue
@@ -109,6 +105,8 @@ for name, argument, operation, result in cases():
 print("done", accepted, refused)
 """
 
+PLUGINS = str(Path(llvm_modules.__file__).parent)
+
 
 @pytest.mark.parametrize(
     ("kind", "arch"),
@@ -116,7 +114,7 @@ print("done", accepted, refused)
 )
 def test_accepted_operations_compile(kind: str, arch: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, kind, arch],
+        [sys.executable, "-c", PROGRAM, kind, arch, PLUGINS],
         capture_output=True,
         text=True,
         check=False,

@@ -5,25 +5,11 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
+from llvm_modules import read_module
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.registry import all_dialects
 from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 from xdsl_tvm.targets.llvm_ir import LLVMIRTarget
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    """A module in the syntax of MLIR, verified, with its context."""
-    context = Context()
-    for name, factory in {**get_all_dialects(), **all_dialects()}.items():
-        context.register_dialect(name, factory)
-    module = Parser(context, text).parse_module()
-    module.verify()
-    return context, module
 
 
 def body(text: str) -> str:
@@ -106,6 +92,10 @@ REFUSED = {
         " : !llvm.array<2 x f32>",
         "a global of !llvm.array<2 x f32> cannot hold elements of i32",
     ),
+    "global of another size": (
+        "llvm.mlir.global internal @g(dense<0> : tensor<2xi32>) : !llvm.array<3 x i32>",
+        "a global of !llvm.array<3 x i32> cannot hold 2 elements",
+    ),
     "computed initializer": (
         "llvm.mlir.global internal @g() : i32 {\n"
         "  %0 = llvm.mlir.constant(1 : i32) : i32\n"
@@ -123,7 +113,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case: str) -> None:
     text, message = REFUSED[case]
-    module = parse(text)[1]
+    module = read_module(text)[1]
     with pytest.raises(DiagnosticException) as error:
         emit_llvm_ir(module)
     assert message in str(error.value)
@@ -132,7 +122,7 @@ def test_refused(case: str) -> None:
 def test_symbols_of_nested_modules_must_differ() -> None:
     text = "builtin.module {\n  llvm.func @g()\n}\nbuiltin.module {\n  llvm.func @g()\n}"
     with pytest.raises(DiagnosticException, match="symbol '@g' is defined twice"):
-        emit_llvm_ir(parse(text)[1])
+        emit_llvm_ir(read_module(text)[1])
 
 
 def test_equal_modules_give_equal_text() -> None:
@@ -142,17 +132,17 @@ def test_equal_modules_give_equal_text() -> None:
         '  %2 = tvm_llvm.call_intrinsic "llvm.abs.i32"(%1) : (i32) -> i32'
     )
     renamed = text.replace("%0", "%sum").replace("%1", "%max")
-    assert emit_llvm_ir(parse(text)[1]) == emit_llvm_ir(parse(renamed)[1])
+    assert emit_llvm_ir(read_module(text)[1]) == emit_llvm_ir(read_module(renamed)[1])
 
 
 def test_emission_leaves_the_module_alone() -> None:
-    context, module = parse(body("%0 = llvm.add %i, %i : i32"))
+    context, module = read_module(body("%0 = llvm.add %i, %i : i32"))
     before = str(module)
     LLVMIRTarget().emit(context, module, StringIO())
     assert str(module) == before
 
 
 def test_unknown_triple_kind() -> None:
-    context, module = parse(body(""))
+    context, module = read_module(body(""))
     with pytest.raises(DiagnosticException, match="triple-kind must be 'cpu' or 'nvptx'"):
         LLVMIRTarget(triple_kind="amdgpu").emit(context, module, StringIO())
