@@ -1,0 +1,126 @@
+"""Calls that return new tensors become allocations and calls that fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.hints import isa
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.passes.infra import CompilerPass
+
+VDEVICES = "relax.vdevices"
+_GLOBAL = StringAttr("global")
+
+
+@dataclass(frozen=True)
+class CallTIRRewrite(CompilerPass):
+    """Summary: Turns calls of TIR functions that return new tensors into allocations and
+        calls in destination-passing style.
+
+    TVM name: relax.CallTIRRewrite (v0.20)
+    Input form: no `relax.call_tir` in a dataflow block (`relax-to-non-dataflow`)
+    Output form: no `relax.call_tir`; `relax.call` of a TIR function is impure, and its
+        last tensor arguments are written
+    Options: none
+    Rewrites: before
+
+            %y = relax.call_tir @scale(%x) [n] : (tensor<4xf32>) -> tensor<4xf32>
+
+        after
+
+            %y = relax.builtin.alloc_tensor on 0 scope "global" : tensor<4xf32>
+            %n = relax.prim_value n : i64
+            relax.call impure @scale(%x, %y, %n)
+              : (tensor<4xf32>, tensor<4xf32>, !relax.prim<i64, n>) -> ()
+
+        A call with several outputs allocates them in order and is replaced by a
+        `relax.tuple` of them. The device of an allocation is the position of the output's
+        virtual device in the module's `relax.vdevices`, 0 where it has none. Time is
+        linear in the size of the module.
+    Leaves alone: calls of Relax functions, and everything else
+    Errors: a `relax.call_tir` in a dataflow block; an output on a virtual device that the
+        module does not list
+    Attributes: read: `relax.vdevices` of the module; created: `relax.force_pure` on pure
+        functions that hold a rewritten call; removed: none
+    Differs from TVM: `tir_vars` become trailing scalar arguments of the call, not a shape
+        that `vm.call_tir_dyn` unpacks at run time. Every output of a tuple is allocated
+        on its own device, where TVM puts all of them on device 0. `relax.force_pure` is
+        set here, so that the result is well-formed also without RemovePurityChecking.
+    """
+
+    name = "relax-call-tir-rewrite"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        devices = _device_indices(op)
+        for call in [op for op in op.walk() if isinstance(op, relax.CallTIROp)]:
+            _force_pure(call)
+            _rewrite(call, devices)
+
+
+def _device_indices(module: ModuleOp) -> dict[Attribute, int]:
+    devices = module.attributes.get(VDEVICES)
+    if not isa(devices, ArrayAttr[Attribute]):
+        return {}
+    return {device: index for index, device in enumerate(devices)}
+
+
+def _force_pure(call: relax.CallTIROp) -> None:
+    """Let the function around a call hold impure calls; refuse a dataflow block."""
+    parent = call.parent_op()
+    while parent is not None and not isinstance(parent, relax.FuncOp):
+        if isinstance(parent, relax.DataflowOp):
+            raise PassFailedException(
+                f"{CallTIRRewrite.name}: {call.name} {call.callee} stands in a dataflow "
+                "block, which holds no impure call; run relax-to-non-dataflow first"
+            )
+        parent = parent.parent_op()
+    if parent is not None and parent.is_pure:
+        parent.attributes[relax.FORCE_PURE] = BoolAttr.from_bool(True)
+
+
+def _rewrite(call: relax.CallTIROp, devices: dict[Attribute, int]) -> None:
+    type_ = call.result.type
+    is_tuple = isinstance(type_, relax.TupleType)
+    types: Sequence[Attribute] = type_.fields.data if is_tuple else (type_,)
+    allocs = [_allocate(call, t, devices) for t in types]
+    dims = () if call.tir_vars is None else call.tir_vars.known or ()
+    scalars = [relax.PrimValueOp(dim) for dim in dims]
+    outputs = [alloc.result for alloc in allocs]
+    arguments = [*call.arguments, *outputs, *(scalar.result for scalar in scalars)]
+    filled = relax.CallOp(call.callee, arguments, impure=True)
+    filled.attributes.update(call.attributes)
+    new: list[Operation] = [*allocs, *scalars, filled]
+    if is_tuple:
+        new.append(relax.TupleOp(outputs))
+    for op in new:
+        op.location = call.location
+    Rewriter.replace_op(call, new, [new[-1].results[0] if is_tuple else outputs[0]])
+
+
+def _allocate(
+    call: relax.CallTIROp, type_: Attribute, devices: dict[Attribute, int]
+) -> relax.AllocTensorOp:
+    info = relax.TensorInfo.of(type_)
+    assert info is not None, "verified"
+    index = 0 if info.vdevice is None else devices.get(info.vdevice)
+    if index is None:
+        raise PassFailedException(
+            f"{CallTIRRewrite.name}: {call.name} {call.callee} returns a tensor on "
+            f"{info.vdevice}, which the module's {VDEVICES} does not list"
+        )
+    properties = {"device_index": IntegerAttr(index, i64), "storage_scope": _GLOBAL}
+    return relax.AllocTensorOp.create(result_types=[type_], properties=properties)

@@ -1,0 +1,87 @@
+// RUN: xdsl-opt %s -p relax-call-tir-rewrite --split-input-file | filecheck %s
+
+// One output: its allocation takes the place of the call.
+
+tir.func @f(%a: !tir.handle, %b: !tir.handle) {
+}
+// CHECK-LABEL: relax.func @single
+// CHECK-SAME: attributes {relax.force_pure = true}
+relax.func @single(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<4xf32>
+  // CHECK-NEXT: relax.call impure @f(%x, %[[Y]]) : (tensor<4xf32>, tensor<4xf32>) -> ()
+  // CHECK-NEXT: %[[Z:.*]] = relax.builtin.alloc_tensor
+  // CHECK-NEXT: relax.call impure @f(%[[Y]], %[[Z]])
+  // CHECK-NEXT: relax.return %[[Z]]
+  %y = relax.call_tir @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = relax.call_tir @f(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %z : tensor<4xf32>
+}
+
+// -----
+
+// Several outputs become a tuple of allocations.
+
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
+}
+// CHECK-LABEL: relax.func @multiple
+relax.func @multiple(%x: tensor<4xf32>) -> tensor<2xi32> {
+  // CHECK-NEXT: %[[A:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<4xf32>
+  // CHECK-NEXT: %[[B:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xi32>
+  // CHECK-NEXT: relax.call impure @f(%x, %[[A]], %[[B]])
+  // CHECK-NEXT: %[[T:.*]] = relax.tuple(%[[A]], %[[B]])
+  // CHECK-NEXT: relax.get_item %[[T]][1]
+  %t = relax.call_tir @f(%x) : (tensor<4xf32>) -> !relax.tuple<tensor<4xf32>, tensor<2xi32>>
+  %r = relax.get_item %t[1] : !relax.tuple<tensor<4xf32>, tensor<2xi32>> -> tensor<2xi32>
+  relax.return %r : tensor<2xi32>
+}
+
+// -----
+
+// Symbolic dimensions are passed as scalars; a cast of the call casts the allocation.
+
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %n: i64) {
+}
+// CHECK-LABEL: relax.func @dynamic<n>
+relax.func @dynamic<n>(%x: tensor<?xf32, #relax.dims<[n]>>) -> tensor<?xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<?xf32, #relax.dims<[n * 2]>>
+  // CHECK-NEXT: %[[N:.*]] = relax.prim_value n + 1 : i64
+  // CHECK-NEXT: relax.call impure @f(%x, %[[Y]], %[[N]]) : (tensor<?xf32, #relax.dims<[n]>>, tensor<?xf32, #relax.dims<[n * 2]>>, !relax.prim<i64, n + 1>) -> ()
+  // CHECK-NEXT: relax.match_cast %[[Y]] defines [k]
+  %y = relax.call_tir @f(%x) [n + 1] : (tensor<?xf32, #relax.dims<[n]>>) -> tensor<?xf32, #relax.dims<[n * 2]>>
+  %z = relax.match_cast %y defines [k] : tensor<?xf32, #relax.dims<[n * 2]>> -> tensor<?xf32, #relax.dims<[k]>>
+  relax.return %z : tensor<?xf32, #relax.dims<[k]>>
+}
+
+// -----
+
+// The device of an allocation is that of its output.
+
+// CHECK-LABEL: builtin.module
+builtin.module attributes {relax.vdevices = [#relax.vdevice<"llvm", 0, "global">, #relax.vdevice<"cuda", 0, "global">]} {
+  tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
+  }
+  // CHECK: relax.func impure @device
+  // CHECK-NOT: force_pure
+  relax.func impure @device(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // CHECK: alloc_tensor on 1 scope "global" : tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
+    // CHECK: alloc_tensor on 0 scope "global" : tensor<4xf32>
+    %t = relax.call_tir @f(%x) : (tensor<4xf32>) -> !relax.tuple<tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>, tensor<4xf32>>
+    %r = relax.get_item %t[1] : !relax.tuple<tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>, tensor<4xf32>> -> tensor<4xf32>
+    relax.return %r : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Nothing to do.
+
+// CHECK-LABEL: relax.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
+relax.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = relax.call @callee(%x)
+  // CHECK-NEXT: relax.return %[[Y]]
+  %y = relax.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %y : tensor<4xf32>
+}
+relax.func @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
+  relax.return %x : tensor<4xf32>
+}
