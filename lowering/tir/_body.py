@@ -133,7 +133,7 @@ class BodyConverter(Emitter):
 
     def _free(self) -> None:
         for value in reversed(self._to_free.pop()):
-            self.emit(memref.DeallocOp.create(operands=[value]))
+            self.emit(self.free(value))
 
     def nested(self, source: Block, args: Sequence[Attribute] = ()) -> Region:
         """A region of one block with the operations of `source`, ended by scf.yield."""
@@ -484,13 +484,11 @@ class BodyConverter(Emitter):
 
     def allocate(self, shape: Sequence[Extent], dtype: Attribute, scope: str) -> SSAValue:
         """A memref for `shape` elements, freed at the end of the block where needed."""
-        element = signless(tir.element_of(dtype))
-        if tir.is_handle(element):
-            raise self.fail(f"memory for elements of type {dtype} is not supported")
+        element = self.require_element(dtype)
         static = tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in shape)
         result = memref_of(static, element, self.space)
         dynamic = [e for e in shape if isinstance(e, SSAValue)]
-        small = not dynamic and product(static) * self._bytes(element) < STACK_LIMIT
+        small = not dynamic and product(static) * self.bytes_of(element) < STACK_LIMIT
         kind = memref.AllocaOp if small else memref.AllocOp
         op = kind.create(
             operands=dynamic,
@@ -499,10 +497,26 @@ class BodyConverter(Emitter):
         )
         if small:
             return self.hoist(op).results[0]
-        self._to_free[-1].append(op.results[0])
+        self.free_later(op.results[0])
         return self.emit(op).results[0]
 
-    def _bytes(self, element: Attribute) -> int:
+    def require_element(self, dtype: Attribute) -> Attribute:
+        """The element type of memory for elements of `dtype`."""
+        if not (tir.is_integer(dtype) or tir.is_float(dtype)):
+            raise self.fail(
+                f"memory for elements of type {dtype} is not supported; declare numbers"
+            )
+        return signless(tir.element_of(dtype))
+
+    def free_later(self, value: SSAValue) -> None:
+        """Frees memory at the end of the block that is being converted."""
+        self._to_free[-1].append(value)
+
+    def free(self, value: SSAValue) -> Operation:
+        """The op that frees memory."""
+        return memref.DeallocOp.create(operands=[value])
+
+    def bytes_of(self, element: Attribute) -> int:
         try:
             return element_bytes(element)
         except ValueError as error:

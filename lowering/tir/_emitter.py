@@ -237,6 +237,10 @@ class Emitter:
         self._index_scopes[-1][source] = result
         return result
 
+    def bind_index(self, source: SSAValue, index: SSAValue) -> None:
+        """Says that `index` is `source`, wherever the function needs it."""
+        self._index_scopes[0][source] = index
+
     def index_of(self, value: SSAValue, *, unsigned: bool = False) -> SSAValue:
         """A converted integer as `index`."""
         if isinstance(value.type, IndexType):

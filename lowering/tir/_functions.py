@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -24,6 +26,9 @@ from xdsl_tvm.lowering.tir._views import Memory
 
 NOALIAS = "llvm.noalias"
 
+ConverterFactory = Callable[[Block, ModuleOp, str], BodyConverter]
+"""A converter for an entry block, the module, and the name of the function."""
+
 
 def is_noalias(source: tir.FuncOp) -> bool:
     """Whether the function promises that its buffers do not overlap."""
@@ -34,16 +39,17 @@ def is_noalias(source: tir.FuncOp) -> bool:
 
 
 def convert_function(
-    source: tir.FuncOp, converter: type[BodyConverter], module: ModuleOp
+    source: tir.FuncOp, converter: ConverterFactory, space: int, module: ModuleOp
 ) -> func.FuncOp:
     """The function that `source` becomes; it is not inserted anywhere yet.
 
-    Globals that it needs are added to `module`.
+    `converter` makes the converter of the body; memrefs are in address space `space`.
+    Globals that the function needs are added to `module`.
 
     Raises PassFailedException for what cannot be lowered.
     """
     symbols = bound_symbols(source)
-    inputs = [*argument_types(source, converter.space), *(i64 for _ in symbols)]
+    inputs = [*argument_types(source, space), *(i64 for _ in symbols)]
     results = [signless(dtype) for dtype in source.function_type.outputs]
     body = Region()
     if not source.is_declaration:
@@ -57,13 +63,14 @@ def convert_function(
     if "global_symbol" not in source.attributes or source.is_declaration:
         properties["sym_visibility"] = StringAttr("private")
     if is_noalias(source):
-        properties["arg_attrs"] = _noalias_arguments(inputs)
+        properties["arg_attrs"] = noalias_arguments(inputs)
     result = func.FuncOp.create(properties=properties, regions=[body])
     result.location = source.location
     return result
 
 
-def _noalias_arguments(inputs: list[Attribute]) -> ArrayAttr[DictionaryAttr]:
+def noalias_arguments(inputs: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of arguments of which the memrefs do not overlap."""
     noalias = DictionaryAttr({NOALIAS: UnitAttr()})
     none = DictionaryAttr({})
     return ArrayAttr(

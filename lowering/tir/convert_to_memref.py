@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.tir._body import BodyConverter
 from xdsl_tvm.lowering.tir._functions import convert_function
+from xdsl_tvm.lowering.tir._types import GENERIC_SPACE
 from xdsl_tvm.passes.infra import CompilerPass
 
 
@@ -66,5 +67,5 @@ class ConvertToMemref(CompilerPass):
             if isinstance(source, ModuleOp):
                 self.apply(ctx, source)
             elif isinstance(source, tir.FuncOp):
-                converted = convert_function(source, BodyConverter, op)
+                converted = convert_function(source, BodyConverter, GENERIC_SPACE, op)
                 Rewriter.replace_op(source, converted, [])

@@ -104,7 +104,7 @@ def convert_function(
     (region,) = op.regions
     properties: dict[str, Attribute | None] = {}
     for key in ("arg_attrs", "res_attrs"):
-        attributes = op.properties.get(key)
+        attributes = op.properties.get(key, op.attributes.get(key))
         if not isinstance(attributes, ArrayAttr):
             continue
         items = cast("ArrayAttr[DictionaryAttr]", attributes).data

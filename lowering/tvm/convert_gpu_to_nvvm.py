@@ -95,6 +95,8 @@ def _lower_function(conversion: Conversion, op: gpu.FuncOp) -> None:
     attributes = dict(op.attributes)
     block_size = attributes.pop(_KNOWN_BLOCK_SIZE, None)
     attributes.pop(_KNOWN_GRID_SIZE, None)
+    # xDSL's gpu.func has no property for them.
+    attributes.pop("arg_attrs", None)
     name = attributes.pop("sym_name")
     assert name == op.sym_name
     if op.kernel is not None:
