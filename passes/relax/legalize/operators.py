@@ -18,6 +18,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     SUM,
     Dim,
     Expr,
+    Operand,
     Reducer,
     Tensor,
     TensorProgram,
@@ -25,7 +26,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 def broadcast_indices(
-    program: TensorProgram, tensor: Tensor, indices: Sequence[Expr]
+    program: TensorProgram, tensor: Operand, indices: Sequence[Expr]
 ) -> tuple[Expr, ...]:
     """The element of `tensor` that numpy's broadcasting reads at `indices`."""
     rank = len(tensor.shape)
@@ -46,8 +47,8 @@ def elementwise(
 def binary(
     program: TensorProgram,
     name: str,
-    lhs: Tensor,
-    rhs: Tensor,
+    lhs: Operand,
+    rhs: Operand,
     shape: Sequence[Dim],
     function: Callable[[Expr, Expr], Expr],
 ) -> Tensor:

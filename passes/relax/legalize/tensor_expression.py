@@ -104,6 +104,25 @@ class Tensor:
         return self.program.load(self, [index.value for index in indices])
 
 
+@dataclass(frozen=True)
+class Scalar:
+    """A number that stands where a tensor of rank 0 could."""
+
+    program: TensorProgram
+    value: Dim
+    dtype: Attribute
+    shape: tuple[Dim, ...] = ()
+
+    def __getitem__(self, indices: tuple[Expr, ...]) -> Expr:
+        """The number, in its dtype."""
+        if isinstance(self.value, Expr):
+            return self.value.cast(self.dtype)
+        return self.program.constant(self.value, self.dtype)
+
+
+Operand: TypeAlias = Tensor | Scalar
+"""What an operator reads elements from."""
+
 Element: TypeAlias = Callable[..., Expr]
 """An element expression: the indices in, the value out."""
 
@@ -170,9 +189,10 @@ class TensorProgram:
     def symbol(self, name: str) -> Expr:
         """The symbolic extent `name`, an `i64` that a buffer of the function binds."""
         if name not in self._symbols:
-            self._symbols[name] = self._at_entry(
+            self._symbols[name] = self.at_entry(
                 lambda: self.emit(tir.ShapeVarOp(name, i64))
             )
+            self._symbols[name].value.name_hint = name
         return self._symbols[name]
 
     def parameter(self, name: str, dtype: Attribute = i64) -> Expr:
@@ -187,10 +207,12 @@ class TensorProgram:
         if isinstance(dim, Expr):
             return dim
         if dim not in self._extents:
-            self._extents[dim] = self._at_entry(lambda: self.constant(dim, i64))
+            self._extents[dim] = self.at_entry(lambda: self.constant(dim, i64))
+            self._extents[dim].value.name_hint = f"c{dim}"
         return self._extents[dim]
 
-    def _at_entry(self, build: Callable[[], Expr]) -> Expr:
+    def at_entry(self, build: Callable[[], Expr]) -> Expr:
+        """What `build` emits, put in front of all stages."""
         current, self._block = self._block, self._entry
         result = build()
         self._block = current
@@ -198,10 +220,15 @@ class TensorProgram:
 
     # ---- tensors ----
 
+    def scalar(self, value: Dim, dtype: Attribute) -> Scalar:
+        """A known number as an operand of rank 0."""
+        return Scalar(self, value, dtype)
+
     def input(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
         """The next parameter, a tensor."""
         position = sum(isinstance(a.type, tir.HandleType) for a in self._entry.args)
         argument = self._entry.insert_arg(tir.HandleType(), position)
+        argument.name_hint = f"{name}_handle"
         self._params.insert(position, name)
         buffer_type, extents = _buffer_type(shape, dtype)
         match = tir.MatchBufferOp(
