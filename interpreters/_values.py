@@ -20,7 +20,7 @@ def scalar_argument(value: Any, dtype: Number, what: str) -> Any:
     if isinstance(value, np.ndarray):
         array = cast("np.ndarray[Any, Any]", value)
         return scalar_argument(_only_item(array, what), dtype, what)
-    kind = cast(type, type(value))
+    kind = type(cast(object, value))
     if dtype.is_float:
         if kind is dtype.storage.type:
             return value
