@@ -189,24 +189,24 @@ def _collect_alignments(block: tir.BlockOp, found: _Alignments) -> None:
         (op for op in block.body.block.ops if isinstance(op, tir.WritesOp)), None
     )
     buffers: Sequence[SSAValue] = () if writes is None else writes.buffers
-    for alignment in _as_tuple(alignments, block):
-        first, *rest = _as_tuple(alignment, block)
-        if not isinstance(first, IntegerAttr) or len(rest) != 3:
+    for alignment in _as_list(alignments, block):
+        fields = _as_list(alignment, block)
+        if len(fields) != 4 or not all(isinstance(f, IntegerAttr) for f in fields):
             raise _bad_alignment(block)
-        index = cast("IntegerAttr[IntegerType]", first).value.data
+        named = cast("IntegerAttr[IntegerType]", fields[0])
+        index = named.value.data
         if not 0 <= index < len(buffers):
             raise PassFailedException(
                 f"{describe(block)}: {_ALIGN} names written buffer {index}, but the "
                 f"block declares {len(buffers)} in tir.writes"
             )
-        marker = IntegerAttr(-1, cast("IntegerAttr[IntegerType]", first).type)
         found.setdefault(_allocated(buffers[index]), []).append(
-            ArrayAttr([marker, *rest])
+            ArrayAttr([IntegerAttr(-1, named.type), *fields[1:]])
         )
 
 
-def _as_tuple(value: Attribute, block: tir.BlockOp) -> Sequence[Attribute]:
-    if not isinstance(value, ArrayAttr) or not len(cast("ArrayAttr[Attribute]", value)):
+def _as_list(value: Attribute, block: tir.BlockOp) -> Sequence[Attribute]:
+    if not isinstance(value, ArrayAttr):
         raise _bad_alignment(block)
     return cast("ArrayAttr[Attribute]", value).data
 
@@ -397,15 +397,14 @@ def _allocation_shape(alloc: tir.AllocBufferOp) -> list[int | SSAValue]:
     builder = Builder(InsertPoint.before(alloc))
     at_hand = values_at_hand(trees)
     dtype = alloc.strides[0].type if alloc.strides else alloc.extent_type
+    given = dict(zip(steps + sizes, strides + alloc.shape, strict=True))
 
-    def operand(
-        given: int | SSAValue, size: Polynomial, extent: Polynomial
-    ) -> int | SSAValue:
-        if extent == size:
-            return given
+    def operand(extent: Polynomial) -> int | SSAValue:
+        if extent in given:
+            return given[extent]
         constant = extent.as_constant
         if constant is not None:
             return constant
         return emit(extent.to_expr(dtype), builder, at_hand)
 
-    return [operand(*dim) for dim in zip(alloc.shape, sizes, extents, strict=True)]
+    return [operand(extent) for extent in extents]
