@@ -118,7 +118,8 @@ class ForOp(IRDLOperation):
         loop_var = parser.parse_argument(expect_type=False)
         parser.parse_punctuation("=")
         minimum, extent = parse_range(parser)
-        kind = parser.parse_optional_str_enum(ForKind) or ForKind.SERIAL
+        kinds = (kind for kind in ForKind if parser.parse_optional_keyword(kind.value))
+        kind = next(kinds, ForKind.SERIAL)
         tag = None
         if kind is ForKind.THREAD_BINDING:
             tag = parser.parse_str_literal("thread tag")

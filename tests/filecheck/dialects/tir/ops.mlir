@@ -107,6 +107,9 @@ tir.func @loops(%n: i32, %m: i64) {
   tir.for "j" %j = %c2 to %c2 + %n parallel annotations {pragma_x = 1 : i32, k = [2 : i32]} {
     tir.evaluate %j : i32
   }
+  // CHECK: tir.for %{{.*}} = %c0 to %n annotations {k = 1 : i32} {
+  tir.for %k = %c0 to %n annotations {k = 1 : i32} {
+  }
   // CHECK: tir.for %{{.*}} = %l0 to %m vectorized {
   tir.for %k = %l0 to %m vectorized {
   }
