@@ -7,13 +7,15 @@ were measured with LLVM 22 on x86-64 and on NVPTX for sm_70 to sm_90.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BFloat16Type,
+    DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -226,6 +228,10 @@ class Rules:
             yield from self._native_problems(op, base)
         elif not _OTHER_INTRINSICS.match(name):
             yield f"intrinsic '{name}' is not known to work on {self.kind}: replace it"
+        elif base.endswith("i.sat"):
+            yield from _int_conversion(self, op)
+        elif base.startswith("llvm.vector.reduce."):
+            yield from self._reduction_problems(op, base)
 
     def _nvvm_problems(self, op: Operation, name: str) -> Iterator[str]:
         if not self.nvptx:
@@ -249,6 +255,11 @@ class Rules:
         if self.nvptx and small and has_it and _has_flag(op, FastMathFlag.APPROX_FUNC):
             return
         yield f"'{base}' of {type} is a library call on {self.kind}: {_EXPAND_MATH}"
+
+    def _reduction_problems(self, op: Operation, base: str) -> Iterator[str]:
+        type = op.results[0].type
+        if isinstance(type, BFloat16Type | Float16Type) and not self.nvptx:
+            yield f"'{base}' of {type} is a library call on {self.kind}: use f32"
 
     def _native_problems(self, op: Operation, base: str) -> Iterator[str]:
         type = scalar_type(op.results[0].type)
@@ -401,10 +412,73 @@ def _function(rules: Rules, op: Operation) -> Iterator[str]:
             "and use the ptx target"
         )
 
+    yield from _convention(op, op.CConv.convention.data)
+    yield from _function_attributes(op)
+
+
+_CONVENTIONS = frozenset(
+    {
+        "ccc",
+        "coldcc",
+        "cxx_fast_tlscc",
+        "fastcc",
+        "preserve_allcc",
+        "preserve_mostcc",
+        "swiftcc",
+        "swifttailcc",
+        "tailcc",
+    }
+)
+
+
+def _convention(op: Operation, convention: str) -> Iterator[str]:
+    if convention not in _CONVENTIONS:
+        yield f"'{op.name}' has the calling convention '{convention}': use ccc or fastcc"
+
+
+def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
+    name = op.sym_name.data
+    attributes = {**op.properties, **op.attributes}
+    # Without the registers that the calling convention uses, no call can be compiled.
+    for text in _feature_texts(attributes):
+        if any(feature.strip().startswith("-") for feature in text.split(",")):
+            yield f"function '@{name}' removes processor features: only add some"
+    for key in (nvvm.MAXNTID, nvvm.REQNTID):
+        value = attributes.get(key)
+        if value is None:
+            continue
+        sizes: tuple[int, ...] = ()
+        if isinstance(value, DenseArrayBase):
+            sizes = tuple(cast("DenseArrayBase[IntegerType]", value).get_values())
+        if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+            yield f"'{key}' of '@{name}' must be one to three positive numbers"
+
+
+def _feature_texts(attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    features = attributes.get("target_features")
+    if isinstance(features, llvm.TargetFeaturesAttr):
+        yield ",".join(feature.data for feature in features.features)
+    elif isinstance(features, StringAttr):
+        yield features.data
+    passthrough = attributes.get("passthrough")
+    if isinstance(passthrough, ArrayAttr):
+        for item in cast("ArrayAttr[Attribute]", passthrough):
+            if isinstance(item, ArrayAttr):
+                pair = cast("ArrayAttr[Attribute]", item).data
+                if pair[:1] == (StringAttr("target-features"),):
+                    yield from (p.data for p in pair[1:] if isinstance(p, StringAttr))
+
+
+def _call(rules: Rules, op: Operation) -> Iterator[str]:
+    assert isinstance(op, llvm.CallOp)
+    yield from _convention(op, op.CConv.convention.data)
+
 
 def _global(rules: Rules, op: Operation) -> Iterator[str]:
     assert isinstance(op, llvm.GlobalOp)
     yield from _symbol(rules, op.sym_name.data)
+    if op.linkage.linkage.data == "appending":
+        yield f"global '@{op.sym_name.data}' cannot be 'appending': use 'internal'"
     if not rules.nvptx:
         return
     if op.thread_local_ is not None:
@@ -461,6 +535,7 @@ _CHECKS: dict[type[Operation], _Check] = {
     ),
     tvm_llvm.FenceOp: _scope,
     llvm.AllocaOp: _alloca,
+    llvm.CallOp: _call,
     llvm.FuncOp: _function,
     llvm.GlobalOp: _global,
     llvm.InlineAsmOp: _inline_asm,

@@ -67,7 +67,8 @@ class VerifyLLVMLegal(CompilerPass):
         function that is a library call, bf16 arithmetic and rounding on a CPU, atomics
         and conversions wider than 64 bits, scalable vectors, GPU operations on a CPU,
         an instruction newer than `arch`, a scope that PTX lacks, a stack slot of
-        dynamic size on a GPU, malformed inline assembly, a name that PTX lacks.
+        dynamic size on a GPU, malformed inline assembly, a name that PTX lacks, a
+        calling convention without code generation, removed processor features.
     Attributes: read: nvvm.kernel; created: none; removed: none
     Differs from TVM: TVM leaves these errors to LLVM.
     """

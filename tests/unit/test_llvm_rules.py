@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
-PROGRAM = """
+PROGRAM = r"""
 import sys
 sys.path.insert(0, sys.argv[3])
 from llvm_modules import read_module
@@ -75,6 +75,52 @@ def cases():
                 f'tvm_llvm.call_intrinsic "llvm.{name}"(%a, %a) '
                 f": ({type}, {type}) -> {type}", type,
             )
+    for type in ["i8", "i16", "i24", "i32", "i64", "i128", "vector<4xi32>"]:
+        for name in ["ctpop", "bitreverse", "abs", "ctlz", "cttz"]:
+            extra = name in ("abs", "ctlz", "cttz")
+            args, types = ("%a, %b", f"{type}, i1") if extra else ("%a", type)
+            yield (
+                f"{name} {type}", type,
+                "llvm.mlir.constant(false) : i1\n  %r = tvm_llvm.call_intrinsic "
+                f'"llvm.{name}"({args}) : ({types}) -> {type}', type,
+            )
+        for name in ["fshl", "fshr"]:
+            yield (
+                f"{name} {type}", type,
+                f'tvm_llvm.call_intrinsic "llvm.{name}"(%a, %a, %a) '
+                f": ({type}, {type}, {type}) -> {type}", type,
+            )
+        if type[0] == "i":
+            result = f"!llvm.struct<({type}, i1)>"
+            for name in ["sadd", "umul", "smul"]:
+                yield (
+                    f"{name}.with.overflow {type}", type,
+                    f'tvm_llvm.call_intrinsic "llvm.{name}.with.overflow"(%a, %a) '
+                    f": ({type}, {type}) -> {result}", result,
+                )
+            for source in ["f16", "bf16", "f32", "f64"]:
+                for name in ["fptosi.sat", "fptoui.sat"]:
+                    yield (
+                        f"{name} {source} {type}", source,
+                        f'tvm_llvm.call_intrinsic "llvm.{name}"(%a) '
+                        f": ({source}) -> {type}", type,
+                    )
+    for element in ["i8", "i32", "i64", "f16", "bf16", "f32", "f64"]:
+        names = "add mul and or xor smax umin" if element[0] == "i" else ""
+        for name in (names or "fmax fmin fmaximum fminimum").split():
+            yield (
+                f"reduce.{name} {element}", f"vector<4x{element}>",
+                f'tvm_llvm.call_intrinsic "llvm.vector.reduce.{name}"(%a) '
+                f": (vector<4x{element}>) -> {element}", element,
+            )
+        if not names:
+            for name in ["fadd", "fmul"]:
+                yield (
+                    f"reduce.{name} {element}", f"vector<4x{element}>",
+                    f"llvm.mlir.constant(0.0 : {element}) : {element}\n"
+                    f'  %r = tvm_llvm.call_intrinsic "llvm.vector.reduce.{name}"(%b, %a)'
+                    f" : ({element}, vector<4x{element}>) -> {element}", element,
+                )
     for type in ["i8", "i16", "i32", "i64", "i128", "f16", "bf16", "f32", "f64"]:
         names = "xchg add _and max umin uinc_wrap" if type[0] == "i" else "xchg fadd fmax"
         for name in names.split():
@@ -87,9 +133,10 @@ def cases():
 
 accepted = refused = 0
 for name, argument, operation, result in cases():
+    first, value = ("%b", "%r") if "%r" in operation else ("%0", "%0")
     text = f'''llvm.func @f(%p: !llvm.ptr, %a: {argument}) {{
-      %0 = {operation}
-      tvm_llvm.store volatile %0, %p : {result}, !llvm.ptr
+      {first} = {operation}
+      tvm_llvm.store volatile {value}, %p : {result}, !llvm.ptr
       llvm.return
     }}'''
     module = read_module(text)[1]

@@ -178,3 +178,54 @@ llvm.func @f(%x: i32) {
   llvm.inline_asm has_side_effects "bad $0", "r" %x : (i32) -> ()
   llvm.return
 }
+
+// -----
+
+// CHECK: 'llvm.func' has the calling convention 'anyregcc': use ccc or fastcc
+llvm.func anyregcc @f() {
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.call' has the calling convention 'cfguard_checkcc': use ccc or fastcc
+llvm.func @g()
+llvm.func @f() {
+  llvm.call cfguard_checkcc @g() : () -> ()
+  llvm.return
+}
+
+// -----
+
+// CHECK: function '@f' removes processor features: only add some
+llvm.func @f() attributes {target_features = #llvm.target_features<["+avx", "-sse2"]>} {
+  llvm.return
+}
+
+// -----
+
+// CHECK: function '@f' removes processor features: only add some
+llvm.func @f() attributes {passthrough = [["target-features", "-sse2"]]} {
+  llvm.return
+}
+
+// -----
+
+// CHECK: global '@g' cannot be 'appending': use 'internal'
+llvm.mlir.global appending @g(dense<1> : tensor<1xi32>) : !llvm.array<1 x i32>
+
+// -----
+
+// CHECK: 'tvm_llvm.call_intrinsic' of i128 is a library call: use 64 bits or fewer
+llvm.func @f(%x: f32) {
+  %0 = tvm_llvm.call_intrinsic "llvm.fptosi.sat"(%x) : (f32) -> i128
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.vector.reduce.fadd' of bf16 is a library call on cpu: use f32
+llvm.func @f(%s: bf16, %x: vector<4xbf16>) {
+  %0 = tvm_llvm.call_intrinsic "llvm.vector.reduce.fadd"(%s, %x) : (bf16, vector<4xbf16>) -> bf16
+  llvm.return
+}

@@ -113,3 +113,10 @@ llvm.func @f() {
   tvm_llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()
   llvm.return
 }
+
+// -----
+
+// CHECK: 'nvvm.maxntid' of '@f' must be one to three positive numbers
+llvm.func @f() attributes {nvvm.kernel, nvvm.maxntid = array<i32: 0>} {
+  llvm.return
+}
