@@ -114,7 +114,7 @@ def is_convertible(type: Attribute) -> bool:
         vector = cast("VectorType[Attribute]", type)
         return vector.get_num_dims() == 1 and is_convertible(vector.element_type)
     if isinstance(type, IntegerType):
-        return type.signedness.data is Signedness.SIGNLESS
+        return cast("IntegerType", type).signedness.data == Signedness.SIGNLESS
     return isinstance(type, (IndexType, *LLVM_SCALARS))
 
 

@@ -334,19 +334,23 @@ def _to_integer(kind: type[IRDLOperation]) -> _Handler:
 
 
 def _constant(run: _Lowering, op: Operation) -> list[SSAValue]:
-    value = op.properties["value"]
     target = convert_type(op.results[0].type)
+    value = _constant_value(op, op.properties["value"], target)
+    return [run.at.emit(llvm.ConstantOp, [], target, value=value)]
+
+
+def _constant_value(op: Operation, value: Attribute, target: Attribute) -> Attribute:
     if isinstance(value, DenseIntOrFPElementsAttr):
-        value = _dense_constant(
-            cast("DenseIntOrFPElementsAttr[IntegerType]", value), target
-        )
-    elif isinstance(value, IntegerAttr):
+        dense = cast("DenseIntOrFPElementsAttr[IntegerType]", value)
+        return _dense_constant(dense, target)
+    if isinstance(value, IntegerAttr):
         number = cast("IntegerAttr[IntegerType | IndexType]", value)
         if isinstance(number.type, IndexType):
-            value = IntegerAttr(number.value.data, i64)
-    elif not isinstance(value, FloatAttr):
+            return IntegerAttr(number.value.data, i64)
+        return number
+    if not isinstance(value, FloatAttr):
         raise fail(op, f"a constant cannot be {value.name}; use a dense attribute")
-    return [run.at.emit(llvm.ConstantOp, [], target, value=value)]
+    return cast(Attribute, value)
 
 
 def _dense_constant(

@@ -59,7 +59,7 @@ from xdsl_tvm.lowering.tvm._conversion import (
     is_convertible,
     pointer_type,
 )
-from xdsl_tvm.lowering.tvm._symbols import Symbols
+from xdsl_tvm.lowering.tvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
 _MemRef = MemRefType[Attribute]
@@ -346,6 +346,7 @@ def _atomic_rmw(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
 
 def _alloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     assert isinstance(op, AllocOp)
+    _require_heap(op)
     type = _allocated_type(op, op.symbol_operands)
     if pointer_type(type.memory_space) != llvm.LLVMPointerType():
         raise fail(
@@ -380,9 +381,19 @@ def _alloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
 def _dealloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     if isinstance(op.operands[0].type, UnrankedMemRefType):
         raise fail(op, "the memref is unranked; cast it to a ranked one")
+    _require_heap(op)
     callee = run.symbols.declare_function(op, "free", [llvm.LLVMPointerType()], None)
     run.at.insert_op(llvm.CallOp(callee, run.at.operand(op.operands[0])))
     return []
+
+
+def _require_heap(op: Operation) -> None:
+    if symbol_table(op).name == "gpu.module":
+        raise fail(
+            op,
+            "GPU code has no heap; allocate on the host, or use memref.alloca or a "
+            "memref.global in memory space 3",
+        )
 
 
 def _allocated_type(op: Operation, symbols: Sequence[SSAValue]) -> _MemRef:
@@ -403,28 +414,27 @@ def _alloca(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     )
     pointer = pointer_type(type.memory_space)
     static = [extent for extent in type.get_shape() if extent != DYNAMIC_INDEX]
-    if not op.dynamic_sizes:
-        return [_static_alloca(op, element, prod(static), alignment, pointer)]
-    count = run.at.constant(prod(static), i64)
-    for size in op.dynamic_sizes:
-        count = run.arith(llvm.MulOp, count, run.at.operand(size))
-    return [
-        run.at.emit(
+    if op.dynamic_sizes:
+        count = run.at.constant(prod(static), i64)
+        for size in op.dynamic_sizes:
+            count = run.arith(llvm.MulOp, count, run.at.operand(size))
+        address = run.at.emit(
             llvm.AllocaOp,
             [count],
-            pointer,
+            llvm.LLVMPointerType(),
             elem_type=element,
             alignment=_alignment(alignment),
         )
-    ]
+    else:
+        address = _static_alloca(op, element, prod(static), alignment)
+    if pointer != address.type:
+        # Stack memory is in the generic address space on all our targets.
+        address = run.at.emit(tvm_llvm.AddrSpaceCastOp, [address], pointer)
+    return [address]
 
 
 def _static_alloca(
-    op: Operation,
-    element: Attribute,
-    count: int,
-    alignment: int,
-    pointer: llvm.LLVMPointerType,
+    op: Operation, element: Attribute, count: int, alignment: int
 ) -> SSAValue:
     """An alloca in the entry block of the function, where it costs no stack in loops."""
     region = op.parent_region()
@@ -440,7 +450,7 @@ def _static_alloca(
     number = llvm.ConstantOp(IntegerAttr(count, i64), i64)
     alloca = llvm.AllocaOp.create(
         operands=[number.result],
-        result_types=[pointer],
+        result_types=[llvm.LLVMPointerType()],
         properties={"elem_type": element, "alignment": _alignment(alignment)},
         location=op.location,
     )

@@ -248,28 +248,30 @@ def test_integer_operation(jit: Jit, name: str, width: int) -> None:
     assert z.tolist() == _wrap([reference(a, b, width) for a, b in pairs], width)
 
 
-@pytest.mark.parametrize("name", ["shli", "shrsi", "shrui"])
+_SHIFTS: dict[str, Callable[[int, int], int]] = {
+    "shli": lambda a, b: a << b,
+    "shrsi": lambda a, b: a >> b,
+    "shrui": lambda a, b: (a % 2**32) >> b,
+}
+
+_PRODUCTS: list[tuple[str, int, Callable[[int, int], int]]] = [
+    ("mulsi_extended", 0, lambda a, b: a * b),
+    ("mulsi_extended", 1, lambda a, b: (a * b) >> 32),
+    ("mului_extended", 1, lambda a, b: ((a % 2**32) * (b % 2**32)) >> 32),
+]
+
+
+@pytest.mark.parametrize("name", _SHIFTS)
 def test_shift(jit: Jit, name: str) -> None:
     x, y = _signed(32, False)
     y = y % 32
     z = _binary(jit, 32, f"%r = arith.{name} %a, %b : i32", x, y)
-    expected = {
-        "shli": lambda a, b: a << b,
-        "shrsi": lambda a, b: a >> b,
-        "shrui": lambda a, b: (a % 2**32) >> b,
-    }[name]
+    reference = _SHIFTS[name]
     pairs = zip(x.tolist(), y.tolist(), strict=True)
-    assert z.tolist() == _wrap([expected(a, b) for a, b in pairs], 32)
+    assert z.tolist() == _wrap([reference(a, b) for a, b in pairs], 32)
 
 
-@pytest.mark.parametrize(
-    ("name", "index", "reference"),
-    [
-        ("mulsi_extended", 0, lambda a, b: a * b),
-        ("mulsi_extended", 1, lambda a, b: (a * b) >> 32),
-        ("mului_extended", 1, lambda a, b: ((a % 2**32) * (b % 2**32)) >> 32),
-    ],
-)
+@pytest.mark.parametrize(("name", "index", "reference"), _PRODUCTS)
 def test_extended_product(
     jit: Jit, name: str, index: int, reference: Callable[[int, int], int]
 ) -> None:
