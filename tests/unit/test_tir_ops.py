@@ -3,11 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, f32, i32
 from xdsl.ir import Operation
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.traits import MemoryEffect
 from xdsl.transforms.canonicalize import CanonicalizePass
@@ -16,21 +13,8 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
+from tests.plugins.ir import context, parse
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.registry import all_dialects
-
-
-def context() -> Context:
-    ctx = Context()
-    for name, dialect in (get_all_dialects() | all_dialects()).items():
-        ctx.register_dialect(name, dialect)
-    return ctx
-
-
-def parse(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
 
 
 def the_op(module: ModuleOp, kind: type[Operation]) -> Operation:
