@@ -477,5 +477,5 @@ def test_the_module_is_a_mapping_by_symbol() -> None:
     module = load(MATMUL)
     assert list(module) == ["matmul"]
     assert len(module) == 1
-    with pytest.raises(KeyError, match="no tir.func named main, there are: matmul"):
+    with pytest.raises(KeyError, match=r"no tir\.func named main, .*: matmul"):
         module["main"]

@@ -1,0 +1,272 @@
+"""Every kind of fault is reported by its class, with the op and what to do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.dialects.tir import TIR
+from xdsl_tvm.interpreters.tir import (
+    ArgumentError,
+    AssertionFailedError,
+    DivisionByZeroError,
+    OutOfBoundsError,
+    SimulationError,
+    StepLimitError,
+    UninitializedReadError,
+    interpret,
+)
+
+
+def function(params: str, body: str, **options: Any) -> Any:
+    context = Context()
+    for dialect in (Builtin, Arith, TIR):
+        context.load_dialect(dialect)
+    text = f"tir.func @f({params}) {{\n{body}\n}}"
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return interpret(module, **options)["f"]
+
+
+COPY = """
+%n = tir.shape_var "n" : i32
+%A = tir.match_buffer "A" %a [%n] : !tir.buffer<?x4xf32>
+%B = tir.match_buffer "B" %b [%n] : !tir.buffer<?xf32>
+%c3 = tir.const 3 : i32
+%x = tir.load %A[%i, %c3] : f32
+tir.store %x, %B[%i] : f32
+"""
+
+
+def copy() -> Any:
+    return function("%a: !tir.handle, %b: !tir.handle, %i: i32", COPY)
+
+
+def arrays() -> tuple[Any, Any]:
+    return np.zeros((2, 4), np.float32), np.zeros(2, np.float32)
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_index_out_of_bounds(index: int) -> None:
+    message = rf"index 0 is {index}, the extent of the dimension is 2, in: .*tir\.load"
+    with pytest.raises(OutOfBoundsError, match=message) as info:
+        copy()(*arrays(), index)
+    assert info.value.op is not None
+
+
+def test_an_inner_index_cannot_reach_the_next_row() -> None:
+    run = function(
+        "%a: !tir.handle, %i: i32",
+        """%A = tir.match_buffer "A" %a : !tir.buffer<2x4xf32>
+        %c0 = tir.const 0 : i32
+        %x = tir.load %A[%c0, %i] : f32""",
+    )
+    run(arrays()[0], 3)
+    with pytest.raises(OutOfBoundsError, match="index 1 is 4"):
+        run(arrays()[0], 4)
+
+
+def test_vector_lane_out_of_bounds() -> None:
+    run = function(
+        "%a: !tir.handle, %i: i32",
+        """%A = tir.match_buffer "A" %a : !tir.buffer<6xf32>
+        %c1 = tir.const 1 : i32
+        %r = tir.ramp %i, %c1 : vector<4xi32>
+        %x = tir.load %A[%r] : vector<4xf32>""",
+    )
+    run(np.zeros(6, np.float32), 2)
+    with pytest.raises(OutOfBoundsError, match="lane 3 of the last index is 6"):
+        run(np.zeros(6, np.float32), 3)
+
+
+def test_view_beyond_its_memory() -> None:
+    run = function(
+        "",
+        """%p = tir.allocate [4] : !tir.ptr<f32>
+        %V = tir.decl_buffer "V" %p : !tir.buffer<8xf32>
+        %c5 = tir.const 5 : i32
+        %z = tir.const 0.0 : f32
+        tir.store %z, %V[%c5] : f32""",
+    )
+    with pytest.raises(OutOfBoundsError, match=r"outside of the memory, in: tir\.store"):
+        run()
+
+
+def test_region_out_of_bounds() -> None:
+    run = function(
+        "%a: !tir.handle, %i: i32",
+        """%A = tir.match_buffer "A" %a : !tir.buffer<8xf32>
+        tir.block "b" {
+          %V = tir.match_region "V" %A[%i to %i + 4] : !tir.buffer<4xf32>
+        }""",
+    )
+    run(np.zeros(8, np.float32), 4)
+    with pytest.raises(OutOfBoundsError, match=r"dimension 0 of the region is \[5, 9\)"):
+        run(np.zeros(8, np.float32), 5)
+
+
+def test_iteration_variable_outside_of_its_domain() -> None:
+    run = function(
+        "%i: i32",
+        """%c0 = tir.const 0 : i32
+        %c4 = tir.const 4 : i32
+        tir.block "b" (%v : S in [%c0 to %c4] = %i) {
+        }""",
+    )
+    run(3)
+    with pytest.raises(OutOfBoundsError, match=r"its domain is \[0, 4\), in: tir\.block"):
+        run(4)
+
+
+def test_read_of_memory_that_was_not_written() -> None:
+    body = """%T = tir.alloc_buffer "T" : !tir.buffer<4xf32>
+        %c0 = tir.const 0 : i32
+        %z = tir.const 0.0 : f32
+        tir.store %z, %T[%c0] : f32
+        %x = tir.load %T[%i] : f32"""
+    run = function("%i: i32", body)
+    run(0)
+    with pytest.raises(UninitializedReadError, match=r"element 2 .*, in: .*tir\.load"):
+        run(2)
+
+
+def test_partly_written_element() -> None:
+    run = function(
+        "",
+        """%p = tir.allocate [4] : !tir.ptr<i8>
+        %A = tir.decl_buffer "A" %p : !tir.buffer<4xi8>
+        %B = tir.decl_buffer "B" %p : !tir.buffer<1xi32>
+        %c0 = tir.const 0 : i32
+        %c3 = tir.const 3 : i32
+        %z = tir.const 1 : i8
+        tir.store %z, %A[%c0] : i8
+        tir.store %z, %A[%c3] : i8
+        %x = tir.load %B[%c0] : i32""",
+    )
+    with pytest.raises(UninitializedReadError):
+        run()
+
+
+@pytest.mark.parametrize("op", ["div", "mod", "floordiv", "floormod"])
+def test_integer_division_by_zero(op: str) -> None:
+    run = function("%i: i32", f"%r = tir.{op} %i, %i : i32")
+    run(1)
+    with pytest.raises(DivisionByZeroError, match=rf"in: .*tir\.{op}"):
+        run(0)
+
+
+def test_assertion() -> None:
+    run = function(
+        "%i: i32",
+        """%c0 = tir.const 0 : i32
+        %p = tir.cmp gt %i, %c0 : i32
+        tir.assert %p, "i must be positive" """,
+    )
+    run(1)
+    with pytest.raises(AssertionFailedError, match="i must be positive"):
+        run(0)
+
+
+def test_assumption() -> None:
+    run = function("%p: i1", 'tir.call "assume"(%p) : (i1) -> ()')
+    run(True)
+    with pytest.raises(AssertionFailedError, match="assumption"):
+        run(False)
+
+
+def test_endless_while() -> None:
+    body = """tir.while {
+          %p = tir.const true
+          tir.yield %p : i1
+        } do {
+        }"""
+    with pytest.raises(StepLimitError, match="more than 100 iterations"):
+        function("", body, step_limit=100)()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a, b: (a.astype(np.float64), b), "A expects dtype float32, got float64"),
+        (lambda a, b: (a[0], b), "A expects rank 2, got 1"),
+        (lambda a, b: (a[:, :3].copy(), b), "A expects extent 1 to be 4, got 3"),
+        (lambda a, b: (a, b[:1]), "B expects extent 0 to be 2, got 1"),
+        (lambda a, b: (np.zeros((4, 2), np.float32).T, b), "A expects compact row-major"),
+        (lambda a, b: ([1, 2], b), "A expects a numpy array, .* got list"),
+    ],
+)
+def test_arrays_that_do_not_fit(change: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"f: parameter {message}"):
+        copy()(*change(*arrays()), 0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("i8", 128), ("ui8", -1), ("i32", 1.5), ("f32", "x")]
+)
+def test_scalars_that_do_not_fit(dtype: str, value: Any) -> None:
+    with pytest.raises(ArgumentError, match="f: parameter x expects"):
+        function(f"%x: {dtype}", "")(value)
+
+
+def test_number_of_arguments() -> None:
+    with pytest.raises(ArgumentError, match="f: expects 3 arguments, got 1"):
+        copy()(1)
+
+
+def test_read_only_array() -> None:
+    a, b = arrays()
+    b.flags.writeable = False
+    with pytest.raises(ArgumentError, match="the memory cannot be written"):
+        copy()(a, b, 0)
+
+
+def test_extent_that_nothing_binds() -> None:
+    body = """%n = tir.shape_var "n" : i32
+    %m = tir.add %n, %n : i32"""
+    with pytest.raises(InterpretationError, match="no buffer binds the variable"):
+        function("", body)()
+
+
+def test_barrier_needs_the_thread_grid() -> None:
+    body = """%s = tir.string "shared"
+    tir.call "tvm_storage_sync"(%s) : (!tir.handle) -> ()"""
+    with pytest.raises(InterpretationError, match="thread-grid simulator is not there"):
+        function("", body)()
+
+
+def test_unknown_builtin() -> None:
+    body = 'tir.call "tvm_throw_last_error"() : () -> ()'
+    with pytest.raises(InterpretationError, match="no meaning for the builtin"):
+        function("", body)()
+
+
+def test_missing_external_function() -> None:
+    body = """%s = tir.string "printf"
+    %r = tir.call "call_extern"(%s) : (!tir.handle) -> i32"""
+    with pytest.raises(InterpretationError, match="no external function printf is known"):
+        function("", body)()
+
+
+def test_op_of_another_dialect() -> None:
+    with pytest.raises(InterpretationError, match=r"arith\.constant: an op of another"):
+        function("", "%c = arith.constant 4 : i32")()
+
+
+def test_errors_of_external_functions_pass_through() -> None:
+    def fail() -> int:
+        return [][0]
+
+    body = """%s = tir.string "fail"
+    %r = tir.call "call_extern"(%s) : (!tir.handle) -> i32"""
+    with pytest.raises(IndexError):
+        function("", body, externs={"fail": fail})()
+
+
+def test_faults_are_interpretation_errors() -> None:
+    assert issubclass(SimulationError, InterpretationError)
+    assert issubclass(OutOfBoundsError, SimulationError)
