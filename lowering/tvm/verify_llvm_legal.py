@@ -39,8 +39,7 @@ def rules_for(triple_kind: str, arch: str = "sm_80") -> Rules:
 def check_llvm_legal(operations: Iterable[Operation], rules: Rules) -> None:
     """Raises PassFailedException for the first operation that LLVM cannot compile.
 
-    Modules are looked into; `gpu.module`s only by the rules of GPUs, all else only by
-    the rules of the CPU unless the GPU rules find no `gpu.module`.
+    All operations nested in `operations` are judged by the same rules.
     """
     for op in operations:
         for inner in op.walk():
@@ -52,7 +51,7 @@ def check_llvm_legal(operations: Iterable[Operation], rules: Rules) -> None:
 
 @dataclass(frozen=True)
 class VerifyLLVMLegal(CompilerPass):
-    """Summary: checks that LLVM can compile every operation, and changes nothing.
+    """Summary: Checks that LLVM can compile every operation, and changes nothing.
 
     TVM name: none (ours)
     Input form: any module, meant to be wholly in the llvm, tvm_llvm and nvvm dialects.
