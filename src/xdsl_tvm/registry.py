@@ -68,8 +68,7 @@ def pass_modules() -> dict[str, str]:
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Every pass of the package, by name, each loaded on demand."""
     return {
-        name: _loader(module, ModulePass, name)
-        for name, module in pass_modules().items()
+        name: _loader(module, ModulePass, name) for name, module in pass_modules().items()
     }
 
 
