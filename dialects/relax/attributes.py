@@ -23,13 +23,13 @@ Dims: TypeAlias = tuple[Dim | None, ...]
 """Dimensions of a shape; None is a dimension that nothing is known about."""
 
 
-def parse_dim(parser: AttrParser) -> Dim:
+def parse_dim(parser: AttrParser, negate_first: bool = False) -> Dim:
     """Parse an expression over symbols, with the usual precedences.
 
     Operators are `+`, `-`, `*`, `floordiv`, `floormod` and the functions `min(a, b)` and
-    `max(a, b)`.
+    `max(a, b)`. `negate_first` says that a leading minus was consumed already.
     """
-    result = _parse_product(parser)
+    result = _parse_product(parser, negate_first)
     while True:
         if parser.parse_optional_punctuation("+") is not None:
             result += _parse_product(parser)
@@ -39,8 +39,10 @@ def parse_dim(parser: AttrParser) -> Dim:
             return result
 
 
-def _parse_product(parser: AttrParser) -> Dim:
+def _parse_product(parser: AttrParser, negate_first: bool = False) -> Dim:
     result = _parse_factor(parser)
+    if negate_first:
+        result = -result
     while True:
         if parser.parse_optional_punctuation("*") is not None:
             result *= _parse_factor(parser)

@@ -49,8 +49,8 @@ class Apply:
 
     @cached_property
     def key(self) -> str:
-        """What atoms are sorted by."""
-        return str(self)
+        """What atoms are sorted by: after all symbols."""
+        return f"~{self}"
 
     def __str__(self) -> str:
         if self.operator in ("min", "max"):
@@ -253,9 +253,10 @@ class Dim:
 
 
 def _term(monomial: Monomial, coefficient: int) -> str:
+    is_alone = len(monomial) == 1 and coefficient == 1
     factors = [
-        f"({atom})" if index and _is_infix(atom) else str(atom)
-        for index, atom in enumerate(monomial)
+        f"({atom})" if not is_alone and _is_infix(atom) else str(atom)
+        for atom in monomial
     ]
     if coefficient != 1 or not factors:
         factors.append(str(coefficient))

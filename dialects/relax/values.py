@@ -173,16 +173,21 @@ class PrimValueOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        number = parser.parse_optional_float()
-        value = None if number is not None else parse_dim(parser)
-        parser.parse_punctuation(":")
-        dtype = parser.parse_type()
-        if number is not None:
-            if not isinstance(dtype, AnyFloat):
-                parser.raise_error("a number with a point needs a float type")
-            op = cls(FloatAttr(number, dtype))
+        # The sign is consumed here, since the parser of floats does so even where an
+        # integer follows.
+        is_negative = parser.parse_optional_punctuation("-") is not None
+        number = parser.parse_optional_float(allow_negative=False)
+        if number is None:
+            dim = parse_dim(parser, is_negative)
+            parser.parse_punctuation(":")
+            op = cls(dim, parser.parse_type())
         else:
-            op = cls(Dim.constant(0) if value is None else value, dtype)
+            parser.parse_punctuation(":")
+            start = parser.pos
+            dtype = parser.parse_type()
+            if not isinstance(dtype, AnyFloat):
+                parser.raise_error("a number with a point needs a float type", start)
+            op = cls(FloatAttr(-number if is_negative else number, dtype))
         op.attributes.update(parser.parse_optional_attr_dict())
         return op
 
