@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.tir import interpret as interpret
+    from xdsl_tvm.runtime.executable import Executable as Executable
+    from xdsl_tvm.runtime.executable import compile as compile
 
-_HOMES = {"interpret": "xdsl_tvm.interpreters.tir"}
+_HOMES = {
+    "Executable": "xdsl_tvm.runtime.executable",
+    "compile": "xdsl_tvm.runtime.executable",
+    "interpret": "xdsl_tvm.interpreters.tir",
+}
 
 
 def __getattr__(name: str) -> Any:

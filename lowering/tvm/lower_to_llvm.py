@@ -1,0 +1,35 @@
+"""Everything down to the llvm dialect for the CPU, as one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.lowering.pipelines import lower_to_llvm
+from xdsl_tvm.passes.infra import CompilerPass
+
+
+@dataclass(frozen=True)
+class LowerToLLVM(CompilerPass):
+    """Summary: Lowers Relax, TIR, and functions on memrefs to the llvm dialect.
+
+    TVM name: none (ours)
+    Input form: any mixture of Relax functions, TIR functions without thread axes, and
+        func, scf, memref, arith and math
+    Output form: llvm and tvm_llvm, as tvm-verify-llvm-legal demands
+    Options: none
+    Rewrites: the passes of xdsl_tvm.lowering.pipelines.llvm_pipeline, in order
+            tir.func @f(…)  →  llvm.func @f(…)
+    Leaves alone: what is in the llvm dialect already
+    Errors: those of the passes
+    Attributes: read: those of the passes; created: those of the passes; removed: TVM's
+        function attributes
+    Differs from TVM: TVM's default pipeline ends in packed functions (MakePackedAPI)
+    """
+
+    name = "tvm-lower-to-llvm"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lower_to_llvm(ctx, op)

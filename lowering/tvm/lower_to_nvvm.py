@@ -1,0 +1,38 @@
+"""Thread-bound functions down to NVVM kernels, as one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.lowering.pipelines import lower_to_nvvm
+from xdsl_tvm.passes.infra import CompilerPass
+
+
+@dataclass(frozen=True)
+class LowerToNVVM(CompilerPass):
+    """Summary: Lowers TIR functions with thread axes to kernels in the llvm dialect.
+
+    TVM name: none (ours)
+    Input form: TIR functions whose loops are bound to threads, or gpu.module
+    Output form: llvm, tvm_llvm and nvvm in each gpu.module, as tvm-verify-llvm-legal
+        demands; host functions that launch the kernels with gpu.launch_func
+    Options: `arch`: the oldest GPU the code runs on (sm_80)
+    Rewrites: the passes of gpu_pipeline and kernel_pipeline of
+        xdsl_tvm.lowering.pipelines, in order; the latter on the GPU modules only
+            tir.func @f(…)  →  func.func @f(…), gpu.module { llvm.func @f_kernel(…) }
+    Leaves alone: host functions; TIR functions without thread axes, but for their blocks
+    Errors: those of the passes
+    Attributes: read: those of the passes; created: those of the passes; removed: TVM's
+        function attributes
+    Differs from TVM: TVM builds host and device modules apart
+    """
+
+    name = "tvm-lower-to-nvvm"
+
+    arch: str = "sm_80"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lower_to_nvvm(ctx, op, self.arch)

@@ -1,0 +1,351 @@
+"""Checks and conversion of the arguments of one function, prepared once.
+
+Arrays are passed without a copy, so they must be exactly what the function expects; each
+mismatch is a one-line error that names the function, the parameter, and both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, ScalarSpec, Signature
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Symbols: TypeAlias = dict[str, int]
+Converter: TypeAlias = Callable[[Any, Symbols], Any]
+"""Checks one argument and binds symbols; gives the array, or the number to pass."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The arguments of one call, checked: arrays and numbers, results, symbol values."""
+
+    params: list[Any]
+    results: list[Array]
+    symbols: list[int]
+
+
+class Arguments:
+    """Checks the arguments of a function with the given signature."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self._name = signature.function
+        self._converters: list[Converter] = []
+        bound: set[str] = {
+            param.symbol
+            for param in signature.params
+            if isinstance(param, ScalarSpec) and param.symbol is not None
+        }
+        # Scalars come first, since extents may be computed from them.
+        self._order = sorted(
+            range(len(signature.params)),
+            key=lambda i: isinstance(signature.params[i], ArraySpec),
+        )
+        self._checks: list[Callable[[Sequence[Any], Symbols], None]] = []
+        for param in signature.params:
+            if isinstance(param, ScalarSpec):
+                self._converters.append(self._scalar(param))
+            else:
+                self._converters.append(self._array(param, bound))
+        self._prepare_symbol_ranges()
+        self._pairs = self._pairs_that_must_not_overlap()
+        self._is_static = not self._checks and not signature.symbols
+
+    def __call__(self, args: Sequence[Any]) -> Prepared:
+        """Check `args`; raises TypeError or ValueError."""
+        if len(args) != len(self._converters):
+            raise TypeError(
+                f"@{self._name} takes {len(self._converters)} arguments, got {len(args)}"
+            )
+        symbols: Symbols = {}
+        params: list[Any] = [None] * len(args)
+        for position in self._order:
+            params[position] = self._converters[position](args[position], symbols)
+        for check in self._checks:
+            check(params, symbols)
+        for first, second in self._pairs:
+            self._check_overlap(params, first, second)
+        signature = self.signature
+        return Prepared(
+            params,
+            [self._result(spec, symbols) for spec in signature.results],
+            [symbols[name] for name in signature.symbols],
+        )
+
+    def tree(self, results: Sequence[Array]) -> Any:
+        """The results as the function gives them: an array, or a tuple."""
+        position = 0
+
+        def build(tree: ResultTree) -> Any:
+            nonlocal position
+            if isinstance(tree, tuple):
+                return tuple(build(branch) for branch in tree)
+            position += 1
+            return results[position - 1]
+
+        return None if self.signature.result is None else build(self.signature.result)
+
+    # -- scalars
+
+    def _scalar(self, spec: ScalarSpec) -> Converter:
+        where = f"@{self._name}: argument '{spec.name}'"
+        symbol = spec.symbol
+        if spec.dtype.kind in "iu":
+            convert = _integer_converter(where, spec.dtype)
+        elif spec.dtype.kind == "b":
+            convert = _bool_converter(where)
+        else:
+            convert = _float_converter(where, spec.dtype)
+
+        def run(value: Any, symbols: Symbols) -> Any:
+            number = convert(value)
+            if symbol is not None:
+                symbols[symbol] = int(number) if math.isfinite(number) else 0
+            return number
+
+        return run
+
+    # -- arrays
+
+    def _array(self, spec: ArraySpec, bound: set[str]) -> Converter:
+        where = f"@{self._name}: argument '{spec.name}'"
+        dtype, rank, static = spec.dtype, len(spec.shape), spec.static_shape
+        contiguous, written = spec.strides is None, spec.written
+        name = f"{spec}"
+        binders = _binders(spec, bound)
+        self._add_checks(spec, where)
+
+        def run(value: Any, symbols: Symbols) -> Array:
+            if not isinstance(value, np.ndarray):
+                raise TypeError(
+                    f"{where} must be a numpy array {name}, got {type(value).__name__}"
+                )
+            if value.dtype != dtype:
+                raise TypeError(f"{where} must have dtype {dtype}, got {value.dtype}")
+            shape = value.shape
+            if shape != static:
+                if len(shape) != rank:
+                    raise ValueError(f"{where} must have rank {rank}, got shape {shape}")
+                if static is not None:
+                    raise ValueError(f"{where} must have shape {static}, got {shape}")
+                for binder in binders:
+                    binder(value, symbols)
+            elif binders:
+                for binder in binders:
+                    binder(value, symbols)
+            flags = value.flags
+            if contiguous and not flags.c_contiguous:
+                raise ValueError(
+                    f"{where} must be C-contiguous; pass numpy.ascontiguousarray of it"
+                )
+            if not flags.aligned or not value.dtype.isnative:
+                raise ValueError(f"{where} must be aligned and in native byte order")
+            if written and not flags.writeable:
+                raise ValueError(f"{where} is written, but the array is read-only")
+            return value
+
+        return run
+
+    def _add_checks(self, spec: ArraySpec, where: str) -> None:
+        """What is to be checked when all symbols are bound."""
+        position = len(self._converters)
+        offset = spec.offset
+        if any(dim is not None and dim.value is None for dim in spec.shape):
+            self._checks.append(_shape_check(where, spec, position))
+        if spec.strides is not None:
+            self._checks.append(_stride_check(where, spec.strides, spec.dtype, position))
+        if offset is not None and offset.symbol_name is None:
+            self._checks.append(_offset_check(where, offset))
+
+    def _prepare_symbol_ranges(self) -> None:
+        signature = self.signature
+        narrow = [
+            (name, int(np.iinfo(dtype).max))
+            for name, dtype in zip(signature.symbols, signature.symbol_types, strict=True)
+            if dtype.itemsize < 8
+        ]
+        if not narrow:
+            return
+
+        def check(params: Sequence[Any], symbols: Symbols) -> None:
+            for name, limit in narrow:
+                if symbols[name] > limit:
+                    raise ValueError(
+                        f"@{self._name}: '{name}' is {symbols[name]}, but its dtype "
+                        f"holds at most {limit}"
+                    )
+
+        self._checks.append(check)
+
+    def _pairs_that_must_not_overlap(self) -> list[tuple[int, int]]:
+        params = self.signature.params
+        if not self.signature.noalias:
+            return []
+        return [
+            (first, second)
+            for first, a in enumerate(params)
+            for second, b in enumerate(params)
+            if first < second
+            and isinstance(a, ArraySpec)
+            and isinstance(b, ArraySpec)
+            and (a.written or b.written)
+        ]
+
+    def _check_overlap(self, params: Sequence[Any], first: int, second: int) -> None:
+        if np.may_share_memory(params[first], params[second]):
+            names = self.signature.params
+            raise ValueError(
+                f"@{self._name}: arguments '{names[first].name}' and "
+                f"'{names[second].name}' must not overlap; pass a copy of one"
+            )
+
+    def _result(self, spec: ArraySpec, symbols: Symbols) -> Array:
+        shape = [0 if dim is None else dim.evaluate(symbols) for dim in spec.shape]
+        return np.empty(shape, spec.dtype)
+
+
+def _binders(
+    spec: ArraySpec, bound: set[str]
+) -> list[Callable[[Array, Symbols], None]]:
+    """What binds the symbols that occur bare in `spec` and nowhere before."""
+    binders: list[Callable[[Array, Symbols], None]] = []
+
+    def is_new(dim: Dim | None) -> str | None:
+        name = None if dim is None else dim.symbol_name
+        if name is None or name in bound:
+            return None
+        bound.add(name)
+        return name
+
+    for axis, dim in enumerate(spec.shape):
+        if (name := is_new(dim)) is not None:
+            binders.append(_extent_binder(name, axis))
+    for axis, dim in enumerate(spec.strides or ()):
+        if (name := is_new(dim)) is not None:
+            binders.append(_stride_binder(name, axis))
+    if (name := is_new(spec.offset)) is not None:
+        # numpy's pointer is that of the first element.
+        binders.append(_zero_binder(name))
+    return binders
+
+
+def _extent_binder(name: str, axis: int) -> Callable[[Array, Symbols], None]:
+    def bind(array: Array, symbols: Symbols) -> None:
+        symbols[name] = array.shape[axis]
+
+    return bind
+
+
+def _stride_binder(name: str, axis: int) -> Callable[[Array, Symbols], None]:
+    def bind(array: Array, symbols: Symbols) -> None:
+        symbols[name] = array.strides[axis] // array.itemsize
+
+    return bind
+
+
+def _zero_binder(name: str) -> Callable[[Array, Symbols], None]:
+    def bind(array: Array, symbols: Symbols) -> None:
+        symbols[name] = 0
+
+    return bind
+
+
+_Check: TypeAlias = Callable[[Sequence[Any], Symbols], None]
+
+
+def _shape_check(where: str, spec: ArraySpec, position: int) -> _Check:
+    dims = [(axis, dim) for axis, dim in enumerate(spec.shape) if dim is not None]
+
+    def check(params: Sequence[Any], symbols: Symbols) -> None:
+        shape = params[position].shape
+        for axis, dim in dims:
+            expected = dim.evaluate(symbols)
+            if shape[axis] != expected:
+                raise ValueError(
+                    f"{where} must have extent {_explained(dim, expected)} on axis "
+                    f"{axis}, got shape {shape}"
+                )
+
+    return check
+
+
+def _explained(dim: Dim, value: int) -> str:
+    return str(value) if dim.value is not None else f"{dim} = {value}"
+
+
+def _stride_check(
+    where: str, strides: tuple[Dim, ...], dtype: np.dtype[Any], position: int
+) -> _Check:
+    def check(params: Sequence[Any], symbols: Symbols) -> None:
+        array = params[position]
+        expected = tuple(dim.evaluate(symbols) * dtype.itemsize for dim in strides)
+        for extent, found, wanted in zip(
+            array.shape, array.strides, expected, strict=True
+        ):
+            if extent > 1 and found != wanted:
+                raise ValueError(
+                    f"{where} must have strides of {expected} bytes, got {array.strides}"
+                )
+
+    return check
+
+
+def _offset_check(where: str, offset: Dim) -> _Check:
+    def check(params: Sequence[Any], symbols: Symbols) -> None:
+        if offset.evaluate(symbols) != 0:
+            raise ValueError(
+                f"{where} must start {offset} elements behind its data pointer, which "
+                "numpy arrays never do"
+            )
+
+    return check
+
+
+def _integer_converter(where: str, dtype: np.dtype[Any]) -> Callable[[Any], int]:
+    info = np.iinfo(dtype)
+    low, high = int(info.min), int(info.max)
+
+    def convert(value: Any) -> int:
+        if not isinstance(value, Integral) or isinstance(value, bool | np.bool_):
+            raise TypeError(
+                f"{where} must be an integer ({dtype}), got {type(value).__name__}"
+            )
+        number = int(value)
+        if not low <= number <= high:
+            raise ValueError(f"{where} must be within {low} and {high}, got {number}")
+        return number
+
+    return convert
+
+
+def _bool_converter(where: str) -> Callable[[Any], bool]:
+    def convert(value: Any) -> bool:
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{where} must be a bool, got {type(value).__name__}")
+        return bool(value)
+
+    return convert
+
+
+def _float_converter(where: str, dtype: np.dtype[Any]) -> Callable[[Any], float]:
+    limit = float(np.finfo(dtype).max) if dtype.kind == "f" else math.inf
+
+    def convert(value: Any) -> float:
+        if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+            raise TypeError(
+                f"{where} must be a number ({dtype}), got {type(value).__name__}"
+            )
+        number = float(value)
+        if math.isfinite(number) and abs(number) > limit:
+            raise ValueError(f"{where} must be within +-{limit:g}, got {number:g}")
+        return number
+
+    return convert

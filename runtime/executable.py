@@ -1,0 +1,243 @@
+"""Modules as callables on numpy arrays.
+
+`compile` takes a module of Relax and TIR functions, lowers it and gives an `Executable`;
+`executable["name"](…)` calls a function. A TIR function writes to arrays it is given; a
+Relax function makes new arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
+
+from xdsl_tvm.runtime._arguments import Arguments
+from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
+
+Source: TypeAlias = ModuleOp | str | Path
+"""A module; its text; or a file with its text, as a Path or a name that ends in .mlir."""
+
+TARGETS = ("llvm", "cuda")
+
+
+def new_context() -> Context:
+    """A context that knows all dialects of xDSL and of its plugins."""
+    context = Context()
+    for name, dialect in Universe.get_multiverse().all_dialects.items():
+        context.register_dialect(name, dialect)
+    return context
+
+
+def load_module(source: Source, context: Context | None = None) -> ModuleOp:
+    """The module that `source` is or holds, verified.
+
+    Raises ValueError, of one line, for text that is no module, FileNotFoundError for a
+    file that does not exist, and VerifyException for a module that is not valid.
+    """
+    if isinstance(source, ModuleOp):
+        source.verify()
+        return source
+    name = "<text>"
+    if isinstance(source, Path) or _is_file_name(source):
+        name = str(source)
+        text = Path(source).read_text(encoding="utf-8")
+    else:
+        text = source
+    try:
+        module = Parser(context or new_context(), text, name).parse_module()
+    except ParseError as error:
+        line, message = _location(error)
+        raise ValueError(f"{name}:{line}: {message}") from None
+    try:
+        module.verify()
+    except VerifyException as error:
+        reason = str(error).strip().splitlines() or ["invalid"]
+        raise ValueError(f"{name}: {reason[-1]}") from None
+    return module
+
+
+def _is_file_name(source: str) -> bool:
+    return source.endswith(".mlir") and "\n" not in source
+
+
+def _location(error: ParseError) -> tuple[int, str]:
+    span = error.span
+    line = span.input.content.count("\n", 0, span.start) + 1
+    return line, error.msg.strip().splitlines()[0]
+
+
+class Executable(ABC, Mapping[str, Callable[..., Any]]):
+    """Compiled functions, by name; made by `compile`."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._signatures = signatures(module)
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """The signatures of all functions that can be called."""
+        return {n: s for n, s in self._signatures.items() if isinstance(s, Signature)}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """The function of this name, to call with numpy arrays and numbers.
+
+        Raises KeyError if there is none, and PassFailedException if its parameters are
+        none that Python can pass.
+        """
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = self._bind(self._signature(name))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._signatures)
+
+    def __len__(self) -> int:
+        return len(self._signatures)
+
+    def _signature(self, name: str) -> Signature:
+        signature = self._signatures.get(name)
+        if signature is None:
+            known = ", ".join(f"'{n}'" for n in self._signatures) or "none"
+            raise KeyError(
+                f"no public function '{name}'; the module has {known}, and a function is "
+                "public if it has the attribute global_symbol"
+            )
+        if isinstance(signature, PassFailedException):
+            raise signature
+        return signature
+
+    @abstractmethod
+    def _bind(self, signature: Signature) -> Callable[..., Any]:
+        """The callable for a function."""
+
+
+class NativeExecutable(Executable):
+    """Functions compiled for this machine's processor."""
+
+    def __init__(self, module: ModuleOp, opt_level: int) -> None:
+        from xdsl_tvm.lowering.pipelines import lower_to_llvm
+        from xdsl_tvm.runtime import llvm_jit
+        from xdsl_tvm.targets._llvm_input import host_functions
+        from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+
+        super().__init__(module)
+        context = new_context()
+        lowered = module.clone()
+        lower_to_llvm(context, lowered)
+        self.llvm_ir: str = emit_llvm_ir(host_functions(context, lowered))
+        self._object = llvm_jit.object_file(self.llvm_ir, opt_level=opt_level)
+        exports = dict.fromkeys(s.function for s in self.signatures.values())
+        self._code = llvm_jit.load_object(self._object, exports)
+
+    def object_file(self, path: str | Path) -> None:
+        """Write the object file, for a linker, to `path`."""
+        Path(path).write_bytes(self._object)
+
+    def _bind(self, signature: Signature) -> Callable[..., Any]:
+        arguments = Arguments(signature)
+        native = self._code.function(
+            signature.function,
+            _result_type(signature),
+            *_argument_types(signature),
+        )
+        is_array = [isinstance(param, ArraySpec) for param in signature.params]
+        makes_result = signature.result is not None
+
+        def call(*args: Any) -> Any:
+            prepared = arguments(args)
+            values = [
+                _address(value) if array else value
+                for value, array in zip(prepared.params, is_array, strict=True)
+            ]
+            values += map(_address, prepared.results)
+            result = native(*values, *prepared.symbols)
+            return arguments.tree(prepared.results) if makes_result else result
+
+        call.__name__ = call.__qualname__ = signature.function
+        return call
+
+
+def _address(array: Any) -> int:
+    return array.__array_interface__["data"][0]
+
+
+_CTYPES: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    "int8": ctypes.c_int8,
+    "int16": ctypes.c_int16,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+    "uint8": ctypes.c_uint8,
+    "uint16": ctypes.c_uint16,
+    "uint32": ctypes.c_uint32,
+    "uint64": ctypes.c_uint64,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+}
+
+
+def scalar_ctype(signature: Signature, dtype: np.dtype[Any]) -> Any:
+    """The C type of a scalar; PassFailedException where C has none."""
+    found = _CTYPES.get(dtype.name)
+    if found is None:
+        raise PassFailedException(
+            f"@{signature.function} cannot be called from Python: scalars of type "
+            f"{dtype.name} cannot be passed; pass an array of one element"
+        )
+    return found
+
+
+def _argument_types(signature: Signature) -> list[Any]:
+    types = [
+        ctypes.c_void_p
+        if isinstance(param, ArraySpec)
+        else scalar_ctype(signature, param.dtype)
+        for param in signature.params
+    ]
+    types += [ctypes.c_void_p] * len(signature.results)
+    return types + [ctypes.c_int64] * len(signature.symbols)
+
+
+def _result_type(signature: Signature) -> Any:
+    dtype = signature.scalar_result
+    return None if dtype is None else scalar_ctype(signature, dtype)
+
+
+def compile(
+    module: Source,
+    target: str = "llvm",
+    *,
+    opt_level: int = 2,
+    arch: str | None = None,
+) -> Executable:
+    """Compile a module for this machine.
+
+    `target` is `llvm`, for the processor, or `cuda`, for the first GPU. `opt_level` is
+    LLVM's, 0 to 3. `arch` is the GPU architecture, such as `sm_80`, by default that of
+    the GPU. The module is left as it is.
+
+    >>> executable = compile(Path("vector_add.mlir"))
+    >>> executable["vector_add"](a, b, c)
+
+    Raises ValueError for text that is no module or an unknown target,
+    PassFailedException where something has no lowering, DiagnosticException if an extra
+    is not installed, and RuntimeError if there is no GPU.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"unknown target '{target}'; use one of {', '.join(TARGETS)}")
+    loaded = load_module(module)
+    if target == "cuda":
+        from xdsl_tvm.runtime.cuda import CudaExecutable
+
+        return CudaExecutable(loaded, arch)
+    return NativeExecutable(loaded, opt_level)

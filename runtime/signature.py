@@ -1,0 +1,450 @@
+"""What a function takes and gives, as numpy sees it.
+
+A `Signature` is read off a function before it is lowered. It says how the lowered function
+is called: with one argument per parameter, one pointer per array of the result, and one
+64-bit integer per symbolic dimension, in this order. Arrays are passed as a pointer to
+their first element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    i1,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
+from xdsl_tvm.lowering.tir._calling_convention import bound_symbols
+
+Extents: TypeAlias = tuple[Dim | None, ...]
+"""One expression per dimension, None for an extent that may be anything."""
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """An array: a parameter, or a result.
+
+    Strides and offset are in elements; without strides the array is C-contiguous.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: Extents
+    strides: tuple[Dim, ...] | None = None
+    offset: Dim | None = None
+    written: bool = True
+
+    @property
+    def static_shape(self) -> tuple[int, ...] | None:
+        """The shape, if no symbol occurs in it."""
+        values = [None if dim is None else dim.value for dim in self.shape]
+        known = [value for value in values if value is not None]
+        return tuple(known) if len(known) == len(values) else None
+
+    def __str__(self) -> str:
+        shape = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
+        return f"{self.dtype.name}[{shape}]"
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A scalar parameter; `symbol` is its name in the extents of arrays."""
+
+    name: str
+    dtype: np.dtype[Any]
+    symbol: str | None = None
+
+    def __str__(self) -> str:
+        return self.dtype.name
+
+
+Spec: TypeAlias = ArraySpec | ScalarSpec
+ResultTree: TypeAlias = "ArraySpec | tuple[ResultTree, ...]"
+"""The result of a Relax function: an array, or a tuple of such."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a function is called.
+
+    `result` is set for functions that make their results, which are Relax functions;
+    others write to arrays they are given, and give `scalar_result` or nothing. `symbols`
+    are passed behind all arrays, in order; `symbol_types` are the dtypes they must fit.
+    """
+
+    function: str
+    params: tuple[Spec, ...]
+    symbols: tuple[str, ...] = ()
+    symbol_types: tuple[np.dtype[Any], ...] = ()
+    result: ResultTree | None = None
+    scalar_result: np.dtype[Any] | None = None
+    noalias: bool = False
+
+    @property
+    def results(self) -> tuple[ArraySpec, ...]:
+        """The arrays of the result, from left to right."""
+        return () if self.result is None else tuple(_leaves(self.result))
+
+
+def _leaves(tree: ResultTree) -> Iterator[ArraySpec]:
+    if isinstance(tree, ArraySpec):
+        yield tree
+    else:
+        for branch in tree:
+            yield from _leaves(branch)
+
+
+def _fail(function: str, reason: str) -> PassFailedException:
+    return PassFailedException(f"@{function} cannot be called from Python: {reason}")
+
+
+# ---- dtypes ----
+
+_FLOATS: dict[type[Attribute], str] = {
+    Float16Type: "float16",
+    Float32Type: "float32",
+    Float64Type: "float64",
+}
+_EXTENSION_FLOATS: dict[type[Attribute], str] = {
+    BFloat16Type: "bfloat16",
+    Float8E4M3FNType: "float8_e4m3fn",
+    Float8E5M2Type: "float8_e5m2",
+}
+
+
+@cache
+def numpy_dtype(dtype: Attribute) -> np.dtype[Any]:
+    """numpy's dtype for a scalar type; `i1` is bool, `iN` is signed, `index` is int64.
+
+    bf16 and 8-bit floats are those of ml_dtypes. Raises ValueError for other types.
+    """
+    if dtype == i1:
+        return np.dtype(np.bool_)
+    if isinstance(dtype, IndexType):
+        return np.dtype(np.int64)
+    if tir.is_integer(dtype) and not tir.is_vector(dtype):
+        width = cast(IntegerType, dtype).width.data
+        if width in (8, 16, 32, 64):
+            return np.dtype(f"{'uint' if tir.is_uint(dtype) else 'int'}{width}")
+    name = _FLOATS.get(type(dtype))
+    if name is not None:
+        return np.dtype(name)
+    name = _EXTENSION_FLOATS.get(type(dtype))
+    if name is not None:
+        return _extension_dtype(name)
+    raise ValueError(f"numpy has no dtype for {dtype}")
+
+
+def _extension_dtype(name: str) -> np.dtype[Any]:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ValueError(f"{name} arrays need ml_dtypes: pip install ml_dtypes") from None
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+# ---- TIR ----
+
+
+def signature_of_tir(source: tir.FuncOp) -> Signature:
+    """The signature of a TIR function: arrays are written in place.
+
+    Raises PassFailedException if Python cannot call it.
+    """
+    return _TirReader(source).read()
+
+
+class _TirReader:
+    def __init__(self, source: tir.FuncOp) -> None:
+        self.source = source
+        self.name = source.sym_name.data
+        self.symbols: dict[SSAValue, str] = {}
+        self.used: set[str] = set()
+
+    def read(self) -> Signature:
+        bound = bound_symbols(self.source)
+        for symbol in bound:
+            assert isinstance(symbol.owner, tir.ShapeVarOp)
+            self.symbols[symbol] = self._unique(symbol.owner.var_name.data)
+        scalars = [arg for arg in self.source.args if not tir.is_handle(arg.type)]
+        for arg in scalars:
+            self.symbols[arg] = self._unique(self._param_name(arg))
+        buffers = self.source.buffer_map
+        params = tuple(self._param(arg, buffers.get(arg)) for arg in self.source.args)
+        outputs = self.source.function_type.outputs.data
+        return Signature(
+            self.name,
+            params,
+            tuple(self.symbols[symbol] for symbol in bound),
+            tuple(self._dtype(symbol.type) for symbol in bound),
+            scalar_result=self._dtype(outputs[0]) if outputs else None,
+            noalias=_is_set(self.source.attributes.get("tir.noalias")),
+        )
+
+    def _unique(self, name: str) -> str:
+        stem = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+        if not stem.isidentifier():
+            stem = f"_{stem}"
+        found, number = stem, 0
+        while found in self.used or found in ("floordiv", "floormod", "min", "max"):
+            number += 1
+            found = f"{stem}_{number}"
+        self.used.add(found)
+        return found
+
+    def _param_name(self, arg: BlockArgument) -> str:
+        names = self.source.param_names
+        if names is not None:
+            return names.data[arg.index].data
+        return arg.name_hint or f"argument_{arg.index}"
+
+    def _dtype(self, dtype: Attribute) -> np.dtype[Any]:
+        try:
+            return numpy_dtype(dtype)
+        except ValueError as error:
+            raise _fail(self.name, str(error)) from None
+
+    def _param(self, arg: BlockArgument, buffer: tir.MatchBufferOp | None) -> Spec:
+        if buffer is not None:
+            return self._array(arg, buffer)
+        if tir.is_handle(arg.type):
+            raise _fail(
+                self.name,
+                f"parameter {arg.index} is a pointer; match a buffer with a handle",
+            )
+        return ScalarSpec(
+            self._param_name(arg), self._dtype(arg.type), self.symbols[arg]
+        )
+
+    def _array(self, arg: BlockArgument, buffer: tir.MatchBufferOp) -> ArraySpec:
+        element = buffer.type.element_type
+        shape = [self.dim(extent) for extent in buffer.shape]
+        strides = [self.dim(stride) for stride in buffer.layout_strides]
+        lanes = tir.lanes_of(element)
+        if lanes != 1:
+            shape.append(Dim.constant(lanes))
+            strides = [stride * lanes for stride in strides]
+            strides = [*strides, Dim.constant(1)] if strides else []
+        name = buffer.buffer_name
+        return ArraySpec(
+            self._param_name(arg) if name is None else name.data,
+            self._dtype(tir.element_of(element)),
+            tuple(shape),
+            tuple(strides) if strides else None,
+            None if buffer.elem_offset is None else self.dim(buffer.elem_offset),
+            _may_be_written(buffer.buffer),
+        )
+
+    def dim(self, value: int | SSAValue) -> Dim:
+        """The expression that an extent is of symbols and scalar parameters."""
+        if isinstance(value, int):
+            return Dim.constant(value)
+        number = tir.constant_value(value)
+        if number is not None:
+            return Dim.constant(int(number))
+        if (symbol := self.symbols.get(value)) is not None:
+            return Dim.symbol(symbol)
+        owner = value.owner
+        if isinstance(owner, tir.ShapeVarOp):
+            raise _fail(
+                self.name,
+                f"the symbolic extent '{owner.var_name.data}' is bound by no buffer; let "
+                "it be an extent of a parameter by itself, or a scalar parameter",
+            )
+        if isinstance(owner, tir.CastOp | tir.LetOp):
+            return self.dim(owner.value)
+        build = _DIMS.get(type(owner))
+        if build is None or not isinstance(owner, tir.BinaryOp):
+            kind = owner.name if isinstance(owner, Operation) else "a block argument"
+            raise _fail(self.name, f"an extent of a parameter is computed by {kind}")
+        return build(self.dim(owner.lhs), self.dim(owner.rhs))
+
+
+_DIMS: dict[type[Any], Callable[[Dim, Dim], Dim]] = {
+    tir.AddOp: lambda a, b: a + b,
+    tir.SubOp: lambda a, b: a - b,
+    tir.MulOp: lambda a, b: a * b,
+    tir.FloorDivOp: lambda a, b: a // b,
+    tir.FloorModOp: lambda a, b: a % b,
+    tir.MinOp: minimum,
+    tir.MaxOp: maximum,
+}
+
+
+def _is_set(value: Attribute | None) -> bool:
+    number = getattr(getattr(value, "value", None), "data", None)
+    return value is not None and number != 0
+
+
+def _may_be_written(buffer: SSAValue) -> bool:
+    """Whether anything but loads may happen to a buffer."""
+    return any(
+        not isinstance(use.operation, tir.LoadOp | tir.ReadsOp) for use in buffer.uses
+    )
+
+
+# ---- Relax ----
+
+
+def signature_of_relax(source: Operation) -> Signature:
+    """The signature of a Relax function: it makes its results.
+
+    Raises PassFailedException if Python cannot call it.
+    """
+    from xdsl_tvm.dialects import relax
+
+    assert isinstance(source, relax.FuncOp)
+    name = source.sym_name.data
+    params = tuple(
+        _relax_param(name, arg.name_hint or f"argument_{arg.index}", arg.type)
+        for arg in source.args
+    )
+    symbols = source.symbol_names
+    return Signature(
+        name,
+        params,
+        symbols,
+        tuple(np.dtype(np.int64) for _ in symbols),
+        result=_relax_result(name, "result", source.output_type, symbols),
+    )
+
+
+def _relax_param(function: str, name: str, dtype: Attribute) -> Spec:
+    from xdsl_tvm.dialects import relax
+
+    if isinstance(dtype, relax.PrimType):
+        try:
+            return ScalarSpec(name, numpy_dtype(dtype.dtype))
+        except ValueError as error:
+            raise _fail(function, f"parameter '{name}': {error}") from None
+    spec = _relax_array(function, f"parameter '{name}'", name, dtype)
+    return ArraySpec(name, spec.dtype, spec.shape, written=False)
+
+
+def _relax_result(
+    function: str, name: str, dtype: Attribute, symbols: Sequence[str]
+) -> ResultTree:
+    from xdsl_tvm.dialects import relax
+
+    if isinstance(dtype, relax.TupleType):
+        return tuple(
+            _relax_result(function, f"{name}[{position}]", field, symbols)
+            for position, field in enumerate(dtype.fields)
+        )
+    spec = _relax_array(function, name, name, dtype)
+    for dim in spec.shape:
+        if dim is None:
+            raise _fail(function, f"the shape of {name} is not known; match_cast it")
+        for symbol in dim.symbols():
+            if symbol not in symbols:
+                raise _fail(
+                    function, f"no parameter binds the symbolic dimension '{symbol}'"
+                )
+    return spec
+
+
+def _relax_array(function: str, what: str, name: str, dtype: Attribute) -> ArraySpec:
+    from xdsl_tvm.dialects import relax
+
+    info = relax.TensorInfo.of(dtype)
+    if info is None or info.dims is None or info.dtype is None:
+        raise _fail(
+            function, f"{what} of type {dtype} is no tensor of known rank and dtype"
+        )
+    try:
+        return ArraySpec(name, numpy_dtype(info.dtype), info.dims)
+    except ValueError as error:
+        raise _fail(function, f"{what}: {error}") from None
+
+
+# ---- functions on memrefs ----
+
+
+def signature_of_func(source: func.FuncOp) -> Signature:
+    """The signature of a function on memrefs, whose dynamic extents are not checked.
+
+    Raises PassFailedException if Python cannot call it.
+    """
+    name = source.sym_name.data
+    outputs = source.function_type.outputs.data
+    try:
+        return Signature(
+            name,
+            tuple(
+                _memref_param(f"argument_{position}", dtype)
+                for position, dtype in enumerate(source.function_type.inputs)
+            ),
+            scalar_result=numpy_dtype(outputs[0]) if outputs else None,
+        )
+    except ValueError as error:
+        raise _fail(name, str(error)) from None
+
+
+def _memref_param(name: str, dtype: Attribute) -> Spec:
+    if not isinstance(dtype, MemRefType):
+        return ScalarSpec(name, numpy_dtype(dtype))
+    memref = cast("MemRefType[Attribute]", dtype)
+    shape = tuple(
+        None if extent == DYNAMIC_INDEX else Dim.constant(extent)
+        for extent in memref.get_shape()
+    )
+    return ArraySpec(name, numpy_dtype(memref.element_type), shape)
+
+
+def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
+    """The signature of every public function of a module, by name.
+
+    Functions that Python cannot call are given with the reason. A TIR or Relax function
+    is public if it has a `global_symbol`, by which it is called, too.
+    """
+    found: dict[str, Signature | PassFailedException] = {}
+    readers: Mapping[str, Callable[[Any], Signature]] = {
+        "tir.func": signature_of_tir,
+        "relax.func": signature_of_relax,
+        "func.func": signature_of_func,
+    }
+    for op in module.body.ops:
+        reader = readers.get(op.name)
+        if reader is None or not any(region.blocks for region in op.regions):
+            continue
+        for name in _public_names(op):
+            try:
+                found[name] = reader(op)
+            except PassFailedException as error:
+                found[name] = error
+    return found
+
+
+def _public_names(op: Operation) -> list[str]:
+    name = op.properties["sym_name"]
+    symbol = op.attributes.get("global_symbol")
+    if op.name == "func.func":
+        visibility = op.properties.get("sym_visibility")
+        return [] if getattr(visibility, "data", None) == "private" else [_text(name)]
+    if symbol is None:
+        return []
+    return list(dict.fromkeys((_text(name), _text(symbol))))
+
+
+def _text(attribute: Attribute) -> str:
+    return str(getattr(attribute, "data", attribute))
