@@ -1,5 +1,6 @@
 """Every kind of fault is reported by its class, with the op and what to do."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -189,18 +190,20 @@ def test_endless_while() -> None:
         function("", body, step_limit=100)()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda a, b: (a.astype(np.float64), b), "A expects dtype float32, got float64"),
-        (lambda a, b: (a[0], b), "A expects rank 2, got 1"),
-        (lambda a, b: (a[:, :3].copy(), b), "A expects extent 1 to be 4, got 3"),
-        (lambda a, b: (a, b[:1]), "B expects extent 0 to be 2, got 1"),
-        (lambda a, b: (np.zeros((4, 2), np.float32).T, b), "A expects compact row-major"),
-        (lambda a, b: ([1, 2], b), "A expects a numpy array, .* got list"),
-    ],
-)
-def test_arrays_that_do_not_fit(change: Any, message: str) -> None:
+Change = Callable[[Any, Any], tuple[Any, Any]]
+
+UNFIT: list[tuple[Change, str]] = [
+    (lambda a, b: (a.astype(np.float64), b), "A expects dtype float32, got float64"),
+    (lambda a, b: (a[0], b), "A expects rank 2, got 1"),
+    (lambda a, b: (a[:, :3].copy(), b), "A expects extent 1 to be 4, got 3"),
+    (lambda a, b: (a, b[:1]), "B expects extent 0 to be 2, got 1"),
+    (lambda a, b: (np.zeros((4, 2), np.float32).T, b), "A expects compact row-major"),
+    (lambda a, b: ([1, 2], b), "A expects a numpy array, .* got list"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), UNFIT)
+def test_arrays_that_do_not_fit(change: Change, message: str) -> None:
     with pytest.raises(ArgumentError, match=f"f: parameter {message}"):
         copy()(*change(*arrays()), 0)
 
@@ -259,7 +262,8 @@ def test_op_of_another_dialect() -> None:
 
 def test_errors_of_external_functions_pass_through() -> None:
     def fail() -> int:
-        return [][0]
+        empty: list[int] = []
+        return empty[0]
 
     body = """%s = tir.string "fail"
     %r = tir.call "call_extern"(%s) : (!tir.handle) -> i32"""

@@ -1,6 +1,9 @@
 """Scalars of every dtype family, casts and builtins, compared with exact arithmetic."""
 
+import importlib
 import math
+import operator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -84,7 +87,15 @@ def test_float_divisions() -> None:
     assert binary("floormod", "f32")(-7.5, 2) == 0.5
 
 
-@pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
+EXACT: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": lambda x, y: x / y,
+}
+
+
+@pytest.mark.parametrize("op", EXACT)
 @pytest.mark.parametrize(
     ("dtype", "numpy"),
     [
@@ -98,12 +109,7 @@ def test_float_divisions() -> None:
 )
 def test_floats_round_after_every_operation(op: str, dtype: str, numpy: Any) -> None:
     run = binary(op, dtype)
-    exact = {
-        "add": lambda x, y: x + y,
-        "sub": lambda x, y: x - y,
-        "mul": lambda x, y: x * y,
-        "div": lambda x, y: x / y,
-    }[op]
+    exact: Callable[[Fraction, Fraction], Fraction] = EXACT[op]
     rng = np.random.default_rng(1)
     for x, y in rng.uniform(0.5, 2, (20, 2)):
         a, b = numpy(x), numpy(y)
@@ -187,14 +193,14 @@ def test_narrow_floats_without_their_package(monkeypatch: pytest.MonkeyPatch) ->
         raise ImportError(name)
 
     _numbers.number.cache_clear()
-    monkeypatch.setattr(_numbers.importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(InterpretationError, match="pip install ml_dtypes"):
         binary("add", "bf16")(1, 2)
     monkeypatch.undo()
     assert float(binary("add", "bf16")(1, 2)) == 3
 
 
-MATH = {
+MATH: dict[str, Callable[[float], float]] = {
     "exp": math.exp,
     "exp2": lambda x: 2.0**x,
     "exp10": lambda x: 10.0**x,
@@ -318,3 +324,51 @@ def test_vectors_work_lane_by_lane() -> None:
     assert both.tolist() == [3, 4, 1, 2]
     halved = builtin("exp2", "vector<2xf32>", "vector<2xf32>")([1, -1])
     assert halved.tolist() == [2, 0.5]
+
+
+def _reference(op: str, a: int, b: int) -> int:
+    """The operation on i8 operands, wrapped; the divisor is never zero."""
+    results = {
+        "add": a + b,
+        "sub": a - b,
+        "mul": a * b,
+        "min": min(a, b),
+        "max": max(a, b),
+        "floordiv": math.floor(Fraction(a, b)) if b else 0,
+        "floormod": a - b * math.floor(Fraction(a, b)) if b else 0,
+        "div": int(Fraction(a, b)) if b else 0,
+        "mod": a - b * int(Fraction(a, b)) if b else 0,
+    }
+    return (results[op] + 128) % 256 - 128
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_needless_wraps_are_really_needless(seed: int) -> None:
+    """Random i8 arithmetic of a loop variable and constants, whose intervals are known."""
+    rng = np.random.default_rng(seed)
+    low, extent = int(rng.integers(-20, 20)), 12
+    constants = [low, extent, *(int(x) for x in rng.integers(-128, 128, 3) if x)]
+    lines = [f"%k{i} = tir.const {c} : i8" for i, c in enumerate(constants)]
+    steps: list[tuple[str, int, int]] = []
+    values = len(constants) + 1
+    names = [f"%k{i}" for i in range(len(constants))] + ["%i"]
+    body: list[str] = []
+    for step in range(10):
+        op = str(rng.choice(["add", "sub", "mul", "min", "max", "floordiv", "floormod"]))
+        op = str(rng.choice([op, "div", "mod"])) if step % 3 == 2 else op
+        lhs = int(rng.integers(values))
+        # Only the constants that cannot be zero divide.
+        divides = op in ("floordiv", "floormod", "div", "mod")
+        rhs = int(rng.integers(1, len(constants)) if divides else rng.integers(values))
+        body.append(f"%r{step} = tir.{op} {names[lhs]}, {names[rhs]} : i8")
+        names.append(f"%r{step}")
+        steps.append((op, lhs, rhs))
+        values += 1
+    take = "%c = tir.cmp eq %i, %a : i8\ntir.if %c {\ntir.ret %r9 : i8\n}"
+    text = "\n".join((*lines, "tir.for %i = %k0 to %k0 + %k1 {", *body, take, "}"))
+    run = function("i8", "i8", f"{text}\n%r = tir.const 0 : i8")
+    for index in range(low, low + extent):
+        known = [*constants, index]
+        for op, lhs, rhs in steps:
+            known.append(_reference(op, known[lhs], known[rhs]))
+        assert run(index) == known[-1]
