@@ -9,14 +9,14 @@
     "gpu.barrier"() : () -> ()
     "test.op"(%a, %i, %g, %l, %n) : (memref<64xf32, 1>, index, index, index, index) -> ()
     "gpu.return"() : () -> ()
-  }) {sym_name = "k", gpu.known_block_size = array<i32: 64, 1, 1>} : () -> ()
+  }) {sym_name = "k", arg_attrs = [{llvm.noalias}, {}], gpu.known_block_size = array<i32: 64, 1, 1>} : () -> ()
   "gpu.func"() <{function_type = (f32) -> f32}> ({
   ^bb0(%x : f32):
     "gpu.return"(%x) : (f32) -> ()
   }) {sym_name = "helper"} : () -> ()
 }) : () -> ()
 
-// CHECK: llvm.func @k([[V0:%[A-Za-z0-9_]+]]: !llvm.ptr<1>, [[V1:%[A-Za-z0-9_]+]]: i64) attributes {nvvm.kernel, nvvm.maxntid = array<i32: 64, 1, 1>} {
+// CHECK: llvm.func @k([[V0:%[A-Za-z0-9_]+]]: !llvm.ptr<1> {llvm.noalias}, [[V1:%[A-Za-z0-9_]+]]: i64) attributes {nvvm.kernel, nvvm.maxntid = array<i32: 64, 1, 1>} {
 // CHECK: [[V2:%[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast [[V1]] : i64 to index
 // CHECK-NEXT: [[V3:%[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast [[V0]] : !llvm.ptr<1> to memref<64xf32, 1 : i64>
 // CHECK-NEXT: [[V4:%[A-Za-z0-9_]+]] = nvvm.read.ptx.sreg.tid.x : i32
