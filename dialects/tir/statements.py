@@ -118,7 +118,9 @@ class ForOp(IRDLOperation):
         loop_var = parser.parse_argument(expect_type=False)
         parser.parse_punctuation("=")
         minimum, extent = parse_range(parser)
-        kinds = (kind for kind in ForKind if parser.parse_optional_keyword(kind.value))
+        kinds = (
+            kind for kind in ForKind if parser.parse_optional_keyword(f"{kind.value}")
+        )
         kind = next(kinds, ForKind.SERIAL)
         tag = None
         if kind is ForKind.THREAD_BINDING:
@@ -235,9 +237,9 @@ class IfOp(IRDLOperation):
 
     ```mlir
     tir.if %0 {
-      tir.store %x, %A[%i] : f32
+      tir.store %x, %B[%i] : f32
     } else {
-      tir.store %y, %A[%i] : f32
+      tir.store %y, %B[%i] : f32
     }
     ```
     """
