@@ -420,7 +420,7 @@ class AllocBufferOp(BufferDefinition):
     It lives as long as the block; its contents start undefined.
 
     ```mlir
-    %B = tir.alloc_buffer "B" : !tir.buffer<16x16xf32, "shared">
+    %D = tir.alloc_buffer "D" : !tir.buffer<16x16xf32, "shared">
     ```
     """
 
@@ -453,7 +453,7 @@ class DeclBufferOp(BufferDefinition):
     """A view of the memory a pointer names, `DeclBuffer`; it allocates nothing.
 
     ```mlir
-    %B = tir.decl_buffer "B" %ptr strides [17, 1] : !tir.buffer<4x16xf32>
+    %D = tir.decl_buffer "D" %ptr strides [17, 1] : !tir.buffer<4x16xf32>
     ```
 
     `implicit` marks a buffer that TVM's text declares without a statement of its own.

@@ -91,7 +91,7 @@ class ConstOp(IRDLOperation):
 
     ```mlir
     %0 = tir.const 0 : i32
-    %1 = tir.const 2.5 : f16
+    %1 = tir.const 2.500000e+00 : f16
     %2 = tir.const true
     %3 = tir.const 255 : ui8
     ```
@@ -558,7 +558,7 @@ class IfThenElseOp(IRDLOperation):
 
     ```mlir
     %1 = tir.if_then_else %0 -> f32 {
-      %x = tir.load %A[%i] : f32
+      %x = tir.load %B[%i] : f32
       tir.yield %x : f32
     } else {
       %z = tir.const 0.0 : f32
