@@ -181,7 +181,9 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         if isinstance(op, tir.StoreOp) and isinstance(error, TypeError | ValueError):
             return ArgumentError(f"the memory cannot be written: {error}", op)
         if isinstance(error, AttributeError | TypeError):
-            return InterpretationError(f"{op.name}: {error}")
+            return SimulationError(
+                f"a null pointer, or a value of another kind, is used ({error})", op
+            )
         return None
 
     def _faulty_op(

@@ -274,3 +274,15 @@ def test_errors_of_external_functions_pass_through() -> None:
 def test_faults_are_interpretation_errors() -> None:
     assert issubclass(SimulationError, InterpretationError)
     assert issubclass(OutOfBoundsError, SimulationError)
+
+
+def test_null_pointer() -> None:
+    body = """%V = tir.decl_buffer "V" %p : !tir.buffer<4xf32>"""
+    with pytest.raises(OutOfBoundsError, match="null pointer"):
+        function("%p: !tir.ptr<f32>", body)(None)
+    access = """%c0 = tir.const 0 : i32
+    %e = tir.call "type_annotation"() : () -> f32
+    %q = tir.call "tvm_access_ptr"(%e, %p, %c0, %c0, %c0)
+      : (f32, !tir.ptr<f32>, i32, i32, i32) -> !tir.ptr<f32>"""
+    with pytest.raises(SimulationError, match=r"a null pointer.*, in: .*tvm_access_ptr"):
+        function("%p: !tir.ptr<f32>", access)(None)
