@@ -1,4 +1,4 @@
-"""The command `xdsl-tvm`: `opt` and `passes`."""
+"""The command `xdsl-tvm`: `opt`, `passes` and `run`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from xdsl_tvm.passes.error_lines import UserError, error_line
 COMMANDS = {
     "opt": "run passes on a file, as xdsl-opt, with dumps, timings and reproducers",
     "passes": "list this package's passes, their options and TVM's names for them",
+    "run": "compile a file and call a function of it on .npy or random inputs",
 }
 
 

@@ -1,0 +1,124 @@
+"""Arguments for a function of which only the signature and some inputs are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, ScalarSpec, Signature
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+def sample_arguments(
+    signature: Signature,
+    given: Sequence[Array],
+    symbols: Mapping[str, int],
+    seed: int,
+) -> list[Any]:
+    """One argument per parameter: the given ones first, then made-up ones.
+
+    A made-up array is zero where the function writes it and random elsewhere: normally
+    distributed floats, integers from 0 to 9. Extents come from `symbols` and from the
+    shapes of the given arrays; a scalar parameter takes the symbol of its name.
+
+    Raises ValueError if there are more inputs than parameters, an extent is not known,
+    or an array to be made has strides of its own.
+    """
+    params = signature.params
+    where = f"@{signature.function}"
+    if len(given) > len(params):
+        raise ValueError(f"{where} takes {len(params)} inputs, got {len(given)}")
+    known = dict(symbols)
+    for param, value in zip(params, given, strict=False):
+        _learn(known, param, value)
+    random = np.random.default_rng(seed)
+    arguments: list[Any] = [
+        value.item() if isinstance(param, ScalarSpec) and value.ndim == 0 else value
+        for param, value in zip(params, given, strict=False)
+    ]
+    for param in params[len(given) :]:
+        if isinstance(param, ScalarSpec):
+            name = param.name if param.symbol is None else param.symbol
+            made = known.get(name)
+            arguments.append(
+                random_array(random, (), param.dtype).item() if made is None else made
+            )
+        else:
+            arguments.append(_made_array(where, param, known, random))
+    return arguments
+
+
+def _learn(known: dict[str, int], param: ArraySpec | ScalarSpec, value: Array) -> None:
+    """Adds the symbols that a given input binds."""
+    if isinstance(param, ScalarSpec):
+        if param.symbol is not None and value.ndim == 0:
+            known[param.symbol] = int(value)
+        return
+    for dim, extent in zip(param.shape, value.shape, strict=False):
+        name = None if dim is None else dim.symbol_name
+        if name is not None:
+            known.setdefault(name, extent)
+
+
+def _made_array(
+    where: str,
+    param: ArraySpec,
+    known: Mapping[str, int],
+    random: np.random.Generator,
+) -> Array:
+    if param.strides is not None or param.offset is not None:
+        raise ValueError(f"{where}: '{param.name}' has a layout of its own; give it")
+    shape: list[int] = []
+    for dim in param.shape:
+        if dim is None:
+            raise ValueError(f"{where}: the shape of '{param.name}' is free; give it")
+        for name in dim.symbols():
+            if name not in known:
+                raise ValueError(
+                    f"{where}: the extent '{name}' of '{param.name}' is not known; "
+                    f"give it with --symbol {name}=4"
+                )
+        shape.append(dim.evaluate(known))
+    if param.written:
+        return np.zeros(shape, param.dtype)
+    return random_array(random, tuple(shape), param.dtype)
+
+
+def random_array(
+    random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """Normally distributed floats, integers from 0 to 9, or booleans."""
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return random.integers(0, 10, shape).astype(dtype)
+    return np.asarray(random.standard_normal(shape)).astype(dtype)
+
+
+def named_outputs(
+    signature: Signature, arguments: Sequence[Any], result: Any
+) -> dict[str, Array]:
+    """What a call computed: its results by name, or the arrays it may have written."""
+    if signature.result is not None:
+        return dict(_named_leaves("result", signature.result, result))
+    outputs: dict[str, Array] = {
+        param.name: value
+        for param, value in zip(signature.params, arguments, strict=True)
+        if isinstance(param, ArraySpec) and param.written
+    }
+    if signature.scalar_result is not None:
+        outputs["result"] = np.asarray(result)
+    return outputs
+
+
+def _named_leaves(name: str, tree: ResultTree, value: Any) -> list[tuple[str, Array]]:
+    if isinstance(tree, ArraySpec):
+        return [(name, value)]
+    return [
+        leaf
+        for position, (branch, one) in enumerate(zip(tree, value, strict=True))
+        for leaf in _named_leaves(f"{name}_{position}", branch, one)
+    ]
