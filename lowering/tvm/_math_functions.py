@@ -367,6 +367,12 @@ def _two_sum(a: Value, b: Value) -> tuple[Value, Value]:
     return total, (a - (total - back)) + (b - back)
 
 
+def _product(a: Value, b: Value | float) -> tuple[Value, Value]:
+    """a * b rounded, and the rounding error."""
+    high = a * b
+    return high, a.fma(b, -high)
+
+
 def _quadrant_of_single(x: Value) -> tuple[Value, Value, Bits]:
     """r, its rounding error and n with x = r + n pi/2, for an f32 held in f64.
 
@@ -384,29 +390,26 @@ def _quadrant_of_single(x: Value) -> tuple[Value, Value, Bits]:
     return fraction * (math.pi / 2), x.lift(0.0), shifted.bits()
 
 
-_PI_2 = (
-    1.5707963267341256,
-    6.077100506303966e-11,
-    2.0222662487111665e-21,
-    8.4784276603689e-32,
-)
-"""pi / 2 in three pieces of 33 bits and a rest."""
+_PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+"""pi / 2 as a sum of three numbers, 160 bits together."""
 
-TRIGONOMETRIC_LIMIT = 2.0**20
+TRIGONOMETRIC_LIMIT = 2.0**45
 """Beyond this magnitude, sin, cos and tan of an f64 give NaN."""
 
 
 def _quadrant_of_double(x: Value) -> tuple[Value, Value, Bits]:
-    """r, its rounding error and n with x = r + n pi/2, for |x| <= 2^20.
+    """r, its rounding error and n with x = r + n pi/2, for |x| <= 2^45.
 
-    Products of n with the first three pieces are exact.
+    Beyond, n is no longer found to a small fraction of one.
     """
     x = abs(x).compare("ogt", TRIGONOMETRIC_LIMIT).select(_NAN, x)
     number, quadrant = _nearest(x, 2 / math.pi)
-    high = number.fma(-_PI_2[0], x)
-    high, error = _two_sum(high, number * -_PI_2[1])
-    high, rest = _two_sum(high, number * -_PI_2[2])
-    error = number.fma(-_PI_2[3], error + rest)
+    first, first_low = _product(number, _PI_2[0])
+    second, second_low = _product(number, _PI_2[1])
+    # The first difference is exact: its operands are close to each other.
+    high, error = _two_sum(x - first, -first_low)
+    high, rest = _two_sum(high, -second)
+    error = number.fma(-_PI_2[2], (error + rest) - second_low)
     total = high + error
     return total, (high - total) + error, quadrant
 
@@ -542,12 +545,6 @@ _POW_TAIL = (
 """(log((1 + s) / (1 - s)) / s - 2 - 2/3 s^2) / s^4 in powers of s^2."""
 
 _TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
-
-
-def _product(a: Value, b: Value | float) -> tuple[Value, Value]:
-    """a * b rounded, and the rounding error."""
-    high = a * b
-    return high, a.fma(b, -high)
 
 
 def _log_pair(x: Value) -> tuple[Value, Value]:

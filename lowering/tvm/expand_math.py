@@ -76,12 +76,13 @@ class ExpandMath(CompilerPass):
             %p = math.fma … %r …                           exp(r) - 1, |r| <= ln(2) / 2
             %y = arith.mulf (1 + %p), 2^n
         f16 and bf16 are computed in f32 and rounded; sin, cos, tan, asin, acos, atan,
-        atan2, powf and fpowi of f32 in f64. Errors, in units in the last place:
-        f32: at most 2, tanh 3; f64: at most 2, tanh 3, tan 4, powf 2. NaN, infinities,
-        signed zeros and denormals are handled as in C.
+        atan2, powf and fpowi of f32 in f64. Errors, in units in the last place, are
+        in f32 below 1 (expm1 and rsqrt 2; tanh, sinh and cosh 3), in f64 below 1 (expm1,
+        atan, atan2, tan, rsqrt, asin and powf 2; tanh, sinh, cosh and acos 3). NaN,
+        infinities, signed zeros and denormals are handled as in C.
     Leaves alone: foreign operations; the native operations above; tensors
     Errors: acosh, asinh, atanh, cbrt, ipowi, and float types other than f16, bf16, f32
-        and f64. sin, cos and tan of an f64 beyond 2^20 give NaN
+        and f64. Not an error: sin, cos and tan of an f64 beyond 2^45 give NaN
     Attributes: read: none; created: none; removed: the operation's fast-math flags,
         which would undo the polynomials' compensated sums
     Differs from TVM: TVM calls libm (LowerIntrin) and has a fast_math pass for exp, tanh
