@@ -60,8 +60,8 @@ class GeluOp(UnaryOperatorOp):
 class SoftmaxOp(OperatorOp):
     """Exponentials divided by their sum along `axis`, on floats.
 
-    The greatest element is subtracted first, so that nothing overflows. TVM's
-    `relax.nn.softmax`.
+    The greatest element is subtracted first, so that nothing overflows.
+    TVM's `relax.nn.softmax`.
 
     ```mlir
     %r = relax.nn.softmax %a axis -1 : (tensor<4x8xf32>) -> tensor<4x8xf32>

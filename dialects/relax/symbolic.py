@@ -248,12 +248,14 @@ class Dim:
                 text += f" {sign} "
             elif coefficient < 0:
                 text += "-"
-            text += _term(monomial, abs(coefficient))
+            # A leading minus binds tighter than floordiv and floormod.
+            is_negated = not index and coefficient < 0
+            text += _term(monomial, abs(coefficient), is_negated)
         return text
 
 
-def _term(monomial: Monomial, coefficient: int) -> str:
-    is_alone = len(monomial) == 1 and coefficient == 1
+def _term(monomial: Monomial, coefficient: int, is_negated: bool) -> str:
+    is_alone = len(monomial) == 1 and coefficient == 1 and not is_negated
     factors = [
         f"({atom})" if not is_alone and _is_infix(atom) else str(atom)
         for atom in monomial

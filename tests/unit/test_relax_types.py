@@ -70,6 +70,9 @@ def _dim(text: str) -> Dim:
         ("n floordiv m", "n floordiv m"),
         ("n floordiv (m * 2)", "n floordiv (m * 2)"),
         ("n floordiv 0", "n floordiv 0"),
+        ("-(n floordiv 2)", "-(n floordiv 2)"),
+        ("(-n) floordiv 2", "(-n) floordiv 2"),
+        ("-n floordiv 2", "(-n) floordiv 2"),
         ("7 floordiv -2", "-4"),
         ("7 floormod -2", "-1"),
         ("n floormod 1", "0"),
@@ -121,10 +124,7 @@ def test_normal_form_keeps_the_value(seed: int):
                 return maximum(a, b), max(x, y)
 
     dim, value = build(4)
-    try:
-        assert dim.evaluate(values) == value, str(dim)
-    except ZeroDivisionError:
-        pytest.skip("a divisor that the tree never met is 0")
+    assert dim.evaluate(values) == value, str(dim)
     low, high = bounds(dim)
     assert low is None or low <= value
     assert high is None or high >= value
@@ -187,7 +187,6 @@ def test_symbols_of_types(text: str, used: list[str], definable: list[str]):
     assert definable_symbols(_type(text)) == definable
 
 
-_T = "tensor<{}>"
 _CUDA = '#relax.vdevice<"cuda", 0, "global">'
 _LLVM = '#relax.vdevice<"llvm", 0, "global">'
 _ANY = '#relax.vdevice<any, 0, "global">'
