@@ -80,10 +80,6 @@ class FloatCasts:
             return self._to_bf16(value)
         return self.at.emit(llvm.FPTruncOp, [value], target)
 
-    def to_bf16(self, op: Operation, value: SSAValue, target: Attribute) -> SSAValue:
-        """`value`, an f32 or f64, as bf16."""
-        return self.truncate(op, value, target)
-
     def _to_bf16(self, value: SSAValue) -> SSAValue:
         """f32 to bf16: adds half of the last kept bit, less one if that bit is zero."""
         bits = self._cast(llvm.BitcastOp, value, i32)

@@ -20,9 +20,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import cast
 
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -35,10 +37,11 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     Signedness,
     StridedLayoutAttr,
+    TensorType,
+    UnrankedTensorType,
     UnrealizedConversionCastOp,
     VectorType,
-    f32,
-    f64,
+    i32,
     i64,
 )
 from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
@@ -127,6 +130,11 @@ def require_convertible(op: Operation) -> None:
                 f"values of type {value.type} have no LLVM form; use scalars or "
                 "1-D vectors of integers, index, bf16, f16, f32 or f64",
             )
+
+
+def works_on_tensors(op: Operation) -> bool:
+    """Whether `op` computes a tensor: such operations are not ours to lower."""
+    return isinstance(op.results[0].type, TensorType | UnrankedTensorType)
 
 
 @lru_cache(maxsize=4096)
@@ -344,8 +352,6 @@ def _splat_float(text: str, type: Attribute) -> Attribute:
 
 def splat(value: float, type: Attribute) -> Attribute:
     """The attribute of a constant of `type` whose every element is `value`."""
-    from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-
     if isinstance(value, float):
         # The key is text: -0.0 == 0.0 and NaN != NaN would confuse the cache.
         scalar = _splat_float(value.hex(), scalar_of(type))
@@ -361,38 +367,15 @@ def splat(value: float, type: Attribute) -> Attribute:
 
 def segments(*sizes: int) -> DenseArrayBase:
     """The `operandSegmentSizes` property."""
-    from xdsl.dialects.builtin import i32
-
     return DenseArrayBase.from_list(i32, sizes)
 
 
 @lru_cache(maxsize=64)
 def fastmath(flags: Attribute | None) -> FastMathAttr:
     """The llvm dialect's form of arith's fast-math flags."""
-    from xdsl.dialects.arith import FastMathFlagsAttr
-
     if not isinstance(flags, FastMathFlagsAttr):
         return FastMathAttr(None)
     return FastMathAttr(flags.data)
 
 
 NO_FASTMATH = FastMathAttr(None)
-
-__all__ = [
-    "LLVM_SCALARS",
-    "NO_FASTMATH",
-    "Conversion",
-    "convert_type",
-    "f32",
-    "f64",
-    "fail",
-    "fastmath",
-    "identity_strides",
-    "is_convertible",
-    "pointer_type",
-    "require_convertible",
-    "scalar_of",
-    "segments",
-    "splat",
-    "vector_of",
-]

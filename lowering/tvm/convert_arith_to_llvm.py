@@ -41,6 +41,7 @@ from xdsl_tvm.lowering.tvm._conversion import (
     require_convertible,
     scalar_of,
     vector_of,
+    works_on_tensors,
 )
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -77,13 +78,9 @@ class ConvertArithToLLVM(CompilerPass):
         lowering = _Lowering()
         for inner in list(op.walk()):
             handler = _HANDLERS.get(type(inner))
-            if handler is not None and not _on_tensors(inner):
+            if handler is not None and not works_on_tensors(inner):
                 lowering.lower(inner, handler)
         lowering.at.finish()
-
-
-def _on_tensors(op: Operation) -> bool:
-    return op.results[0].type.name in ("tensor", "unranked_tensor")
 
 
 class _Lowering:
@@ -179,13 +176,16 @@ def _signs_differ(run: _Lowering, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     return compare_integers(run.at, "slt", mixed, run.constant(0, lhs))
 
 
+def _divide(run: _Lowering, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The quotient rounded towards zero, and whether the remainder is not zero."""
+    quotient = run.emit(llvm.SDivOp, lhs, rhs)
+    return quotient, _is_nonzero(run, run.emit(llvm.SRemOp, lhs, rhs))
+
+
 def _floordivsi(run: _Lowering, op: Operation) -> list[SSAValue]:
     lhs, rhs = _operands(run, op)
-    quotient = run.emit(llvm.SDivOp, lhs, rhs)
-    remainder = run.emit(llvm.SRemOp, lhs, rhs)
-    below = run.emit(
-        llvm.AndOp, _is_nonzero(run, remainder), _signs_differ(run, lhs, rhs)
-    )
+    quotient, inexact = _divide(run, lhs, rhs)
+    below = run.emit(llvm.AndOp, inexact, _signs_differ(run, lhs, rhs))
     # An i1 is all ones as a signed number: adding it subtracts one.
     step = _extend(run, llvm.SExtOp, below, lhs)
     return [run.emit(llvm.AddOp, quotient, step, overflowFlags=_OVERFLOW[0])]
@@ -193,11 +193,10 @@ def _floordivsi(run: _Lowering, op: Operation) -> list[SSAValue]:
 
 def _ceildivsi(run: _Lowering, op: Operation) -> list[SSAValue]:
     lhs, rhs = _operands(run, op)
-    quotient = run.emit(llvm.SDivOp, lhs, rhs)
-    remainder = run.emit(llvm.SRemOp, lhs, rhs)
+    quotient, inexact = _divide(run, lhs, rhs)
     differ = _signs_differ(run, lhs, rhs)
     agree = run.emit(llvm.XOrOp, differ, run.constant(1, differ))
-    above = run.emit(llvm.AndOp, _is_nonzero(run, remainder), agree)
+    above = run.emit(llvm.AndOp, inexact, agree)
     step = _extend(run, llvm.ZExtOp, above, lhs)
     return [run.emit(llvm.AddOp, quotient, step, overflowFlags=_OVERFLOW[0])]
 

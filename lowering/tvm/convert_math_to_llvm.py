@@ -19,6 +19,7 @@ from xdsl_tvm.lowering.tvm._conversion import (
     require_convertible,
     splat,
     vector_of,
+    works_on_tensors,
 )
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -69,16 +70,12 @@ class ConvertMathToLLVM(CompilerPass):
         conversion = Conversion()
         floats = FloatCasts(conversion)
         for inner in list(op.walk()):
-            if not inner.name.startswith("math.") or _on_tensors(inner):
+            if not inner.name.startswith("math.") or works_on_tensors(inner):
                 continue
             require_convertible(inner)
             conversion.start(inner)
             conversion.replace(inner, [_lower(conversion, floats, inner)])
         conversion.finish()
-
-
-def _on_tensors(op: Operation) -> bool:
-    return op.results[0].type.name in ("tensor", "unranked_tensor")
 
 
 def _lower(at: Conversion, floats: FloatCasts, op: Operation) -> SSAValue:

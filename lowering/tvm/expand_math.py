@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.lowering.tvm import _math_functions as functions
-from xdsl_tvm.lowering.tvm._conversion import fail, scalar_of
+from xdsl_tvm.lowering.tvm._conversion import fail, scalar_of, works_on_tensors
 from xdsl_tvm.lowering.tvm._float_values import DOUBLE, SINGLE, Emitter, Format, Value
 from xdsl_tvm.lowering.tvm.convert_math_to_llvm import NATIVE_OPERATIONS
 from xdsl_tvm.passes.infra import CompilerPass
@@ -95,7 +95,7 @@ class ExpandMath(CompilerPass):
         for inner in list(op.walk()):
             if not inner.name.startswith("math.") or type(inner) in NATIVE_OPERATIONS:
                 continue
-            if inner.results[0].type.name in ("tensor", "unranked_tensor"):
+            if works_on_tensors(inner):
                 continue
             result = _expand(inner)
             old = inner.results[0]

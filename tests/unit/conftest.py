@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.transforms import get_all_passes
 
 from xdsl_tvm.registry import all_dialects, all_passes
 
@@ -39,7 +40,7 @@ def parse_module(text: str) -> tuple[Context, ModuleOp]:
 def lower_module(text: str, passes: tuple[str, ...] = LOWERING) -> ModuleOp:
     """The module that `passes` make of `text`, verified after each of them."""
     context, module = parse_module(text)
-    known = all_passes()
+    known = get_all_passes() | all_passes()
     for name in passes:
         known[name]()().apply(context, module)
         module.verify()

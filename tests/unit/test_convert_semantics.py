@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -569,6 +570,53 @@ func.func @f(%a : memref<?x16xf32> {llvm.noalias}, %b : memref<16x8xf32> {llvm.n
     run = jit(text, "f", None, _P, _P, _P, _I64)
     run(a.ctypes.data, b.ctypes.data, c.ctypes.data, 5)
     np.testing.assert_allclose(c, a @ b, rtol=1e-5, atol=1e-5)
+
+
+_ANY_ORDER = (
+    "tvm-convert-arith-to-llvm",
+    "tvm-convert-cf-to-llvm",
+    "tvm-convert-memref-to-llvm",
+    "tvm-convert-func-to-llvm",
+)
+
+_GATHER = """
+func.func @f(%m : memref<?x4xf32>, %at : memref<?xindex>, %n : index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+    %k = memref.load %at[%i] : memref<?xindex>
+    %row = arith.floordivsi %k, %c4 : index
+    %col = arith.remsi %k, %c4 : index
+    %v = memref.load %m[%row, %col] : memref<?x4xf32>
+    %t = arith.addf %s, %v : f32
+    scf.yield %t : f32
+  }
+  func.return %r : f32
+}
+"""
+
+
+@pytest.mark.parametrize("stock", ["", "cse", "canonicalize"])
+@pytest.mark.parametrize("order", list(itertools.permutations(_ANY_ORDER)))
+def test_conversions_meet_in_any_order(
+    lower: Callable[..., Any], order: tuple[str, ...], stock: str
+) -> None:
+    between = (stock,) if stock else ()
+    passes = ["tvm-convert-scf-to-cf"]
+    for name in order:
+        passes += [*between, name]
+    module = lower(_GATHER, tuple(passes))
+    left = {op.name for op in module.walk()} - {"builtin.module"}
+    assert all(name.startswith(("llvm.", "tvm_llvm.")) for name in left), left
+
+
+def test_gathered_sum(jit: Jit) -> None:
+    run = jit(_GATHER, "f", _F32, _P, _P, _I64)
+    m = np.arange(12, dtype=np.float32).reshape(3, 4)
+    at = np.array([11, 0, 5, 5, 2], dtype=np.int64)
+    assert run(m.ctypes.data, at.ctypes.data, 5) == m.ravel()[at].sum()
 
 
 def test_scratch_globals_views_and_copies(jit: Jit) -> None:
