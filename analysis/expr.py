@@ -190,7 +190,21 @@ def _literal(op: tir.ConstOp) -> int | float:
     return int(value) if value <= high else int(value) + 2 * low
 
 
-class Binary(Expr):
+class _Pair(Expr):
+    """Two operands."""
+
+    __slots__ = ()
+
+    @property
+    def lhs(self) -> Expr:
+        return self.operands[0]
+
+    @property
+    def rhs(self) -> Expr:
+        return self.operands[1]
+
+
+class Binary(_Pair):
     """Two operands and a result of one dtype.
 
     Raises ValueError when the operands have two.
@@ -205,14 +219,6 @@ class Binary(Expr):
     def __new__(cls, lhs: Expr, rhs: Expr) -> Self:
         _require_same(cls, lhs, rhs)
         return cls._of(lhs.dtype, (lhs, rhs))
-
-    @property
-    def lhs(self) -> Expr:
-        return self.operands[0]
-
-    @property
-    def rhs(self) -> Expr:
-        return self.operands[1]
 
     def emitted(self, operands: list[SSAValue]) -> Operation:
         return self.op_type.create(operands=operands, result_types=[self.dtype])
@@ -318,7 +324,7 @@ class Not(Expr):
         return tir.NotOp.create(operands=operands, result_types=[self.dtype])
 
 
-class Cmp(Expr):
+class Cmp(_Pair):
     """A comparison. Its payload is the predicate.
 
     Raises ValueError when the operands have two types.
@@ -335,14 +341,6 @@ class Cmp(Expr):
     @property
     def predicate(self) -> tir.CmpPredicate:
         return self.payload
-
-    @property
-    def lhs(self) -> Expr:
-        return self.operands[0]
-
-    @property
-    def rhs(self) -> Expr:
-        return self.operands[1]
 
     def emitted(self, operands: list[SSAValue]) -> Operation:
         return tir.CmpOp(self.predicate, *operands)

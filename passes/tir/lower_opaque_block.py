@@ -269,16 +269,15 @@ def _detach_allocations(body: Block) -> list[Operation]:
     Those stay that need an expression which may not run without the predicate.
     """
     movable: dict[Operation, bool] = {}
-    allocations: list[Operation] = []
+    pending: list[Operation] = []
     for op in body.ops:
         is_allocation = isinstance(op, tir.AllocBufferOp)
         movable[op] = (is_allocation or (not op.regions and can_speculate(op))) and all(
             movable.get(cast(Operation, operand.owner), True) for operand in op.operands
         )
         if is_allocation and movable[op]:
-            allocations.append(op)
+            pending.append(op)
     needed: set[Operation] = set()
-    pending = allocations
     while pending:
         op = pending.pop()
         if op in movable and op not in needed:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,
 )
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import PassFailedException
 
+from tests.plugins.ir import context, parse
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.contract import contract_of
@@ -30,19 +28,6 @@ PASSES: dict[str, type[ModulePass]] = {
     "lower-opaque-block": LowerOpaqueBlock,
 }
 FOLDER = Path(__file__).parent.parent / "filecheck" / "passes" / "tir"
-
-
-def context() -> Context:
-    found = Context(allow_unregistered=True)
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        found.register_dialect(name, dialect)
-    return found
-
-
-def parse(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
-    module.verify()
-    return module
 
 
 def executable(module: ModuleOp) -> set[str]:

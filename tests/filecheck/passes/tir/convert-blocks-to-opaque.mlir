@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p tir-convert-blocks-to-opaque --split-input-file --allow-unregistered-dialect | filecheck %s
+// RUN: xdsl-opt %s -p tir-convert-blocks-to-opaque --split-input-file | filecheck %s
 
 // CASE: ConvertBlocksToOpaque.1, ConvertBlocksToOpaque.8
 // The outer block is opaque already; both inner blocks bind the same loop variables.
@@ -161,8 +161,8 @@ func.func @foreign(%i: i32, %lo: index, %hi: index, %step: index) {
   %n = "test.op"() : () -> i32
   scf.for %k = %lo to %hi step %step {
     tir.block "B" (%v : S in [%i to %i + %n] = %i) {
-      "test.effect"(%v) ({
-        "test.use"(%v) : (i32) -> ()
+      "test.op"(%v) ({
+        "test.termop"(%v) : (i32) -> ()
       }) : (i32) -> ()
     }
   }
@@ -172,5 +172,5 @@ func.func @foreign(%i: i32, %lo: index, %hi: index, %step: index) {
 // CHECK-LABEL: func.func @foreign(%[[I:[^:]*]]: i32
 // CHECK:         "test.op"
 // CHECK:         tir.block "B" {
-// CHECK-NEXT:      "test.effect"(%[[I]])
-// CHECK-NEXT:        "test.use"(%[[I]])
+// CHECK-NEXT:      "test.op"(%[[I]])
+// CHECK-NEXT:        "test.termop"(%[[I]])

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p tir-lower-init-block --split-input-file --allow-unregistered-dialect | filecheck %s
+// RUN: xdsl-opt %s -p tir-lower-init-block --split-input-file | filecheck %s
 
 // CASE: LowerInitBlock.1
 tir.func @reduction(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "reduction"} {
@@ -293,7 +293,7 @@ func.func @foreign(%c0: i32, %c4: i32, %lo: index, %hi: index, %step: index) {
   scf.for %i = %lo to %hi step %step {
     tir.block "B" (%vk : R in [%c0 to %c0 + %c4] = %c0) {
       tir.init {
-        "test.effect"() : () -> ()
+        "test.op"() : () -> ()
       }
     }
   }
@@ -307,4 +307,4 @@ func.func @foreign(%c0: i32, %c4: i32, %lo: index, %hi: index, %step: index) {
 // CHECK:         tir.block "B" (%[[VK:.*]] : R in
 // CHECK-NEXT:      %[[K0:.*]] = tir.cmp eq %[[VK]]
 // CHECK-NEXT:      tir.if %[[K0]] {
-// CHECK-NEXT:        "test.effect"
+// CHECK-NEXT:        "test.op"

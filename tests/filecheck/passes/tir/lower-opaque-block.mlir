@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p tir-lower-opaque-block --split-input-file --allow-unregistered-dialect | filecheck %s
+// RUN: xdsl-opt %s -p tir-lower-opaque-block --split-input-file | filecheck %s
 
 // CASE: LowerOpaqueBlock.1, LowerOpaqueBlock.5
 tir.func @elementwise(%a: !tir.handle, %c: !tir.handle) attributes {global_symbol = "elementwise"} {
@@ -569,7 +569,7 @@ func.func @foreign(%p: i1, %lo: index, %hi: index, %step: index) {
   scf.for %i = %lo to %hi step %step {
     tir.block "B" where %p {
       %B = tir.alloc_buffer : !tir.buffer<4xi32>
-      "test.use"(%B) : (!tir.buffer<4xi32>) -> ()
+      "test.op"(%B) : (!tir.buffer<4xi32>) -> ()
     }
   }
   func.return
@@ -582,4 +582,4 @@ func.func @foreign(%p: i1, %lo: index, %hi: index, %step: index) {
 // CHECK-NEXT:      %[[M:.*]] = tir.allocate [4] : !tir.ptr<i32>
 // CHECK-NEXT:      %[[B:.*]] = tir.decl_buffer %[[M]] : !tir.buffer<4xi32>
 // CHECK-NEXT:      tir.if %[[P]] {
-// CHECK-NEXT:        "test.use"(%[[B]])
+// CHECK-NEXT:        "test.op"(%[[B]])
