@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -123,11 +123,12 @@ class Arguments:
         binders = _binders(spec, bound)
         self._add_checks(spec, where)
 
-        def run(value: Any, symbols: Symbols) -> Array:
-            if not isinstance(value, np.ndarray):
+        def run(argument: Any, symbols: Symbols) -> Array:
+            if not isinstance(argument, np.ndarray):
                 raise TypeError(
-                    f"{where} must be a numpy array {name}, got {type(value).__name__}"
+                    f"{where} must be a numpy array {name}, got {type(argument).__name__}"
                 )
+            value = cast(Array, argument)
             if value.dtype != dtype:
                 raise TypeError(f"{where} must have dtype {dtype}, got {value.dtype}")
             shape = value.shape
@@ -136,11 +137,8 @@ class Arguments:
                     raise ValueError(f"{where} must have rank {rank}, got shape {shape}")
                 if static is not None:
                     raise ValueError(f"{where} must have shape {static}, got {shape}")
-                for binder in binders:
-                    binder(value, symbols)
-            elif binders:
-                for binder in binders:
-                    binder(value, symbols)
+            for binder in binders:
+                binder(value, symbols)
             flags = value.flags
             if contiguous and not flags.c_contiguous:
                 raise ValueError(
@@ -212,9 +210,7 @@ class Arguments:
         return np.empty(shape, spec.dtype)
 
 
-def _binders(
-    spec: ArraySpec, bound: set[str]
-) -> list[Callable[[Array, Symbols], None]]:
+def _binders(spec: ArraySpec, bound: set[str]) -> list[Callable[[Array, Symbols], None]]:
     """What binds the symbols that occur bare in `spec` and nowhere before."""
     binders: list[Callable[[Array, Symbols], None]] = []
 
@@ -328,9 +324,9 @@ def _integer_converter(where: str, dtype: np.dtype[Any]) -> Callable[[Any], int]
 
 def _bool_converter(where: str) -> Callable[[Any], bool]:
     def convert(value: Any) -> bool:
-        if not isinstance(value, bool | np.bool_):
-            raise TypeError(f"{where} must be a bool, got {type(value).__name__}")
-        return bool(value)
+        if value is True or value is False or isinstance(value, np.bool_):
+            return value is True or value == np.True_
+        raise TypeError(f"{where} must be a bool, got {type(value).__name__}")
 
     return convert
 

@@ -71,7 +71,9 @@ def _is_file_name(source: str) -> bool:
 
 def _location(error: ParseError) -> tuple[int, str]:
     span = error.span
-    line = span.input.content.count("\n", 0, span.start) + 1
+    content = span.input.content
+    before = content if isinstance(content, str) else content.decode(errors="replace")
+    line = len(before[: span.start].split("\n"))
     return line, error.msg.strip().splitlines()[0]
 
 

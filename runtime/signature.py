@@ -1,9 +1,9 @@
 """What a function takes and gives, as numpy sees it.
 
-A `Signature` is read off a function before it is lowered. It says how the lowered function
-is called: with one argument per parameter, one pointer per array of the result, and one
-64-bit integer per symbolic dimension, in this order. Arrays are passed as a pointer to
-their first element.
+A `Signature` is read off a function before it is lowered. It says how the lowered
+function is called: with one argument per parameter, one pointer per array of the result,
+and one 64-bit integer per symbolic dimension, in this order. Arrays are passed as a
+pointer to their first element.
 """
 
 from __future__ import annotations
@@ -232,9 +232,7 @@ class _TirReader:
                 self.name,
                 f"parameter {arg.index} is a pointer; match a buffer with a handle",
             )
-        return ScalarSpec(
-            self._param_name(arg), self._dtype(arg.type), self.symbols[arg]
-        )
+        return ScalarSpec(self._param_name(arg), self._dtype(arg.type), self.symbols[arg])
 
     def _array(self, arg: BlockArgument, buffer: tir.MatchBufferOp) -> ArraySpec:
         element = buffer.type.element_type
@@ -429,7 +427,7 @@ def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
             continue
         for name in _public_names(op):
             try:
-                found[name] = reader(op)
+                found[name] = reader(cast(Any, op))
             except PassFailedException as error:
                 found[name] = error
     return found

@@ -526,7 +526,7 @@ class BodyConverter(Emitter):
         """Read-only memory with contents."""
         contents = self._contents(op)
         size = (product(contents.get_shape()),)
-        element = signless(contents.get_element_type())
+        element = cast(IntegerType, signless(contents.get_element_type()))
         type_ = memref_of(size, element, GENERIC_SPACE)
         name = self.unique_symbol(f"{self.function}_constant")
         flat_contents = DenseIntOrFPElementsAttr(TensorType(element, size), contents.data)
