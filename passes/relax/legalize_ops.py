@@ -31,7 +31,7 @@ CONFIG = "relax.transform.apply_legalize_ops"
 class LegalizeOps(CompilerPass):
     """Summary: Replace operators on tensors by calls of TIR functions that compute them.
 
-    TVM name: LegalizeOps (v0.20)
+    TVM name: relax.LegalizeOps (v0.20)
     Input form: Relax functions with operators, inside dataflow regions or not.
     Output form: The same functions with `relax.call_tir` in the place of operators, and
         private TIR functions in iteration-block form, one for all operators that are the
