@@ -136,11 +136,22 @@ def _verify_callees(func: FuncOp, calls: list[CallOp | CallTIROp]) -> None:
             raise VerifyException(
                 f"{call.name}: {call.callee} is a relax.func, which relax.call calls"
             )
+        elif callee.name == "tir.func":
+            _verify_call_tir(call, callee)
 
 
 def _symbol_name(op: Operation) -> StringAttr | None:
     trait = op.get_trait(SymbolOpInterface)
     return None if trait is None else trait.get_sym_attr_name(op)
+
+
+def _verify_call_tir(call: CallTIROp, callee: Operation) -> None:
+    # Here, since modules without TIR functions need not load their dialect.
+    from xdsl_tvm.dialects import tir
+    from xdsl_tvm.dialects.relax.prim_func import verify_call_tir
+
+    if isinstance(callee, tir.FuncOp):
+        verify_call_tir(call, callee)
 
 
 def _verify_call(call: CallOp, callee: Operation) -> None:

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 
 
 @cache
@@ -506,7 +506,7 @@ def test_constructors_infer():
     w = relax.AllocTensorOp(relax.TensorInfo.shaped([8, 2], f32).type)
     v = relax.AllocTensorOp(relax.TensorInfo.shaped([8], f32).type)
     shape = relax.ShapeOp(relax.reshape_dims(x.result.type, [-1]))
-    ops = [
+    ops: list[tuple[relax.OperatorOp, list[DimLike | None]]] = [
         (relax.AddOp(x, v), [n, 8]),
         (relax.MatmulOp(x, w), [n, 2]),
         (relax.PermuteDimsOp(x), [8, n]),

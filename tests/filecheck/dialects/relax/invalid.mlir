@@ -370,6 +370,40 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+// CHECK: relax.call_tir: @p has 2 parameters, the call gives 2 arguments, 1 results and 0 tir_vars
+tir.func @p(%a: !tir.handle, %b: !tir.handle) {
+}
+relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = relax.call_tir @p(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.return %y : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: argument 0 of tir.func @p must be tensor<4xf32>, tensor<8xf32> is given
+tir.func @p(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<4xf32>
+}
+relax.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = relax.call_tir @p(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  relax.return %y : tensor<8xf32>
+}
+
+// -----
+
+// CHECK: relax.call_tir: @p writes !relax.tuple<tensor<8xf32>>, but !relax.tuple<tensor<4xf32>> is declared
+tir.func @p(%a: !tir.handle, %b: !tir.handle) {
+  %n = tir.shape_var "n" : i64
+  %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
+  %B = tir.match_buffer %b [%n] : !tir.buffer<?xf32>
+}
+relax.func @f(%x: tensor<8xf32>) -> tensor<4xf32> {
+  %y = relax.call_tir @p(%x) : (tensor<8xf32>) -> tensor<4xf32>
+  relax.return %y : tensor<4xf32>
+}
+
+// -----
+
 // Leaves and tuples.
 
 // CHECK: expected dense<…> or dense_resource<…>

@@ -133,15 +133,21 @@ relax.func @regions<n>(%x: tensor<?xf32, #relax.dims<[n]>>, %c: tensor<i1>, %d: 
 
 tir.func @p(%a: !tir.handle, %b: !tir.handle, %n: i64) {
 }
+tir.func @q(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
+  %m = tir.shape_var "m" : i64
+  %n = tir.shape_var "n" : i64
+  %A = tir.match_buffer %a [%m] : !tir.buffer<?xf32>
+  %C = tir.match_buffer %c [%n] : !tir.buffer<?xi8>
+}
 relax.func @callee<k>(%x: tensor<?xf32, #relax.dims<[k]>>) -> tensor<?xf32, #relax.dims<[k * 2]>> {
-  // CHECK: relax.call_tir @p(%x) [k, k * 2] : (tensor<?xf32, #relax.dims<[k]>>) -> tensor<?xf32, #relax.dims<[k * 2]>>
-  %r = relax.call_tir @p(%x) [k, k + k] : (tensor<?xf32, #relax.dims<[k]>>) -> tensor<?xf32, #relax.dims<[k * 2]>>
+  // CHECK: relax.call_tir @p(%x) [k * 2] : (tensor<?xf32, #relax.dims<[k]>>) -> tensor<?xf32, #relax.dims<[k * 2]>>
+  %r = relax.call_tir @p(%x) [k + k] : (tensor<?xf32, #relax.dims<[k]>>) -> tensor<?xf32, #relax.dims<[k * 2]>>
   relax.return %r : tensor<?xf32, #relax.dims<[k * 2]>>
 }
 // CHECK-LABEL: relax.func impure @calls
 relax.func impure @calls<n>(%x: tensor<?xf32, #relax.dims<[n + 1]>>, %s: !relax.shape<[n]>) -> tensor<?xf32> {
-  // CHECK-NEXT: relax.call_tir @p(%x) : (tensor<?xf32, #relax.dims<[n + 1]>>) -> !relax.tuple<tensor<f32>, tensor<4xi8>>
-  %t = relax.call_tir @p(%x) : (tensor<?xf32, #relax.dims<[n + 1]>>) -> !relax.tuple<tensor<f32>, tensor<4xi8>>
+  // CHECK-NEXT: relax.call_tir @q(%x) : (tensor<?xf32, #relax.dims<[n + 1]>>) -> !relax.tuple<tensor<f32>, tensor<4xi8>>
+  %t = relax.call_tir @q(%x) : (tensor<?xf32, #relax.dims<[n + 1]>>) -> !relax.tuple<tensor<f32>, tensor<4xi8>>
   // CHECK-NEXT: %[[Y:.*]] = relax.call @callee(%x) : (tensor<?xf32, #relax.dims<[n + 1]>>) -> tensor<?xf32, #relax.dims<[n * 2 + 2]>>
   %y = relax.call @callee(%x) : (tensor<?xf32, #relax.dims<[n + 1]>>) -> tensor<?xf32, #relax.dims<[n * 2 + 2]>>
   // CHECK-NEXT: relax.call impure @p(%x, %[[Y]]) {note} : (tensor<?xf32, #relax.dims<[n + 1]>>, tensor<?xf32, #relax.dims<[n * 2 + 2]>>) -> ()
