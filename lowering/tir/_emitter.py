@@ -118,6 +118,12 @@ class Emitter:
 
     def missing(self, source: SSAValue) -> SSAValue:
         """What stands for a value that has not been converted; an error by default."""
+        owner = source.owner
+        if isinstance(owner, tir.ShapeVarOp):
+            raise self.fail(
+                f"the symbolic extent '{owner.var_name.data}' is bound by no buffer of a "
+                "parameter; let it be an extent by itself, or a scalar parameter"
+            )
         raise self.fail(f"no value stands for an operand of type {source.type}")
 
     def constant(self, value: Attribute) -> SSAValue:

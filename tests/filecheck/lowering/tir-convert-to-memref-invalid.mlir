@@ -1,0 +1,81 @@
+// RUN: xdsl-opt %s -p tir-convert-to-memref --split-input-file --verify-diagnostics | filecheck %s
+
+tir.func @f() {
+  tir.block "B" {
+  }
+}
+// CHECK: cannot lower 'tir.block': functions must be loops and buffers here; run tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block
+
+// -----
+
+tir.func @f() {
+  %c4 = tir.const 4 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c4 {
+  }
+}
+// CHECK: cannot lower 'tir.launch_thread': "threadIdx.x" is a thread axis; run tir-convert-to-gpu, or compile for the target cuda
+
+// -----
+
+tir.func @f(%x: f32) {
+  %0 = tir.call "nextafter"(%x, %x) : (f32, f32) -> f32
+}
+// CHECK: cannot lower 'tir.call': the builtin "nextafter" has no lowering
+
+// -----
+
+tir.func @f(%a: f8E4M3FN) -> f8E4M3FN {
+  %x = tir.add %a, %a : f8E4M3FN
+  tir.ret %x : f8E4M3FN
+}
+// CHECK: cannot lower 'tir.add': there is no arithmetic on f8E4M3FN; compute in f16 or f32
+
+// -----
+
+tir.func @f(%x: i32) -> i32 {
+  tir.ret %x : i32
+  tir.evaluate %x : i32
+}
+// CHECK: cannot lower 'tir.ret': a return must be the last statement of the function
+
+// -----
+
+tir.func @f() -> i32 {
+}
+// CHECK: cannot lower 'tir.func': function @f ends without a tir.ret
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %n = tir.shape_var "n" : i32
+  %c2 = tir.const 2 : i32
+  %m = tir.mul %n, %c2 : i32
+  %A = tir.match_buffer %a [%m] : !tir.buffer<?xf32>
+}
+// CHECK: cannot lower 'tir.mul': the symbolic extent 'n' is bound by no buffer of a parameter
+
+// -----
+
+tir.func @f() {
+  %s = tir.string "shared"
+  tir.call "tvm_storage_sync"(%s) : (!tir.handle) -> ()
+}
+// CHECK: cannot lower 'tir.call': "tvm_storage_sync" is GPU code; run tir-convert-to-gpu
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %c0 = tir.const 0 : i32
+  tir.attr "volatile_scope" (%a) = %c0 {
+  }
+}
+// CHECK: cannot lower 'tir.attr': the attribute "volatile_scope" has no meaning here
+
+// -----
+
+tir.func @f() {
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %r = tir.ramp %c0, %c1 : vector<[4]xi32>
+}
+// CHECK: cannot lower 'tir.ramp': scalable vectors such as vector<[4]xi32> are not supported
