@@ -1,0 +1,107 @@
+// RUN: xdsl-opt %s -p tir-convert-to-gpu --split-input-file | filecheck %s
+
+// The host launches; what the kernel uses becomes its arguments, in order of first use.
+
+tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", tir.noalias = true} {
+  %n = tir.shape_var "n" : i32
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?xf32>
+  %c127 = tir.const 127 : i32
+  %c128 = tir.const 128 : i32
+  %up = tir.add %n, %c127 : i32
+  %blocks = tir.floordiv %up, %c128 : i32
+  tir.launch_thread %b = "blockIdx.x" to %blocks {
+    tir.launch_thread %t = "threadIdx.x" to %c128 {
+      %start = tir.mul %b, %c128 : i32
+      %i = tir.add %start, %t : i32
+      %p = tir.cmp lt %i, %n : i32
+      tir.if %p {
+        %x = tir.load %A[%i] : f32
+        %y = tir.mul %x, %s : f32
+        tir.store %y, %A[%i] : f32
+      }
+    }
+  }
+}
+
+// CHECK:       builtin.module attributes {gpu.container_module} {
+// CHECK-LABEL: func.func @scale(
+// CHECK-SAME:    %[[A:.*]]: memref<?xf32, 1 : i64> {llvm.noalias}, %[[S:.*]]: f32, %[[N:.*]]: i64)
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK:         %[[N32:.*]] = arith.trunci %[[N]] : i64 to i32
+// CHECK:         %[[UP:.*]] = arith.shrsi
+// CHECK:         %[[BLOCKS:.*]] = arith.index_cast %[[UP]] : i32 to index
+// CHECK:         "gpu.launch_func"(%[[BLOCKS]], %[[C1]], %[[C1]], %[[C128]], %[[C1]], %[[C1]], %[[N32]], %[[A]], %[[S]])
+// CHECK-SAME:      kernel = @kernels::@scale_kernel
+// CHECK-NEXT:    func.return
+// CHECK:       "gpu.module"() <{sym_name = "kernels"}> ({
+// CHECK:         "gpu.func"() <{function_type = (i32, memref<?xf32, 1 : i64>, f32) -> (), kernel}> ({
+// CHECK-NEXT:    ^{{.*}}(%[[KN:.*]]: i32, %[[KA:.*]]: memref<?xf32, 1 : i64>, %[[KS:.*]]: f32):
+// CHECK-DAG:       %[[B:.*]] = "gpu.block_id"() <{dimension = #gpu<dim x>}>
+// CHECK-DAG:       %[[T:.*]] = "gpu.thread_id"() <{dimension = #gpu<dim x>}>
+// CHECK:           arith.cmpi slt, %[[I:.*]], %[[KN]] : i32
+// CHECK:           %[[X:.*]] = memref.load %[[KA]]
+// CHECK:           arith.mulf %[[X]], %[[KS]] : f32
+// CHECK:           "gpu.return"()
+// CHECK:         sym_name = "scale_kernel", gpu.known_block_size = array<i32: 128, 1, 1>
+// CHECK-SAME:      arg_attrs = [{}, {llvm.noalias}, {}]
+
+// -----
+
+// Shared and local memory, allocated outside of the launch or inside; barriers; two
+// kernels in one function, with device memory between them.
+
+tir.func @two(%a: !tir.handle) attributes {global_symbol = "two"} {
+  %A = tir.match_buffer %a : !tir.buffer<64xf32>
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  %block = tir.string "shared"
+  %warp = tir.string "warp"
+  %m = tir.allocate [64] : !tir.ptr<f32>
+  %M = tir.decl_buffer %m : !tir.buffer<64xf32>
+  %s = tir.allocate [64] : !tir.ptr<f32, "shared">
+  %S = tir.decl_buffer %s : !tir.buffer<8x8xf32, "shared">
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %l = tir.allocate [4] : !tir.ptr<f32, "local">
+    %L = tir.decl_buffer %l : !tir.buffer<4xf32, "local">
+    %x = tir.load %A[%t] : f32
+    tir.store %x, %L[%c0] : f32
+    tir.store %x, %S[%c0, %c0] : f32
+    tir.call "tvm_storage_sync"(%block) : (!tir.handle) -> ()
+    %y = tir.load %S[%c0, %c0] : f32
+    tir.call "tvm_storage_sync"(%warp) : (!tir.handle) -> ()
+    tir.store %y, %M[%t] : f32
+  }
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %x = tir.load %M[%t] : f32
+    tir.store %x, %A[%t] : f32
+  }
+}
+
+// CHECK-LABEL: func.func @two(
+// CHECK-SAME:    %[[A:.*]]: memref<64xf32, 1 : i64>)
+// CHECK:         %[[M:.*]] = "gpu.alloc"()
+// CHECK:         "gpu.launch_func"({{.*}}, %[[A]], %[[M]]) <{kernel = @kernels::@two_kernel,
+// CHECK:         "gpu.launch_func"({{.*}}, %[[M]], %[[A]]) <{kernel = @kernels::@two_kernel_1,
+// CHECK:         "gpu.dealloc"(%[[M]])
+// CHECK:       "memref.global"() <{sym_name = "two_shared", type = memref<8x8xf32, 3 : i64>, initial_value
+// CHECK:       "gpu.func"()
+// CHECK-DAG:     %[[S:.*]] = memref.get_global @two_shared : memref<8x8xf32, 3 : i64>
+// CHECK-DAG:     %[[L:.*]] = memref.alloca() : memref<4xf32>
+// CHECK:         memref.store %{{.*}}, %[[L]]
+// CHECK:         memref.store %{{.*}}, %[[S]]
+// CHECK-NEXT:    "gpu.barrier"()
+// CHECK:         memref.load %[[S]]
+// CHECK-NEXT:    nvvm.bar.warp.sync %{{.*}} : i32
+// CHECK:       sym_name = "two_kernel"
+// CHECK:       sym_name = "two_kernel_1"
+
+// -----
+
+// Functions without a launch stay.
+
+tir.func @plain() {
+  %c0 = tir.const 0 : i32
+}
+
+// CHECK-LABEL: tir.func @plain()
