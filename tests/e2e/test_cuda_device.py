@@ -1,0 +1,67 @@
+"""The example kernels on a GPU, against numpy. Skipped where there is no GPU."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import xdsl_tvm
+from xdsl_tvm.runtime.cuda_driver import default_driver
+
+KERNELS = Path(__file__).parents[2] / "examples" / "kernels"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu() -> None:
+    try:
+        default_driver()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 100_003])
+def test_vector_add(n: int) -> None:
+    function = xdsl_tvm.compile(KERNELS / "vector_add.mlir", target="cuda")["vector_add"]
+    rng = np.random.default_rng(n)
+    a, b = rng.random(n, "f4"), rng.random(n, "f4")
+    c = np.full(n, np.nan, "f4")
+    function(a, b, c)
+    np.testing.assert_array_equal(c, a + b)
+
+
+def test_matmul_tile() -> None:
+    function = xdsl_tvm.compile(KERNELS / "matmul_tile.mlir", target="cuda")[
+        "matmul_tile"
+    ]
+    rng = np.random.default_rng(0)
+    a, b = rng.random((256, 256), "f4"), rng.random((256, 256), "f4")
+    c = np.full((256, 256), np.nan, "f4")
+    function(a, b, c)
+    np.testing.assert_allclose(c, a.astype("f8") @ b.astype("f8"), rtol=1e-5)
+
+
+def test_two_kernels_with_device_memory_between_them() -> None:
+    executable = xdsl_tvm.compile(
+        """
+        tir.func @f(%a: !tir.handle, %s: f32) attributes {global_symbol = "f"} {
+          %n = tir.shape_var "n" : i32
+          %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
+          %m = tir.allocate [%n] : !tir.ptr<f32>
+          %M = tir.decl_buffer %m [%n] : !tir.buffer<?xf32>
+          tir.launch_thread %b = "blockIdx.x" to %n {
+            %x = tir.load %A[%b] : f32
+            %y = tir.call "exp"(%x) : (f32) -> f32
+            %z = tir.mul %y, %s : f32
+            tir.store %z, %M[%b] : f32
+          }
+          tir.launch_thread %b = "blockIdx.x" to %n {
+            %x = tir.load %M[%b] : f32
+            tir.store %x, %A[%b] : f32
+          }
+        }""",
+        target="cuda",
+    )
+    a = np.linspace(-3, 3, 77).astype("f4")
+    expected = np.exp(a) * np.float32(2.5)
+    executable["f"](a, 2.5)
+    np.testing.assert_allclose(a, expected, rtol=1e-6)

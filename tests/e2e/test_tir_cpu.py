@@ -1,0 +1,375 @@
+"""TIR functions from text to numbers, on the CPU, against numpy."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xdsl_tvm
+
+
+def compiled(text: str, name: str = "f") -> Any:
+    return xdsl_tvm.compile(text)[name]
+
+
+def binary(op: str, dtype: str) -> Any:
+    """A function of two arrays of 64 elements: c[i] = op a[i], b[i]."""
+    return compiled(f"""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle)
+        attributes {{global_symbol = "f"}} {{
+      %A = tir.match_buffer %a : !tir.buffer<64x{dtype}>
+      %B = tir.match_buffer %b : !tir.buffer<64x{dtype}>
+      %C = tir.match_buffer %c : !tir.buffer<64x{dtype}>
+      %c0 = tir.const 0 : i32
+      %c64 = tir.const 64 : i32
+      tir.for %i = %c0 to %c64 {{
+        %x = tir.load %A[%i] : {dtype}
+        %y = tir.load %B[%i] : {dtype}
+        %z = tir.{op} %x, %y : {dtype}
+        tir.store %z, %C[%i] : {dtype}
+      }}
+    }}""")
+
+
+def samples(dtype: str) -> tuple[Any, Any]:
+    """Two arrays of 64 numbers of a TIR type, small and large, without a zero in b."""
+    rng = np.random.default_rng(7)
+    numpy_dtype = np.dtype(NUMPY[dtype])
+    info = np.iinfo(numpy_dtype)
+    low, high = max(info.min // 2, -1000), min(info.max // 2, 1000)
+    a = rng.integers(low, high, 64, dtype=numpy_dtype)
+    b = rng.integers(low, high, 64, dtype=numpy_dtype)
+    b[b == 0] = 3
+    return a, b
+
+
+def truncated_div(a: Any, b: Any) -> Any:
+    return np.trunc(a.astype("f8") / b.astype("f8")).astype(a.dtype)
+
+
+INTEGER_OPS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": truncated_div,
+    "mod": np.fmod,
+    "floordiv": np.floor_divide,
+    "floormod": np.mod,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i32", "i64", "ui8", "ui32"])
+def test_integer_arithmetic(dtype: str) -> None:
+    a, b = samples(dtype)
+    text = "\n".join(
+        f"""
+        %z{k} = tir.{op} %x, %y : {dtype}
+        tir.store %z{k}, %C[%k{k}, %i] : {dtype}"""
+        for k, op in enumerate(INTEGER_OPS)
+    )
+    indices = "\n".join(f"%k{k} = tir.const {k} : i32" for k in range(len(INTEGER_OPS)))
+    function = compiled(f"""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle)
+        attributes {{global_symbol = "f"}} {{
+      %A = tir.match_buffer %a : !tir.buffer<64x{dtype}>
+      %B = tir.match_buffer %b : !tir.buffer<64x{dtype}>
+      %C = tir.match_buffer %c : !tir.buffer<{len(INTEGER_OPS)}x64x{dtype}>
+      %c0 = tir.const 0 : i32
+      %c64 = tir.const 64 : i32
+      {indices}
+      tir.for %i = %c0 to %c64 {{
+        %x = tir.load %A[%i] : {dtype}
+        %y = tir.load %B[%i] : {dtype}
+        {text}
+      }}
+    }}""")
+    out = np.zeros((len(INTEGER_OPS), 64), a.dtype)
+    function(a, b, out)
+    for row, (op, reference) in zip(out, INTEGER_OPS.items(), strict=True):
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(row, reference(a, b), err_msg=f"{op} {dtype}")
+
+
+@pytest.mark.parametrize("divisor", [1, 3, 8])
+def test_floor_division_by_a_constant(divisor: int) -> None:
+    function = compiled(f"""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {{global_symbol = "f"}} {{
+      %A = tir.match_buffer %a : !tir.buffer<64xi32>
+      %B = tir.match_buffer %b : !tir.buffer<2x64xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %c64 = tir.const 64 : i32
+      %d = tir.const {divisor} : i32
+      tir.for %i = %c0 to %c64 {{
+        %x = tir.load %A[%i] : i32
+        %q = tir.floordiv %x, %d : i32
+        %r = tir.floormod %x, %d : i32
+        tir.store %q, %B[%c0, %i] : i32
+        tir.store %r, %B[%c1, %i] : i32
+      }}
+    }}""")
+    a = np.arange(-32, 32, dtype="i4")
+    out = np.zeros((2, 64), "i4")
+    function(a, out)
+    np.testing.assert_array_equal(out[0], a // divisor)
+    np.testing.assert_array_equal(out[1], a % divisor)
+
+
+def test_minimum_of_a_nan_is_the_second_operand() -> None:
+    a, b = np.full(64, np.nan, "f4"), np.arange(64, dtype="f4")
+    out = np.zeros(64, "f4")
+    binary("min", "f32")(a, b, out)
+    np.testing.assert_array_equal(out, b)
+    binary("max", "f32")(b, a, out)
+    assert np.isnan(out).all()
+
+
+def test_remainder_of_floats_is_that_of_c() -> None:
+    a, b = np.linspace(-9, 9, 64).astype("f4"), np.full(64, 2.5, "f4")
+    out = np.zeros(64, "f4")
+    binary("mod", "f32")(a, b, out)
+    np.testing.assert_array_equal(out, np.fmod(a, b))
+
+
+NUMPY = {
+    "i1": "?",
+    "i8": "i1",
+    "ui8": "u1",
+    "i32": "i4",
+    "ui32": "u4",
+    "i64": "i8",
+    "f16": "f2",
+    "f32": "f4",
+    "f64": "f8",
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("i8", "i32"), ("ui8", "i32"), ("i32", "i8"), ("i32", "f32"), ("f32", "i32"),
+     ("ui32", "f64"), ("f64", "f32"), ("f32", "f16"), ("i1", "f32"), ("i32", "i1")],
+)  # fmt: skip
+def test_casts(source: str, target: str) -> None:
+    function = compiled(f"""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {{global_symbol = "f"}} {{
+      %A = tir.match_buffer %a : !tir.buffer<8x{source}>
+      %B = tir.match_buffer %b : !tir.buffer<8x{target}>
+      %c0 = tir.const 0 : i32
+      %c8 = tir.const 8 : i32
+      tir.for %i = %c0 to %c8 {{
+        %x = tir.load %A[%i] : {source}
+        %y = tir.cast %x : {source} to {target}
+        tir.store %y, %B[%i] : {target}
+      }}
+    }}""")
+    values = np.array([0, 1, 2, 100, 3, 7, 50, 0])
+    a = values.astype(NUMPY[source])
+    if source[0] == "f":
+        a += a.dtype.type(0.75)
+    if source in ("i8", "i32") and target != "i1":
+        a = -a
+    out = np.zeros(8, NUMPY[target])
+    function(a, out)
+    np.testing.assert_array_equal(out, a.astype(NUMPY[target]))
+
+
+MATH = {
+    "exp": np.exp,
+    "tanh": np.tanh,
+    "sqrt": np.sqrt,
+    "log": np.log,
+    "erf": np.vectorize(math.erf, otypes=["f4"]),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "fabs": np.abs,
+}
+
+
+@pytest.mark.parametrize("name", MATH)
+def test_math_functions(name: str) -> None:
+    function = compiled(f"""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {{global_symbol = "f"}} {{
+      %A = tir.match_buffer %a : !tir.buffer<64xf32>
+      %B = tir.match_buffer %b : !tir.buffer<64xf32>
+      %c0 = tir.const 0 : i32
+      %c64 = tir.const 64 : i32
+      tir.for %i = %c0 to %c64 {{
+        %x = tir.load %A[%i] : f32
+        %y = tir.call "{name}"(%x) : (f32) -> f32
+        tir.store %y, %B[%i] : f32
+      }}
+    }}""")
+    a = np.linspace(0.01, 7, 64).astype("f4")
+    out = np.zeros(64, "f4")
+    function(a, out)
+    np.testing.assert_allclose(out, MATH[name](a), rtol=5e-7)
+
+
+MATMUL = """
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle)
+    attributes {global_symbol = "f", tir.noalias = true} {
+  %n = tir.shape_var "n" : i32
+  %m = tir.shape_var "m" : i32
+  %k = tir.shape_var "k" : i32
+  %A = tir.match_buffer "A" %a [%n, %k] : !tir.buffer<?x?xf32>
+  %B = tir.match_buffer "B" %b [%k, %m] : !tir.buffer<?x?xf32>
+  %C = tir.match_buffer "C" %c [%n, %m] : !tir.buffer<?x?xf32>
+  %c0 = tir.const 0 : i32
+  tir.for %i = %c0 to %n {
+    tir.for %j = %c0 to %m {
+      tir.for %l = %c0 to %k {
+        tir.block "C" (%vi : S in [%c0 to %n] = %i, %vj : S in [%c0 to %m] = %j,
+                       %vk : R in [%c0 to %k] = %l) {
+          tir.init {
+            %z = tir.const 0.0 : f32
+            tir.store %z, %C[%vi, %vj] : f32
+          }
+          %s = tir.load %C[%vi, %vj] : f32
+          %x = tir.load %A[%vi, %vk] : f32
+          %y = tir.load %B[%vk, %vj] : f32
+          %p = tir.mul %x, %y : f32
+          %t = tir.add %s, %p : f32
+          tir.store %t, %C[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+"""
+
+
+def test_matmul_of_symbolic_shapes() -> None:
+    function = compiled(MATMUL)
+    rng = np.random.default_rng(0)
+    for n, m, k in ((1, 1, 1), (7, 5, 9), (32, 16, 64)):
+        a, b = rng.random((n, k), "f4"), rng.random((k, m), "f4")
+        out = np.empty((n, m), "f4")
+        function(a, b, out)
+        np.testing.assert_allclose(out, a @ b, rtol=1e-5)
+
+
+def test_allocations_bools_and_control_flow() -> None:
+    function = compiled("""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "f"} {
+      %A = tir.match_buffer %a : !tir.buffer<40x20xf32>
+      %B = tir.match_buffer %b : !tir.buffer<40x20xi1>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %c20 = tir.const 20 : i32
+      %c40 = tir.const 40 : i32
+      %zero = tir.const 0.0 : f32
+      %m = tir.allocate [800] : !tir.ptr<f32>
+      %M = tir.decl_buffer %m : !tir.buffer<40x20xf32>
+      %flat = tir.decl_buffer %m : !tir.buffer<800xf32>
+      %state = tir.allocate [1] : !tir.ptr<i32>
+      %S = tir.decl_buffer %state : !tir.buffer<1xi32>
+      tir.for %i = %c0 to %c40 {
+        tir.for %j = %c0 to %c20 {
+          %x = tir.load %A[%i, %j] : f32
+          tir.store %x, %M[%i, %j] : f32
+        }
+      }
+      tir.store %c0, %S[%c0] : i32
+      tir.while {
+        %s = tir.load %S[%c0] : i32
+        %p = tir.cmp lt %s, %c40 : i32
+        tir.yield %p : i1
+      } do {
+        %i = tir.load %S[%c0] : i32
+        %start = tir.mul %i, %c20 : i32
+        tir.for %j = %c0 to %c20 {
+          %k = tir.add %start, %j : i32
+          %x = tir.load %flat[%k] : f32
+          %p = tir.cmp gt %x, %zero : f32
+          %is_first = tir.cmp eq %j, %c0 : i32
+          %q = tir.or %p, %is_first : i1
+          tir.if %q {
+            tir.store %q, %B[%i, %j] : i1
+          } else {
+            tir.store %p, %B[%i, %j] : i1
+          }
+        }
+        %next = tir.add %i, %c1 : i32
+        tir.store %next, %S[%c0] : i32
+      }
+    }""")
+    a = np.random.default_rng(1).standard_normal((40, 20)).astype("f4")
+    out = np.zeros((40, 20), "?")
+    function(a, out)
+    expected = a > 0
+    expected[:, 0] = True
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_narrow_and_unsigned_loops() -> None:
+    function = compiled("""
+    tir.func @f(%a: !tir.handle) -> i32 attributes {global_symbol = "f"} {
+      %A = tir.match_buffer %a : !tir.buffer<1xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %u0 = tir.const 56 : ui8
+      %u200 = tir.const 200 : ui8
+      tir.store %c0, %A[%c0] : i32
+      tir.for %i = %u0 to %u0 + %u200 {
+        %s = tir.load %A[%c0] : i32
+        %x = tir.cast %i : ui8 to i32
+        %t = tir.add %s, %x : i32
+        tir.store %t, %A[%c0] : i32
+      }
+      %r = tir.load %A[%c0] : i32
+      tir.ret %r : i32
+    }""")
+    assert function(np.zeros(1, "i4")) == sum(range(56, 256))
+
+
+def test_calls_between_functions() -> None:
+    executable = xdsl_tvm.compile("""
+    tir.func @square(%p: !tir.ptr<f32>, %i: i32) -> f32 {
+      %P = tir.decl_buffer %p : !tir.buffer<8xf32>
+      %x = tir.load %P[%i] : f32
+      %y = tir.mul %x, %x : f32
+      tir.ret %y : f32
+    }
+    tir.func @f(%a: !tir.handle, %i: i32) -> f32 attributes {global_symbol = "f"} {
+      %A = tir.match_buffer %a : !tir.buffer<2x4xf32>
+      %p = tir.data %A : !tir.ptr<f32>
+      %y = tir.call_func @square(%p, %i) : (!tir.ptr<f32>, i32) -> f32
+      tir.ret %y : f32
+    }""")
+    assert list(executable) == ["f"]
+    a = np.arange(8, dtype="f4").reshape(2, 4)
+    assert [executable["f"](a, i) for i in range(8)] == [i * i for i in range(8)]
+
+
+def test_strides_offsets_and_compound_extents() -> None:
+    function = compiled("""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "f"} {
+      %n = tir.shape_var "n" : i64
+      %s = tir.shape_var "s" : i64
+      %o = tir.shape_var "o" : i64
+      %c0 = tir.const 0 : i64
+      %c2 = tir.const 2 : i64
+      %twice = tir.mul %n, %c2 : i64
+      %A = tir.match_buffer "A" %a [%n] strides [%s, 2] offset %o : !tir.buffer<?x4xf32>
+      %B = tir.match_buffer "B" %b [%twice] : !tir.buffer<?xf32>
+      tir.for %i = %c0 to %twice {
+        %h = tir.floordiv %i, %c2 : i64
+        %x = tir.load %A[%h, %c2] : f32
+        tir.store %x, %B[%i] : f32
+      }
+    }""")
+    base = np.arange(60, dtype="f4").reshape(5, 12)
+    a = base[:, 0:8:2]
+    out = np.zeros(10, "f4")
+    function(a, out)
+    np.testing.assert_array_equal(out, np.repeat(a[:, 2], 2))
+    with pytest.raises(ValueError, match="'A' must have strides"):
+        function(base[:, :4], out)
+    with pytest.raises(ValueError, match="'B' must have extent n \\* 2 = 10 on axis 0"):
+        function(a, out[:9])

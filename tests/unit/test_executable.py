@@ -1,0 +1,239 @@
+"""Calling compiled functions: what is checked, and how errors read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.utils.exceptions import PassFailedException
+
+import xdsl_tvm
+
+ADD = """
+tir.func @add(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %s: i8)
+    attributes {global_symbol = "add", tir.noalias = true} {
+  %n = tir.shape_var "n" : i32
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?x4xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<4xf32>
+  %C = tir.match_buffer "C" %c [%n] : !tir.buffer<?x4xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %scale = tir.cast %s : i8 to f32
+  tir.for %i = %c0 to %n {
+    tir.for %j = %c0 to %c4 {
+      %x = tir.load %A[%i, %j] : f32
+      %y = tir.load %B[%j] : f32
+      %p = tir.mul %y, %scale : f32
+      %z = tir.add %x, %p : f32
+      tir.store %z, %C[%i, %j] : f32
+    }
+  }
+}
+"""
+PRIVATE = "tir.func @hidden() {\n}"
+
+
+def one_line(error: pytest.ExceptionInfo[BaseException]) -> str:
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+def arrays(n: int = 3) -> tuple[Any, Any, Any]:
+    a = np.arange(n * 4, dtype="f4").reshape(n, 4)
+    return a, np.ones(4, "f4"), np.zeros((n, 4), "f4")
+
+
+@pytest.fixture(scope="module")
+def add() -> Any:
+    return xdsl_tvm.compile(ADD)["add"]
+
+
+def test_call_writes_in_place(add: Any) -> None:
+    a, b, c = arrays()
+    a.flags.writeable = False
+    assert add(a, b, c, -2) is None
+    np.testing.assert_array_equal(c, a - 2)
+
+
+def test_empty_arrays(add: Any) -> None:
+    add(*arrays(0), 1)
+
+
+def test_the_module_stays_as_it_is() -> None:
+    from xdsl_tvm.runtime.executable import load_module
+
+    module = load_module(ADD)
+    before = str(module)
+    xdsl_tvm.compile(module)
+    assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        (lambda a, b, c: (a, b, c), TypeError, "@add takes 4 arguments, got 3"),
+        (
+            lambda a, b, c: (a, [1.0], c, 1),
+            TypeError,
+            "@add: argument 'B' must be a numpy array float32[4], got list",
+        ),
+        (
+            lambda a, b, c: (a.astype("f8"), b, c, 1),
+            TypeError,
+            "@add: argument 'A' must have dtype float32, got float64",
+        ),
+        (
+            lambda a, b, c: (a, b[:3], c, 1),
+            ValueError,
+            "@add: argument 'B' must have shape (4,), got (3,)",
+        ),
+        (
+            lambda a, b, c: (a[0], b, c, 1),
+            ValueError,
+            "@add: argument 'A' must have rank 2, got shape (4,)",
+        ),
+        (
+            lambda a, b, c: (a, b, c[:2], 1),
+            ValueError,
+            "@add: argument 'C' must have extent n = 3 on axis 0, got shape (2, 4)",
+        ),
+        (
+            lambda a, b, c: (np.asfortranarray(a), b, c, 1),
+            ValueError,
+            "@add: argument 'A' must be C-contiguous; pass numpy.ascontiguousarray",
+        ),
+        (
+            lambda a, b, c: (a.astype(">f4"), b, c, 1),
+            TypeError,
+            "@add: argument 'A' must have dtype float32, got >f4",
+        ),
+        (
+            lambda a, b, c: (a, b, np.broadcast_to(c[:1], (1, 4)), 1),
+            ValueError,
+            "@add: argument 'C'",
+        ),
+        (
+            lambda a, b, c: (c, b, c, 1),
+            ValueError,
+            "@add: arguments 'A' and 'C' must not overlap; pass a copy of one",
+        ),
+        (
+            lambda a, b, c: (a, b, c, 128),
+            ValueError,
+            "@add: argument 's' must be within -128 and 127, got 128",
+        ),
+        (
+            lambda a, b, c: (a, b, c, 1.0),
+            TypeError,
+            "@add: argument 's' must be an integer (int8), got float",
+        ),
+    ],
+)
+def test_bad_arguments(add: Any, change: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind) as error:
+        add(*change(*arrays()))
+    assert one_line(error).startswith(message)
+
+
+def test_read_only_output(add: Any) -> None:
+    a, b, c = arrays()
+    c.flags.writeable = False
+    with pytest.raises(ValueError, match="'C' is written") as error:
+        add(a, b, c, 1)
+    assert one_line(error) == (
+        "@add: argument 'C' is written, but the array is read-only"
+    )
+
+
+def test_missing_and_private_functions() -> None:
+    executable = xdsl_tvm.compile(ADD + PRIVATE)
+    assert list(executable) == ["add"]
+    with pytest.raises(KeyError, match="no public function 'hidden'; the module has 'ad"):
+        executable["hidden"]
+
+
+def test_compiling_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "add.mlir"
+    path.write_text(ADD)
+    for source in (path, str(path)):
+        executable = xdsl_tvm.compile(source)
+        assert "define void @add(" in executable.llvm_ir
+    with pytest.raises(FileNotFoundError):
+        xdsl_tvm.compile(tmp_path / "nothing.mlir")
+
+
+def test_object_file(tmp_path: Path) -> None:
+    from xdsl_tvm.runtime.executable import NativeExecutable
+
+    executable = xdsl_tvm.compile(ADD)
+    assert isinstance(executable, NativeExecutable)
+    executable.object_file(tmp_path / "add.o")
+    assert b"add\0" in (tmp_path / "add.o").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("what is this", "<text>:1: "),
+        ("\ntir.func @f(", "<text>:2: "),
+        ("tir.func @f() {\n  %x = tir.nothing\n}", "<text>:3: "),
+        (
+            'tir.func @f(%a: !tir.handle) {\n  "tir.match_buffer"() : () -> ()\n}',
+            "<text>",
+        ),
+    ],
+)
+def test_bad_text(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match="<text>") as error:
+        xdsl_tvm.compile(text)
+    assert one_line(error).startswith(message)
+
+
+def test_unknown_target() -> None:
+    with pytest.raises(ValueError, match="unknown target 'tpu'; use one of llvm, cuda"):
+        xdsl_tvm.compile(ADD, target="tpu")
+
+
+def test_threads_need_the_target_cuda() -> None:
+    with pytest.raises(PassFailedException, match="compile for the target cuda") as error:
+        xdsl_tvm.compile("""
+        tir.func @f() attributes {global_symbol = "f"} {
+          %c4 = tir.const 4 : i32
+          tir.launch_thread %t = "threadIdx.x" to %c4 {
+          }
+        }""")
+    one_line(error)
+
+
+def test_parameters_python_cannot_pass() -> None:
+    executable = xdsl_tvm.compile("""
+    tir.func @p(%p: !tir.ptr<f32>) attributes {global_symbol = "p"} {
+    }
+    tir.func @h(%x: f16) attributes {global_symbol = "h"} {
+    }""")
+    with pytest.raises(PassFailedException, match="@p cannot be called from Python: par"):
+        executable["p"]
+    with pytest.raises(PassFailedException, match="scalars of type float16 cannot be"):
+        executable["h"]
+
+
+def test_symbols_must_fit_their_dtype() -> None:
+    function = xdsl_tvm.compile("""
+    tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
+      %n = tir.shape_var "n" : i8
+      %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
+    }""")["f"]
+    function(np.zeros(127, "f4"))
+    with pytest.raises(ValueError, match="'n' is 128, but its dtype holds at most 127"):
+        function(np.zeros(128, "f4"))
+
+
+def test_functions_on_memrefs() -> None:
+    function = xdsl_tvm.compile("""
+    func.func @f(%a: memref<?x2xf64>, %i: index) -> f64 {
+      %c1 = arith.constant 1 : index
+      %x = memref.load %a[%i, %c1] : memref<?x2xf64>
+      func.return %x : f64
+    }""")["f"]
+    assert function(np.arange(8.0).reshape(4, 2), 3) == 7.0
