@@ -41,12 +41,13 @@ TIR_BLOCKS_TO_LOOPS = (
 TO_LLVM = (
     "tvm-convert-scf-to-cf",
     "tvm-convert-cf-to-llvm",
+    "tvm-convert-vector-to-llvm",
     "tvm-convert-arith-to-llvm",
     "tvm-convert-math-to-llvm",
     "tvm-convert-memref-to-llvm",
     "tvm-convert-func-to-llvm",
 )
-"""func, scf, memref, arith and math to the llvm dialect."""
+"""func, scf, memref, vector, arith and math to the llvm dialect."""
 
 
 def llvm_pipeline(*, relax: bool = False) -> str:

@@ -1,6 +1,7 @@
 """TIR functions from text to numbers, on the CPU, against numpy."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_casts(source: str, target: str) -> None:
     np.testing.assert_array_equal(out, a.astype(NUMPY[target]))
 
 
-MATH = {
+MATH: dict[str, Callable[[Any], Any]] = {
     "exp": np.exp,
     "tanh": np.tanh,
     "sqrt": np.sqrt,
@@ -373,3 +374,58 @@ def test_strides_offsets_and_compound_extents() -> None:
         function(base[:, :4], out)
     with pytest.raises(ValueError, match="'B' must have extent n \\* 2 = 10 on axis 0"):
         function(a, out[:9])
+
+
+VECTORS = """
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %p: !tir.handle)
+    attributes {global_symbol = "f"} {
+  %A = tir.match_buffer %a : !tir.buffer<16xf32>
+  %B = tir.match_buffer %b : !tir.buffer<6x8xf32>
+  %P = tir.match_buffer %p : !tir.buffer<8xi1>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c2 = tir.const 2 : i32
+  %c3 = tir.const 3 : i32
+  %c4 = tir.const 4 : i32
+  %c5 = tir.const 5 : i32
+  %r = tir.ramp %c0, %c1 : vector<8xi32>
+  %r2 = tir.ramp %c1, %c2 : vector<8xi32>
+  %x = tir.load %A[%r] : vector<8xf32>
+  %y = tir.load %A[%r2] : vector<8xf32>
+  %z = tir.add %x, %y : vector<8xf32>
+  tir.store %z, %B[%c0, %r] : vector<8xf32>
+  %m = tir.max %x, %y : vector<8xf32>
+  tir.store %m, %B[%c1, %r] : vector<8xf32>
+  %k = tir.const 3.0 : f32
+  %kv = tir.broadcast %k : vector<8xf32>
+  %q = tir.cmp gt %x, %kv : vector<8xf32>
+  tir.store %q, %P[%r] : vector<8xi1>
+  %ex = tir.call "exp"(%x) : (vector<8xf32>) -> vector<8xf32>
+  tir.store %ex, %B[%c2, %r] if %q : vector<8xf32>
+  %ri = tir.cast %r : vector<8xi32> to vector<8xf32>
+  tir.store %ri, %B[%c3, %r] : vector<8xf32>
+  %lo = tir.call "vectorlow"(%x) : (vector<8xf32>) -> vector<4xf32>
+  %hi = tir.call "vectorhigh"(%x) : (vector<8xf32>) -> vector<4xf32>
+  %sw = tir.call "vectorcombine"(%hi, %lo)
+      : (vector<4xf32>, vector<4xf32>) -> vector<8xf32>
+  tir.store %sw, %B[%c4, %r] : vector<8xf32>
+  %l = tir.load %A[%r] if %q : vector<8xf32>
+  %s1 = tir.shuffle [%l] [%c5] : f32
+  %s2 = tir.broadcast %s1 : vector<8xf32>
+  tir.store %s2, %B[%c5, %r] : vector<8xf32>
+}
+"""
+
+
+def test_vectors() -> None:
+    a = np.arange(16, dtype="f4")
+    rows, flags = np.zeros((6, 8), "f4"), np.zeros(8, "?")
+    compiled(VECTORS)(a, rows, flags)
+    low, odd = a[:8], a[1::2]
+    np.testing.assert_array_equal(rows[0], low + odd)
+    np.testing.assert_array_equal(rows[1], np.maximum(low, odd))
+    np.testing.assert_array_equal(flags, low > 3)
+    np.testing.assert_allclose(rows[2], np.where(low > 3, np.exp(low), 0), rtol=5e-7)
+    np.testing.assert_array_equal(rows[3], np.arange(8))
+    np.testing.assert_array_equal(rows[4], np.roll(low, 4))
+    np.testing.assert_array_equal(rows[5], np.full(8, a[5]))

@@ -1,5 +1,6 @@
 """Calling compiled functions: what is checked, and how errors read."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
+from xdsl_tvm.runtime.executable import NativeExecutable, load_module
 
 ADD = """
 tir.func @add(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %s: i8)
@@ -61,76 +63,77 @@ def test_empty_arrays(add: Any) -> None:
 
 
 def test_the_module_stays_as_it_is() -> None:
-    from xdsl_tvm.runtime.executable import load_module
-
     module = load_module(ADD)
     before = str(module)
     xdsl_tvm.compile(module)
     assert str(module) == before
 
 
-@pytest.mark.parametrize(
-    ("change", "kind", "message"),
-    [
-        (lambda a, b, c: (a, b, c), TypeError, "@add takes 4 arguments, got 3"),
-        (
-            lambda a, b, c: (a, [1.0], c, 1),
-            TypeError,
-            "@add: argument 'B' must be a numpy array float32[4], got list",
-        ),
-        (
-            lambda a, b, c: (a.astype("f8"), b, c, 1),
-            TypeError,
-            "@add: argument 'A' must have dtype float32, got float64",
-        ),
-        (
-            lambda a, b, c: (a, b[:3], c, 1),
-            ValueError,
-            "@add: argument 'B' must have shape (4,), got (3,)",
-        ),
-        (
-            lambda a, b, c: (a[0], b, c, 1),
-            ValueError,
-            "@add: argument 'A' must have rank 2, got shape (4,)",
-        ),
-        (
-            lambda a, b, c: (a, b, c[:2], 1),
-            ValueError,
-            "@add: argument 'C' must have extent n = 3 on axis 0, got shape (2, 4)",
-        ),
-        (
-            lambda a, b, c: (np.asfortranarray(a), b, c, 1),
-            ValueError,
-            "@add: argument 'A' must be C-contiguous; pass numpy.ascontiguousarray",
-        ),
-        (
-            lambda a, b, c: (a.astype(">f4"), b, c, 1),
-            TypeError,
-            "@add: argument 'A' must have dtype float32, got >f4",
-        ),
-        (
-            lambda a, b, c: (a, b, np.broadcast_to(c[:1], (1, 4)), 1),
-            ValueError,
-            "@add: argument 'C'",
-        ),
-        (
-            lambda a, b, c: (c, b, c, 1),
-            ValueError,
-            "@add: arguments 'A' and 'C' must not overlap; pass a copy of one",
-        ),
-        (
-            lambda a, b, c: (a, b, c, 128),
-            ValueError,
-            "@add: argument 's' must be within -128 and 127, got 128",
-        ),
-        (
-            lambda a, b, c: (a, b, c, 1.0),
-            TypeError,
-            "@add: argument 's' must be an integer (int8), got float",
-        ),
-    ],
-)
-def test_bad_arguments(add: Any, change: Any, kind: Any, message: str) -> None:
+Change = Callable[[Any, Any, Any], tuple[Any, ...]]
+BAD_ARGUMENTS: list[tuple[Change, type[Exception], str]] = [
+    (lambda a, b, c: (a, b, c), TypeError, "@add takes 4 arguments, got 3"),
+    (
+        lambda a, b, c: (a, [1.0], c, 1),
+        TypeError,
+        "@add: argument 'B' must be a numpy array float32[4], got list",
+    ),
+    (
+        lambda a, b, c: (a.astype("f8"), b, c, 1),
+        TypeError,
+        "@add: argument 'A' must have dtype float32, got float64",
+    ),
+    (
+        lambda a, b, c: (a, b[:3], c, 1),
+        ValueError,
+        "@add: argument 'B' must have shape (4,), got (3,)",
+    ),
+    (
+        lambda a, b, c: (a[0], b, c, 1),
+        ValueError,
+        "@add: argument 'A' must have rank 2, got shape (4,)",
+    ),
+    (
+        lambda a, b, c: (a, b, c[:2], 1),
+        ValueError,
+        "@add: argument 'C' must have extent n = 3 on axis 0, got shape (2, 4)",
+    ),
+    (
+        lambda a, b, c: (np.asfortranarray(a), b, c, 1),
+        ValueError,
+        "@add: argument 'A' must be C-contiguous; pass numpy.ascontiguousarray",
+    ),
+    (
+        lambda a, b, c: (a.astype(">f4"), b, c, 1),
+        TypeError,
+        "@add: argument 'A' must have dtype float32, got >f4",
+    ),
+    (
+        lambda a, b, c: (a, b, np.broadcast_to(c[:1], (1, 4)), 1),
+        ValueError,
+        "@add: argument 'C'",
+    ),
+    (
+        lambda a, b, c: (c, b, c, 1),
+        ValueError,
+        "@add: arguments 'A' and 'C' must not overlap; pass a copy of one",
+    ),
+    (
+        lambda a, b, c: (a, b, c, 128),
+        ValueError,
+        "@add: argument 's' must be within -128 and 127, got 128",
+    ),
+    (
+        lambda a, b, c: (a, b, c, 1.0),
+        TypeError,
+        "@add: argument 's' must be an integer (int8), got float",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "message"), BAD_ARGUMENTS)
+def test_bad_arguments(
+    add: Any, change: Change, kind: type[Exception], message: str
+) -> None:
     with pytest.raises(kind) as error:
         add(*change(*arrays()))
     assert one_line(error).startswith(message)
@@ -158,14 +161,13 @@ def test_compiling_a_file(tmp_path: Path) -> None:
     path.write_text(ADD)
     for source in (path, str(path)):
         executable = xdsl_tvm.compile(source)
+        assert isinstance(executable, NativeExecutable)
         assert "define void @add(" in executable.llvm_ir
     with pytest.raises(FileNotFoundError):
         xdsl_tvm.compile(tmp_path / "nothing.mlir")
 
 
 def test_object_file(tmp_path: Path) -> None:
-    from xdsl_tvm.runtime.executable import NativeExecutable
-
     executable = xdsl_tvm.compile(ADD)
     assert isinstance(executable, NativeExecutable)
     executable.object_file(tmp_path / "add.o")

@@ -1,0 +1,33 @@
+// RUN: xdsl-opt %s -p tvm-convert-vector-to-llvm | filecheck %s
+
+func.func @memory(%m: memref<?x8xf32>, %i: index, %j: index) {
+  %v = vector.load %m[%i, %j] : memref<?x8xf32>, vector<4xf32>
+  vector.store %v, %m[%j, %i] : memref<?x8xf32>, vector<4xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @memory(
+// CHECK:         %[[ROW:.*]] = llvm.mul %{{.*}}, %{{.*}} overflow<nsw> : i64
+// CHECK:         %[[INDEX:.*]] = llvm.add %[[ROW]], %{{.*}} overflow<nsw> : i64
+// CHECK:         %[[ADDRESS:.*]] = llvm.getelementptr inbounds %{{.*}}[%[[INDEX]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK:         %[[V:.*]] = llvm.load %[[ADDRESS]] {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK:         llvm.store %[[V]], %{{.*}} {alignment = 4 : i64} : vector<4xf32>, !llvm.ptr
+
+func.func @lanes(%x: f32, %y: vector<4xf32>) -> f32 {
+  %b = vector.broadcast %x : f32 to vector<4xf32>
+  %f = vector.fma %b, %y, %y : vector<4xf32>
+  %i = "vector.insert"(%x, %f) <{static_position = array<i64: 2>}> : (f32, vector<4xf32>) -> vector<4xf32>
+  %s = vector.shuffle %i, %y [0, 5] : vector<4xf32>, vector<4xf32>
+  %e = "vector.extract"(%s) <{static_position = array<i64: 1>}> : (vector<2xf32>) -> f32
+  func.return %e : f32
+}
+
+// CHECK-LABEL: func.func @lanes(
+// CHECK-SAME:    %[[X:.*]]: f32, %[[Y:.*]]: vector<4xf32>)
+// CHECK:         %[[U:.*]] = llvm.mlir.undef : vector<4xf32>
+// CHECK:         %[[FIRST:.*]] = llvm.insertelement %[[X]], %[[U]][%{{.*}} : i64] : vector<4xf32>
+// CHECK:         %[[B:.*]] = llvm.shufflevector %[[FIRST]], %[[U]] [0, 0, 0, 0] : vector<4xf32>
+// CHECK:         %[[F:.*]] = llvm.intr.fma(%[[B]], %[[Y]], %[[Y]])
+// CHECK:         %[[I:.*]] = llvm.insertelement %[[X]], %[[F]][%{{.*}} : i64] : vector<4xf32>
+// CHECK:         %[[S:.*]] = llvm.shufflevector %[[I]], %[[Y]] [0, 5] : vector<4xf32>
+// CHECK:         tvm_llvm.extractelement %[[S]][%{{.*}} : i64] : vector<2xf32> -> f32
