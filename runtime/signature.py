@@ -311,54 +311,62 @@ def signature_of_relax(source: Operation) -> Signature:
     """
     from xdsl_tvm.dialects import relax
 
+    from xdsl_tvm.lowering.relax._calling_convention import convention_of
+
     assert isinstance(source, relax.FuncOp)
     name = source.sym_name.data
+    convention = convention_of(source)
+    if any(isinstance(arg.type, relax.TupleType) for arg in source.args):
+        raise _fail(name, "a parameter is a tuple; take its fields as parameters")
+    scalars: set[str] = set()
     params = tuple(
-        _relax_param(name, arg.name_hint or f"argument_{arg.index}", arg.type)
-        for arg in source.args
+        _relax_param(name, arg.name_hint or f"argument_{arg.index}", leaf, scalars)
+        for arg, leaf in zip(source.args, convention.params, strict=True)
     )
-    symbols = source.symbol_names
-    return Signature(
-        name,
-        params,
-        symbols,
-        tuple(np.dtype(np.int64) for _ in symbols),
-        result=_relax_result(name, "result", source.output_type, symbols),
-    )
+    symbols = convention.symbols
+    types = tuple(np.dtype(np.int64) for _ in symbols)
+    if convention.scalar is not None:
+        dtype = _relax_dtype(name, "the result", convention.scalar.dtype)
+        return Signature(name, params, symbols, types, scalar_result=dtype)
+    result = _relax_result(name, "result", source.output_type)
+    return Signature(name, params, symbols, types, result=result)
 
 
-def _relax_param(function: str, name: str, dtype: Attribute) -> Spec:
+def _relax_param(function: str, name: str, leaf: Any, scalars: set[str]) -> Spec:
     from xdsl_tvm.dialects import relax
 
-    if isinstance(dtype, relax.PrimType):
-        try:
-            return ScalarSpec(name, numpy_dtype(dtype.dtype))
-        except ValueError as error:
-            raise _fail(function, f"parameter '{name}': {error}") from None
-    spec = _relax_array(function, f"parameter '{name}'", name, dtype)
-    return ArraySpec(name, spec.dtype, spec.shape, written=False)
+    what = f"parameter '{name}'"
+    if isinstance(leaf, relax.TensorInfo):
+        spec = _relax_array(function, what, name, leaf.type)
+        return ArraySpec(name, spec.dtype, spec.shape, written=False)
+    if not isinstance(leaf, relax.PrimType):
+        raise _fail(function, f"{what} is a shape; take its dimensions from a tensor")
+    symbol = None if leaf.dim is None else leaf.dim.symbol_name
+    if leaf.dim is not None and (symbol is None or symbol in scalars):
+        raise _fail(
+            function,
+            f"{what} must be {leaf.dim}, which is not checked; declare it without value",
+        )
+    scalars.update(() if symbol is None else (symbol,))
+    return ScalarSpec(name, _relax_dtype(function, what, leaf.dtype), symbol)
 
 
-def _relax_result(
-    function: str, name: str, dtype: Attribute, symbols: Sequence[str]
-) -> ResultTree:
+def _relax_dtype(function: str, what: str, dtype: Attribute) -> np.dtype[Any]:
+    try:
+        return numpy_dtype(dtype)
+    except ValueError as error:
+        raise _fail(function, f"{what}: {error}") from None
+
+
+def _relax_result(function: str, name: str, dtype: Attribute) -> ResultTree:
     from xdsl_tvm.dialects import relax
 
     if isinstance(dtype, relax.TupleType):
         return tuple(
-            _relax_result(function, f"{name}[{position}]", field, symbols)
+            _relax_result(function, f"{name}[{position}]", field)
             for position, field in enumerate(dtype.fields)
         )
-    spec = _relax_array(function, name, name, dtype)
-    for dim in spec.shape:
-        if dim is None:
-            raise _fail(function, f"the shape of {name} is not known; match_cast it")
-        for symbol in dim.symbols():
-            if symbol not in symbols:
-                raise _fail(
-                    function, f"no parameter binds the symbolic dimension '{symbol}'"
-                )
-    return spec
+    return _relax_array(function, name, name, dtype)
 
 
 def _relax_array(function: str, what: str, name: str, dtype: Attribute) -> ArraySpec:
@@ -369,10 +377,7 @@ def _relax_array(function: str, what: str, name: str, dtype: Attribute) -> Array
         raise _fail(
             function, f"{what} of type {dtype} is no tensor of known rank and dtype"
         )
-    try:
-        return ArraySpec(name, numpy_dtype(info.dtype), info.dims)
-    except ValueError as error:
-        raise _fail(function, f"{what}: {error}") from None
+    return ArraySpec(name, _relax_dtype(function, what, info.dtype), info.dims)
 
 
 # ---- functions on memrefs ----

@@ -1,0 +1,87 @@
+"""What the functions of a module share while they are lowered: callees and constants."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolOpInterface
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.lowering.relax._calling_convention import Convention, convention_of
+from xdsl_tvm.lowering.tir._types import GENERIC_SPACE, AnyMemRef, memref_of, signless
+
+
+class ModuleView:
+    """The symbols of a module, and the globals that its functions need."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._symbols: dict[str, Operation] = {}
+        for op in module.body.ops:
+            trait = op.get_trait(SymbolOpInterface)
+            name = None if trait is None else trait.get_sym_attr_name(op)
+            if name is not None:
+                self._symbols[name.data] = op
+        self._conventions: dict[relax.FuncOp, Convention] = {}
+        self._globals: dict[Attribute, memref.GlobalOp] = {}
+        self._count = 0
+
+    def callee(self, name: SymbolRefAttr) -> Operation | None:
+        """The function of this name."""
+        return self._symbols.get(name.root_reference.data)
+
+    def convention(self, func: relax.FuncOp) -> Convention:
+        """How a Relax function is called; see `convention_of`."""
+        found = self._conventions.get(func)
+        if found is None:
+            found = self._conventions[func] = convention_of(func)
+        return found
+
+    def constant(
+        self, value: DenseIntOrFPElementsAttr[IntegerType]
+    ) -> tuple[SymbolRefAttr, AnyMemRef]:
+        """Name and type of the global that holds `value`."""
+        found = self._globals.get(value)
+        if found is None:
+            found = self._globals[value] = self._global(value)
+        return SymbolRefAttr(found.sym_name), cast(AnyMemRef, found.type)
+
+    def _global(self, value: DenseIntOrFPElementsAttr[IntegerType]) -> memref.GlobalOp:
+        shape = value.get_shape()
+        element = signless(value.get_element_type())
+        data = DenseIntOrFPElementsAttr(
+            TensorType(cast(IntegerType, element), shape), value.data
+        )
+        return memref.GlobalOp.get(
+            StringAttr(self._unique_name()),
+            memref_of(shape, element, GENERIC_SPACE),
+            data,
+            constant=UnitAttr(),
+        )
+
+    def _unique_name(self) -> str:
+        while (name := f"constant_{self._count}") in self._symbols:
+            self._count += 1
+        self._count += 1
+        return name
+
+    def insert_globals(self) -> None:
+        """Put the globals at the start of the module."""
+        block = self._module.body.block
+        first = block.first_op
+        for op in self._globals.values():
+            if first is None:
+                block.add_op(op)
+            else:
+                block.insert_op_before(op, first)
