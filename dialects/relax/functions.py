@@ -30,7 +30,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    CallableOpInterface,
     HasParent,
     IsolatedFromAbove,
     IsTerminator,
@@ -42,6 +41,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.function_like import FunctionLike
 from xdsl_tvm.dialects.relax.algebra import (
     Check,
     base_check,
@@ -60,23 +60,6 @@ from xdsl_tvm.dialects.relax.types import (
 
 FORCE_PURE = "relax.force_pure"
 """Attribute of a function that counts as pure though it holds impure calls."""
-
-
-class _Callable(CallableOpInterface):
-    @classmethod
-    def get_callable_region(cls, op: Operation) -> Region:
-        assert isinstance(op, FuncOp)
-        return op.body
-
-    @classmethod
-    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        assert isinstance(op, FuncOp)
-        return op.function_type.inputs.data
-
-    @classmethod
-    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        assert isinstance(op, FuncOp)
-        return op.function_type.outputs.data
 
 
 @irdl_op_definition
@@ -111,7 +94,7 @@ class FuncOp(IRDLOperation):
     body = region_def("single_block")
 
     traits = lazy_traits_def(
-        lambda: (IsolatedFromAbove(), SymbolOpInterface(), _Callable())
+        lambda: (IsolatedFromAbove(), SymbolOpInterface(), FunctionLike())
     )
 
     def __init__(

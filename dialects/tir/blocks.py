@@ -49,6 +49,7 @@ from xdsl_tvm.dialects.tir._ranges import (
 from xdsl_tvm.dialects.tir.attributes import IterKind, IterKindAttr
 from xdsl_tvm.dialects.tir.buffers import StoreOp
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
+from xdsl_tvm.dialects.tir.statements import BodyOp
 from xdsl_tvm.dialects.tir.types import BufferType
 
 
@@ -270,7 +271,7 @@ class BlockOp(IRDLOperation):
 
 
 @irdl_op_definition
-class InitOp(IRDLOperation):
+class InitOp(BodyOp):
     """What a block runs first, where all its reduction variables are at their minimum.
 
     ```mlir
@@ -282,24 +283,9 @@ class InitOp(IRDLOperation):
 
     name = "tir.init"
 
-    body = region_def("single_block")
-
     traits = lazy_traits_def(
         lambda: (NoTerminator(), RecursiveMemoryEffect(), HasParent(BlockOp))
     )
-
-    def __init__(self, body: Region | None = None) -> None:
-        super().__init__(regions=[assembly.region_of(body, ())])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> InitOp:
-        op = cls(assembly.parse_body(parser))
-        assembly.parse_attributes_into(parser, op)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        assembly.print_body(printer, self.body)
-        assembly.print_attributes(printer, self)
 
 
 class _RegionsOp(IRDLOperation):

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
 )
 from xdsl.dialects.utils import print_func_op_like
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -24,34 +24,17 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    CallableOpInterface,
     IsolatedFromAbove,
     NoTerminator,
     SymbolOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.function_like import FunctionLike
 from xdsl_tvm.dialects.tir.buffers import MatchBufferOp
 from xdsl_tvm.dialects.tir.types import is_expression_type
 
 _OWN = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
-
-
-class _Callable(CallableOpInterface):
-    @classmethod
-    def get_callable_region(cls, op: Operation) -> Region:
-        assert isinstance(op, FuncOp)
-        return op.body
-
-    @classmethod
-    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        assert isinstance(op, FuncOp)
-        return op.function_type.inputs.data
-
-    @classmethod
-    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        assert isinstance(op, FuncOp)
-        return op.function_type.outputs.data
 
 
 @irdl_op_definition
@@ -80,7 +63,7 @@ class FuncOp(IRDLOperation):
     body = region_def()
 
     traits = traits_def(
-        IsolatedFromAbove(), SymbolOpInterface(), NoTerminator(), _Callable()
+        IsolatedFromAbove(), SymbolOpInterface(), NoTerminator(), FunctionLike()
     )
 
     def __init__(

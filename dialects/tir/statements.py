@@ -7,6 +7,9 @@ end earlier.
 
 from __future__ import annotations
 
+from abc import ABC
+from typing import Self
+
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerType,
@@ -287,8 +290,27 @@ class IfOp(IRDLOperation):
         assembly.print_attributes(printer, self)
 
 
+class BodyOp(IRDLOperation, ABC):
+    """An op that is a body and nothing else."""
+
+    body = region_def("single_block")
+
+    def __init__(self, body: Region | None = None) -> None:
+        super().__init__(regions=[assembly.region_of(body, ())])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        op = cls(assembly.parse_body(parser))
+        assembly.parse_attributes_into(parser, op)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        assembly.print_body(printer, self.body)
+        assembly.print_attributes(printer, self)
+
+
 @irdl_op_definition
-class ScopeOp(IRDLOperation):
+class ScopeOp(BodyOp):
     """Bounds the bindings and allocations inside it; no other meaning.
 
     ```mlir
@@ -300,22 +322,7 @@ class ScopeOp(IRDLOperation):
 
     name = "tir.scope"
 
-    body = region_def("single_block")
-
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
-
-    def __init__(self, body: Region | None = None) -> None:
-        super().__init__(regions=[assembly.region_of(body, ())])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ScopeOp:
-        op = cls(assembly.parse_body(parser))
-        assembly.parse_attributes_into(parser, op)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        assembly.print_body(printer, self.body)
-        assembly.print_attributes(printer, self)
 
 
 @irdl_op_definition
