@@ -8,7 +8,7 @@ pointer to their first element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, cast
@@ -310,7 +310,6 @@ def signature_of_relax(source: Operation) -> Signature:
     Raises PassFailedException if Python cannot call it.
     """
     from xdsl_tvm.dialects import relax
-
     from xdsl_tvm.lowering.relax._calling_convention import convention_of
 
     assert isinstance(source, relax.FuncOp)

@@ -1,0 +1,29 @@
+"""The handwritten digits, and their split into training and test images."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+FOLDER = Path(__file__).parent
+TEST_EVERY = 5
+"""Every fifth image is for testing; training never sees it."""
+
+
+def load_digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """All images, `[1797, 64]` scaled to `[0, 1]`, and their digits."""
+    with gzip.open(FOLDER / "digits.csv.gz", "rt") as file:
+        table = np.loadtxt(file, delimiter=",", dtype=np.int64)
+    return (table[:, :64] / 16).astype(np.float32), table[:, 64]
+
+
+def split(*arrays: NDArray[np.generic]) -> list[NDArray[np.generic]]:
+    """Training and test part of each array, in turn."""
+    parts: list[NDArray[np.generic]] = []
+    for array in arrays:
+        is_test = np.arange(len(array)) % TEST_EVERY == 0
+        parts += [array[~is_test], array[is_test]]
+    return parts
