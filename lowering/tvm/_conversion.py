@@ -236,6 +236,10 @@ class Conversion:
         """Replaces the results of `op` by `values`, of LLVM types, and erases it."""
         for old, new in zip(op.results, values, strict=True):
             self.replace_value(old, new)
+        for operand in op.operands:
+            # Also what the lowering did not ask for may be a cast without users now.
+            if isinstance(operand.owner, UnrealizedConversionCastOp):
+                self._casts[operand.owner] = None
         op.detach()
         op.erase()
 
