@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeGuard, cast
 
 from xdsl.dialects import arith, cf, func, memref, scf
@@ -269,7 +269,7 @@ class FunctionConverter:
         )
         for dim, actual in pairs:
             self._check_equal(dim.substitute(self._symbols), actual, what)
-        self._values[op.result] = value
+        self._values[op.result] = self._refined(value, op.result.type)
 
     def _pairs(self, type_: Attribute, value: Value) -> Iterator[tuple[Dim, Dim]]:
         """The known dimensions of a type, each with the extent that the value has."""
@@ -300,6 +300,27 @@ class FunctionConverter:
         if info.dtype not in (None, value.dtype):
             raise self.cv.fail(f"a tensor of {value.dtype} can never be {type_}")
         return info.dims
+
+    def _refined(self, value: Value, type_: Attribute) -> Value:
+        """A value that was checked to be of a type, with the dimensions of that type."""
+        if isinstance(value, tuple):
+            if not isinstance(type_, relax.TupleType):
+                return value
+            fields = zip(value, type_.fields.data, strict=True)
+            return tuple(self._refined(inner, part) for inner, part in fields)
+        if isinstance(value, Scalar):
+            return value
+        if isinstance(value, Shape):
+            dims = type_.values if isinstance(type_, ShapeType) else None
+        else:
+            dims = self._tensor_dims(type_, value)
+        if dims is None:
+            return value
+        checked = tuple(
+            extent if dim is None else dim.substitute(self._symbols)
+            for dim, extent in zip(dims, value.dims, strict=True)
+        )
+        return replace(value, dims=checked)
 
     def _extents_of(self, value: Leaf) -> tuple[Dim, ...]:
         if not isinstance(value, Scalar):
@@ -410,7 +431,10 @@ class FunctionConverter:
         for value, param in zip(arguments, convention.params, strict=True):
             operands += self._relax_argument(op, value, param)
         outputs = self._make_outputs(op, callee, bound)
-        operands += [leaf.memref for leaf in outputs]
+        operands += [
+            self._cast(tensor, memref_for(*known(info)))
+            for tensor, info in zip(outputs, convention.outputs, strict=True)
+        ]
         operands += [self._integer(bound[name], i64) for name in convention.symbols]
         results = self._emit_call(op, operands, convention.results)
         assert op.result is not None, "verified"
@@ -466,9 +490,7 @@ class FunctionConverter:
         for path, info in zip(paths, convention.outputs, strict=True):
             dims, dtype = known(info)
             actual = tuple(dim.substitute(bound) for dim in dims)
-            tensor = self._allocate(op.result, path, actual, dtype)
-            memory = self._cast(tensor, memref_for(dims, dtype))
-            tensors.append(Tensor(memory, actual, dtype))
+            tensors.append(self._allocate(op.result, path, actual, dtype))
         return tensors
 
     def _emit_call(

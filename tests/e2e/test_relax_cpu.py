@@ -52,8 +52,8 @@ def test_every_call_makes_new_results():
 
 TUPLES = """
 !t = tensor<?x2xf32, #relax.dims<[n, 2]>>
-relax.func @main<n>(%x: !t, %y: !t)
-    -> !relax.tuple<!t, !relax.tuple<!t, !t>, tensor<2xf32>, tensor<2xf32>, !t>
+!r = !relax.tuple<!t, !relax.tuple<!t, !t>, tensor<2xf32>, tensor<2xf32>, !t>
+relax.func @main<n>(%x: !t, %y: !t) -> !r
     attributes {global_symbol = "main"} {
   %c = relax.constant dense<[0.5, 0.25]> : tensor<2xf32>
   %c1 = relax.constant dense<[0.5, 0.25]> : tensor<2xf32>
@@ -63,7 +63,7 @@ relax.func @main<n>(%x: !t, %y: !t)
   %3 = relax.get_item %2[0] : !relax.tuple<!t, !t> -> !t
   %4 = relax.tuple(%1, %2, %c, %c1, %3)
     : !t, !relax.tuple<!t, !t>, tensor<2xf32>, tensor<2xf32>, !t
-  relax.return %4 : !relax.tuple<!t, !relax.tuple<!t, !t>, tensor<2xf32>, tensor<2xf32>, !t>
+  relax.return %4 : !r
 }
 """
 
@@ -74,8 +74,8 @@ def test_tuples_inputs_constants_and_values_returned_twice():
     np.testing.assert_array_equal(total, x + y)
     np.testing.assert_array_equal(again, x + y)
     np.testing.assert_array_equal(same, x)
-    np.testing.assert_array_equal(product, (x + y) * np.float32([0.5, 0.25]))
-    np.testing.assert_array_equal(c, np.float32([0.5, 0.25]))
+    np.testing.assert_array_equal(product, (x + y) * np.array([0.5, 0.25], np.float32))
+    np.testing.assert_array_equal(c, np.array([0.5, 0.25], np.float32))
     np.testing.assert_array_equal(c1, c)
     arrays = (product, total, same, c, c1, again, x)
     for i, a in enumerate(arrays):
@@ -120,6 +120,7 @@ def test_functions_that_call_functions():
 IF = """
 !t = tensor<?xf32, #relax.dims<[n]>>
 !m = tensor<?xf32, #relax.dims<[m]>>
+!k = tensor<?xf32, #relax.dims<[k]>>
 relax.func @main<n, m>(%c: tensor<i1>, %x: !t, %y: !m)
     -> !relax.tuple<!t, !t> attributes {global_symbol = "main"} {
   %0 = relax.if %c : tensor<i1> -> !relax.tuple<!t, !t> {
@@ -141,10 +142,9 @@ relax.func @either<n, m>(%c: !relax.prim<i1>, %x: !t, %y: !m) -> tensor<6xf32>
   } else {
     relax.yield %y : !m
   }
-  %1 = relax.match_cast %0 defines [k] : tensor<?xf32> -> tensor<?xf32, #relax.dims<[k]>>
-  %2 = relax.add %1, %1 : (tensor<?xf32, #relax.dims<[k]>>, tensor<?xf32, #relax.dims<[k]>>)
-    -> tensor<?xf32, #relax.dims<[k]>>
-  %3 = relax.match_cast %2 : tensor<?xf32, #relax.dims<[k]>> -> tensor<6xf32>
+  %1 = relax.match_cast %0 defines [k] : tensor<?xf32> -> !k
+  %2 = relax.add %1, %1 : (!k, !k) -> !k
+  %3 = relax.match_cast %2 : !k -> tensor<6xf32>
   relax.return %3 : tensor<6xf32>
 }
 """

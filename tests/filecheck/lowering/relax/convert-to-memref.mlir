@@ -1,0 +1,134 @@
+// RUN: xdsl-opt %s -p relax-convert-to-memref | filecheck %s
+
+!n = tensor<?x4xf32, #relax.dims<[n, 4]>>
+!d = tensor<?x?xf32, #relax.dims<[n, m]>>
+
+// Equal constants are one global.
+// CHECK: "memref.global"() <{sym_name = "constant_0", type = memref<2xi8>, initial_value = dense<[1, 2]> : tensor<2xi8>, sym_visibility = "private", constant}>
+// CHECK-NOT: "memref.global"
+
+// CHECK-LABEL: func.func private @double(
+tir.func @double(%a: !tir.handle, %b: !tir.handle) {
+  %n = tir.shape_var "n" : i64
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?x4xf32>
+  %B = tir.match_buffer "B" %b [%n] : !tir.buffer<?x4xf32>
+}
+
+// What is returned is written in place, the rest is allocated and released.
+// CHECK-LABEL: func.func @chain(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[R:[a-z0-9]+]]: memref<?x4xf32> {llvm.noalias}, %[[N:[a-z0-9]+]]: i64)
+// CHECK: %[[I:[0-9]+]] = arith.index_cast %[[N]] : i64 to index
+// CHECK: %[[M:[0-9]+]] = memref.alloc(%[[I]]) : memref<?x4xf32>
+// CHECK: %[[S:[0-9]+]] = arith.index_cast %[[I]] : index to i64
+// CHECK: func.call @double(%[[X]], %[[M]], %[[S]])
+// CHECK: func.call @double(%[[M]], %[[R]], %{{.*}})
+// CHECK-NEXT: memref.dealloc %[[M]]
+// CHECK-NEXT: func.return
+relax.func @chain<n>(%x: !n) -> !n
+    attributes {global_symbol = "chain", relax.force_pure} {
+  %0 = relax.builtin.alloc_tensor on 0 scope "global" : !n
+  relax.call impure @double(%x, %0) : (!n, !n) -> ()
+  %1 = relax.builtin.alloc_tensor on 0 scope "global" : !n
+  relax.call impure @double(%0, %1) : (!n, !n) -> ()
+  relax.return %1 : !n
+}
+
+// The callee's symbols are passed; the result goes where it is returned.
+// CHECK-LABEL: func.func private @static(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<3x4xf32>, %[[R:[a-z0-9]+]]: memref<3x4xf32> {llvm.noalias})
+// CHECK-NEXT: %[[C:[0-9]+]] = arith.constant 3 : i64
+// CHECK-NEXT: %[[A:[0-9]+]] = "memref.cast"(%[[X]])
+// CHECK-NEXT: %[[B:[0-9]+]] = "memref.cast"(%[[R]])
+// CHECK-NEXT: func.call @chain(%[[A]], %[[B]], %[[C]]) : (memref<?x4xf32>, memref<?x4xf32>, i64) -> ()
+// CHECK-NEXT: func.return
+relax.func @static(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = relax.call @chain(%x) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  relax.return %0 : tensor<3x4xf32>
+}
+
+// Unknown extents are passed behind the symbols.
+// CHECK-LABEL: func.func private @checks(
+// CHECK-SAME: %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?x4xf32> {llvm.noalias}, %[[N:[a-z0-9]+]]: i64, %[[U:[0-9]+]]: i64, %[[V:[0-9]+]]: i64)
+// CHECK: %[[NI:[0-9]+]] = arith.index_cast %[[N]]
+// CHECK-NEXT: %[[UI:[0-9]+]] = arith.index_cast %[[U]]
+// CHECK-NEXT: %[[VI:[0-9]+]] = arith.index_cast %[[V]]
+// CHECK-NEXT: %[[E:[0-9]+]] = arith.cmpi eq, %[[NI]], %[[UI]] : index
+// CHECK-NEXT: cf.assert %[[E]], "relax.match_cast in @checks: the value is no tensor<?x4xf32, #relax.dims<[n, 4]>>"
+// CHECK-NEXT: %[[F:[0-9]+]] = arith.cmpi eq, %{{.*}}, %[[VI]] : index
+// CHECK-NEXT: cf.assert %[[F]]
+// CHECK-NOT: cf.assert
+relax.func @checks<n>(%x: tensor<?x?xf32>, %y: tensor<?xf32, #relax.dims<[n]>>) -> !n {
+  %0 = relax.match_cast %x : tensor<?x?xf32> -> !n
+  relax.return %0 : !n
+}
+
+// Tuples are flattened, inputs and constants copied.
+// CHECK-LABEL: func.func private @tuples(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<2xi8>, %[[A:[a-z0-9]+]]: memref<2xi8> {llvm.noalias}, %[[B:[a-z0-9]+]]: memref<2xi8> {llvm.noalias}, %[[C:[a-z0-9]+]]: memref<2xi8> {llvm.noalias})
+// CHECK-NEXT: %[[G:[0-9]+]] = memref.get_global @constant_0 : memref<2xi8>
+// CHECK-NEXT: %[[H:[0-9]+]] = memref.get_global @constant_0 : memref<2xi8>
+// CHECK-NEXT: "memref.copy"(%[[G]], %[[A]])
+// CHECK-NEXT: "memref.copy"(%[[X]], %[[B]])
+// CHECK-NEXT: "memref.copy"(%[[H]], %[[C]])
+// CHECK-NEXT: func.return
+!i = tensor<2xui8>
+relax.func @tuples(%p: !relax.tuple<!i>)
+    -> !relax.tuple<!i, !relax.tuple<!i, !i>> {
+  %x = relax.get_item %p[0] : !relax.tuple<!i> -> !i
+  %0 = relax.constant dense<[1, 2]> : !i
+  %1 = relax.constant dense<[1, 2]> : !i
+  %2 = relax.tuple(%x, %1) : !i, !i
+  %3 = relax.tuple(%0, %2) : !i, !relax.tuple<!i, !i>
+  relax.return %3 : !relax.tuple<!i, !relax.tuple<!i, !i>>
+}
+
+// A branch hands over its own memory, or a copy.
+// CHECK-LABEL: func.func private @branches(
+// CHECK-SAME: %[[C:[a-z0-9]+]]: memref<i1>, %[[X:[a-z0-9]+]]: memref<?x4xf32>,
+// CHECK: %[[B:[0-9]+]] = memref.load %[[C]][] : memref<i1>
+// CHECK-NEXT: %[[R:[0-9]+]] = scf.if %[[B]] -> (memref<?x4xf32>) {
+// CHECK-NEXT: %[[T:[0-9]+]] = memref.alloc
+// CHECK: func.call @double(%[[X]], %[[T]],
+// CHECK-NEXT: scf.yield %[[T]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[F:[0-9]+]] = memref.alloc
+// CHECK: scf.for
+// CHECK: scf.yield %[[F]]
+// CHECK: memref.dealloc %[[R]]
+// CHECK-NEXT: func.return
+relax.func @branches<n>(%c: tensor<i1>, %x: !n) -> !n attributes {relax.force_pure} {
+  %r = relax.if %c : tensor<i1> -> !n {
+    %0 = relax.builtin.alloc_tensor on 0 scope "global" : !n
+    relax.call impure @double(%x, %0) : (!n, !n) -> ()
+    relax.yield %0 : !n
+  } else {
+    relax.yield %x : !n
+  }
+  relax.return %r : !n
+}
+
+// A scalar result is returned; expressions of symbols are computed.
+// CHECK-LABEL: func.func private @scalars(
+// CHECK-SAME: %{{.*}}: i64, %[[N:[a-z0-9_]+]]: i64) -> i32
+// CHECK: %[[I:[0-9]+]] = arith.index_cast %[[N]] : i64 to index
+// CHECK-NEXT: %[[A:[0-9]+]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK-NEXT: %[[Q:[0-9]+]] = arith.floordivsi %[[A]], %{{.*}} : index
+// CHECK-NEXT: %[[R:[0-9]+]] = arith.index_cast %[[Q]] : index to i32
+// CHECK-NEXT: func.return %[[R]] : i32
+relax.func @scalars<n>(%n: !relax.prim<i64, n>)
+    -> !relax.prim<i32, (n + 3) floordiv 4> {
+  %0 = relax.prim_value (n + 3) floordiv 4 : i32
+  relax.return %0 : !relax.prim<i32, (n + 3) floordiv 4>
+}
+
+// Memory with two dynamic extents has one.
+// CHECK-LABEL: func.func private @flat(
+// CHECK-SAME: memref<?xf32>, %{{.*}}: memref<?xf32> {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64)
+relax.func @flat<n, m>(%x: !d) -> !d {
+  relax.return %x : !d
+}
+
+// CHECK-LABEL: func.func @foreign(%x: f32) -> f32
+func.func @foreign(%x: f32) -> f32 {
+  func.return %x : f32
+}
