@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import Dim, product
@@ -36,7 +36,7 @@ from xdsl_tvm.lowering.relax._calling_convention import (
     memref_for,
 )
 from xdsl_tvm.lowering.relax._calling_convention import Leaf as LeafType
-from xdsl_tvm.lowering.relax._module import ModuleView
+from xdsl_tvm.lowering.relax._module import ModuleView, TIRCallee
 from xdsl_tvm.lowering.relax._values import (
     Leaf,
     Path,
@@ -47,7 +47,6 @@ from xdsl_tvm.lowering.relax._values import (
     leaves,
     rebuild,
 )
-from xdsl_tvm.lowering.tir import _calling_convention as tir_convention
 from xdsl_tvm.lowering.tir._emitter import INDEX, Emitter
 from xdsl_tvm.lowering.tir._functions import NOALIAS
 from xdsl_tvm.lowering.tir._types import (
@@ -347,7 +346,8 @@ class FunctionConverter:
             )
 
     def _call_tir_function(self, op: relax.CallOp, callee: tir.FuncOp) -> None:
-        types = tir_convention.argument_types(callee, GENERIC_SPACE)
+        convention = self.view.tir_callee(callee)
+        types = convention.types
         if len(types) != len(op.arguments):
             raise self.cv.fail(
                 f"{op.callee} has {len(types)} parameters, the call gives "
@@ -356,29 +356,30 @@ class FunctionConverter:
         if op.result is not None:
             raise self.cv.fail(f"{op.callee} writes its results, the call has none")
         values = [self._value(argument) for argument in op.arguments]
-        bound = self._match_buffers(op, callee, values)
+        bound = self._match_buffers(op, convention, values)
         operands = [
             self._tir_argument(op, value, type_)
             for value, type_ in zip(values, types, strict=True)
         ]
-        for symbol in tir_convention.bound_symbols(callee):
-            operands.append(self._integer(bound[symbol], i64))
-        results = [signless(type_) for type_ in callee.function_type.outputs]
-        self._emit_call(op, operands, results)
+        operands += [self._integer(bound[symbol], i64) for symbol in convention.symbols]
+        self._emit_call(op, operands, convention.results)
 
     def _match_buffers(
-        self, op: relax.CallOp, callee: tir.FuncOp, values: Sequence[Value]
+        self, op: relax.CallOp, callee: TIRCallee, values: Sequence[Value]
     ) -> dict[SSAValue, Dim]:
         """What the symbols and scalars of the callee are; extents that stand for the same
         are checked to be equal. Other extents are what the callee computes from them."""
         bound: dict[SSAValue, Dim] = {}
         checks: list[tuple[SSAValue | int, Dim]] = []
-        for index, (parameter, value) in enumerate(
-            zip(_parameters(callee), values, strict=True)
+        for index, ((parameter, buffer), value) in enumerate(
+            zip(callee.buffers, values, strict=True)
         ):
-            if isinstance(value, Scalar) and value.dim is not None and parameter:
+            if (
+                isinstance(value, Scalar)
+                and value.dim is not None
+                and parameter is not None
+            ):
                 bound[parameter] = value.dim
-            buffer = None if parameter is None else callee.buffer_map.get(parameter)
             if buffer is None or not isinstance(value, Tensor):
                 continue
             self._check_buffer(op, index, buffer, value)
@@ -799,12 +800,6 @@ def _paths(type_: Attribute, path: Path) -> Iterator[Path]:
             yield from _paths(part, (*path, index))
     else:
         yield path
-
-
-def _parameters(callee: tir.FuncOp) -> Sequence[BlockArgument | None]:
-    if callee.is_declaration:
-        return [None] * len(callee.function_type.inputs)
-    return callee.args
 
 
 def _is_symbol(extent: SSAValue | int) -> TypeGuard[SSAValue]:

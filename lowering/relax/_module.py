@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import memref
@@ -14,12 +15,38 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolOpInterface
 
-from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.lowering.relax._calling_convention import Convention, convention_of
+from xdsl_tvm.lowering.tir._calling_convention import argument_types, bound_symbols
 from xdsl_tvm.lowering.tir._types import GENERIC_SPACE, AnyMemRef, memref_of, signless
+
+
+@dataclass(frozen=True)
+class TIRCallee:
+    """How a TIR function is called once it is lowered."""
+
+    types: list[Attribute]
+    """Of the arguments, without those of the symbols."""
+    symbols: list[SSAValue]
+    buffers: list[tuple[BlockArgument | None, tir.MatchBufferOp | None]]
+    """The parameters, none for a declaration, and the buffer that each passes."""
+    results: list[Attribute]
+
+    @staticmethod
+    def of(func: tir.FuncOp) -> TIRCallee:
+        """What `tir-convert-to-memref` makes of a function."""
+        types = argument_types(func, GENERIC_SPACE)
+        matched = func.buffer_map
+        buffers: list[tuple[BlockArgument | None, tir.MatchBufferOp | None]]
+        if func.is_declaration:
+            buffers = [(None, None)] * len(types)
+        else:
+            buffers = [(arg, matched.get(arg)) for arg in func.args]
+        results = [signless(type_) for type_ in func.function_type.outputs]
+        return TIRCallee(types, bound_symbols(func), buffers, results)
 
 
 class ModuleView:
@@ -34,6 +61,7 @@ class ModuleView:
             if name is not None:
                 self._symbols[name.data] = op
         self._conventions: dict[relax.FuncOp, Convention] = {}
+        self._tir_callees: dict[tir.FuncOp, TIRCallee] = {}
         self._globals: dict[Attribute, memref.GlobalOp] = {}
         self._count = 0
 
@@ -46,6 +74,13 @@ class ModuleView:
         found = self._conventions.get(func)
         if found is None:
             found = self._conventions[func] = convention_of(func)
+        return found
+
+    def tir_callee(self, func: tir.FuncOp) -> TIRCallee:
+        """How a TIR function is called."""
+        found = self._tir_callees.get(func)
+        if found is None:
+            found = self._tir_callees[func] = TIRCallee.of(func)
         return found
 
     def constant(
