@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
 
 FOLDER = Path(__file__).parent
 TEST_EVERY = 5
@@ -20,10 +23,7 @@ def load_digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     return (table[:, :64] / 16).astype(np.float32), table[:, 64]
 
 
-def split(*arrays: NDArray[np.generic]) -> list[NDArray[np.generic]]:
-    """Training and test part of each array, in turn."""
-    parts: list[NDArray[np.generic]] = []
-    for array in arrays:
-        is_test = np.arange(len(array)) % TEST_EVERY == 0
-        parts += [array[~is_test], array[is_test]]
-    return parts
+def split(array: NDArray[T]) -> tuple[NDArray[T], NDArray[T]]:
+    """The training and the test part of an array with one row per image."""
+    is_test = np.arange(len(array)) % TEST_EVERY == 0
+    return array[~is_test], array[is_test]

@@ -55,9 +55,8 @@ def main() -> int:
     parser.add_argument("--stages", type=Path, default=BUILD / "digits-stages")
     folder: Path = parser.parse_args().stages
 
-    images, labels = load_digits()
-    _, images, _, labels = split(images, labels)
-    images = np.ascontiguousarray(images, np.float32)
+    all_images, all_labels = load_digits()
+    images, labels = split(all_images)[1], split(all_labels)[1]
 
     cold, warm, classify = compile_times()
     found = classify["main"](images)

@@ -69,7 +69,7 @@ def gradients(
     error = predict(weights, images)
     error[np.arange(len(labels)), labels] -= 1
     error /= len(labels)
-    back = (error @ w2.T) * (hidden > 0)
+    back = np.where(hidden > 0, error @ w2.T, np.float32(0))
     return [images.T @ back, back.sum(0), hidden.T @ error, error.sum(0)]
 
 
@@ -77,7 +77,7 @@ def train(images: Array, labels: NDArray[np.int64]) -> list[Array]:
     """The trained weights: two matrices and two biases, as `w1, b1, w2, b2`."""
     rng = np.random.default_rng(0)
     shapes = [(64, HIDDEN), (HIDDEN,), (HIDDEN, 10), (10,)]
-    weights = [
+    weights: list[Array] = [
         (rng.standard_normal(s) * np.sqrt(2 / s[0]) * (len(s) == 2)).astype(np.float32)
         for s in shapes
     ]
@@ -107,11 +107,12 @@ def as_hex(array: Array) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Train the classifier")
     parser.add_argument("--output", type=Path, default=FOLDER / "model.mlir")
     arguments = parser.parse_args()
     images, labels = load_digits()
-    x, x_test, y, y_test = split(images, labels)
+    x, x_test = split(images)
+    y, y_test = split(labels)
     weights = train(x, y)
     for name, a, b in (("training", x, y), ("test", x_test, y_test)):
         accuracy = (predict(weights, a).argmax(1) == b).mean()
