@@ -725,9 +725,7 @@ class _MemoryAccess(IRDLOperation, ABC):
 def _access_properties(
     alignment: int | None, ordering: str, syncscope: str | None
 ) -> dict[str, Attribute]:
-    properties: dict[str, Attribute] = {
-        "ordering": IntegerAttr(ORDERINGS[ordering], i64)
-    }
+    properties: dict[str, Attribute] = {"ordering": IntegerAttr(ORDERINGS[ordering], i64)}
     if alignment is not None:
         properties["alignment"] = IntegerAttr(alignment, i64)
     if syncscope is not None:
