@@ -7,6 +7,7 @@ mix constants and values in one list, which the declarative format cannot say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
@@ -28,6 +29,8 @@ Mixed: TypeAlias = int | SSAValue
 
 SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
+_RESULTS = re.compile(r"%[\w$.-]+\s*(:\s*\d+\s*)?[,=]")
+
 
 def parse_optional_value(parser: Parser) -> SSAValue | None:
     """A value that is defined above, or nothing where no `%` follows.
@@ -44,6 +47,15 @@ def parse_optional_value(parser: Parser) -> SSAValue | None:
             f"{operand.span.text} is not defined above this use", operand.span
         )
     return values[operand.index]
+
+
+def at_next_op(parser: Parser) -> bool:
+    """Whether a `%` that follows names a result of the next op, not an operand of this.
+
+    An op that may end without an operand asks it, since `tir.evaluate` can be followed
+    by both `%x : i32` and `%x = tir.const 0 : i32`.
+    """
+    return _RESULTS.match(parser.lexer.input.content, parser.pos) is not None
 
 
 def parse_value(parser: Parser) -> SSAValue:

@@ -346,7 +346,7 @@ class _RegionsOp(IRDLOperation):
             regions.append(BufferRegion(buffer, tuple(mins), tuple(extents)))
             return True
 
-        if parse_region():
+        if not assembly.at_next_op(parser) and parse_region():
             while parser.parse_optional_punctuation(",") is not None:
                 if not parse_region():
                     parser.raise_error("expected a buffer region")

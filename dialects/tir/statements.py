@@ -668,8 +668,38 @@ class AssertOp(IRDLOperation):
             )
 
 
+class _OptionalValueOp(IRDLOperation, ABC):
+    """An op on one value or none."""
+
+    value = opt_operand_def()
+
+    def __init__(self, value: SSAValue | Operation | None = None) -> None:
+        super().__init__(operands=[value])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = None
+        if not assembly.at_next_op(parser):
+            value = parser.parse_optional_unresolved_operand()
+        if value is None:
+            op = cls()
+        else:
+            parser.parse_punctuation(":")
+            op = cls(parser.resolve_operand(value, parser.parse_type()))
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.value is not None:
+            printer.print_string(" ")
+            printer.print_operand(self.value)
+            printer.print_string(" : ")
+            printer.print_attribute(self.value.type)
+        assembly.print_attributes(printer, self)
+
+
 @irdl_op_definition
-class EvaluateOp(IRDLOperation):
+class EvaluateOp(_OptionalValueOp):
     """Evaluates an expression and discards it, `Evaluate`; without a value, the no-op.
 
     ```mlir
@@ -680,18 +710,11 @@ class EvaluateOp(IRDLOperation):
 
     name = "tir.evaluate"
 
-    value = opt_operand_def()
-
-    assembly_format = "($value^ `:` type($value))? attr-dict"
-
     traits = traits_def(MarkerEffect())
-
-    def __init__(self, value: SSAValue | Operation | None = None) -> None:
-        super().__init__(operands=[value])
 
 
 @irdl_op_definition
-class RetOp(IRDLOperation):
+class RetOp(_OptionalValueOp):
     """Returns from the function, the call `ret`. It does not end its block.
 
     ```mlir
@@ -701,11 +724,4 @@ class RetOp(IRDLOperation):
 
     name = "tir.ret"
 
-    value = opt_operand_def()
-
-    assembly_format = "($value^ `:` type($value))? attr-dict"
-
     traits = traits_def(UpdateEffect())
-
-    def __init__(self, value: SSAValue | Operation | None = None) -> None:
-        super().__init__(operands=[value])
