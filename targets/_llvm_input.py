@@ -62,9 +62,8 @@ def device_functions(ctx: Context, module: ModuleOp, arch: str) -> list[Operatio
         functions = _kernels_in(module)
     if functions is None:
         raise DiagnosticException(
-            "the module has no GPU kernel: bind loops to threads and run "
-            "tir-split-host-device and tir-convert-to-gpu, or mark an llvm.func as "
-            "'nvvm.kernel'"
+            "the module has no GPU kernel: bind loops to threads, as in "
+            "'thread_binding \"threadIdx.x\"', or mark an llvm.func as 'nvvm.kernel'"
         )
     return functions
 
