@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
+    UnregisteredOp,
     VectorType,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -184,7 +185,8 @@ class Rules:
 
     def _problems(self, op: Operation) -> Iterator[str]:
         if op.__class__ not in EMITTABLE:
-            yield f"'{op.name}' has no LLVM form: {_advice(op)}"
+            name = _written_name(op)
+            yield f"'{name}' has no LLVM form: {_advice(name)}"
             return
         yield from self._type_problems(op)
         if isinstance(op, nvvm.NVVM_OPERATIONS) and not self.nvptx:
@@ -271,9 +273,14 @@ class Rules:
             yield f"'{base}' of {type} is a library call on {self.kind}: use f32"
 
 
-def _advice(op: Operation) -> str:
-    dialect = op.name.partition(".")[0]
-    if op.name == "builtin.unrealized_conversion_cast":
+def _written_name(op: Operation) -> str:
+    """The name of `op` as texts have it, also where no dialect knows it."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+
+
+def _advice(name: str) -> str:
+    dialect = name.partition(".")[0]
+    if name == "builtin.unrealized_conversion_cast":
         return "run reconcile-unrealized-casts, or the conversion that it waits for"
     if (producer := _PRODUCERS.get(dialect)) is not None:
         return f"{producer} should have lowered it"
