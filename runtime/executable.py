@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
 from xdsl_tvm.runtime._arguments import Arguments
+from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
 
 Source: TypeAlias = ModuleOp | str | Path
@@ -127,19 +129,38 @@ class NativeExecutable(Executable):
     """Functions compiled for this machine's processor."""
 
     def __init__(self, module: ModuleOp, opt_level: int) -> None:
-        from xdsl_tvm.lowering.pipelines import lower_to_llvm
+        from xdsl_tvm.passes.infra import PassContext
         from xdsl_tvm.runtime import llvm_jit
+        from xdsl_tvm.runtime.module_fingerprint import (
+            compiler_fingerprint,
+            module_fingerprint,
+        )
+
+        super().__init__(module)
+        self._module = module.clone()
+        key = llvm_jit.host_cache_key(
+            "module",
+            module_fingerprint(module),
+            compiler_fingerprint(),
+            repr(sorted(PassContext.current().config.items())),
+            str(opt_level),
+        )
+        self._object = ObjectCache.default().get_or_make(
+            key, lambda: llvm_jit.compile_object(self.llvm_ir, opt_level)
+        )
+        exports = dict.fromkeys(s.function for s in self.signatures.values())
+        self._code = llvm_jit.load_object(self._object, exports)
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the module, before LLVM's own passes."""
+        from xdsl_tvm.lowering.pipelines import lower_to_llvm
         from xdsl_tvm.targets._llvm_input import host_functions
         from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
-        super().__init__(module)
         context = new_context()
-        lowered = module.clone()
-        lower_to_llvm(context, lowered)
-        self.llvm_ir: str = emit_llvm_ir(host_functions(context, lowered))
-        self._object = llvm_jit.object_file(self.llvm_ir, opt_level=opt_level)
-        exports = dict.fromkeys(s.function for s in self.signatures.values())
-        self._code = llvm_jit.load_object(self._object, exports)
+        lower_to_llvm(context, self._module)
+        return emit_llvm_ir(host_functions(context, self._module))
 
     def object_file(self, path: str | Path) -> None:
         """Write the object file, for a linker, to `path`."""

@@ -196,26 +196,25 @@ def object_file(
     The result is kept in `cache`, by default the one that the environment names. Raises
     DiagnosticException if LLVM rejects the text or llvmlite is missing.
     """
-    machine = host_machine()
     if cache is None:
         cache = ObjectCache.default()
-    key = cache_key(
-        "object",
-        text,
-        machine.triple,
-        machine.cpu,
-        machine.features,
-        str(opt_level),
-        *_versions(),
-    )
+    key = host_cache_key("object", text, str(opt_level))
+    return cache.get_or_make(key, lambda: compile_object(text, opt_level))
 
-    def make() -> bytes:
-        with _LOCK:
-            target_machine = _target_machine(machine, opt_level, jit=True)
-            module = _optimized(text, target_machine, opt_level)
-            return target_machine.emit_object(module)
 
-    return cache.get_or_make(key, make)
+def compile_object(text: str, opt_level: int) -> bytes:
+    """The object file of an LLVM module, compiled in any case; see `object_file`."""
+    machine = host_machine()
+    with _LOCK:
+        target_machine = _target_machine(machine, opt_level, jit=True)
+        module = _optimized(text, target_machine, opt_level)
+        return target_machine.emit_object(module)
+
+
+def host_cache_key(*parts: str) -> str:
+    """The key of what `parts` and this machine and its LLVM determine."""
+    machine = host_machine()
+    return cache_key(*parts, machine.triple, machine.cpu, machine.features, *_versions())
 
 
 @cache

@@ -1,0 +1,124 @@
+"""A digest of what a module says, by which its compiled form is found again.
+
+Two modules have one digest if they print the same up to the names of values and blocks,
+and to locations. Printing itself would take far longer: the elements of dense constants
+are hashed as bytes, and each attribute is written once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+_ROOT = Path(__file__).parents[1]
+
+
+class _Digest:
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._values: dict[SSAValue, int] = {}
+        self._blocks: dict[Block, int] = {}
+        # The attributes are kept, so that an id is never used again.
+        self._attributes: dict[int, tuple[Attribute, bytes]] = {}
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+    def _field(self, data: bytes) -> None:
+        self._hash.update(len(data).to_bytes(8, "little"))
+        self._hash.update(data)
+
+    def _number(self, number: int) -> None:
+        self._hash.update(number.to_bytes(8, "little"))
+
+    def _attribute(self, attribute: Attribute) -> None:
+        found = self._attributes.get(id(attribute))
+        if found is None:
+            found = self._attributes[id(attribute)] = (attribute, _bytes(attribute))
+        self._field(found[1])
+
+    def _dictionary(self, items: Iterable[tuple[str, Attribute]]) -> None:
+        entries = sorted(items, key=lambda item: item[0])
+        self._number(len(entries))
+        for name, attribute in entries:
+            self._field(name.encode())
+            self._attribute(attribute)
+
+    def _numbered(self, values: Iterable[SSAValue]) -> None:
+        """Values that an op or a block defines: their number and types."""
+        defined = list(values)
+        self._number(len(defined))
+        for value in defined:
+            self._values.setdefault(value, len(self._values))
+            self._number(self._values[value])
+            self._attribute(value.type)
+
+    def operation(self, op: Operation) -> None:
+        """An op without its regions."""
+        self._field(op.name.encode())
+        self._number(len(op.operands))
+        for operand in op.operands:
+            # An operand may be defined further down, in a graph region.
+            self._number(self._values.setdefault(operand, len(self._values)))
+        self._numbered(op.results)
+        self._dictionary(op.properties.items())
+        self._dictionary(op.attributes.items())
+        self._number(len(op.successors))
+        for successor in op.successors:
+            self._number(self._blocks.setdefault(successor, len(self._blocks)))
+        self._number(len(op.regions))
+        for region in op.regions:
+            self._number(len(region.blocks))
+
+    def block(self, block: Block) -> None:
+        """A block without its ops, and how many of them there are."""
+        self._number(self._blocks.setdefault(block, len(self._blocks)))
+        self._numbered(block.args)
+        self._number(sum(1 for _ in block.ops))
+
+
+def _bytes(attribute: Attribute) -> bytes:
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        dense = cast(DenseIntOrFPElementsAttr, attribute)
+        return str(dense.type).encode() + b"\0" + dense.data.data
+    if isinstance(attribute, DenseArrayBase):
+        array = cast(DenseArrayBase, attribute)
+        return str(array.elt_type).encode() + b"\0" + array.data.data
+    return str(attribute).encode()
+
+
+def module_fingerprint(module: ModuleOp) -> str:
+    """The digest of a module, the same in every process. Linear in its size."""
+    digest = _Digest()
+    pending: list[Operation | Block] = [module]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Block):
+            digest.block(item)
+            pending.extend(reversed(list(item.ops)))
+        else:
+            digest.operation(item)
+            blocks = [block for region in item.regions for block in region.blocks]
+            pending.extend(reversed(blocks))
+    return digest.hexdigest()
+
+
+@cache
+def compiler_fingerprint() -> str:
+    """What tells this compiler from an edited or a later one: its files.
+
+    Names, sizes and times of change of the package's Python files.
+    """
+    digest = hashlib.sha256()
+    for folder in ("dialects", "analysis", "passes", "lowering", "targets", "runtime"):
+        for path in sorted((_ROOT / folder).rglob("*.py")):
+            status = path.stat()
+            line = f"{path.relative_to(_ROOT)} {status.st_size} {status.st_mtime_ns}\n"
+            digest.update(line.encode())
+    return digest.hexdigest()
