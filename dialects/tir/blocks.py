@@ -266,7 +266,8 @@ class BlockOp(IRDLOperation):
                         "tir.block: tir.init must stand before the statements of the body"
                     )
                 seen.add(type(op))
-            elif op.regions or isinstance(op, StoreOp):
+            elif isinstance(op, StoreOp) or (op.regions and not op.results):
+                # What has regions and a result is an expression.
                 stored = True
 
 

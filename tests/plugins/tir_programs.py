@@ -463,12 +463,27 @@ class FunctionGenerator:
             self.rng.choice(flat)()
 
     def store(self) -> None:
-        buffer = self.rng.choice(self.buffers)
+        """Write an element, or add to it, so that what it held is seen in the end."""
+        visible = [b for b in self.buffers if isinstance(b.ssa.owner, tir.MatchBufferOp)]
+        buffer = self.rng.choice(visible if self.chance(0.6) else self.buffers)
         value = self.expression(buffer.element, self.rng.randint(0, 3))
+        indices = [self.index(extent) for extent in buffer.shape]
+        if buffer.element != i1 and self.chance(0.6):
+            value = self.added(buffer, indices, value)
         if tir.is_integer_type(buffer.element):
             value = self.within(value, *element_range(buffer.element))
-        indices = [self.index(extent) for extent in buffer.shape]
         self.add(tir.StoreOp(value.ssa, buffer.ssa, indices))
+
+    def added(self, buffer: Buffer, indices: Sequence[SSAValue], value: Value) -> Value:
+        """The sum of `value` and the element, in a part of its range."""
+        old = self.emit(tir.LoadOp(buffer.ssa, indices))
+        if not is_wide(buffer.element):
+            ssa = self.emit(tir.AddOp(old, value.ssa))
+            wraps = tir.is_integer_type(buffer.element)
+            return Value(ssa, *type_range(buffer.element)) if wraps else Value(ssa)
+        value = self.within(value, -_KEPT, _KEPT)
+        ssa = self.emit(tir.AddOp(old, value.ssa))
+        return Value(ssa, value.low - _KEPT, value.high + _KEPT)
 
     def bind(self) -> None:
         value = self.expression(self.rng.choice([*INTEGERS, *FLOATS, i1]), 2)

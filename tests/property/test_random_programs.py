@@ -34,7 +34,7 @@ from xdsl_tvm.passes.tir.convert_blocks_to_opaque import ConvertBlocksToOpaque
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "40"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
 COMPILED = COUNT if "XDSL_TVM_FUZZ" in os.environ else 20
 PASSES: tuple[type[CompilerPass], ...] = (
     LowerInitBlock,
