@@ -38,8 +38,7 @@ TIR_BLOCKS_TO_LOOPS = (
 )
 """Blocks to loops and buffers."""
 
-TO_LLVM = (
-    "tvm-convert-scf-to-cf",
+FLAT_TO_LLVM = (
     "tvm-convert-cf-to-llvm",
     "tvm-convert-vector-to-llvm",
     "tvm-convert-arith-to-llvm",
@@ -47,7 +46,10 @@ TO_LLVM = (
     "tvm-convert-memref-to-llvm",
     "tvm-convert-func-to-llvm",
 )
-"""func, scf, memref, vector, arith and math to the llvm dialect."""
+"""func, cf, memref, vector, arith and math to the llvm dialect."""
+
+TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
+"""The same, and structured control flow before them."""
 
 
 def llvm_pipeline(*, relax: bool = False) -> str:
@@ -77,7 +79,7 @@ def kernel_pipeline(arch: str = "sm_80") -> str:
             "tvm-expand-math",
             "tvm-convert-scf-to-cf",
             "tvm-convert-gpu-to-nvvm",
-            *TO_LLVM[1:],
+            *FLAT_TO_LLVM,
             f'tvm-verify-llvm-legal{{triple-kind="nvptx" arch="{arch}"}}',
         )
     )

@@ -8,6 +8,7 @@ Relax function makes new arrays.
 from __future__ import annotations
 
 import ctypes
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -21,6 +22,7 @@ from xdsl.parser import Parser
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
+from xdsl_tvm.lowering.tvm.lower_assert import FAILED_ASSERT
 from xdsl_tvm.runtime._arguments import Arguments
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
@@ -149,7 +151,14 @@ class NativeExecutable(Executable):
             key, lambda: llvm_jit.compile_object(self.llvm_ir, opt_level)
         )
         exports = dict.fromkeys(s.function for s in self.signatures.values())
+        # An object names a symbol that it defines, whatever its format.
+        can_fail = FAILED_ASSERT.encode() in self._object
+        if can_fail:
+            exports[FAILED_ASSERT] = None
         self._code = llvm_jit.load_object(self._object, exports)
+        self._failure = (
+            FailedAssert(self._code.address(FAILED_ASSERT)) if can_fail else None
+        )
 
     @cached_property
     def llvm_ir(self) -> str:
@@ -175,6 +184,7 @@ class NativeExecutable(Executable):
         )
         is_array = [isinstance(param, ArraySpec) for param in signature.params]
         makes_result = signature.result is not None
+        failure = self._failure
 
         def call(*args: Any) -> Any:
             prepared = arguments(args)
@@ -183,11 +193,37 @@ class NativeExecutable(Executable):
                 for value, array in zip(prepared.params, is_array, strict=True)
             ]
             values += map(_address, prepared.results)
-            result = native(*values, *prepared.symbols)
+            if failure is None:
+                result = native(*values, *prepared.symbols)
+            else:
+                result = failure.guard(native, *values, *prepared.symbols)
             return arguments.tree(prepared.results) if makes_result else result
 
         call.__name__ = call.__qualname__ = signature.function
         return call
+
+
+class FailedAssert:
+    """The place where compiled code says that an assertion failed.
+
+    There is one per module, so calls of functions of modules with assertions wait for
+    each other.
+    """
+
+    def __init__(self, address: int) -> None:
+        self._message = ctypes.c_int64.from_address(address)
+        self._lock = threading.Lock()
+
+    def guard(self, function: Any, *arguments: Any) -> Any:
+        """The function's result; RuntimeError with the message if an assertion fails."""
+        with self._lock:
+            self._message.value = 0
+            result = function(*arguments)
+            address = self._message.value
+        if address:
+            text = ctypes.string_at(address).decode(errors="replace")
+            raise RuntimeError(f"assertion failed: {text}")
+        return result
 
 
 def _address(array: Any) -> int:
@@ -254,7 +290,8 @@ def compile(
 
     Raises ValueError for text that is no module or an unknown target,
     PassFailedException where something has no lowering, DiagnosticException if an extra
-    is not installed, and RuntimeError if there is no GPU.
+    is not installed, and RuntimeError if there is no GPU. A call of a compiled function
+    raises RuntimeError if an assertion in it fails.
     """
     if target not in TARGETS:
         raise ValueError(f"unknown target '{target}'; use one of {', '.join(TARGETS)}")

@@ -745,7 +745,7 @@ class FunctionConverter:
         return self.cv.from_index(self._index(dim), type_)
 
     def _check_equal(self, expected: Dim, actual: Dim, message: str) -> None:
-        """Stop the program with a message where two extents differ."""
+        """Fail with a message where two extents differ."""
         if expected == actual:
             return
         a, b = self._index(expected), self._index(actual)

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.lowering.tvm._blocks import split_behind
 from xdsl_tvm.lowering.tvm._conversion import Conversion, segments
 from xdsl_tvm.lowering.tvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
@@ -132,19 +133,10 @@ def _lower_assert(conversion: Conversion, op: cf.AssertOp, symbols: Symbols) -> 
     Assertions are handled from the last to the first, so that each operation moves to
     its final block at once.
     """
-    block = op.parent_block()
-    region = op.parent_region()
-    assert block is not None
+    rest, failed = split_behind(op), Block()
+    region = rest.parent
     assert region is not None
-    rest, failed = Block(), Block()
-    region.insert_block_after(rest, block)
     region.add_block(failed)
-    following = op.next_op
-    while following is not None:
-        after = following.next_op
-        following.detach()
-        rest.add_op(following)
-        following = after
     _fill_failure(op, failed, symbols)
     conversion.start(op)
     conversion.insert_op(

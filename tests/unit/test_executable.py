@@ -239,3 +239,31 @@ def test_functions_on_memrefs() -> None:
       func.return %x : f64
     }""")["f"]
     assert function(np.arange(8.0).reshape(4, 2), 3) == 7.0
+
+
+def test_a_failed_assertion_is_an_error_of_the_call() -> None:
+    executable = xdsl_tvm.compile(
+        """
+        tir.func @checked(%n: i32) -> i32 {
+          %c0 = tir.const 0 : i32
+          %p = tir.cmp gt %n, %c0 : i32
+          tir.assert %p, "n must be positive"
+          tir.ret %n : i32
+        }
+        tir.func @f(%a: !tir.handle, %n: i32) attributes {global_symbol = "f"} {
+          %A = tir.match_buffer "A" %a : !tir.buffer<4xi32>
+          %c0 = tir.const 0 : i32
+          %c4 = tir.const 4 : i32
+          tir.for %i = %c0 to %c4 {
+            %m = tir.sub %n, %i : i32
+            %r = tir.call_func @checked(%m) : (i32) -> i32
+            tir.store %r, %A[%i] : i32
+          }
+        }"""
+    )
+    a = np.zeros(4, np.int32)
+    with pytest.raises(RuntimeError, match="^assertion failed: n must be positive$"):
+        executable["f"](a, 2)
+    assert a.tolist() == [2, 1, 0, 0]
+    executable["f"](a, 9)
+    assert a.tolist() == [9, 8, 7, 6]

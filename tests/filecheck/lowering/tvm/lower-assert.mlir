@@ -1,0 +1,83 @@
+// RUN: xdsl-opt %s -p tvm-lower-assert --split-input-file | filecheck %s
+
+// A failed assertion stores the address of its message and returns; a caller looks.
+
+// CHECK: llvm.mlir.global private constant @[[TEXT:.*]]("positive\00")
+// CHECK-LABEL: func.func @inner(
+// CHECK-SAME: %[[C:.*]]: i1, %[[N:.*]]: i32)
+func.func @inner(%c: i1, %n: i32) -> i32 {
+  // CHECK-NEXT: cf.cond_br %[[C]], ^[[REST:.*]], ^[[FAILED:.*]]
+  cf.assert %c, "positive"
+  // CHECK-NEXT: ^[[REST]]:
+  // CHECK-NEXT: func.return %[[N]] : i32
+  func.return %n : i32
+  // CHECK-NEXT: ^[[FAILED]]:
+  // CHECK-NEXT: %[[M:.*]] = llvm.mlir.addressof @[[TEXT]] : !llvm.ptr
+  // CHECK-NEXT: %[[I:.*]] = llvm.ptrtoint %[[M]] : !llvm.ptr to i64
+  // CHECK-NEXT: %[[P:.*]] = llvm.mlir.addressof @tvm_failed_assert : !llvm.ptr
+  // CHECK-NEXT: llvm.store %[[I]], %[[P]] : i64, !llvm.ptr
+  // CHECK-NEXT: cf.br ^[[EXIT:.*]]
+  // CHECK-NEXT: ^[[EXIT]]:
+  // CHECK-NEXT: %[[Z:.*]] = arith.constant 0 : i32
+  // CHECK-NEXT: func.return %[[Z]] : i32
+}
+// CHECK-LABEL: func.func @outer(
+func.func @outer(%c: i1, %n: i32) {
+  // CHECK: func.call @inner
+  %r = func.call @inner(%c, %n) : (i1, i32) -> i32
+  // CHECK-NEXT: %[[P:.*]] = llvm.mlir.addressof @tvm_failed_assert : !llvm.ptr
+  // CHECK-NEXT: %[[V:.*]] = llvm.load %[[P]] : !llvm.ptr -> i64
+  // CHECK-NEXT: %[[Z:.*]] = arith.constant 0 : i64
+  // CHECK-NEXT: %[[OK:.*]] = arith.cmpi eq, %[[V]], %[[Z]] : i64
+  // CHECK-NEXT: cf.cond_br %[[OK]], ^[[REST:.*]], ^[[EXIT:.*]]
+  // CHECK-NEXT: ^[[REST]]:
+  // CHECK-NEXT: "test.op"() : () -> ()
+  "test.op"() : () -> ()
+  // CHECK-NEXT: func.return
+  func.return
+  // CHECK-NEXT: ^[[EXIT]]:
+  // CHECK-NEXT: func.return
+}
+// CHECK-LABEL: func.func @unrelated
+func.func @unrelated() {
+  // CHECK-NEXT: func.return
+  func.return
+}
+// CHECK: llvm.mlir.global weak @tvm_failed_assert(0 : i64)
+
+// -----
+
+// Two assertions in one block share the way out.
+
+// CHECK-LABEL: func.func @two
+func.func @two(%c: i1, %d: i1) -> f32 {
+  // CHECK-NEXT: cf.cond_br %c, ^[[A:.*]], ^{{.*}}
+  cf.assert %c, "first"
+  // CHECK-NEXT: ^[[A]]:
+  // CHECK-NEXT: cf.cond_br %d, ^{{.*}}, ^{{.*}}
+  cf.assert %d, "second"
+  %x = arith.constant 1.0 : f32
+  func.return %x : f32
+  // CHECK-COUNT-1: arith.constant 0.000000e+00 : f32
+}
+
+// -----
+
+// No assertion, no global; assertions of kernels and inside of other ops stay.
+
+// CHECK: "gpu.module"
+// CHECK: cf.assert %{{.*}}, "kernel"
+"gpu.module"() <{sym_name = "kernels"}> ({
+  func.func @kernel(%c: i1) {
+    cf.assert %c, "kernel"
+    func.return
+  }
+}) : () -> ()
+// CHECK: cf.assert %{{.*}}, "nested"
+func.func @nested(%c: i1) {
+  scf.if %c {
+    cf.assert %c, "nested"
+  }
+  func.return
+}
+// CHECK-NOT: tvm_failed_assert
