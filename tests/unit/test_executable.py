@@ -262,7 +262,7 @@ def test_a_failed_assertion_is_an_error_of_the_call() -> None:
         }"""
     )
     a = np.zeros(4, np.int32)
-    with pytest.raises(RuntimeError, match="^assertion failed: n must be positive$"):
+    with pytest.raises(RuntimeError, match=r"^assertion failed: n must be positive$"):
         executable["f"](a, 2)
     assert a.tolist() == [2, 1, 0, 0]
     executable["f"](a, 9)
