@@ -181,9 +181,9 @@ def chain(ops: int) -> ModuleOp:
 
 
 def distinct(ops: int) -> ModuleOp:
-    """A dataflow block of operators that need a function each."""
+    """A dataflow block of operators that need a function each, of some 20 ops."""
     lines: list[str] = []
-    size = max(ops // 2, 1)
+    size = max(ops // 20, 1)
     type_ = "tensor<4x8xf32>"
     for i in range(size):
         other = f"tensor<{i + 1}x1x1xf32>"

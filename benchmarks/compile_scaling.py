@@ -5,7 +5,7 @@ is divided by the number of ops that the pass finds. Beside it stands the growth
 size to the next, marked `!` above 1.5, and the ratio to copying the same module, the
 cheapest thing that touches every op. xDSL's own passes are measured on the same modules.
 
-    python benchmarks/compile_scaling.py                   500 and 5000 ops
+    python benchmarks/compile_scaling.py                   10^3 and 10^4 ops
     python benchmarks/compile_scaling.py --sizes 1000 10000 100000 --shapes line
 """
 
@@ -35,6 +35,8 @@ from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
 GROWTH = 1.5
 SLOW = 5.0
+NEGLIGIBLE = 2.0
+"""In microseconds per op: growth below is noise."""
 QUADRATIC_LIMIT = 20000
 """xDSL's convert-scf-to-cf grows with the square of the blocks; no larger modules."""
 
@@ -141,9 +143,10 @@ def show(title: str, sizes: Sequence[int], table: Table) -> list[str]:
             (row.cost[b] / row.cost[a] for a, b in pairwise(known)),
             default=1.0,
         )
-        mark = " !" if growth > GROWTH else ""
-        print(f"{name:{width}}{cells}{growth:10.2f}{mark}")
-        if growth > GROWTH:
+        grows = growth > GROWTH and row.cost[known[-1]] > NEGLIGIBLE
+        mark = " !" if grows else ""
+        print(f"{name:{width}}{cells}{growth:10.2f}{mark}", flush=True)
+        if grows:
             found.append(f"{title}: {name} grows {growth:.2f} times per op")
         elif row.ratio[known[-1]] > SLOW and not name.startswith(("xDSL", "print")):
             found.append(f"{title}: {name} takes {row.ratio[known[-1]]:.1f} copies")
@@ -152,7 +155,7 @@ def show(title: str, sizes: Sequence[int], table: Table) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Cost of every pass per op.")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 5000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10000])
     shapes = {**SHAPES, **RELAX_SHAPES}
     parser.add_argument("--shapes", nargs="+", choices=list(shapes), default=list(shapes))
     parser.add_argument("--runs", type=int, default=1, help="the least of them counts")
