@@ -12,6 +12,7 @@ from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,
 )
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.registry import all_passes
@@ -94,8 +95,16 @@ STOCK: tuple[type[ModulePass], ...] = (
     CommonSubexpressionElimination,
     DeadCodeElimination,
 )
+OPTIONS = {"tir-verify-form": "{form=packed}"}
+"""Options of the passes that cannot do without."""
 CONTEXT = context()
 CONTEXT.allow_unregistered = True
+
+
+def run(name: str, module: ModuleOp) -> None:
+    """Run a pass with its default options, from its pipeline text."""
+    (spec,) = parse_pipeline(name + OPTIONS.get(name, ""))
+    all_passes()[name]().from_pass_spec(spec).apply(CONTEXT, module)
 
 
 def module_of(text: str, *, stock: bool) -> ModuleOp:
@@ -120,7 +129,7 @@ def test_passes_over_our_dialects_leave_foreign_modules_alone(
 ):
     module = module_of(text, stock=stock)
     before = str(module)
-    all_passes()[name]()().apply(CONTEXT, module)
+    run(name, module)
     module.verify()
     assert str(module) == before
 
@@ -133,7 +142,7 @@ def test_conversions_of_foreign_modules_lower_or_refuse(
 ):
     module = module_of(text, stock=stock)
     try:
-        all_passes()[name]()().apply(CONTEXT, module)
+        run(name, module)
     except PassFailedException as error:
         message = str(error)
     else:
@@ -147,4 +156,4 @@ def test_unknown_ops_reach_the_end_of_every_road_and_are_named_there():
     for name in ("tvm-lower-to-llvm", "tvm-verify-llvm-legal"):
         module = module_of(MODULES["unknown ops"], stock=False)
         with pytest.raises(PassFailedException, match=r"strange\."):
-            all_passes()[name]()().apply(CONTEXT, module)
+            run(name, module)
