@@ -148,18 +148,30 @@ _FLOAT_BINARY = (tir.AddOp, tir.SubOp, tir.MulOp, tir.DivOp, tir.MinOp, tir.MaxO
 
 
 class FunctionGenerator:
-    """Makes one function; `foreign` sprinkles in ops that nothing here can run."""
+    """Makes one function; `foreign` sprinkles in ops that nothing here can run.
+
+    With `isolated`, blocks with iteration variables use none of the values computed
+    around them, which the rule BlockVarAccess asks where these come from loops.
+    """
 
     def __init__(
-        self, rng: random.Random, *, foreign: bool, threads: bool, callees: Sequence[str]
+        self,
+        rng: random.Random,
+        *,
+        foreign: bool,
+        threads: bool,
+        callees: Sequence[str],
+        isolated: bool = False,
     ) -> None:
         self.rng = rng
         self.foreign = foreign
+        self.isolated = isolated
         self.tags = ["threadIdx.x", "threadIdx.y", "blockIdx.x"] if threads else []
         self.callees = callees
         self.entry = Block()
         self.block = self.entry
         self.values: list[Value] = []
+        self.values_at_entry: list[Value] = []
         self.buffers: list[Buffer] = []
         self.hoisted: dict[tuple[float, Attribute], SSAValue] = {}
         self.symbols: list[Value] = []
@@ -644,7 +656,8 @@ class FunctionGenerator:
             Value(argument, b.low, b.high, b.below)
             for argument, b in zip(op.iter_vars, bounds, strict=True)
         ]
-        self.values, self.buffers = [*self.values, *arguments], list(self.buffers)
+        around = self.values_at_entry if self.isolated and iters else self.values
+        self.values, self.buffers = [*around, *arguments], list(self.buffers)
         self.regions()
         reduces = any(it.kind is tir.IterKind.REDUCE for it in iters)
         if self.chance(0.7 if reduces else 0.1):
@@ -790,6 +803,7 @@ class FunctionGenerator:
 
     def function(self, name: str) -> tir.FuncOp:
         types, self.buffers = self.parameters(self.rng.randint(1, 4))
+        self.values_at_entry = list(self.values)
         while self.budget > 0:
             self.statement(3)
         outputs: list[Attribute] = []
@@ -821,8 +835,11 @@ class Program:
     threads: bool
 
 
-def random_module(seed: int) -> Program:
-    """The program of this number: the same one each time."""
+def random_module(seed: int, *, isolated: bool = False) -> Program:
+    """The program of this number: the same one each time.
+
+    With `isolated` it is well-formed; see `FunctionGenerator`.
+    """
     rng = random.Random(seed)
     foreign, threads = rng.random() < 0.15, rng.random() < 0.1
     functions: list[tir.FuncOp] = []
@@ -833,7 +850,7 @@ def random_module(seed: int) -> Program:
         callees.append("helper")
     for name in ("main", "other")[: rng.choice([1, 1, 2])]:
         generator = FunctionGenerator(
-            rng, foreign=foreign, threads=threads, callees=callees
+            rng, foreign=foreign, threads=threads, callees=callees, isolated=isolated
         )
         functions.append(generator.function(name))
     return Program(ModuleOp(functions), foreign, threads)
