@@ -27,7 +27,7 @@ from xdsl_tvm.dialects.tir.types import (
     is_vector,
     lanes_of,
 )
-from xdsl_tvm.interpreters import _builtins, _memory, _numbers
+from xdsl_tvm.interpreters import _builtins, _memory, _numbers, _thread_code
 from xdsl_tvm.interpreters._memory import Parameter
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._values import dense_contents, reinterpreted
@@ -37,6 +37,7 @@ from xdsl_tvm.interpreters.errors import (
     OutOfBoundsError,
     unsupported,
 )
+from xdsl_tvm.interpreters.gpu_simulator import Grid
 
 Interval = tuple[int, int]
 Lane = Callable[[Sequence[str]], str]
@@ -75,6 +76,8 @@ class BufferCode:
     marks: str
     """Whether memory is tracked: `never`, `always` or `maybe`."""
     broadcasts: bool = False
+    watched: bool = False
+    """Whether threads that use it together are watched for races."""
 
 
 @dataclass
@@ -96,6 +99,7 @@ class Settings:
     call_func: Callable[..., Any]
     call_extern: Callable[..., Any]
     call_foreign: Callable[..., Any]
+    grid: Grid
 
 
 def _raise_assertion(message: object) -> None:
@@ -202,6 +206,14 @@ class Emitter:
     bound: dict[Operation, str] = field(default_factory=dict[Operation, str])
     axes: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     namespace: dict[str, Any] = field(default_factory=dict[str, Any])
+    has_threads: bool = False
+    launch: bool = False
+    """Whether the code being written is part of a kernel,"""
+    threads: bool = False
+    """and of its threads, which are generators."""
+    unwatched: bool = False
+    repeated: set[str] = field(default_factory=set[str])
+    """Thread axes that several loops of the kernel bind."""
     indent: int = 1
     loops: int = 0
     count: int = 0
@@ -217,6 +229,8 @@ class Emitter:
         self.namespace["call_func"] = self.settings.call_func
         self.namespace["call_extern"] = self.settings.call_extern
         self.namespace["call_foreign"] = self.settings.call_foreign
+        self.namespace["grid"] = self.settings.grid
+        self.has_threads = _thread_code.has_threads(self.func)
         parameters: list[str] = []
         for arg in self.func.args:
             parameters.append(self.name_value(arg))
@@ -287,8 +301,10 @@ class Emitter:
             with self.nest(header):
                 yield
             self.line("return GO_ON")
+            if self.threads:
+                self.line("yield")
         self.loops = outer
-        self.line(f"{name}_result = {name}()")
+        self.line(f"{name}_result = {'yield from ' if self.threads else ''}{name}()")
         with self.nest(f"if {name}_result is not GO_ON:"):
             self.line(f"return {name}_result")
 
@@ -296,9 +312,13 @@ class Emitter:
         """Translate the ops of a block."""
         outer = self.op
         for op in block.ops:
-            self.op = op
-            HANDLERS.get(type(op), _foreign)(self, op)
+            self.statement(op)
         self.op = outer
+
+    def statement(self, op: Operation) -> None:
+        """Translate an op."""
+        self.op = op
+        HANDLERS.get(type(op), _foreign)(self, op)
 
     # ---- values ----
 
@@ -463,6 +483,13 @@ class Emitter:
             f"{cells}, {cells}m, {cells}w = "
             f"cells({pointer}, {skip}, {self.kind(element)})"
         )
+        scope = op.type.scope.data
+        watched = self.has_threads and _thread_code.is_watched(scope)
+        if watched:
+            self.line(
+                f"{cells}s = grid.view({pointer}, {skip}, {element.size}, "
+                f"{scope.startswith('global')})"
+            )
         extents = [self.mixed(extent) for extent in op.shape]
         code = BufferCode(
             cells,
@@ -475,6 +502,7 @@ class Emitter:
             self.strides(op),
             marks,
             _broadcasts(op),
+            watched,
         )
         self.buffers[op.buffer] = code
         return code
@@ -532,7 +560,9 @@ class Emitter:
             size = self.size(extents)
         element = number(element_of(op.type.element_type))
         lanes = self.lanes(op.type.element_type)
-        pointer = self.atom(f"allocate({size} + {offset}, {self.kind(element)}, {lanes})")
+        arguments = f"{size} + {offset}, {self.kind(element)}, {lanes}"
+        scope = op.type.scope.data
+        pointer = self.atom(_thread_code.allocation(self, op, scope, arguments))
         self.buffer(op, pointer, offset, "always")
 
     def match_region(self, op: tir.MatchRegionOp) -> None:
@@ -568,6 +598,7 @@ class Emitter:
             strides,
             source.marks,
             source.broadcasts,
+            source.watched,
         )
 
     def _within(self, low: SSAValue, extent: int | SSAValue, bound: str) -> bool:
@@ -597,6 +628,20 @@ class Emitter:
             if index != "0" and stride != "0":
                 terms.append(index if stride == "1" else f"{index} * {stride}")
         return " + ".join(terms) or "0"
+
+    def is_watched(self, code: BufferCode) -> bool:
+        """Whether accesses of a buffer are noted here."""
+        return self.launch and code.watched and not self.unwatched
+
+    def site(self) -> int:
+        """The number of the op being translated in the grid's notes."""
+        assert self.op is not None
+        return self.settings.grid.site(self.op)
+
+    def note(self, code: BufferCode, verb: str, arguments: str) -> None:
+        """Note an access of memory that threads share."""
+        if self.is_watched(code):
+            self.line(f"{code.cells}s.{verb}({arguments}, {self.site()})")
 
     def check_access(self, code: BufferCode, indices: Sequence[SSAValue]) -> None:
         """Check scalar indices, unless their intervals show that they are in bounds."""
@@ -659,16 +704,24 @@ def _load(e: Emitter, op: Operation) -> None:
         if code.marks != "never":
             guard = "" if code.marks == "always" else f"{cells}m is not None and "
             with e.nest(f"if {guard}{cells}m[{place}] != {cells}w:"):
-                e.line(f"raise_uninitialized({place})")
+                if e.is_watched(code) and e.threads:
+                    e.line(f"grid.uninitialized({place}, {e.site()})")
+                else:
+                    e.line(f"raise_uninitialized({place})")
+        e.note(code, "read", place)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
     if scalar and op.predicate is not None:
         predicate = f"[{predicate}]"
     places = e.places(code, op.indices, predicate)
     zero = e.constant(code.element.zero())
+    e.note(code, "read_lanes", f"{places}, {predicate}")
+    marks = f"{cells}m"
+    if e.is_watched(code) and e.threads:
+        marks = f"grid.marks({cells}m, {cells}w, {places}, {predicate}, {e.site()})"
     e.define(
         op.result,
-        f"load_lanes({cells}, {cells}m, {cells}w, {places}, {predicate}, {zero})"
+        f"load_lanes({cells}, {marks}, {cells}w, {places}, {predicate}, {zero})"
         + ("[0]" if scalar else ""),
     )
 
@@ -696,6 +749,7 @@ def _store(e: Emitter, op: Operation) -> None:
                 e.line(f"{cells}m[{place}] = {cells}w")
         elif code.marks == "always":
             e.line(f"{cells}m[{place}] = {cells}w")
+        e.note(code, "write", place)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
     if scalar and op.predicate is not None:
@@ -704,6 +758,7 @@ def _store(e: Emitter, op: Operation) -> None:
     e.line(
         f"store_lanes({cells}, {cells}m, {cells}w, {places}, {predicate}, {e[op.value]})"
     )
+    e.note(code, "write_lanes", f"{places}, {predicate}")
 
 
 def _match_buffer(e: Emitter, op: Operation) -> None:
@@ -732,7 +787,8 @@ def _allocate(e: Emitter, op: Operation) -> None:
     element = op.result.type.element_type
     dtype = number(element_of(element))
     size = e.size([e.mixed(extent) for extent in op.shape])
-    memory = f"allocate({size}, {e.kind(dtype)}, {e.lanes(element)})"
+    arguments = f"{size}, {e.kind(dtype)}, {e.lanes(element)}"
+    memory = _thread_code.allocation(e, op, op.result.type.scope.data, arguments)
     if op.condition is not None:
         memory += f" if {e[op.condition]} else None"
     e.define(op.result, memory)
@@ -791,7 +847,10 @@ def _iterate(
     extent: SSAValue,
     tag: str | None,
 ) -> None:
-    """Run the body for every index; the threads of an axis one after the other."""
+    """Run the body for every index; virtual threads of an axis one after the other."""
+    if tag is not None and tag == _thread_code.axis_tag(op):
+        _thread_code.thread_axis(e, op, low, extent, tag)
+        return
     variable = op.body.block.args[0]
     start = "0" if low is None else e[low]
     count = e[extent]
@@ -876,7 +935,11 @@ def _block_body(e: Emitter, op: tir.BlockOp) -> None:
             e.line(f"check_iteration({e[it.binding]}, {e[it.min]}, {e[it.extent]})")
         end = max(low[0], low[1] + extent[1] - 1)
         e.ranges[variable] = (max(value[0], low[0]), min(value[1], end))
+    outer = e.unwatched
+    if e.launch and _thread_code.reduces_across_threads(op):
+        e.unwatched = True
     e.block(op.body.block)
+    e.unwatched = outer
 
 
 def _init(e: Emitter, op: Operation) -> None:
@@ -914,6 +977,8 @@ def _assert(e: Emitter, op: Operation) -> None:
 
 def _ret(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.RetOp)
+    if e.threads and op.value is not None:
+        raise unsupported(op, "a thread returns no value", "return behind the kernel")
     e.line("return None" if op.value is None else f"return {e[op.value]}")
 
 
@@ -1141,12 +1206,13 @@ def _call(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.CallOp)
     name = op.callee.data
     if name in _builtins.CROSS_THREAD:
-        raise unsupported(
-            op,
-            f"the builtin {name} needs the threads of a grid to run together",
-            "the thread-grid simulator is not there yet: interpret the program before "
-            "the pass that introduces it",
-        )
+        if not _thread_code.meeting_call(e, op):
+            raise unsupported(
+                op,
+                f"the thread-grid simulator does not run the builtin {name} yet",
+                "interpret the program before the pass that introduces it",
+            )
+        return
     if name in _builtins.NO_OPERATION:
         if op.result is not None:
             e.names[op.result] = "0"
@@ -1344,7 +1410,10 @@ def _tuple(e: Emitter, op: tir.CallOp) -> None:
 
 def _atomic(e: Emitter, op: tir.CallOp) -> None:
     assert op.result is not None
-    kind = e.kind(number(op.result.type))
+    dtype = number(op.result.type)
+    kind = e.kind(dtype)
+    if e.launch:
+        e.line(f"grid.atomic({e[op.args[0]]}, {dtype.size}, {e.site()})")
     e.define(op.result, f"atomic_add({e[op.args[0]]}, {kind}, {e[op.args[1]]})")
 
 

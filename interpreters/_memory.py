@@ -32,6 +32,8 @@ class Memory:
 
     bytes: memoryview
     mask: memoryview | None = None
+    shadow: Any = None
+    """Who touched it last, where threads run (`gpu_simulator.Shadow`)."""
 
     @staticmethod
     def allocate(size: int) -> Memory:

@@ -56,3 +56,11 @@ class AssertionFailedError(SimulationError):
 
 class StepLimitError(SimulationError):
     """`tir.while` loops ran more iterations than the step limit allows."""
+
+
+class RaceError(SimulationError):
+    """Two threads access one location, one of them writes, and no barrier is between."""
+
+
+class DivergenceError(SimulationError):
+    """Threads wait at a barrier or a shuffle for others that do not come."""

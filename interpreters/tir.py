@@ -13,10 +13,11 @@ functions hold ops of other dialects.
 
 What TIR leaves undefined and passes may move about never fails here: a float out of
 range casts to the nearest integer and NaN to 0, a shift by an amount outside of the
-width gives 0, signed overflow wraps, masked-off lanes and `undef` are 0. Threads and
-parallel loops run one after the other; builtins by which threads meet are refused, they
-need a simulator of the thread grid. Math functions are computed in f64 and rounded once.
-An integer of a width that no machine has is stored in the next wider one.
+width gives 0, signed overflow wraps, masked-off lanes and `undef` are 0. Iterations of
+parallel loops run one after the other; the threads of a GPU block run together, up to the
+next barrier, and races between them are reported (`gpu_simulator.py`). Math functions are
+computed in f64 and rounded once. An integer of a width that no machine has is stored in
+the next wider one.
 """
 
 from __future__ import annotations
@@ -47,13 +48,16 @@ from xdsl_tvm.interpreters._values import public_value, returned_value, value_ar
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     AssertionFailedError,
+    DivergenceError,
     DivisionByZeroError,
     OutOfBoundsError,
+    RaceError,
     SimulationError,
     StepLimitError,
     UninitializedReadError,
     unsupported,
 )
+from xdsl_tvm.interpreters.gpu_simulator import Grid
 
 DEFAULT_STEP_LIMIT = 10_000_000
 """Iterations that the `tir.while` loops of one call may run together."""
@@ -98,8 +102,15 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 symbol = op.attributes.get("global_symbol")
                 if isinstance(symbol, StringAttr):
                     self._aliases.setdefault(symbol.data, name)
+        self._grid = Grid()
         self._settings = Settings(
-            module, vscale, self._tick, self._call, self._call_extern, self._call_foreign
+            module,
+            vscale,
+            self._tick,
+            self._call,
+            self._call_extern,
+            self._call_foreign,
+            self._grid,
         )
         self._foreign: Interpreter | None = None
         if functions:
@@ -139,6 +150,8 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             raise found from None
         finally:
             self._depth -= 1
+            if self._depth == 0 and self._grid.active:
+                self._grid.reset()
 
     def source(self, name: str) -> str:
         """The Python text that the function `name` runs as, for looking at."""
@@ -169,15 +182,21 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
 
     def _explain(self, error: Exception) -> Exception | None:
         """The error to report instead: with the op, and in our terms."""
+        pending = self._grid.pending
+        if pending is not None and not isinstance(error, RaceError):
+            return pending
         op, innermost = self._faulty_op(error.__traceback__)
+        where = self._grid.where()
         if isinstance(error, SimulationError):
-            return error if error.op is not None else type(error)(error.reason, op)
+            if error.op is not None:
+                return error
+            return type(error)(f"{error.reason}{where}", op)
         if op is None or not innermost:
             return None
         if isinstance(error, ZeroDivisionError):
-            return DivisionByZeroError("an integer is divided by zero", op)
+            return DivisionByZeroError(f"an integer is divided by zero{where}", op)
         if isinstance(error, IndexError):
-            return OutOfBoundsError("the access lies outside of the memory", op)
+            return OutOfBoundsError(f"the access lies outside of the memory{where}", op)
         if isinstance(op, tir.StoreOp) and isinstance(error, TypeError | ValueError):
             return ArgumentError(f"the memory cannot be written: {error}", op)
         if isinstance(error, AttributeError | TypeError):
@@ -381,11 +400,13 @@ __all__ = [
     "DEFAULT_STEP_LIMIT",
     "ArgumentError",
     "AssertionFailedError",
+    "DivergenceError",
     "DivisionByZeroError",
     "InterpretedFunction",
     "InterpretedModule",
     "OutOfBoundsError",
     "Pointer",
+    "RaceError",
     "SimulationError",
     "StepLimitError",
     "TirFunctions",

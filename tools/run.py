@@ -1,4 +1,4 @@
-"""`xdsl-tvm run`: compile a file and call one of its functions on arrays.
+"""`xdsl-tvm run`: compile or interpret a file and call one of its functions on arrays.
 
 Inputs fill the parameters in order. Parameters without one are zero if the function
 writes them, and random otherwise.
@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.error_lines import UserError
 from xdsl_tvm.passes.pipeline_runner import check_name
-from xdsl_tvm.runtime.executable import TARGETS, Executable, compile
+from xdsl_tvm.runtime.executable import TARGETS, compile, load_module
 from xdsl_tvm.runtime.sample_inputs import named_outputs, sample_arguments
+from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.tools.opt import refuse_arguments
 
 
@@ -27,6 +29,11 @@ def argument_parser() -> argparse.ArgumentParser:
     add("file", type=Path)
     add("--function", metavar="NAME", help="default: main, or the only one")
     add("--target", choices=TARGETS, default="llvm")
+    add(
+        "--interpret",
+        action="store_true",
+        help="interpret TIR and simulate GPU threads, looking for faults; no compiler",
+    )
     add("--input", metavar="NPY", nargs="+", action="extend", default=[], type=Path)
     add("--symbol", metavar="N=4", action="append", default=[], type=_symbol)
     add("--random-seed", metavar="N", type=int, default=0)
@@ -61,21 +68,37 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _call(options: argparse.Namespace) -> dict[str, Any]:
-    executable = compile(options.file, options.target)
-    function = _function(executable, options.function)
-    signature = executable.signatures[function.__name__]
+    function, signature = (_interpreted if options.interpret else _compiled)(options)
     given = [np.load(path) for path in options.input]
     symbols: Mapping[str, int] = dict(options.symbol)
     values = sample_arguments(signature, given, symbols, options.random_seed)
     return named_outputs(signature, values, function(*values))
 
 
-def _function(executable: Executable, name: str | None) -> Callable[..., Any]:
-    names = list(executable)
+def _compiled(options: argparse.Namespace) -> tuple[Callable[..., Any], Signature]:
+    executable = compile(options.file, options.target)
+    function = executable[_function_name(list(executable), options.function)]
+    return function, executable.signatures[function.__name__]
+
+
+def _interpreted(options: argparse.Namespace) -> tuple[Callable[..., Any], Signature]:
+    module = load_module(options.file)
+    functions = interpret(module)
+    known = {n: s for n, s in signatures(module).items() if n in functions}
+    if not known:
+        raise UserError("the file has no public tir.func, which alone is interpreted")
+    name = _function_name(list(known), options.function)
+    signature = known[name]
+    if not isinstance(signature, Signature):
+        raise signature
+    return functions[name], signature
+
+
+def _function_name(names: list[str], name: str | None) -> str:
     if name is None:
         if len(names) != 1 and "main" not in names:
             known = ", ".join(names) or "none"
             raise UserError(f"say which --function to call; the file has {known}")
         name = "main" if "main" in names else names[0]
     check_name("function", name, names)
-    return executable[name]
+    return name

@@ -235,10 +235,10 @@ def test_extent_that_nothing_binds() -> None:
         function("", body)()
 
 
-def test_barrier_needs_the_thread_grid() -> None:
+def test_barrier_needs_threads() -> None:
     body = """%s = tir.string "shared"
     tir.call "tvm_storage_sync"(%s) : (!tir.handle) -> ()"""
-    with pytest.raises(InterpretationError, match="thread-grid simulator is not there"):
+    with pytest.raises(InterpretationError, match="outside of the threads of a kernel"):
         function("", body)()
 
 
