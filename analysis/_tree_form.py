@@ -111,7 +111,8 @@ class Attributes:
                 return digest("attribute", str(attribute))
 
     def number(self, value: float, dtype: Attribute) -> bytes:
-        """The digest of a constant: integers by their bits, floats as rounded to it.
+        """The digest of a constant: integers by their bits, floats as the attribute holds
+        them, rounded to the dtype.
 
         All NaNs are one; 0.0 is not -0.0.
         """
@@ -120,18 +121,9 @@ class Attributes:
             bits = int(value) % (1 << integer.width.data)
             return digest("constant", self.of(integer), bits)
         if isinstance(dtype, AnyFloat):
-            return digest("constant", self.of(dtype), _float_bits(float(value), dtype))
+            text = "nan" if math.isnan(value) else float(value).hex()
+            return digest("constant", self.of(dtype), text)
         return digest("constant", self.of(dtype), value)
-
-
-def _float_bits(value: float, dtype: AnyFloat) -> object:
-    if math.isnan(value):
-        return "nan"
-    try:
-        return dtype.pack([value])
-    except (OverflowError, NotImplementedError):
-        # Beyond the range of the dtype, or a dtype that xDSL cannot write.
-        return value.hex()
 
 
 # ---- what ops are made of ----
