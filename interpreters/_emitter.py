@@ -212,6 +212,8 @@ class Emitter:
     threads: bool = False
     """and of its threads, which are generators."""
     unwatched: bool = False
+    block_local: set[str] = field(default_factory=set[str])
+    """Pointers to local memory of which each thread has its own."""
     repeated: set[str] = field(default_factory=set[str])
     """Thread axes that several loops of the kernel bind."""
     indent: int = 1
@@ -477,12 +479,8 @@ class Emitter:
         """Take the elements behind a pointer as the buffer that `op` defines."""
         element = number(element_of(op.type.element_type))
         lanes = self.lanes(op.type.element_type)
-        cells = self.fresh("b")
         skip = offset if lanes == 1 else f"{offset} * {lanes}"
-        self.line(
-            f"{cells}, {cells}m, {cells}w = "
-            f"cells({pointer}, {skip}, {self.kind(element)})"
-        )
+        cells = self.reach(pointer, skip, element)
         scope = op.type.scope.data
         watched = self.has_threads and _thread_code.is_watched(scope)
         if watched:
@@ -506,6 +504,15 @@ class Emitter:
         )
         self.buffers[op.buffer] = code
         return code
+
+    def reach(self, pointer: str, skip: str, element: Number) -> str:
+        """The prefix of the names of the cells behind a pointer."""
+        cells = self.fresh("b")
+        self.line(
+            f"{cells}, {cells}m, {cells}w = "
+            f"cells({pointer}, {skip}, {self.kind(element)})"
+        )
+        return cells
 
     def strides(self, op: tir.BufferDefinition) -> list[str]:
         """The strides of a buffer in elements, as atoms."""
@@ -563,7 +570,13 @@ class Emitter:
         arguments = f"{size} + {offset}, {self.kind(element)}, {lanes}"
         scope = op.type.scope.data
         pointer = self.atom(_thread_code.allocation(self, op, scope, arguments))
+        self.allocated(pointer, scope)
         self.buffer(op, pointer, offset, "always")
+
+    def allocated(self, pointer: str, scope: str) -> None:
+        """Note local memory that a kernel allocates in front of its threads."""
+        if self.launch and not self.threads and scope.startswith("local"):
+            self.block_local.add(pointer)
 
     def match_region(self, op: tir.MatchRegionOp) -> None:
         """A view of a region: the strides of the source behind the region's start."""
@@ -792,6 +805,7 @@ def _allocate(e: Emitter, op: Operation) -> None:
     if op.condition is not None:
         memory += f" if {e[op.condition]} else None"
     e.define(op.result, memory)
+    e.allocated(e[op.result], op.result.type.scope.data)
 
 
 def _allocate_const(e: Emitter, op: Operation) -> None:

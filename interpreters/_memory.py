@@ -40,6 +40,11 @@ class Memory:
         """`size` bytes that nobody has written yet."""
         return Memory(memoryview(bytearray(size)), memoryview(bytearray(size)))
 
+    def copy(self) -> Memory:
+        """The same contents and marks, somewhere else."""
+        mask = None if self.mask is None else memoryview(bytearray(self.mask))
+        return Memory(memoryview(bytearray(self.bytes)), mask)
+
     def mark_written(self) -> None:
         """Take all of it as written, since foreign code may have done so."""
         if self.mask is not None:

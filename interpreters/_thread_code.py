@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -151,13 +152,13 @@ def _threads(e: Emitter, root: AxisOp, body: Callable[[], None]) -> None:
             tag = blocks[position]
             _block_loop(e, tag, extents[tag], lambda: nest(position + 1))
         else:
-            _thread_function(e, extents, body)
+            _thread_function(e, root, extents, body)
 
     nest(0)
 
 
 def _thread_function(
-    e: Emitter, extents: dict[str, str], body: Callable[[], None]
+    e: Emitter, root: AxisOp, extents: dict[str, str], body: Callable[[], None]
 ) -> None:
     name = e.fresh("threads")
     params = [e.fresh("v") for _ in _THREAD_TAGS]
@@ -166,13 +167,28 @@ def _thread_function(
     for tag, param, count in zip(_THREAD_TAGS, params, counts, strict=True):
         e.axes[tag] = (param, count)
     with e.nest(f"def {name}({', '.join(params)}):"):
+        outer = dict(e.buffers)
+        _own_local_memory(e, root)
         body()
+        e.buffers = outer
         e.line("return")
         e.line("yield")
     for tag in _THREAD_TAGS:
         del e.axes[tag]
     e.loops, e.threads = loops, False
     e.line(f"grid.run({name}, {', '.join(counts)})")
+
+
+def _own_local_memory(e: Emitter, root: AxisOp) -> None:
+    """Give a thread its own copies of local buffers that lie outside of its code."""
+    for buffer, code in list(e.buffers.items()):
+        if code.pointer not in e.block_local:
+            continue
+        if any(root.is_ancestor(use.operation) for use in buffer.uses):
+            pointer = e.atom(f"grid.private({code.pointer})")
+            skip = code.offset if code.lanes == 1 else f"{code.offset} * {code.lanes}"
+            cells = e.reach(pointer, skip, code.element)
+            e.buffers[buffer] = replace(code, pointer=pointer, cells=cells)
 
 
 def _hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:

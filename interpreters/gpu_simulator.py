@@ -33,7 +33,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters import _memory
-from xdsl_tvm.interpreters._memory import Pointer
+from xdsl_tvm.interpreters._memory import Memory, Pointer
 from xdsl_tvm.interpreters._numbers import Number
 from xdsl_tvm.interpreters.errors import (
     DivergenceError,
@@ -259,6 +259,7 @@ class Grid:
         self._block_starts: list[int] = []
         self._block_names: list[tuple[int, ...]] = []
         self._shared: dict[tuple[int, int], Pointer] = {}
+        self._private: dict[tuple[Memory, int], Memory] = {}
         self._warp_stamps: list[int] = []
         self.pending: UninitializedReadError | None = None
 
@@ -303,6 +304,7 @@ class Grid:
         self.block = self.epoch = self._next_generation()
         self.me = self.epoch
         self._shared = {}
+        self._private = {}
         self._block_starts.append(self._generation)
         self._block_names.append(tuple(self._coordinates))
 
@@ -364,6 +366,14 @@ class Grid:
         if len(found.memory.bytes) < max(0, elements) * lanes * element.size:
             raise SimulationError("threads disagree about the size of shared memory")
         return found
+
+    def private(self, pointer: Pointer) -> Pointer:
+        """The running thread's own copy of local memory, kept while the block runs."""
+        key = (pointer.memory, self._thread)
+        found = self._private.get(key)
+        if found is None:
+            found = self._private[key] = pointer.memory.copy()
+        return Pointer.to(found, pointer.element, pointer.offset)
 
     def run(self, body: Callable[[int, int, int], Thread], *extents: int) -> None:
         """Run a thread for every index of `extents`, which are x, y and z.

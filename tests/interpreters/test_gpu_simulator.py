@@ -507,6 +507,15 @@ def test_a_loop_over_threads_is_complete_before_the_next() -> None:
     assert (out == given[:, ::-1]).all()
 
 
+def test_local_memory_outside_of_the_loops_is_of_the_thread() -> None:
+    text = LOOPS.replace('!tir.buffer<8xf32, "shared">', '!tir.buffer<1xf32, "local">')
+    text = text.replace("%S[%t]", "%S[%c0]").replace("%S[%r]", "%S[%c0]")
+    given = np.arange(16, dtype=np.float32).reshape(2, 8)
+    out = np.zeros_like(given)
+    interpret(parse(text))["f"](given, out)
+    assert (out == given).all()
+
+
 def test_iterations_of_a_loop_over_threads_race() -> None:
     text = LOOPS.replace("tir.store %x, %S[%t]", "tir.store %x, %S[%c0]")
     with pytest.raises(RaceError, match=r"race on S\[0\]"):
