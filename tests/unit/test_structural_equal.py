@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ BUFFERS = """
   %c0 = tir.const 0 : i32
   %c1 = tir.const 1 : i32
   %c16 = tir.const 16 : i32
+"""
+
+
+LAZY = """
+  %p = tir.cmp lt %x, %y : i32
+  %v = tir.if_then_else %p -> i32 {
+    %l = tir.load %A[%x] : i32
+    tir.yield %l : i32
+  } else {
+    tir.yield %c0 : i32
+  }
 """
 
 
@@ -209,14 +221,8 @@ EQUAL = {
         """,
     ),
     "a load in a lazy choice": (
-        """
-        %p = tir.cmp lt %x, %y : i32
-        %v = tir.if_then_else %p -> i32 {
-          %l = tir.load %A[%x] : i32
-          tir.yield %l : i32
-        } else {
-          tir.yield %c0 : i32
-        }
+        f"""
+        {LAZY}
         tir.evaluate
         tir.store %v, %A[%c0] : i32
         """,
@@ -433,26 +439,14 @@ DIFFERENT = {
         """,
     ),
     "a choice that loads, before or after a write": (
-        """
-        %p = tir.cmp lt %x, %y : i32
-        %v = tir.if_then_else %p -> i32 {
-          %l = tir.load %A[%x] : i32
-          tir.yield %l : i32
-        } else {
-          tir.yield %c0 : i32
-        }
+        f"""
+        {LAZY}
         tir.store %x, %A[%c0] : i32
         tir.store %v, %B[%c0] : i32
         """,
-        """
+        f"""
         tir.store %x, %A[%c0] : i32
-        %p = tir.cmp lt %x, %y : i32
-        %v = tir.if_then_else %p -> i32 {
-          %l = tir.load %A[%x] : i32
-          tir.yield %l : i32
-        } else {
-          tir.yield %c0 : i32
-        }
+        {LAZY}
         tir.store %v, %B[%c0] : i32
         """,
     ),
@@ -712,7 +706,24 @@ def test_hash_is_the_same_in_every_process() -> None:
     assert int(printed.stdout) == structural_hash(module)
 
 
+def test_values_in_a_cycle() -> None:
+    def cycle(name: str) -> ModuleOp:
+        return parse(f"""
+        %a = "test.pureop"(%b) : (i32) -> i32
+        %b = "test.{name}"(%a) : (i32) -> i32
+        "test.op"(%a) : (i32) -> ()
+        """)
+
+    assert structural_equal(cycle("pureop"), cycle("pureop"))
+    assert not structural_equal(cycle("pureop"), cycle("op"))
+
+
 # ---- random programs ----
+
+
+@cache
+def random_program(seed: int) -> ModuleOp:
+    return random_module(seed).module
 
 
 def number_of_reads(module: ModuleOp) -> int:
@@ -721,7 +732,7 @@ def number_of_reads(module: ModuleOp) -> int:
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_stock_passes_keep_trees(seed: int) -> None:
-    module = random_module(seed).module
+    module = random_program(seed)
     stock: tuple[type[ModulePass], ...] = (
         CanonicalizePass,
         DeadCodeElimination,
@@ -753,7 +764,7 @@ def rename(module: ModuleOp, rng: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_renamed_programs_are_equal(seed: int) -> None:
-    module = random_module(seed).module
+    module = random_program(seed)
     clone = module.clone()
     rename(clone, random.Random(seed))
     assert_structural_equal(module, clone)
@@ -867,7 +878,7 @@ def test_a_mutation_makes_a_difference(
 ) -> None:
     applied = 0
     for seed in range(4 * COUNT):
-        module = random_module(seed).module
+        module = random_program(seed)
         mutant = module.clone()
         if mutate(mutant, random.Random(seed)):
             applied += 1
