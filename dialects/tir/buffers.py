@@ -361,8 +361,20 @@ class ShapeVarOp(IRDLOperation):
             )
 
 
+class _SourcedDefinition(BufferDefinition, ABC):
+    """A definition whose first operand says where the buffer comes from."""
+
+    @classmethod
+    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
+        return [assembly.parse_value(parser)], {}
+
+    def print_source(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.operands[0])
+
+
 @irdl_op_definition
-class MatchBufferOp(BufferDefinition):
+class MatchBufferOp(_SourcedDefinition):
     """A buffer passed in by a parameter: an entry of `buffer_map`.
 
     The caller passes a tensor of this dtype, rank and shape. A bare `tir.shape_var`
@@ -391,14 +403,6 @@ class MatchBufferOp(BufferDefinition):
             properties=self.layout_properties(layout),
             result_types=[buffer_type],
         )
-
-    @classmethod
-    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
-        return [assembly.parse_value(parser)], {}
-
-    def print_source(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.param)
 
     def verify_(self) -> None:
         super().verify_()
@@ -449,7 +453,7 @@ class AllocBufferOp(BufferDefinition):
 
 
 @irdl_op_definition
-class DeclBufferOp(BufferDefinition):
+class DeclBufferOp(_SourcedDefinition):
     """A view of the memory a pointer names, `DeclBuffer`; it allocates nothing.
 
     ```mlir
@@ -478,14 +482,6 @@ class DeclBufferOp(BufferDefinition):
             properties=self.layout_properties(layout),
             result_types=[buffer_type],
         )
-
-    @classmethod
-    def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
-        return [assembly.parse_value(parser)], {}
-
-    def print_source(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.data)
 
     def verify_(self) -> None:
         super().verify_()
