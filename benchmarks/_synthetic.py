@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, f32, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
-from xdsl.universe import Universe
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.registry import new_context
 
 _EXTENT = 16
 _DEPTH = 64
@@ -162,9 +161,7 @@ def _relax_function(operations: list[str], shape: str) -> ModuleOp:
         f"relax.output %v{len(operations)} : {type_}\n}}\n"
         f"relax.return %r : {type_}\n}}"
     )
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
+    context = new_context()
     return Parser(context, text).parse_module()
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from _synthetic import RELAX_SHAPES, SHAPES
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import (
@@ -27,10 +26,9 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
-from xdsl.universe import Universe
 
 from xdsl_tvm.lowering.pipelines import llvm_pipeline
-from xdsl_tvm.registry import all_passes
+from xdsl_tvm.registry import all_passes, new_context
 from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
 GROWTH = 1.5
@@ -62,13 +60,6 @@ def timed(work: Callable[[], object]) -> float:
         return time.perf_counter() - start
     finally:
         gc.enable()
-
-
-def new_context() -> Context:
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
-    return context
 
 
 class Measurement:

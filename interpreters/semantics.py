@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import tir
@@ -20,6 +18,7 @@ from xdsl_tvm.dialects.tir.types import element_of, is_handle, is_vector, lanes_
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.registry import new_context
 
 Inputs = Mapping[str, Sequence[Sequence[Any]]]
 """For a function's name, the argument lists to run it on."""
@@ -84,9 +83,7 @@ def check_semantics(
             f"no function could be run, pass inputs: {reasons or 'there is none'}"
         )
     current = module.clone()
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
+    context = new_context()
     for one in passes:
         one.apply(context, current)
         current.verify()

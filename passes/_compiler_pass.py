@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.passes._pass_config import ConfigStruct
 from xdsl_tvm.passes._pass_context import PassContext
 from xdsl_tvm.passes._pass_info import PassInfo
+from xdsl_tvm.registry import new_context
 
 _Struct = TypeVar("_Struct", bound=ConfigStruct)
-
-
-@cache
-def _all_dialects() -> dict[str, Callable[[], Dialect]]:
-    return Universe.get_multiverse().all_dialects
 
 
 class _ThreadContext(threading.local):
@@ -35,9 +27,7 @@ class _ThreadContext(threading.local):
     """
 
     def __init__(self) -> None:
-        self.context = Context()
-        for name, dialect in _all_dialects().items():
-            self.context.register_dialect(name, dialect)
+        self.context = new_context()
 
 
 _THREAD = _ThreadContext()

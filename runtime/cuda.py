@@ -21,10 +21,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments
 from xdsl_tvm.runtime._host_code import run_host_function, unsigned, width_of
 from xdsl_tvm.runtime.cuda_driver import Dim3, default_driver
-from xdsl_tvm.runtime.executable import Executable, new_context
+from xdsl_tvm.runtime.executable import Executable
 from xdsl_tvm.runtime.signature import ArraySpec, Signature
 
 

@@ -19,10 +19,10 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
 from xdsl_tvm.lowering.tvm.lower_assert import FAILED_ASSERT
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
@@ -31,14 +31,6 @@ Source: TypeAlias = ModuleOp | str | Path
 """A module; its text; or a file with its text, as a Path or a name that ends in .mlir."""
 
 TARGETS = ("llvm", "cuda")
-
-
-def new_context() -> Context:
-    """A context that knows all dialects of xDSL and of its plugins."""
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
-    return context
 
 
 def load_module(source: Source, context: Context | None = None) -> ModuleOp:

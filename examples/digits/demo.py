@@ -30,7 +30,8 @@ from xdsl_tvm.lowering.pipelines import (
     TO_LLVM,
     run_pipeline,
 )
-from xdsl_tvm.runtime.executable import Executable, load_module, new_context
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.executable import Executable, load_module
 from xdsl_tvm.runtime.llvm_jit import assembly
 
 MODEL = FOLDER / "model.mlir"

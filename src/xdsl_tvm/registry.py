@@ -13,9 +13,11 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from xdsl.context import Context
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.utils.target import Target
@@ -125,3 +127,22 @@ def all_targets() -> dict[str, Callable[[], type[Target]]]:
         if name not in taken:
             found[name] = _loader(f"xdsl_tvm.targets.{module}", Target, name)
     return found
+
+
+@cache
+def _every_dialect() -> dict[str, Callable[[], Dialect]]:
+    # The universe is made of this module, so it cannot be imported with it.
+    from xdsl.universe import Universe
+
+    return Universe.get_multiverse().all_dialects
+
+
+def new_context(*, allow_unregistered: bool = False) -> Context:
+    """A context that knows all dialects of xDSL and of its plugins.
+
+    The plugins of the environment are looked up once per process.
+    """
+    context = Context(allow_unregistered=allow_unregistered)
+    for name, dialect in _every_dialect().items():
+        context.register_dialect(name, dialect)
+    return context

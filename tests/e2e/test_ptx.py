@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from xdsl_tvm.runtime.executable import load_module, new_context
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.executable import load_module
 from xdsl_tvm.targets.ptx import PTXTarget
 
 KERNELS = Path(__file__).parents[2] / "examples" / "kernels"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
-from tests.plugins.ir import parse
 from xdsl_tvm.interpreters.tir import (
     DivergenceError,
     InterpretedModule,

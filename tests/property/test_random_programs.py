@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tir_programs import Program, random_module
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
@@ -24,7 +23,6 @@ from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,
 )
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
-from xdsl.universe import Universe
 
 import xdsl_tvm
 from xdsl_tvm.dialects import tir
@@ -37,6 +35,7 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.convert_blocks_to_opaque import ConvertBlocksToOpaque
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
+from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
 COMPILED = COUNT if "XDSL_TVM_FUZZ" in os.environ else 20
@@ -56,13 +55,6 @@ def text_of(module: ModuleOp, *, generic: bool = False) -> str:
     output = StringIO()
     Printer(output, print_generic_format=generic).print_op(module)
     return output.getvalue()
-
-
-def new_context() -> Context:
-    context = Context()
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        context.register_dialect(name, dialect)
-    return context
 
 
 CONTEXT = new_context()

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.transforms import get_all_passes
 
-from xdsl_tvm.registry import all_dialects, all_passes
+from xdsl_tvm.registry import all_passes, new_context
 
 LOWERING = (
     "tvm-expand-math",
@@ -29,9 +28,7 @@ LOWERING = (
 
 def parse_module(text: str) -> tuple[Context, ModuleOp]:
     """A verified module and the context it was parsed in."""
-    context = Context(allow_unregistered=True)
-    for name, load in (get_all_dialects() | all_dialects()).items():
-        context.register_dialect(name, load)
+    context = new_context(allow_unregistered=True)
     module = Parser(context, text).parse_module()
     module.verify()
     return context, module

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from ir import context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
@@ -15,7 +14,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.registry import all_passes
+from xdsl_tvm.registry import all_passes, new_context
 
 MODULES = {
     "empty": "builtin.module {\n}",
@@ -97,7 +96,7 @@ STOCK: tuple[type[ModulePass], ...] = (
 )
 OPTIONS = {"tir-verify-form": "{form=packed}"}
 """Options of the passes that cannot do without."""
-CONTEXT = context()
+CONTEXT = new_context()
 CONTEXT.allow_unregistered = True
 
 

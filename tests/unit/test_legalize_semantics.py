@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from tests.plugins.ir import context
 from xdsl_tvm import interpret
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.relax import LegalizeOps
+from xdsl_tvm.registry import new_context
 
 Array = NDArray[Any]
 N = 3
@@ -158,7 +158,7 @@ def build(case: Case, dtype: str) -> ModuleOp:
     parameters = ", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))
     symbols = "<n>" if "#relax" in parameters + result else ""
     module = Parser(
-        context(),
+        new_context(),
         f"""relax.func @main{symbols}({parameters}) -> {result} {{
           {shape}
           %r = {body.format(*names)} : ({", ".join(types_of_operands)}) -> {result}

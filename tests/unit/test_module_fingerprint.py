@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ir import parse
 
 import xdsl_tvm
-from tests.plugins.ir import parse
 from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 
 TEXT = """

@@ -28,7 +28,7 @@ from xdsl_tvm.passes.infra import (
     module_pass,
 )
 from xdsl_tvm.passes.tir import Apply, Filter, PrimFuncPass, prim_func_pass
-from xdsl_tvm.registry import all_dialects
+from xdsl_tvm.registry import new_context
 
 MODULE = """
 builtin.module attributes {kept = "yes"} {
@@ -46,12 +46,7 @@ builtin.module attributes {kept = "yes"} {
 
 
 def parse(text: str) -> ModuleOp:
-    from xdsl.dialects import get_all_dialects
-
-    context = Context()
-    for name, dialect in {**get_all_dialects(), **all_dialects()}.items():
-        context.register_dialect(name, dialect)
-    module = Parser(context, text).parse_module()
+    module = Parser(new_context(), text).parse_module()
     module.verify()
     return module
 

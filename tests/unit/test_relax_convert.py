@@ -6,9 +6,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
-from tests.plugins.ir import context
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.lowering.relax.convert_to_memref import ConvertToMemref
+from xdsl_tvm.registry import new_context
 
 GOOD = """
 relax.func @good() -> tensor<2xf32> {
@@ -25,7 +25,7 @@ relax.func @bad(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 
 def parse(text: str) -> ModuleOp:
-    module = Parser(context(), text).parse_module()
+    module = Parser(new_context(), text).parse_module()
     module.verify()
     return module
 
@@ -34,7 +34,7 @@ def test_an_error_leaves_the_module_as_it_was():
     module = parse(GOOD + BAD)
     before = str(module)
     with pytest.raises(PassFailedException, match=r"relax\.nn\.relu"):
-        ConvertToMemref().apply(context(), module)
+        ConvertToMemref().apply(new_context(), module)
     assert str(module) == before
 
 
@@ -50,7 +50,7 @@ def test_names_of_globals_avoid_those_of_the_module():
     module = parse(
         GOOD + "func.func private @constant_0()\nmodule { func.func private @f() }"
     )
-    ConvertToMemref().apply(context(), module)
+    ConvertToMemref().apply(new_context(), module)
     module.verify()
     names = [op.sym_name.data for op in module.walk() if isinstance(op, memref.GlobalOp)]
     assert names == ["constant_1"]
@@ -58,7 +58,7 @@ def test_names_of_globals_avoid_those_of_the_module():
 
 def test_nested_modules_have_globals_of_their_own():
     module = parse(f"module {{ {GOOD} }}\nmodule {{ {GOOD} }}")
-    ConvertToMemref().apply(context(), module)
+    ConvertToMemref().apply(new_context(), module)
     module.verify()
     assert not any(isinstance(op, relax.FuncOp) for op in module.walk())
     owners = [op.parent_op() for op in module.walk() if isinstance(op, memref.GlobalOp)]
@@ -85,7 +85,7 @@ def test_code_grows_linearly(count: int):
             "relax.func impure @f<n, m>(%0: !n, %s: !m) -> !n {\n"
             f"{body}\nrelax.return %{calls} : !n }}"
         )
-        ConvertToMemref().apply(context(), module)
+        ConvertToMemref().apply(new_context(), module)
         module.verify()
         return sum(1 for _ in module.walk())
 

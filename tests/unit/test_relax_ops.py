@@ -7,8 +7,6 @@ import textwrap
 from io import StringIO
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Operation, Region
 from xdsl.parser import Parser
@@ -22,21 +20,14 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.relax.call_tir_rewrite import CallTIRRewrite
 from xdsl_tvm.passes.relax.to_non_dataflow import ToNonDataflow
-from xdsl_tvm.registry import all_dialects
+from xdsl_tvm.registry import new_context
 
 _OPS = list(relax.Relax.operations)
 _EXAMPLE = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 
 
-def _context() -> Context:
-    context = Context()
-    for name, dialect in (get_all_dialects() | all_dialects()).items():
-        context.register_dialect(name, dialect)
-    return context
-
-
 def _parse(text: str) -> ModuleOp:
-    return Parser(_context(), text).parse_module()
+    return Parser(new_context(), text).parse_module()
 
 
 def _generic(module: ModuleOp) -> str:
@@ -50,7 +41,7 @@ def _with_operands(example: str) -> str:
 
     The parser knows their types once it has met all uses.
     """
-    parser = Parser(_context(), example)
+    parser = Parser(new_context(), example)
     while parser.parse_optional_operation() is not None:
         pass
     missing = {
@@ -119,8 +110,8 @@ def test_stock_passes_keep_what_matters():
       %t = relax.tuple(%e, %g) : tensor<4xf32>, tensor<4xf32>
       relax.return %t : !t
     }""")
-    CommonSubexpressionElimination().apply(_context(), module)
-    DeadCodeElimination().apply(_context(), module)
+    CommonSubexpressionElimination().apply(new_context(), module)
+    DeadCodeElimination().apply(new_context(), module)
     module.verify()
     names = [op.name for op in module.walk() if op.name.startswith("relax.")]
     assert names == [
@@ -229,7 +220,7 @@ def test_rewrites_keep_names_and_locations():
     }""")
     (call,) = [op for op in module.walk() if isinstance(op, relax.CallTIROp)]
     location = call.location
-    CallTIRRewrite().apply(_context(), module)
+    CallTIRRewrite().apply(new_context(), module)
     (filled,) = [op for op in module.walk() if isinstance(op, relax.CallOp)]
     assert filled.location == location
     assert "note" in filled.attributes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ir import parse
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -14,13 +15,13 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 from xdsl.utils.exceptions import PassFailedException
 
-from tests.plugins.ir import context, parse
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.contract import contract_of
 from xdsl_tvm.passes.tir.convert_blocks_to_opaque import ConvertBlocksToOpaque
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
+from xdsl_tvm.registry import new_context
 
 PASSES: dict[str, type[ModulePass]] = {
     "lower-init-block": LowerInitBlock,
@@ -81,7 +82,7 @@ def test_block_free_form_computes_the_same(chunk: str, shared: bool):
     report = check_semantics(module, pipeline)
     assert set(report.checked) == executable(module)
     for one in pipeline:
-        one.apply(context(), module)
+        one.apply(new_context(), module)
     for op in module.walk():
         assert not isinstance(op, tir.BlockOp | tir.AllocBufferOp | tir.InitOp)
         if isinstance(op, tir.ForOp):
@@ -123,7 +124,7 @@ def test_the_guard_of_an_init_has_its_location():
            }"""
     )
     location = _locate(_only(module, tir.InitOp))
-    LowerInitBlock().apply(context(), module)
+    LowerInitBlock().apply(new_context(), module)
     assert _only(module, tir.IfOp).location == location
     assert _only(module, tir.CmpOp).location == location
 
@@ -142,7 +143,7 @@ def test_what_replaces_blocks_and_loops_has_their_location_and_attributes():
     loop = _locate(_only(module, tir.ForOp))
     block = _locate(_only(module, tir.BlockOp))
     alloc = _locate(_only(module, tir.AllocBufferOp))
-    LowerOpaqueBlock().apply(context(), module)
+    LowerOpaqueBlock().apply(new_context(), module)
     module.verify()
     launch = _only(module, tir.LaunchThreadOp)
     assert launch.location == loop
@@ -170,7 +171,7 @@ def test_all_layout_of_an_allocated_buffer_is_kept():
     )
     alloc = _only(module, tir.AllocBufferOp)
     properties = dict(alloc.properties)
-    LowerOpaqueBlock().apply(context(), module)
+    LowerOpaqueBlock().apply(new_context(), module)
     module.verify()
     buffer = _only(module, tir.DeclBufferOp)
     del properties["operandSegmentSizes"]
@@ -186,7 +187,7 @@ def test_an_error_leaves_the_module_as_it_was():
     )
     before = module.clone()
     with pytest.raises(PassFailedException, match="run tir-lower-init-block first"):
-        ConvertBlocksToOpaque().apply(context(), module)
+        ConvertBlocksToOpaque().apply(new_context(), module)
     assert module.is_structurally_equivalent(before)
 
 
@@ -205,7 +206,7 @@ def test_nested_blocks_move_their_ops_once(monkeypatch: pytest.MonkeyPatch):
         detach(op)
 
     monkeypatch.setattr(Operation, "detach", counted)
-    LowerOpaqueBlock().apply(context(), module)
+    LowerOpaqueBlock().apply(new_context(), module)
     func = _only(module, tir.FuncOp)
     assert len(list(func.walk())) == depth + 2
     # Every op that stays moves once, every block once and then goes.

@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from ir import parse
 from xdsl.irdl import IRDLOperation
 
-from tests.plugins.ir import parse
 from xdsl_tvm.dialects import tir
 
 OPS = [op for op in tir.TIR.operations if issubclass(op, IRDLOperation)]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from ir import parse
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, f32, i32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -13,8 +14,8 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
-from tests.plugins.ir import context, parse
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.registry import new_context
 
 
 def the_op(module: ModuleOp, kind: type[Operation]) -> Operation:
@@ -134,7 +135,7 @@ def test_stock_passes_leave_markers_alone(make: Callable[[], ModulePass]):
       }
     }""")
     before = str(module)
-    make().apply(context(), module)
+    make().apply(new_context(), module)
     assert str(module) == before
 
 
@@ -150,6 +151,6 @@ def test_cse_merges_loads_only_where_nothing_is_written_between():
       tir.store %2, %D[%i] : f32
       tir.store %0, %D[%i] : f32
     }""")
-    CommonSubexpressionElimination().apply(context(), module)
+    CommonSubexpressionElimination().apply(new_context(), module)
     loads = [op for op in module.walk() if isinstance(op, tir.LoadOp)]
     assert len(loads) == 2
