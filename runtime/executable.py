@@ -131,7 +131,7 @@ class NativeExecutable(Executable):
         )
 
         super().__init__(module)
-        self._module = module.clone()
+        self._module = module
         key = llvm_jit.host_cache_key(
             "module",
             module_fingerprint(module),
@@ -292,4 +292,6 @@ def compile(
         from xdsl_tvm.runtime.cuda import CudaExecutable
 
         return CudaExecutable(loaded, arch)
-    return NativeExecutable(loaded, opt_level)
+    # The executable keeps the module and lowers it in place where it has to.
+    owned = loaded.clone() if loaded is module else loaded
+    return NativeExecutable(owned, opt_level)
