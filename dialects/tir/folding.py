@@ -1,0 +1,244 @@
+"""Folding of operations on literals, as TVM's construction helpers do it.
+
+The rules are those of spec tir-ir.md §5.3. They are stated on plain numbers, so that
+every kind of expression tree can use them. Nothing is folded on vectors, whose constants
+hide under a broadcast.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import Float32Type, Float64Type, i1, i32, i64
+from xdsl.ir import Attribute
+
+from xdsl_tvm.dialects.tir.types import (
+    is_float,
+    is_integer_type,
+    is_uint,
+    is_vector,
+)
+
+Literal = int | float
+"""A constant of an integer dtype (bools are 0 and 1) or of a float dtype."""
+
+
+class Side(Enum):
+    """The operand that an operation is equal to."""
+
+    LHS = auto()
+    RHS = auto()
+
+
+class FoldError(ValueError):
+    """An operation on literals that has no value, such as a division by zero."""
+
+
+Folded = Literal | Side | None
+"""A literal of the result, one of the operands, or None where nothing folds."""
+
+_COMPARISONS: dict[str, Callable[[Literal, Literal], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_BITWISE: dict[str, Callable[[int, int], int]] = {
+    "bitwise_and": int.__and__,
+    "bitwise_or": int.__or__,
+    "bitwise_xor": int.__xor__,
+}
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+}
+_UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+
+
+def is_index_type(dtype: Attribute) -> bool:
+    """Whether `dtype` is one that index arithmetic has: a scalar int32 or int64."""
+    return dtype in (i32, i64)
+
+
+def wrap(value: int, dtype: Attribute) -> int:
+    """`value` modulo the width of the integer type, signed for `iN`."""
+    if not is_integer_type(dtype):
+        raise ValueError(f"{dtype} is no integer type")
+    bits = dtype.width.data
+    value &= (1 << bits) - 1
+    if not is_uint(dtype) and value >> (bits - 1):
+        value -= 1 << bits
+    return value
+
+
+def truncated_quotient(lhs: int, rhs: int) -> int:
+    """The quotient rounded toward zero, as C has it."""
+    quotient = abs(lhs) // abs(rhs)
+    return quotient if (lhs < 0) == (rhs < 0) else -quotient
+
+
+def fold_binary(
+    op: str, dtype: Attribute, lhs: Literal | None, rhs: Literal | None
+) -> Folded:
+    """What `op` of two operands of type `dtype` folds to.
+
+    `op` is the name of the op without its dialect: `add sub mul div mod floordiv floormod
+    min max`, a comparison `eq ne lt le gt ge`, `and or`, or of a builtin: `shift_left
+    shift_right bitwise_and bitwise_or bitwise_xor`. An operand is its literal, or None if
+    it is not one. A comparison folds to 0 or 1.
+
+    Raises FoldError for a division by a literal zero, a negative unsigned difference and
+    a shift amount outside of the width.
+    """
+    if is_vector(dtype) or (lhs is None and rhs is None):
+        return None
+    if op in _COMPARISONS:
+        if lhs is None or rhs is None:
+            return None
+        return int(_COMPARISONS[op](lhs, rhs))
+    if op in ("and", "or"):
+        return _fold_logical(op, lhs, rhs)
+    if op in ("min", "max"):
+        if lhs is None or rhs is None:
+            return None
+        smaller = lhs < rhs if op == "min" else lhs > rhs
+        return Side.LHS if smaller else Side.RHS
+    if is_integer_type(dtype):
+        return _fold_integer(op, dtype, _as_int(lhs), _as_int(rhs))
+    if is_float(dtype):
+        return _fold_float(op, dtype, lhs, rhs)
+    return None
+
+
+def _as_int(value: Literal | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _fold_logical(op: str, lhs: Literal | None, rhs: Literal | None) -> Folded:
+    neutral = 1 if op == "and" else 0
+    for value, this, other in ((lhs, Side.LHS, Side.RHS), (rhs, Side.RHS, Side.LHS)):
+        if value is not None:
+            return other if value == neutral else this
+    return None
+
+
+def _fold_integer(op: str, dtype: Attribute, lhs: int | None, rhs: int | None) -> Folded:
+    if op in _BITWISE:
+        if lhs is None or rhs is None or not is_index_type(dtype):
+            return None
+        return wrap(_BITWISE[op](lhs, rhs), dtype)
+    if op.startswith("shift_"):
+        return _fold_shift(op, dtype, lhs, rhs)
+    if op in ("div", "mod", "floordiv", "floormod"):
+        return _fold_division(op, dtype, lhs, rhs)
+    if op == "sub" and is_uint(dtype) and lhs == 0 and rhs is not None and rhs > 0:
+        raise FoldError(f"0 - {rhs} is negative, which {dtype} cannot hold")
+    if lhs is not None and rhs is not None and op in _ARITHMETIC:
+        return wrap(_ARITHMETIC[op](lhs, rhs), dtype)
+    return _fold_neutral(op, lhs, rhs)
+
+
+def _fold_neutral(op: str, lhs: Literal | None, rhs: Literal | None) -> Folded:
+    """Neutral and absorbing operands of sums and products."""
+    if op == "add" and lhs == 0:
+        return Side.RHS
+    if op in ("add", "sub") and rhs == 0:
+        return Side.LHS
+    if op == "mul":
+        if lhs == 0 or rhs == 1:
+            return Side.LHS
+        if rhs == 0 or lhs == 1:
+            return Side.RHS
+    return None
+
+
+def _fold_shift(op: str, dtype: Attribute, lhs: int | None, rhs: int | None) -> Folded:
+    if rhs is None or not is_integer_type(dtype) or not is_index_type(dtype):
+        return None
+    if not 0 <= rhs < dtype.width.data:
+        raise FoldError(
+            f"the shift amount {rhs} is outside of 0 to {dtype.width.data - 1}"
+        )
+    if rhs == 0:
+        return Side.LHS
+    if lhs is None:
+        return None
+    return wrap(lhs << rhs if op == "shift_left" else lhs >> rhs, dtype)
+
+
+def _fold_division(op: str, dtype: Attribute, lhs: int | None, rhs: int | None) -> Folded:
+    is_remainder = op in ("mod", "floormod")
+    if is_remainder and not is_index_type(dtype):
+        return None
+    if rhs == 0:
+        raise FoldError(f"tir.{op} by the constant 0")
+    if lhs == 0:
+        return Side.LHS
+    if rhs == 1:
+        return 0 if is_remainder else Side.LHS
+    if lhs is None or rhs is None:
+        return None
+    quotient = lhs // rhs if op.startswith("floor") else truncated_quotient(lhs, rhs)
+    return wrap(lhs - quotient * rhs if is_remainder else quotient, dtype)
+
+
+def _fold_float(
+    op: str, dtype: Attribute, lhs: Literal | None, rhs: Literal | None
+) -> Folded:
+    if op in ("div", "floordiv") and rhs == 0:
+        raise FoldError(f"tir.{op} by the constant 0")
+    if lhs is not None and rhs is not None:
+        if op == "floordiv":
+            return float(math.floor(lhs / rhs))
+        value = _rounded(op, dtype, lhs, rhs)
+        if value is not None:
+            return value
+    if op == "div":
+        if lhs == 0:
+            return Side.LHS
+        return Side.LHS if rhs == 1 else None
+    return _fold_neutral(op, lhs, rhs)
+
+
+def _rounded(op: str, dtype: Attribute, lhs: float, rhs: float) -> float | None:
+    """The value in the precision of the dtype, for the two that TVM folds."""
+    if op not in _UFUNCS:
+        return None
+    precision: type[np.floating[Any]]
+    match dtype:
+        case Float32Type():
+            precision = np.float32
+        case Float64Type():
+            precision = np.float64
+        case _:
+            return None
+    with np.errstate(all="ignore"):
+        return float(_UFUNCS[op](precision(lhs), precision(rhs)))
+
+
+def fold_not(value: Literal | None) -> int | None:
+    """What `not` folds to."""
+    return None if value is None else int(value == 0)
+
+
+def fold_cast(target: Attribute, value: Literal) -> Literal | None:
+    """A literal converted to a scalar dtype; None where it has to stay a cast.
+
+    Floats become integers by truncation; anything becomes a bool by `!= 0`. Raises
+    FoldError for an infinite or a NaN integer.
+    """
+    if target == i1:
+        return int(value != 0)
+    if is_integer_type(target):
+        if not math.isfinite(value):
+            raise FoldError(f"{value} is no value of type {target}")
+        return wrap(int(value), target)
+    return float(value) if is_float(target) and not is_vector(target) else None
