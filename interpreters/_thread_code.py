@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 AxisOp: TypeAlias = "tir.ForOp | tir.LaunchThreadOp"
 
-_BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
-_THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+_BLOCK_TAGS = tuple(reversed(tir.BLOCK_TAGS))
+_THREAD_TAGS = tir.THREAD_TAGS
 _EXTENT_OPS = (tir.ConstOp, tir.BinaryOp, tir.CastOp, tir.LetOp)
 _SHUFFLES = {
     "tvm_warp_shuffle": "shuffle",

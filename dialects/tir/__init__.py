@@ -79,7 +79,6 @@ from xdsl_tvm.dialects.tir.intrinsics import (
     Intrinsic,
 )
 from xdsl_tvm.dialects.tir.statements import (
-    VIRTUAL_THREAD_TAGS,
     AssertOp,
     AttrOp,
     EvaluateOp,
@@ -90,6 +89,14 @@ from xdsl_tvm.dialects.tir.statements import (
     RetOp,
     ScopeOp,
     WhileOp,
+)
+from xdsl_tvm.dialects.tir.storage_scope import (
+    BLOCK_TAGS,
+    THREAD_TAGS,
+    VIRTUAL_THREAD_TAGS,
+    StorageRank,
+    StorageScope,
+    ThreadAxis,
 )
 from xdsl_tvm.dialects.tir.types import (
     BufferType,
@@ -186,7 +193,9 @@ TIR = Dialect(
 )
 
 __all__ = [
+    "BLOCK_TAGS",
     "INTRINSICS",
+    "THREAD_TAGS",
     "TIR",
     "VIRTUAL_THREAD_TAGS",
     "AddOp",
@@ -253,9 +262,12 @@ __all__ = [
     "SelectOp",
     "ShapeVarOp",
     "ShuffleOp",
+    "StorageRank",
+    "StorageScope",
     "StoreOp",
     "StringOp",
     "SubOp",
+    "ThreadAxis",
     "WhileOp",
     "WritesOp",
     "YieldOp",

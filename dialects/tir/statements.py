@@ -46,10 +46,8 @@ from xdsl_tvm.dialects.tir.attributes import (
 )
 from xdsl_tvm.dialects.tir.effects import MarkerEffect, UpdateEffect
 from xdsl_tvm.dialects.tir.expressions import YieldOp, require_expression
+from xdsl_tvm.dialects.tir.storage_scope import VIRTUAL_THREAD_TAGS, ThreadAxis
 from xdsl_tvm.dialects.tir.types import PtrType, is_handle
-
-VIRTUAL_THREAD_TAGS = ("vthread", "vthread.x", "vthread.y", "vthread.z")
-"""The thread tags that TVM launches as `virtual_thread`."""
 
 
 @irdl_op_definition
@@ -115,6 +113,11 @@ class ForOp(IRDLOperation):
         """The loop variable, an argument of the body."""
         return self.body.block.args[0]
 
+    @property
+    def thread_axis(self) -> ThreadAxis | None:
+        """The thread axis that the loop is bound to, if it is."""
+        return None if self.thread_tag is None else ThreadAxis.parse(self.thread_tag.data)
+
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
         name = assembly.parse_optional_name(parser)
@@ -173,6 +176,15 @@ class ForOp(IRDLOperation):
             raise VerifyException(
                 "tir.for: a thread tag is given exactly for loops of kind thread_binding"
             )
+        if self.thread_tag is not None:
+            _verify_thread_tag(self, self.thread_tag)
+
+
+def _verify_thread_tag(op: Operation, tag: StringAttr) -> None:
+    try:
+        ThreadAxis.parse(tag.data)
+    except ValueError as error:
+        raise VerifyException(f"{op.name}: {error}") from None
 
 
 def _optional_string(value: str | StringAttr | None) -> StringAttr | None:
@@ -483,6 +495,11 @@ class LaunchThreadOp(IRDLOperation):
         """The index on the axis, an argument of the body."""
         return self.body.block.args[0]
 
+    @property
+    def axis(self) -> ThreadAxis:
+        """The thread axis of the tag."""
+        return ThreadAxis.parse(self.tag.data)
+
     @classmethod
     def parse(cls, parser: Parser) -> LaunchThreadOp:
         thread_var = parser.parse_argument(expect_type=False)
@@ -520,6 +537,7 @@ class LaunchThreadOp(IRDLOperation):
                 "tir.launch_thread: the body must have one argument of type "
                 f"{self.extent.type}"
             )
+        _verify_thread_tag(self, self.tag)
         if self.virtual is not None and self.tag.data not in VIRTUAL_THREAD_TAGS:
             raise VerifyException(
                 f"tir.launch_thread: {self.tag} is no virtual thread axis; those are "

@@ -40,6 +40,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.tir.storage_scope import StorageScope
+
 ScalarType: TypeAlias = IntegerType | AnyFloat
 """Element types of buffers and vectors."""
 
@@ -86,6 +88,18 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
         self, element_type: Attribute, scope: str | StringAttr = DEFAULT_SCOPE
     ) -> None:
         super().__init__(element_type, _scope_attr(scope))
+
+    @property
+    def storage_scope(self) -> StorageScope:
+        """The scope, as rank and tag."""
+        return StorageScope.parse(self.scope.data)
+
+    def verify(self) -> None:
+        if not self.scope.data:
+            raise VerifyException(
+                'tir.ptr scope must not be empty, leave it out for "global"'
+            )
+        _verify_scope(self, self.scope)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -134,6 +148,11 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
         return self.element_type
 
     @property
+    def storage_scope(self) -> StorageScope:
+        """The scope, as rank and tag."""
+        return StorageScope.parse(self.scope.data)
+
+    @property
     def pointer_type(self) -> PtrType:
         """The type of the buffer's data pointer."""
         return PtrType(self.element_type, self.scope)
@@ -153,6 +172,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
             raise VerifyException(
                 'tir.buffer scope must not be empty, leave it out for "global"'
             )
+        _verify_scope(self, self.scope)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -171,6 +191,13 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
 
 def _scope_attr(scope: str | StringAttr) -> StringAttr:
     return StringAttr(scope) if isinstance(scope, str) else scope
+
+
+def _verify_scope(owner: Attribute, scope: StringAttr) -> None:
+    try:
+        StorageScope.parse(scope.data)
+    except ValueError as error:
+        raise VerifyException(f"{owner.name}: {error}") from None
 
 
 def _parse_scope(parser: AttrParser) -> StringAttr:

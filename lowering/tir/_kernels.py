@@ -35,7 +35,7 @@ from xdsl_tvm.lowering.tir._types import (
 )
 from xdsl_tvm.lowering.tir._views import Extent, Memory, View
 
-AXES = tuple(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz")
+AXES = (*tir.BLOCK_TAGS, *tir.THREAD_TAGS)
 """The thread axes of a launch, in the order of its operands."""
 
 ARGUMENT_ATTRIBUTES = "arg_attrs"

@@ -15,7 +15,6 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe
 
-_THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 _POINTER_BYTES = 8
 
 
@@ -114,7 +113,7 @@ class VerifyGPUCode(CompilerPass):
 
     def _open(self, usage: _Usage, op: Operation, tag: str, extent: SSAValue) -> None:
         is_virtual = tag in tir.VIRTUAL_THREAD_TAGS
-        if tag not in _THREAD_TAGS and not is_virtual:
+        if tag not in tir.THREAD_TAGS and not is_virtual:
             return
         length = tir.constant_value(extent)
         if not isinstance(length, int):
@@ -170,12 +169,13 @@ class _Usage:
         elements = math.prod(extent if isinstance(extent, int) else 0 for extent in shape)
         dtype = pointer.element_type
         size = elements * tir.lanes_of(dtype) * _bytes_of(dtype)
-        # A scope is a rank and a tag behind it, as in `shared.dyn`.
-        scope = pointer.scope.data
-        if scope.startswith("shared"):
-            self.shared += size
-        elif scope.startswith("local"):
-            self.local += size
+        match pointer.storage_scope.rank:
+            case tir.StorageRank.SHARED:
+                self.shared += size
+            case tir.StorageRank.LOCAL:
+                self.local += size
+            case _:
+                pass
 
 
 def _kernels(function: tir.FuncOp) -> Iterator[Operation]:
