@@ -1395,13 +1395,6 @@ def _vectorcombine(e: Emitter, op: tir.CallOp) -> None:
     e.define(op.result, " + ".join(texts))
 
 
-def _access_ptr(e: Emitter, op: tir.CallOp) -> None:
-    assert op.result is not None
-    element = op.args[0].type
-    size = number(element_of(element)).size * e.lanes(element)
-    e.define(op.result, f"{e[op.args[1]]}.at({e[op.args[2]]}, {size})")
-
-
 def _stack_shape(e: Emitter, op: tir.CallOp) -> None:
     assert op.result is not None
     e.define(op.result, f"({''.join(f'{e[arg]}, ' for arg in op.args)})")
@@ -1447,12 +1440,26 @@ _SPECIAL: dict[str, Call] = {
     "vectorlow": _half(low=True),
     "vectorhigh": _half(low=False),
     "vectorcombine": _vectorcombine,
-    "tvm_access_ptr": _access_ptr,
     "tvm_stack_make_shape": _stack_shape,
     "tvm_stack_make_array": _stack_array,
     "tvm_tuple": _tuple,
     "atomic_add": _atomic,
 }
+
+
+def _access_ptr(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, tir.AccessPtrOp)
+    element = op.element_type
+    size = number(element_of(element)).size * e.lanes(element)
+    e.define(op.result, f"{e[op.data]}.at({e[op.offset]}, {size})")
+
+
+def _thread_allreduce(e: Emitter, op: Operation) -> None:
+    raise unsupported(
+        op,
+        "the thread-grid simulator does not run reductions over threads yet",
+        "interpret the program after tir-lower-thread-allreduce",
+    )
 
 
 def _foreign(e: Emitter, op: Operation) -> None:
@@ -1512,7 +1519,10 @@ HANDLERS: dict[type[Operation], Handler] = {
     tir.ShuffleOp: _shuffle,
     tir.StringOp: _string,
     tir.YieldOp: _nothing,
+    tir.AccessPtrOp: _access_ptr,
     tir.CallFuncOp: _call_func,
     tir.CallOp: _call,
+    tir.ReducerOp: _nothing,
+    tir.ThreadAllreduceOp: _thread_allreduce,
     **dict.fromkeys(_INTEGER_BINARY, _binary),
 }

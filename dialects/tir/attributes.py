@@ -77,6 +77,36 @@ class BufferKindAttr(EnumAttribute[BufferKind], SpacedOpaqueSyntaxAttribute):
     name = "tir.buffer_kind"
 
 
+class AccessMode(StrEnum):
+    """What is done to memory behind a pointer: TVM's `rw_mask`."""
+
+    READ = "r"
+    WRITE = "w"
+    READ_WRITE = "rw"
+
+    @property
+    def mask(self) -> int:
+        """TVM's number for it: bit 0 for reads, bit 1 for writes."""
+        return 1 + list(AccessMode).index(self)
+
+    @staticmethod
+    def of(mask: int) -> AccessMode:
+        """The mode of TVM's number. Raises ValueError for one that is not 1, 2 or 3."""
+        for mode in AccessMode:
+            if mode.mask == mask:
+                return mode
+        raise ValueError(
+            f"an access mask is 1 to read, 2 to write or 3 for both, got {mask}"
+        )
+
+
+@irdl_attr_definition
+class AccessModeAttr(EnumAttribute[AccessMode], SpacedOpaqueSyntaxAttribute):
+    """The mode of a `tir.access_ptr`."""
+
+    name = "tir.access_mode"
+
+
 class CmpPredicate(StrEnum):
     """The six comparisons; signedness follows from the operand type."""
 

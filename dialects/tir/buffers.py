@@ -787,7 +787,7 @@ class DataOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> DataOp:
-        buffer = _parse_buffer(parser)
+        buffer = parse_buffer(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         op = cls.create(
@@ -810,7 +810,8 @@ class DataOp(IRDLOperation):
             )
 
 
-def _parse_buffer(parser: Parser) -> SSAValue:
+def parse_buffer(parser: Parser) -> SSAValue:
+    """A value of buffer type that is defined above."""
     position = parser.pos
     buffer = assembly.parse_value(parser)
     if not isinstance(buffer.type, BufferType):
@@ -915,7 +916,7 @@ class LoadOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
-        buffer = _parse_buffer(parser)
+        buffer = parse_buffer(parser)
         indices = assembly.parse_operands(parser)
         predicate = assembly.parse_optional_predicate(parser)
         attributes = parser.parse_optional_attr_dict()
@@ -926,7 +927,7 @@ class LoadOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_access(printer, self.buffer, self.indices, self.predicate)
+        print_access(printer, self.buffer, self.indices, self.predicate)
         assembly.print_attributes(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
@@ -935,12 +936,13 @@ class LoadOp(IRDLOperation):
         _verify_access(self, self.buffer, self.indices, self.result.type, self.predicate)
 
 
-def _print_access(
+def print_access(
     printer: Printer,
     buffer: SSAValue,
     indices: Sequence[SSAValue],
     predicate: SSAValue | None = None,
 ) -> None:
+    """Print `%A[%i, %j] if %p`."""
     printer.print_operand(buffer)
     assembly.print_operands(printer, indices)
     assembly.print_optional_predicate(printer, predicate)
@@ -981,7 +983,7 @@ class StoreOp(IRDLOperation):
     def parse(cls, parser: Parser) -> StoreOp:
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
-        buffer = _parse_buffer(parser)
+        buffer = parse_buffer(parser)
         indices = assembly.parse_operands(parser)
         predicate = assembly.parse_optional_predicate(parser)
         attributes = parser.parse_optional_attr_dict()
@@ -999,7 +1001,7 @@ class StoreOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_operand(self.value)
         printer.print_string(", ")
-        _print_access(printer, self.buffer, self.indices, self.predicate)
+        print_access(printer, self.buffer, self.indices, self.predicate)
         assembly.print_attributes(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.value.type)
@@ -1038,7 +1040,7 @@ class AddressOfOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> AddressOfOp:
-        buffer = _parse_buffer(parser)
+        buffer = parse_buffer(parser)
         indices = assembly.parse_operands(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -1050,7 +1052,7 @@ class AddressOfOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_access(printer, self.buffer, self.indices)
+        print_access(printer, self.buffer, self.indices)
         assembly.print_attributes(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)

@@ -531,23 +531,30 @@ class SelectOp(IRDLOperation):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """Ends a region that has a value.
+    """Ends a region that has a value; that of a `tir.reducer` may have several.
 
     ```mlir
     tir.yield %0 : f32
+    tir.yield %0, %1 : f32, i32
     ```
     """
 
     name = "tir.yield"
 
-    value = operand_def()
+    values = var_operand_def()
 
-    assembly_format = "$value attr-dict `:` type($value)"
+    assembly_format = "$values attr-dict `:` type($values)"
 
     traits = traits_def(Pure(), IsTerminator())
 
-    def __init__(self, value: SSAValue | Operation) -> None:
-        super().__init__(operands=[value])
+    def __init__(self, *values: SSAValue | Operation) -> None:
+        super().__init__(operands=[values])
+
+    @property
+    def value(self) -> SSAValue:
+        """The value, where the region has just one."""
+        (value,) = self.values
+        return value
 
 
 @irdl_op_definition
@@ -624,10 +631,11 @@ class IfThenElseOp(IRDLOperation):
                 raise VerifyException(
                     f"tir.if_then_else: the {label} region must end in tir.yield"
                 )
-            if last.value.type != self.result.type:
+            yielded = [value.type for value in last.values]
+            if yielded != [self.result.type]:
                 raise VerifyException(
-                    f"tir.if_then_else: the {label} region yields {last.value.type}, "
-                    f"the result is {self.result.type}"
+                    f"tir.if_then_else: the {label} region yields "
+                    f"{', '.join(map(str, yielded))}, the result is {self.result.type}"
                 )
 
 

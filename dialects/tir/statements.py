@@ -240,7 +240,8 @@ class WhileOp(IRDLOperation):
 
     def verify_(self) -> None:
         last = self.condition.block.last_op
-        if not isinstance(last, YieldOp) or last.value.type != i1:
+        is_yield = isinstance(last, YieldOp)
+        if not is_yield or [value.type for value in last.values] != [i1]:
             raise VerifyException(
                 "tir.while: the condition region must end in a tir.yield of an i1"
             )

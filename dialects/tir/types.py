@@ -2,13 +2,15 @@
 
 Scalars and vectors are builtin types (spec `tvmscript.md` §15, D2): `iN` is TVM's
 signed `intN`, `uiN` its `uintN`, `i1` its `bool`, and a vector dtype is a rank-1 builtin
-vector, `vector<[4]xf32>` when it is scalable.
+vector, `vector<[4]xf32>` when it is scalable. Dtypes that users register are `!tir.custom`. Two of TVM's dtypes have no type
+here, as no program has them: `int1`, which holds 0 and 1 as `bool` does, and `float8`
+without a format.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeAlias, TypeGuard, cast
 
@@ -19,6 +21,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     BoolAttr,
     ContainerType,
+    FixedBitwidthType,
     Float4E2M1FNType,
     Float8E4M3FNType,
     Float8E5M2Type,
@@ -33,6 +36,8 @@ from xdsl.dialects.builtin import (
     StringAttr,
     VectorType,
     i1,
+    i32,
+    i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -43,7 +48,10 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 
 ScalarType: TypeAlias = IntegerType | AnyFloat
-"""Element types of buffers and vectors."""
+"""Element types of buffers and vectors that TVM builds in."""
+
+MAX_INTEGER_WIDTH = 64
+POINTER_BYTES = 8
 
 DEFAULT_SCOPE = "global"
 
@@ -57,11 +65,14 @@ _FLOATS: dict[str, type[Attribute]] = {
     "float4_e2m1fn": Float4E2M1FNType,
 }
 _FLOAT_NAMES = {kind: name for name, kind in _FLOATS.items()}
+_FLOAT_KINDS = tuple(_FLOAT_NAMES)
 _DTYPE = re.compile(
-    r"(?P<element>bool|handle|bfloat16|float8_e4m3fn|float8_e5m2|float4_e2m1fn"
-    r"|(?P<code>int|uint|float)(?P<bits>\d+)?)"
+    r"(?P<element>bool|handle|float8_e4m3fn|float8_e5m2|float4_e2m1fn"
+    r"|(?P<code>int|uint|float|bfloat|custom\[(?P<custom>\w+)\])(?P<bits>\d+)?)"
     r"(?:x(?P<scalable>vscalex)?(?P<lanes>\d+))?\Z"
 )
+_DEFAULT_BITS = {"int": 32, "uint": 32, "float": 32, "bfloat": 16}
+_CUSTOM_NAME = re.compile(r"\w+\Z")
 
 
 @irdl_attr_definition
@@ -69,6 +80,13 @@ class HandleType(ParametrizedAttribute, TypeAttribute):
     """An opaque pointer: TVM's `handle`, also the type of string immediates."""
 
     name = "tir.handle"
+
+
+@irdl_attr_definition
+class ReducerType(ParametrizedAttribute, TypeAttribute):
+    """The type of a `tir.reducer`, which only a `tir.attr` uses; no TIR dtype."""
+
+    name = "tir.reducer"
 
 
 @irdl_attr_definition
@@ -110,6 +128,54 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
         with printer.in_angle_brackets():
             printer.print_attribute(self.element_type)
             _print_scope(printer, self.scope)
+
+
+@irdl_attr_definition
+class CustomType(ParametrizedAttribute, TypeAttribute, FixedBitwidthType):
+    """A dtype that a user registered, by name and width: TVM's `custom[name]bits`.
+
+    `!tir.custom<"posites2", 16>`. Values can be converted, loaded, stored and computed
+    with; what that means is up to LowerCustomDatatypes.
+    """
+
+    name = "tir.custom"
+
+    type_name: StringAttr
+    bits: IntAttr
+
+    def __init__(self, type_name: str | StringAttr, bits: int | IntAttr) -> None:
+        super().__init__(
+            _scope_attr(type_name), IntAttr(bits) if isinstance(bits, int) else bits
+        )
+
+    @property
+    def bitwidth(self) -> int:
+        return self.bits.data
+
+    def verify(self) -> None:
+        if _CUSTOM_NAME.match(self.type_name.data) is None:
+            raise VerifyException(
+                "tir.custom: the name must consist of letters, digits and underscores, "
+                f'got "{self.type_name.data}"'
+            )
+        if not 1 <= self.bits.data <= MAX_INTEGER_WIDTH:
+            raise VerifyException(
+                f"tir.custom: the width must be within 1 and {MAX_INTEGER_WIDTH} bits, "
+                f"got {self.bits.data}"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            type_name = parser.parse_str_literal("name of the dtype")
+            parser.parse_punctuation(",")
+            bits = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        return (StringAttr(type_name), IntAttr(bits))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.type_name.data)
+            printer.print_string(f", {self.bits.data}")
 
 
 @irdl_attr_definition
@@ -165,8 +231,9 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
                 )
         if not is_storable(self.element_type):
             raise VerifyException(
-                "tir.buffer element type must be an integer, a float, a handle, a "
-                f"pointer or a rank-1 vector, got {self.element_type}"
+                "tir.buffer element type must be an integer of at most 64 bits, a float "
+                "that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector, "
+                f"got {self.element_type}"
             )
         if not self.scope.data:
             raise VerifyException(
@@ -221,11 +288,17 @@ def is_vector(dtype: Attribute) -> TypeGuard[VectorType[Attribute]]:
 
 
 def is_integer_type(dtype: Attribute) -> TypeGuard[IntegerType[int, Signedness]]:
-    """Whether `dtype` is a scalar integer that TIR has: `iN` or `uiN`, not `siN`."""
+    """Whether `dtype` is a scalar integer that TIR has.
+
+    Those are `iN` and `uiN` of at most 64 bits; `siN` is none.
+    """
     if not isinstance(dtype, IntegerType):
         return False
     integer = cast("IntegerType[int, Signedness]", dtype)
-    return integer.signedness.data is not Signedness.SIGNED
+    return (
+        integer.signedness.data is not Signedness.SIGNED
+        and 0 < integer.width.data <= MAX_INTEGER_WIDTH
+    )
 
 
 def element_of(dtype: Attribute) -> Attribute:
@@ -267,8 +340,36 @@ def is_integer(dtype: Attribute) -> bool:
 
 
 def is_float(dtype: Attribute) -> bool:
-    """Any float kind, narrow ones included."""
-    return isinstance(element_of(dtype), AnyFloat)
+    """Any float kind that TVM has, of any lanes, narrow ones included.
+
+    TVM's own predicate of this name is true of float16, float32 and float64 only.
+    """
+    return isinstance(element_of(dtype), _FLOAT_KINDS)
+
+
+def is_bfloat16(dtype: Attribute) -> bool:
+    """`bfloat16` of any lanes."""
+    return isinstance(element_of(dtype), BFloat16Type)
+
+
+def is_float8(dtype: Attribute) -> bool:
+    """`float8_e4m3fn` or `float8_e5m2` of any lanes."""
+    return isinstance(element_of(dtype), Float8E4M3FNType | Float8E5M2Type)
+
+
+def is_float4(dtype: Attribute) -> bool:
+    """`float4_e2m1fn` of any lanes."""
+    return isinstance(element_of(dtype), Float4E2M1FNType)
+
+
+def is_custom(dtype: Attribute) -> bool:
+    """A dtype that a user registered, of any lanes."""
+    return isinstance(element_of(dtype), CustomType)
+
+
+def is_index_type(dtype: Attribute) -> bool:
+    """Scalar `int32` or `int64`, what indices are computed in (spec tir-ir.md §1)."""
+    return dtype in (i32, i64)
 
 
 def is_handle(dtype: Attribute) -> bool:
@@ -277,8 +378,8 @@ def is_handle(dtype: Attribute) -> bool:
 
 
 def is_scalar(dtype: Attribute) -> bool:
-    """A single integer, bool or float."""
-    return is_integer_type(dtype) or isinstance(dtype, AnyFloat)
+    """A single integer, bool, float or value of a custom dtype."""
+    return is_integer_type(dtype) or isinstance(dtype, (*_FLOAT_KINDS, CustomType))
 
 
 def is_storable(dtype: Attribute) -> bool:
@@ -291,6 +392,39 @@ def is_storable(dtype: Attribute) -> bool:
 def is_expression_type(dtype: Attribute) -> bool:
     """Whether a TIR expression can have type `dtype`."""
     return is_storable(dtype)
+
+
+def bits_of_lane(dtype: Attribute) -> int:
+    """The width of one lane in bits; a pointer has 64.
+
+    Raises ValueError for a type that no element of a buffer has.
+    """
+    element = element_of(dtype)
+    if is_handle(element):
+        return 8 * POINTER_BYTES
+    if not is_scalar(element):
+        raise ValueError(f"type {dtype} has no width, use a TIR dtype")
+    return cast(FixedBitwidthType, element).bitwidth
+
+
+def bytes_of_lane(dtype: Attribute) -> int:
+    """The size of one lane in bytes, bits rounded up: a bool and a float4 have one.
+
+    Raises ValueError for a type that no element of a buffer has.
+    """
+    return (bits_of_lane(dtype) + 7) // 8
+
+
+def bytes_of(dtype: Attribute) -> int:
+    """The size of a value in bytes; lanes of float4 are packed, two in a byte.
+
+    Raises ValueError for a scalable vector, and for a type that no element has.
+    """
+    if is_scalable(dtype):
+        raise ValueError(f"the size of {dtype} is not known before it runs")
+    if is_float4(dtype):
+        return (lanes_of(dtype) * bits_of_lane(dtype) + 7) // 8
+    return lanes_of(dtype) * bytes_of_lane(dtype)
 
 
 @cache
@@ -327,6 +461,8 @@ def dtype_name(dtype: Attribute) -> str:
             base = "bool"
     elif type(element) in _FLOAT_NAMES:
         base = _FLOAT_NAMES[type(element)]
+    elif isinstance(element, CustomType):
+        base = f"custom[{element.type_name.data}]{element.bits.data}"
     elif is_handle(element):
         base = "handle"
     elif isinstance(element, NoneType):
@@ -341,33 +477,61 @@ def dtype_name(dtype: Attribute) -> str:
 def parse_dtype(name: str) -> Attribute:
     """The type of a TVM dtype string; `float32x4` is `vector<4xf32>`.
 
-    `void` and the empty string are `none`. Raises ValueError for an unknown name.
+    `void` and the empty string are `none`. `int`, `uint` and `float` have 32 bits,
+    `bfloat` 16 (spec tir-ir.md §1). Raises ValueError for an unknown name.
     """
     if name in ("", "void"):
         return NoneType()
     match = _DTYPE.match(name)
     if match is None:
         raise ValueError(f"unknown dtype '{name}', write it as in 'float32' or 'int8x4'")
-    element = _parse_element(match["element"], match["code"], match["bits"])
+    element = _parse_element(match)
     if match["lanes"] is None:
         return element
-    return with_lanes(
-        element, int(match["lanes"]), scalable=match["scalable"] is not None
-    )
+    if match["element"] in ("bool", "handle"):
+        hint = "; write it as in 'uint1x4'" if match["element"] == "bool" else ""
+        raise ValueError(f"unknown dtype '{name}', {match[1]} has no lanes{hint}")
+    lanes, scalable = int(match["lanes"]), match["scalable"] is not None
+    if lanes < (2 if scalable else 1):
+        raise ValueError(
+            f"unknown dtype '{name}', a vector has at least one lane, and a scalable one "
+            "a factor of at least 2"
+        )
+    return with_lanes(element, lanes, scalable=scalable)
 
 
-def _parse_element(name: str, code: str | None, bits: str | None) -> Attribute:
-    if name == "bool":
-        return i1
-    if name == "handle":
-        return HandleType()
-    if name in _FLOATS:
-        return _FLOATS[name]()
-    if code == "float":
-        if bits is None:
-            return Float32Type()
-        raise ValueError(f"unknown dtype '{name}', floats have 16, 32 or 64 bits")
-    width = int(bits) if bits is not None else 32
+def _parse_element(match: re.Match[str]) -> Attribute:
+    name, code = match["element"], match["code"]
+    if code is None:
+        return _NAMED[name]()
+    bits = int(match["bits"] or _DEFAULT_BITS.get(code, 0))
+    if match["custom"] is not None:
+        if not 1 <= bits <= MAX_INTEGER_WIDTH:
+            raise ValueError(
+                f"unknown dtype '{name}', a custom dtype has a width within 1 and "
+                f"{MAX_INTEGER_WIDTH} bits, as in 'custom[posites2]16'"
+            )
+        return CustomType(match["custom"], bits)
+    if code in ("float", "bfloat"):
+        kind = _FLOATS.get(f"{code}{bits}")
+        if kind is None:
+            raise ValueError(
+                f"unknown dtype '{name}', floats have 16, 32 or 64 bits and bfloats 16"
+            )
+        return kind()
+    if code == "int" and bits == 1:
+        raise ValueError(f"unknown dtype '{name}', use 'bool'")
+    if not 1 <= bits <= MAX_INTEGER_WIDTH:
+        raise ValueError(
+            f"unknown dtype '{name}', integers have at most {MAX_INTEGER_WIDTH} bits"
+        )
     if code == "uint":
-        return i1 if width == 1 else IntegerType(width, Signedness.UNSIGNED)
-    return IntegerType(width)
+        return i1 if bits == 1 else IntegerType(bits, Signedness.UNSIGNED)
+    return IntegerType(bits)
+
+
+_NAMED: dict[str, Callable[[], Attribute]] = {
+    "bool": lambda: i1,
+    "handle": HandleType,
+    **_FLOATS,
+}

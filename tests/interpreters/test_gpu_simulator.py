@@ -553,14 +553,20 @@ def test_threads_take_turns_at_a_reduction() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ('"tvm_storage_sync"(%global) : (!tir.handle) -> ()', "blocks run one after"),
-        ('"ptx_commit_group"() : () -> ()', "does not run the builtin ptx_commit_group"),
-        ('"tvm_thread_allreduce"() : () -> ()', "the builtin tvm_thread_allreduce yet"),
+        (
+            'call "tvm_storage_sync"(%global) : (!tir.handle) -> ()',
+            "blocks run one after",
+        ),
+        (
+            'call "ptx_commit_group"() : () -> ()',
+            "does not run the builtin ptx_commit_gr",
+        ),
+        ("thread_allreduce [%zero] into [%O[%t]] over [%t]", "reductions over threads"),
     ],
 )
 def test_refused_builtins(call: str, message: str) -> None:
     with pytest.raises(InterpretationError, match=message):
-        kernel(f'%global = tir.string "global"\ntir.call {call}')(*arrays())
+        kernel(f'%global = tir.string "global"\ntir.{call}')(*arrays())
 
 
 def test_threads_return_no_value() -> None:

@@ -281,8 +281,6 @@ def test_null_pointer() -> None:
     with pytest.raises(OutOfBoundsError, match="null pointer"):
         function("%p: !tir.ptr<f32>", body)(None)
     access = """%c0 = tir.const 0 : i32
-    %e = tir.call "type_annotation"() : () -> f32
-    %q = tir.call "tvm_access_ptr"(%e, %p, %c0, %c0, %c0)
-      : (f32, !tir.ptr<f32>, i32, i32, i32) -> !tir.ptr<f32>"""
-    with pytest.raises(SimulationError, match=r"a null pointer.*, in: .*tvm_access_ptr"):
+    %q = tir.access_ptr r %p[%c0 to %c0] : !tir.ptr<f32>"""
+    with pytest.raises(SimulationError, match=r"a null pointer.*, in: .*tir.access_ptr"):
         function("%p: !tir.ptr<f32>", access)(None)
