@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := analysis benchmarks dialects docs examples interpreters lowering passes \
-	runtime src targets tests tools
+	runtime src targets tests tools tvmscript
 JOBS ?= 2
 LIT_SAMPLE ?= 6
 

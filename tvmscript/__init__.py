@@ -1,0 +1,1 @@
+"""TVMScript: reading it, printing it, and building programs with its vocabulary."""
