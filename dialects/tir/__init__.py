@@ -298,6 +298,7 @@ __all__ = [
     "StoreOp",
     "StringOp",
     "SubOp",
+    "ThreadAllreduceOp",
     "ThreadAxis",
     "WhileOp",
     "WritesOp",
