@@ -109,6 +109,7 @@ from xdsl_tvm.dialects.tir.threads import (
 from xdsl_tvm.dialects.tir.types import (
     BufferType,
     CustomType,
+    CustomValueAttr,
     HandleType,
     PtrType,
     ReducerType,
@@ -207,6 +208,7 @@ TIR = Dialect(
         BufferType,
         CmpPredicateAttr,
         CustomType,
+        CustomValueAttr,
         ForKindAttr,
         HandleType,
         IterKindAttr,
@@ -251,6 +253,7 @@ __all__ = [
     "CmpPredicateAttr",
     "ConstOp",
     "CustomType",
+    "CustomValueAttr",
     "DataOp",
     "DeclBufferOp",
     "DivOp",

@@ -7,6 +7,7 @@ broadcasts: scalars meet vectors through `tir.broadcast` only.
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar, cast
@@ -49,9 +50,12 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.tir import _assembly as assembly
 from xdsl_tvm.dialects.tir.attributes import CmpPredicate, CmpPredicateAttr
 from xdsl_tvm.dialects.tir.types import (
+    CustomType,
+    CustomValueAttr,
     HandleType,
     element_of,
     is_bool,
+    is_custom,
     is_expression_type,
     is_float,
     is_handle,
@@ -61,6 +65,7 @@ from xdsl_tvm.dialects.tir.types import (
     is_scalar,
     lanes_of,
     like_lanes,
+    require_in_range,
     with_lanes,
 )
 
@@ -75,7 +80,7 @@ def require_expression(op: Operation, dtype: Attribute) -> None:
 
 
 def _require_numeric(op: Operation, dtype: Attribute) -> None:
-    if not (is_integer(dtype) or is_float(dtype)):
+    if not (is_integer(dtype) or is_float(dtype) or is_custom(dtype)):
         raise VerifyException(
             f"{op.name}: operands must be integers or floats, got {dtype}"
         )
@@ -86,8 +91,9 @@ class ConstOp(IRDLOperation):
     """A scalar constant: `IntImm` or `FloatImm`.
 
     A vector constant is a `tir.broadcast` of one. An unsigned constant is in range of its
-    type, up to 2^64 - 1 (TVM's `large_uint_imm`). A float is held as written, and rounded
-    to its dtype when it is evaluated.
+    type, up to 2^64 - 1 (TVM's `large_uint_imm`). A float is rounded to its dtype, where
+    TVM keeps it as written; finite ones are in range of it. Constants of custom dtypes
+    are `#tir.custom_value` attributes.
 
     ```mlir
     %0 = tir.const 0 : i32
@@ -111,22 +117,25 @@ class ConstOp(IRDLOperation):
     def of(value: float | bool, dtype: Attribute) -> ConstOp:
         """The constant `value` of the scalar type `dtype`.
 
-        Raises ValueError when `dtype` is no scalar, or is an integer type that cannot
-        hold `value`.
+        Raises ValueError when `dtype` is no scalar, or `value` is out of its range
+        (`require_in_range`).
         """
+        require_in_range(value, dtype)
         if is_integer_type(dtype):
-            if int(value) != value:
-                raise ValueError(f"{value} is no constant of type {dtype}")
             if dtype == i1:
                 return ConstOp(BoolAttr.from_bool(bool(value)))
             return ConstOp(IntegerAttr(int(value), dtype))
-        if isinstance(dtype, AnyFloat):
+        if isinstance(dtype, AnyFloat) and is_float(dtype):
             return ConstOp(FloatAttr(float(value), dtype))
+        if isinstance(dtype, CustomType):
+            return ConstOp(CustomValueAttr(float(value), dtype))
         raise ValueError(f"tir.const: type {dtype} is no scalar")
 
     @property
     def literal(self) -> int | float:
         """The constant as a Python number; a bool as 0 or 1."""
+        if isinstance(self.value, CustomValueAttr):
+            return self.value.value.value.data
         value = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", self.value)
         if value.type == i1:
             return 1 if value.value.data else 0
@@ -135,9 +144,16 @@ class ConstOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ConstOp:
         position = parser.pos
-        value = parser.parse_attribute()
-        if not isinstance(value, IntegerAttr | FloatAttr):
+        try:
+            value = parser.parse_attribute()
+        except (OverflowError, VerifyException):
+            parser.raise_error(
+                "tir.const: the number is out of range of its type; use a wider one"
+            )
+        if not isinstance(value, IntegerAttr | FloatAttr | CustomValueAttr):
             parser.raise_error(f"expected an integer or a float, got {value}", position)
+        text = parser.lexer.input.content[position : parser.pos]
+        _require_written_in_range(parser, text, cast(TypedAttribute, value))
         op = cls(cast(TypedAttribute, value))
         assembly.parse_attributes_into(parser, op)
         return op
@@ -150,7 +166,7 @@ class ConstOp(IRDLOperation):
     def verify_(self) -> None:
         value = self.value
         dtype = value.get_type()
-        if not is_scalar(dtype) or not isinstance(value, IntegerAttr | FloatAttr):
+        if not is_scalar(dtype) or not isinstance(value, _CONSTANTS):
             raise VerifyException(
                 "tir.const: the value must be an integer or a float of scalar type, got "
                 f"a value of type {dtype}"
@@ -160,6 +176,27 @@ class ConstOp(IRDLOperation):
                 f"tir.const: a value of type {dtype} for a result of type "
                 f"{self.result.type}"
             )
+
+
+_CONSTANTS = (IntegerAttr, FloatAttr, CustomValueAttr)
+_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d*(?:[eE][+-]?\d+)?)?)\s*:")
+
+
+def _require_written_in_range(parser: Parser, text: str, value: TypedAttribute) -> None:
+    """Refuse a number as written that the attribute could hold only as another one.
+
+    The attribute wraps integers around and rounds floats, so it cannot tell. A number in
+    hexadecimal digits gives the bits.
+    """
+    number = _NUMBER.match(text)
+    if number is None:
+        return
+    digits = number[1]
+    written = float(digits) if "." in digits else int(digits)
+    try:
+        require_in_range(written, value.get_type())
+    except ValueError as error:
+        parser.raise_error(f"tir.const: {error}")
 
 
 def constant_value(value: SSAValue) -> int | float | None:

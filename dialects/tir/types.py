@@ -2,13 +2,14 @@
 
 Scalars and vectors are builtin types (spec `tvmscript.md` §15, D2): `iN` is TVM's
 signed `intN`, `uiN` its `uintN`, `i1` its `bool`, and a vector dtype is a rank-1 builtin
-vector, `vector<[4]xf32>` when it is scalable. Dtypes that users register are `!tir.custom`. Two of TVM's dtypes have no type
-here, as no program has them: `int1`, which holds 0 and 1 as `bool` does, and `float8`
-without a format.
+vector, `vector<[4]xf32>` when it is scalable. Dtypes that users register are
+`!tir.custom`. Two of TVM's dtypes have no type here, as no program has them: `int1`,
+which holds 0 and 1 as `bool` does, and `float8` without a format.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -28,6 +29,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
     IntAttr,
     IntegerType,
     NoneType,
@@ -35,11 +37,17 @@ from xdsl.dialects.builtin import (
     Signedness,
     StringAttr,
     VectorType,
+    f64,
     i1,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    ParametrizedAttribute,
+    TypeAttribute,
+    TypedAttribute,
+)
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -131,7 +139,7 @@ class PtrType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
-class CustomType(ParametrizedAttribute, TypeAttribute, FixedBitwidthType):
+class CustomType(ParametrizedAttribute, TypeAttribute):
     """A dtype that a user registered, by name and width: TVM's `custom[name]bits`.
 
     `!tir.custom<"posites2", 16>`. Values can be converted, loaded, stored and computed
@@ -147,10 +155,6 @@ class CustomType(ParametrizedAttribute, TypeAttribute, FixedBitwidthType):
         super().__init__(
             _scope_attr(type_name), IntAttr(bits) if isinstance(bits, int) else bits
         )
-
-    @property
-    def bitwidth(self) -> int:
-        return self.bits.data
 
     def verify(self) -> None:
         if _CUSTOM_NAME.match(self.type_name.data) is None:
@@ -176,6 +180,28 @@ class CustomType(ParametrizedAttribute, TypeAttribute, FixedBitwidthType):
         with printer.in_angle_brackets():
             printer.print_string_literal(self.type_name.data)
             printer.print_string(f", {self.bits.data}")
+
+
+@irdl_attr_definition
+class CustomValueAttr(TypedAttribute):
+    """A constant of a custom dtype, a `FloatImm`: the number it stands for.
+
+    `#tir.custom_value<1.500000e+00 : f64, !tir.custom<"posites2", 16>>`.
+    """
+
+    name = "tir.custom_value"
+
+    value: FloatAttr[Float64Type]
+    type: CustomType
+
+    def __init__(self, value: float, type: CustomType) -> None:
+        super().__init__(FloatAttr(value, f64), type)
+
+    def get_type(self) -> Attribute:
+        return self.type
+
+    def print_without_type(self, printer: Printer) -> None:
+        printer.print_attribute(self.value)
 
 
 @irdl_attr_definition
@@ -404,6 +430,8 @@ def bits_of_lane(dtype: Attribute) -> int:
         return 8 * POINTER_BYTES
     if not is_scalar(element):
         raise ValueError(f"type {dtype} has no width, use a TIR dtype")
+    if isinstance(element, CustomType):
+        return element.bits.data
     return cast(FixedBitwidthType, element).bitwidth
 
 
@@ -425,6 +453,48 @@ def bytes_of(dtype: Attribute) -> int:
     if is_float4(dtype):
         return (lanes_of(dtype) * bits_of_lane(dtype) + 7) // 8
     return lanes_of(dtype) * bytes_of_lane(dtype)
+
+
+_LARGEST: dict[type[Attribute], float] = {
+    Float16Type: 65504.0,
+    BFloat16Type: float.fromhex("0x1.fep127"),
+    Float32Type: float.fromhex("0x1.fffffep127"),
+    Float64Type: float.fromhex("0x1.fffffffffffffp1023"),
+    Float8E4M3FNType: 448.0,
+    Float8E5M2Type: 57344.0,
+    Float4E2M1FNType: 6.0,
+}
+
+
+def require_in_range(value: float, dtype: Attribute) -> None:
+    """Raise ValueError unless the number can be a constant of a scalar dtype.
+
+    An integer must be representable, where `bool` has 0 and 1; a finite float must not be
+    beyond the largest finite value of the dtype, and may lie between representable ones
+    (spec tir-ir.md §3.1). A custom dtype takes every number.
+    """
+    if is_integer_type(dtype):
+        _require_integer(value, dtype)
+        return
+    largest = _LARGEST.get(type(dtype), math.inf)
+    if math.isfinite(value) and abs(value) > largest:
+        raise ValueError(
+            f"{value} is out of range of {dtype_name(dtype)}, whose largest finite value "
+            f"is {largest}; use a wider dtype"
+        )
+
+
+def _require_integer(value: float, dtype: IntegerType[int, Signedness]) -> None:
+    if int(value) != value:
+        raise ValueError(f"{value} is no constant of dtype {dtype_name(dtype)}")
+    bits = dtype.width.data
+    low = 0 if is_uint(dtype) else -(2 ** (bits - 1))
+    high = low + 2**bits - 1
+    if not low <= value <= high:
+        raise ValueError(
+            f"{int(value)} is out of range of {dtype_name(dtype)}, which holds {low} to "
+            f"{high}; use a wider dtype"
+        )
 
 
 @cache

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe
-
-_POINTER_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ class VerifyGPUCode(CompilerPass):
     def _check_vector(self, op: Operation, dtype: Attribute, what: str = "data") -> None:
         if not tir.is_vector(dtype):
             return
-        size = tir.lanes_of(dtype) * _bytes_of(dtype)
+        size = tir.lanes_of(dtype) * tir.bytes_of_lane(dtype)
         self._check(
             op, "max_vector_bytes", size, f"has {what} of type {dtype}, {size} bytes"
         )
@@ -168,7 +166,7 @@ class _Usage:
     def allocate(self, pointer: tir.PtrType, shape: Iterable[int | SSAValue]) -> None:
         elements = math.prod(extent if isinstance(extent, int) else 0 for extent in shape)
         dtype = pointer.element_type
-        size = elements * tir.lanes_of(dtype) * _bytes_of(dtype)
+        size = elements * tir.lanes_of(dtype) * tir.bytes_of_lane(dtype)
         match pointer.storage_scope.rank:
             case tir.StorageRank.SHARED:
                 self.shared += size
@@ -207,11 +205,3 @@ def _allocated_shape(op: tir.AllocBufferOp) -> tuple[int | SSAValue, ...]:
     """Extents whose product is the number of elements, strides counted."""
     strides, shape = op.layout_strides, op.shape
     return (shape[0], strides[0]) if strides else shape
-
-
-def _bytes_of(dtype: Attribute) -> int:
-    """The size of one lane in bytes, rounded up."""
-    element = tir.element_of(dtype)
-    if isinstance(element, FixedBitwidthType):
-        return element.size
-    return _POINTER_BYTES
