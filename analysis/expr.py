@@ -11,15 +11,17 @@ subtrees are one object, which makes a tree a DAG that may be exponentially smal
 its text. All functions here visit every node once and without recursion, so trees of any
 depth are fine.
 
-The kinds of nodes are those of the pure expression ops of `tir`, dtype included. Anything
-else is a leaf that stands for an SSA value: block arguments, loads, lets, calls, lazy
-choices, results of other dialects' ops.
+The kinds of nodes are those of the pure expression ops of `tir`, dtype included, calls of
+builtins that compute a value from their operands, and lazy choices between such trees.
+Anything else is a leaf that stands for an SSA value: block arguments, loads, lets, other
+calls, lazy choices that guard a load, results of other dialects' ops.
 """
 
 from __future__ import annotations
 
 import struct
 import threading
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
 from itertools import count
@@ -27,8 +29,9 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerType, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, StringAttr, i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.dialects import tir
 
@@ -441,6 +444,78 @@ class Ramp(Expr):
         return tir.RampOp.create(operands=operands, result_types=[self.dtype])
 
 
+class Call(Expr):
+    """A builtin that computes its result from its operands; its payload is its name.
+
+    The names are those of `PURE_CALLS`, as `tir.call` spells them. Two calls of `vscale`
+    are one tree, since the factor does not change while a program runs. Raises ValueError
+    for another name.
+    """
+
+    __slots__ = ()
+
+    __match_args__ = ("name", "operands", "dtype")
+
+    def __new__(cls, name: str, args: Iterable[Expr], dtype: Attribute) -> Self:
+        if name not in PURE_CALLS:
+            raise ValueError(f"{name} is no builtin that trees look into")
+        return cls._of(dtype, tuple(args), name)
+
+    @property
+    def name(self) -> str:
+        return self.payload
+
+    def emitted(self, operands: list[SSAValue]) -> Operation:
+        return tir.CallOp.create(
+            operands=operands,
+            result_types=[self.dtype],
+            properties={"callee": StringAttr(self.name)},
+        )
+
+    def text(self, operands: list[str]) -> str:
+        return f"{self.name}({', '.join(operands)})"
+
+
+_PURE_NAMES = (
+    "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right popcount clz "
+    "fma q_multiply_shift q_multiply_shift_per_axis exp exp2 exp10 log log2 log10 log1p "
+    "sqrt rsqrt sigmoid tanh sin cos tan sinh cosh asin acos atan asinh acosh atanh erf "
+    "floor ceil round trunc nearbyint fabs pow fmod atan2 hypot copysign nextafter ldexp "
+    "isnan isnullptr reinterpret large_uint_imm likely vscale"
+)
+PURE_CALLS = frozenset(_PURE_NAMES.split())
+"""The builtins that are nodes of trees: values of numbers, whatever the memory holds."""
+
+
+class IfThenElse(Expr):
+    """The lazy choice: the branch that is not taken is not evaluated.
+
+    It is a node only where both branches are trees over values from outside of it. What a
+    branch divides by may be zero where the branch is not taken, so nothing in it may be
+    computed elsewhere. Raises ValueError when the branches have two types.
+    """
+
+    __slots__ = ()
+
+    __match_args__ = ("condition", "true_value", "false_value")
+
+    def __new__(cls, condition: Expr, true_value: Expr, false_value: Expr) -> Self:
+        _require_same(cls, true_value, false_value)
+        return cls._of(true_value.dtype, (condition, true_value, false_value))
+
+    @property
+    def condition(self) -> Expr:
+        return self.operands[0]
+
+    @property
+    def true_value(self) -> Expr:
+        return self.operands[1]
+
+    @property
+    def false_value(self) -> Expr:
+        return self.operands[2]
+
+
 # ---- walking trees ----
 
 
@@ -512,11 +587,18 @@ _UNARY = (tir.NotOp, tir.CastOp, tir.BroadcastOp)
 _VIEWED = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.RampOp)
 
 
+def _is_viewed(op: Operation | Block) -> bool:
+    """Whether the op is a node over the trees of its operands."""
+    if isinstance(op, tir.CallOp):
+        return op.callee.data in PURE_CALLS and op.result is not None
+    return isinstance(op, _VIEWED)
+
+
 def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -> Expr:
     """The tree of the pure expression ops behind `value`.
 
-    `known` holds values whose tree is given, and receives the others: views that share
-    it visit shared ops once.
+    `known` holds values whose tree is given, and receives the others, except those inside
+    of a lazy choice: views that share it visit shared ops once.
     """
     trees: MutableMapping[SSAValue, Expr] = {} if known is None else known
     stack = [value]
@@ -526,7 +608,11 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
             stack.pop()
             continue
         op = current.owner
-        if not isinstance(op, _VIEWED):
+        if isinstance(op, tir.IfThenElseOp):
+            choice = _viewed_choice(op, trees)
+            trees[current] = Value(current) if choice is None else choice
+            continue
+        if isinstance(op, Block) or not _is_viewed(op):
             trees[current] = Value(current)
             continue
         missing = [operand for operand in op.operands if operand not in trees]
@@ -535,6 +621,31 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
             continue
         trees[current] = _node(op, [trees[operand] for operand in op.operands])
     return trees[value]
+
+
+def _viewed_choice(
+    op: tir.IfThenElseOp, trees: MutableMapping[SSAValue, Expr]
+) -> Expr | None:
+    """The lazy choice as a node, or None where a branch is more than a tree."""
+    inside: set[SSAValue] = set()
+    values: list[SSAValue] = []
+    for region in op.regions:
+        last = region.block.last_op
+        if not isinstance(last, tir.YieldOp):
+            return None
+        values.append(last.value)
+        for inner in region.walk():
+            inside.update(inner.results)
+            if not (_is_viewed(inner) or isinstance(inner, _CHOICE_PARTS)):
+                return None
+    found: dict[SSAValue, Expr] = {}
+    both = ChainMap(found, cast("dict[SSAValue, Expr]", trees))
+    operands = [view(operand, both) for operand in (op.condition, *values)]
+    trees.update((key, tree) for key, tree in found.items() if key not in inside)
+    return IfThenElse(*operands)
+
+
+_CHOICE_PARTS = (tir.IfThenElseOp, tir.YieldOp)
 
 
 def _node(op: Operation, operands: list[Expr]) -> Expr:
@@ -557,6 +668,8 @@ def _node(op: Operation, operands: list[Expr]) -> Expr:
             return Broadcast(op.result.type, *operands)
         case tir.RampOp():
             return Ramp(op.result.type, *operands)
+        case tir.CallOp(result=SSAValue() as result):
+            return Call(op.callee.data, operands, result.type)
         case _:
             raise AssertionError(f"{op.name} has no tree node")
 
@@ -570,12 +683,42 @@ def emit(
     value is at hand there, and receives those that are emitted.
     """
 
-    def build(node: Expr, operands: list[SSAValue]) -> SSAValue:
-        if isinstance(node, Value):
-            return node.value
-        return builder.insert(node.emitted(operands)).results[0]
+    values: MutableMapping[Expr, SSAValue] = {} if known is None else known
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in values:
+            stack.pop()
+            continue
+        lazy = isinstance(node, IfThenElse)
+        operands = node.operands[:1] if lazy else node.operands
+        missing = [operand for operand in operands if operand not in values]
+        if missing:
+            stack += reversed(missing)
+            continue
+        values[node] = _emitted(node, builder, values)
+        stack.pop()
+    return values[root]
 
-    return fold(root, build, known)
+
+def _emitted(
+    node: Expr, builder: Builder, values: MutableMapping[Expr, SSAValue]
+) -> SSAValue:
+    """The value of a node whose operands, those of a lazy choice aside, have values."""
+    if isinstance(node, Value):
+        return node.value
+    if not isinstance(node, IfThenElse):
+        operands = [values[operand] for operand in node.operands]
+        return builder.insert(node.emitted(operands)).results[0]
+    regions: list[Region] = []
+    for branch in node.operands[1:]:
+        block = Block()
+        inside = Builder(InsertPoint.at_end(block))
+        inner = ChainMap[Expr, SSAValue]({}, cast("dict[Expr, SSAValue]", values))
+        inside.insert(tir.YieldOp(emit(branch, inside, inner)))
+        regions.append(Region(block))
+    choice = tir.IfThenElseOp(values[node.condition], node.dtype, *regions)
+    return builder.insert(choice).result
 
 
 def values_at_hand(trees: Mapping[SSAValue, Expr]) -> dict[Expr, SSAValue]:
