@@ -38,7 +38,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
@@ -260,10 +260,30 @@ def _choice(op: tir.IfThenElseOp) -> Parts:
     """The parts of a choice whose branches hold no statements but lets."""
     parts: Parts = [("condition", op.condition)]
     for label, region in (("true", op.true_region), ("false", op.false_region)):
-        lets = [item.result for item in region.block.ops if isinstance(item, tir.LetOp)]
-        parts += _indexed(f"{label}.let", lets)
+        parts += _lets(f"{label}.let", region.block)
         parts.append((label, cast(tir.YieldOp, region.block.last_op).value))
     return parts
+
+
+def _lets(label: str, block: Block) -> Parts:
+    found = [op.result for op in block.ops if isinstance(op, tir.LetOp)]
+    return _indexed(label, found)
+
+
+def _reducer(op: tir.ReducerOp) -> Parts:
+    parts = _indexed("identity", op.identities)
+    parts += _lets("let", op.combiner.block)
+    return parts + _indexed("result", op.combined)
+
+
+def _thread_allreduce(op: tir.ThreadAllreduceOp) -> Parts:
+    condition = Literal(1, i1) if op.condition is None else op.condition
+    parts = [*_indexed("source", op.sources), ("condition", condition)]
+    for index, place in enumerate(op.places):
+        label = f"destination[{index}]"
+        parts.append((f"{label}.buffer", place.buffer))
+        parts += _indexed(f"{label}.index", place.indices)
+    return parts + _indexed("thread", op.threads)
 
 
 _PARTS: dict[type[Operation], Callable[..., Parts]] = {
@@ -281,6 +301,8 @@ _PARTS: dict[type[Operation], Callable[..., Parts]] = {
     tir.AttrOp: _attr,
     tir.LetOp: _let,
     tir.EvaluateOp: _evaluate,
+    tir.ReducerOp: _reducer,
+    tir.ThreadAllreduceOp: _thread_allreduce,
     tir.FuncOp: _func,
 }
 
@@ -332,10 +354,11 @@ _ONCE = (
     tir.InitOp,
     tir.ScopeOp,
     tir.AttrOp,
+    tir.ReducerOp,
     tir.FuncOp,
     ModuleOp,
 )
-"""Ops that run each of their regions at most once."""
+"""Ops that run each of their regions at most once, or are no more than a definition."""
 
 
 def memory_of(value: SSAValue) -> Memory:
@@ -351,6 +374,8 @@ def memory_of(value: SSAValue) -> Memory:
                 value = owner.buffer
             case tir.LetOp():
                 value = owner.value
+            case tir.AccessPtrOp():
+                value = owner.data
             case tir.MatchBufferOp():
                 value = owner.param
             case tir.AllocBufferOp() | tir.AllocateOp() | tir.AllocateConstOp():
@@ -441,6 +466,8 @@ class Facts:
     def _classify(self, op: Operation, fact: _Fact) -> None:
         if isinstance(op, tir.IfThenElseOp):
             self._classify_choice(op, fact)
+        elif isinstance(op, tir.ReducerOp):
+            fact.kind = Kind.EXPRESSION
         elif isinstance(op, tir.ShapeVarOp):
             fact.kind = Kind.SYMBOL
         elif op.regions:
@@ -518,7 +545,7 @@ class Facts:
 
     def _time_of_statement(self, op: Operation, fact: _Fact) -> int:
         parent = op.parent_op()
-        if isinstance(parent, tir.IfThenElseOp):
+        if isinstance(parent, tir.IfThenElseOp | tir.ReducerOp):
             outer = self.ops.get(parent)
             if outer is not None and outer.kind is not Kind.STATEMENT:
                 return outer.last
@@ -650,7 +677,7 @@ class TreeForm:
             fact.kind is Kind.READ and (self._by_value or not fact.bound)
         ):
             return self._tree_parts(op)
-        if isinstance(op, tir.LetOp) and self._is_in_choice(op):
+        if isinstance(op, tir.LetOp) and self._is_in_expression(op):
             return parts_of(op)
         return None
 
@@ -677,8 +704,10 @@ class TreeForm:
             return self.root
         return self.root.parent_op() if isinstance(self.root, Block) else self._scope
 
-    def _is_in_choice(self, op: Operation) -> bool:
+    def _is_in_expression(self, op: Operation) -> bool:
         parent = op.parent_op()
+        if isinstance(parent, tir.ReducerOp):
+            return True
         return parent is not None and self.facts.is_choice(parent)
 
     def _combine(self, value: SSAValue, parts: Parts) -> bytes:
@@ -710,7 +739,12 @@ class TreeForm:
 
     def _leaf(self, value: SSAValue) -> bytes:
         op = value.owner
-        if isinstance(op, Block):
+        if isinstance(value, BlockArgument):
+            op = value.owner
+            if self._is_of_reducer(op):
+                # Two equal reducers are one tree, so their arguments count by place.
+                kind = self._attributes.of(value.type)
+                return digest("reducer argument", kind, value.index)
             inside = op in self.facts.blocks
         else:
             inside = op in self.facts.ops
@@ -720,6 +754,14 @@ class TreeForm:
         if inside and not self._by_value:
             return self._variable(value)
         return digest("free", self._attributes.of(value.type), self._free_number(value))
+
+    def _is_of_reducer(self, block: Block) -> bool:
+        """Whether arguments of the block are bound by a reducer in the compared tree."""
+        reducer = block.parent_op()
+        if not isinstance(reducer, tir.ReducerOp) or reducer not in self.facts.ops:
+            return False
+        # A value inside the reducer is compared without it: the arguments are free.
+        return not (isinstance(self.root, SSAValue) and _stands_in(self.root, block))
 
     def _variable(self, value: SSAValue) -> bytes:
         return digest("variable", self._number(value))
@@ -842,6 +884,16 @@ def _before(op: Operation) -> Iterator[Operation]:
 def _op_of(value: SSAValue) -> Operation | None:
     owner = value.owner
     return owner if isinstance(owner, Operation) else owner.parent_op()
+
+
+def _stands_in(value: SSAValue, block: Block) -> bool:
+    """Whether a value is defined in a block or deeper."""
+    if value.owner is block:
+        return True
+    op = _op_of(value)
+    while op is not None and op.parent is not block:
+        op = op.parent_op()
+    return op is not None
 
 
 def _scope_of(value: SSAValue) -> Operation | None:

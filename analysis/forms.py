@@ -139,6 +139,15 @@ def _flat_access(op: Operation) -> Problem | None:
     return _unflat("indexes", tir.buffer_definition(op.buffer))
 
 
+def _flat_places(op: Operation) -> Problem | None:
+    assert isinstance(op, tir.ThreadAllreduceOp)
+    problems = (
+        _unflat("reduces into", tir.buffer_definition(place.buffer))
+        for place in op.places
+    )
+    return next((problem for problem in problems if problem is not None), None)
+
+
 def _unflat(verb: str, buffer: tir.BufferDefinition) -> Problem | None:
     """The problem of an op that declares or indexes a buffer which is not flat.
 
@@ -265,6 +274,7 @@ FLAT = Form(
         tir.LoadOp: _flat_access,
         tir.StoreOp: _flat_access,
         tir.AddressOfOp: _flat_access,
+        tir.ThreadAllreduceOp: _flat_places,
     },
 )
 VECTOR = Form(

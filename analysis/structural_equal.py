@@ -15,9 +15,9 @@ the ops (design §4), so it does not matter
 Everything else matters: dtypes, constants, the order of statements, effects, attributes,
 the fields of buffers, and when memory is read. A read is part of the expressions that use
 it; where a write that may reach its memory lies between it and a use, it is a statement
-that binds it, equal to a `tir.let` in its place (see `_tree_form`). Memory behind
-parameters may be one unless the function is `tir.noalias`; what a call or a foreign op
-with unknown effects writes is any memory.
+that binds it, equal to a `tir.let` in its place (see `_tree_form`). A `tir.reducer` is a
+value that binds its arguments. Memory behind parameters may be one unless the function is
+`tir.noalias`; what a call or a foreign op with unknown effects writes is any memory.
 
 Differs from TVM: predicates of loads and stores count; floats are equal when they are
 after rounding to their dtype, not when they are within 1e-9.

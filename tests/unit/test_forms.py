@@ -80,6 +80,12 @@ BREAKS: dict[str, list[tuple[str, str, str]]] = {
             f"{MATCH}\n%q = tir.address_of %A[%c0, %c0] : !tir.ptr<f32>",
             "",
         ),
+        (
+            "tir.thread_allreduce",
+            f"{MATCH}\n%x = tir.const 0.0 : f32\n"
+            "tir.thread_allreduce [%x] into [%A[%c0, %c0]] over []",
+            "",
+        ),
     ],
     "vector": [
         ("tir.for", "tir.for %i = %c0 to %c4 vectorized {\n}", ""),

@@ -63,6 +63,28 @@ LAZY = """
 """
 
 
+def reduction(name: str = "r", before: str = "") -> str:
+    """A reduction of one value over the threads of an axis."""
+    return f"""
+    tir.launch_thread %t = "threadIdx.x" to %c16 {{
+      {before}
+      tir.attr "reduce_scope" (%{name}) = 0 : i32 {{
+        tir.thread_allreduce [%x] into [%A[%c0]] over [%t]
+      }}
+    }}
+    """
+
+
+def reducer(result: str = "%s", name: str = "r") -> str:
+    """A reducer of one value, which is the left, the right, or their difference."""
+    return f"""
+    %{name} = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {{
+      %s = tir.sub %l, %q : i32
+      tir.yield {result} : i32
+    }}
+    """
+
+
 def function(body: str, attributes: str = "{tir.noalias}") -> tir.FuncOp:
     """A function of two buffers A and B, two scalars x and y, and some constants."""
     text = f"tir.func @main({PARAMETERS}) attributes {attributes} {{{BUFFERS}{body}}}"
@@ -254,6 +276,52 @@ EQUAL = {
         'tir.attr "key" (0 : i32) = 16 : i32 { tir.evaluate }',
         'tir.attr "key" (%c0) = %c16 { tir.evaluate }',
     ),
+    "reducers anywhere": (
+        reducer() + reduction(),
+        reduction(before=reducer()),
+    ),
+    "shared reducers": (
+        reducer() + reduction() + reduction(),
+        reducer() + reduction() + reducer(name="r2") + reduction("r2"),
+    ),
+    "constants of reducers hoisted": (
+        """
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {
+          %k = tir.const 1 : i32
+          %s = tir.add %l, %k : i32
+          tir.yield %s : i32
+        }
+        """
+        + reduction(),
+        """
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {
+          %s = tir.add %l, %c1 : i32
+          tir.yield %s : i32
+        }
+        """
+        + reduction(),
+    ),
+    "a condition that holds": (
+        reducer() + reduction(),
+        "%p = tir.const true\n" + reducer() + reduction().replace("[%x]", "[%x] if %p"),
+    ),
+    "a load captured by a reducer": (
+        """
+        %v = tir.load %A[%c0] : i32
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {
+          tir.yield %v : i32
+        }
+        """
+        + reduction(),
+        """
+        %v = tir.load %A[%c0] : i32
+        %w = tir.load %A[%c0] : i32
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {
+          tir.yield %w : i32
+        }
+        """
+        + reduction(),
+    ),
     "foreign constants": (
         """
         %k = arith.constant 3 : i32
@@ -360,6 +428,28 @@ REPLACED = {
         '"test.op"() ({ "test.termop"(%x) : (i32) -> () }) : () -> ()',
         "(%x)",
         "(%y)",
+    ),
+    "combiner": (reducer() + reduction(), "sub %l, %q", "add %l, %q"),
+    "order in the combiner": (reducer() + reduction(), "sub %l, %q", "sub %q, %l"),
+    "which side of a reducer": (reducer("%l") + reduction(), "yield %l", "yield %q"),
+    "identity": (reducer() + reduction(), "[0 : i32]", "[1 : i32]"),
+    "source of a reduction": (reducer() + reduction(), "[%x]", "[%y]"),
+    "condition of a reduction": (
+        "%p = tir.cmp lt %x, %y : i32" + reducer() + reduction(),
+        "[%x]",
+        "[%x] if %p",
+    ),
+    "destination of a reduction": (reducer() + reduction(), "%A[", "%B["),
+    "place of a reduction": (reducer() + reduction(), "%A[%c0]", "%A[%c1]"),
+    "threads of a reduction": (reducer() + reduction(), "[%t]", "[%c0]"),
+    "mode of an access": (
+        """
+        %d = tir.data %A : !tir.ptr<i32>
+        %q = tir.access_ptr r %d[%c0 to %c1] : !tir.ptr<i32>
+        tir.evaluate %q : !tir.ptr<i32>
+        """,
+        "access_ptr r",
+        "access_ptr rw",
     ),
     "else": (
         "%p = tir.cmp lt %x, %y : i32\ntir.if %p { tir.evaluate }",
@@ -479,6 +569,35 @@ DIFFERENT = {
         tir.store %v, %B[%c0] : i32
         """,
     ),
+    "a load captured by a reducer, before or after a write": (
+        """
+        %v = tir.load %A[%c0] : i32
+        tir.store %x, %A[%c0] : i32
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {
+          tir.yield %v : i32
+        }
+        """
+        + reduction(),
+        """
+        tir.store %x, %A[%c0] : i32
+        %v = tir.load %A[%c0] : i32
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {
+          tir.yield %v : i32
+        }
+        """
+        + reduction(),
+    ),
+    "which of two lets in a reducer": tuple(
+        f"""
+        %r = tir.reducer (%l : i32, %q : i32) identity [0 : i32] {{
+          %u = tir.let expr "u" %l : i32
+          %v = tir.let expr "v" %l : i32
+          tir.yield %{name} : i32
+        }}
+        """
+        + reduction()
+        for name in "uv"
+    ),
     "zeros of floats": (
         "%z = tir.const 0.0 : f32\ntir.evaluate %z : f32",
         "%z = tir.const -0.0 : f32\ntir.evaluate %z : f32",
@@ -551,6 +670,28 @@ def test_free_variables() -> None:
     assert structural_hash(sum_of(x, y, x), map_free_vars=True) != structural_hash(
         sum_of(x, y, y), map_free_vars=True
     )
+
+
+def test_reducers_are_values() -> None:
+    func = function(reducer() + reducer(name="r2") + reducer("%l", name="r3"))
+    first, second, third = (op for op in func.walk() if isinstance(op, tir.ReducerOp))
+    assert structural_equal(first.result, second.result)
+    assert structural_equal(first, second)
+    assert structural_equal(first.combiner, second.combiner, map_free_vars=True)
+    assert not structural_equal(first.result, third.result)
+    assert not structural_equal(first, third)
+    # Inside, the arguments are variables that are defined outside.
+    assert not structural_equal(first.combined[0], second.combined[0])
+    assert structural_equal(first.combined[0], second.combined[0], map_free_vars=True)
+    assert not structural_equal(first.lhs[0], first.rhs[0])
+
+
+def test_path_into_a_reducer() -> None:
+    with pytest.raises(StructuralInequality) as found:
+        assert_structural_equal(
+            function(reducer() + reduction()), function(reducer("%q") + reduction())
+        )
+    assert found.value.path == "@main.body[2].body[0].node.result[0]"
 
 
 def test_values_of_one_function_are_loads_at_their_time() -> None:
