@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
+from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.types import element_of, is_handle, is_vector, lanes_of
-from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters.errors import SimulationError
+from xdsl_tvm.interpreters.random_inputs import random_arguments
+from xdsl_tvm.interpreters.shrink import shrink
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.registry import new_context
 
 Inputs = Mapping[str, Sequence[Sequence[Any]]]
 """For a function's name, the argument lists to run it on."""
+Externs = Mapping[str, Callable[..., Any]]
+"""The functions behind `call_extern` and packed calls, by name."""
+
+TOLERANCES = {
+    "float64": 1e-12,
+    "float32": 1e-5,
+    "float16": 1e-2,
+    "bfloat16": 5e-2,
+    "float8_e4m3fn": 0.25,
+    "float8_e5m2": 0.5,
+    "float4_e2m1fn": 1.0,
+}
+"""What a result may differ by where no tolerance is given, relative to the larger
+magnitude or to 1: some tens of units in the last place, as another order of summation
+has them. All other dtypes must be equal."""
 
 _ATTEMPTS = 20
-_LARGEST_EXTENT = 7
 
 
 class SemanticsError(InterpretationError):
     """A pass changed what a function computes.
 
     It names pass, function, buffer, the first index that differs, and both values.
+    `pass_name` and `function` are None when no pass is at fault, since nothing could be
+    run.
     """
+
+    def __init__(
+        self, message: str, *, pass_name: str | None = None, function: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.pass_name = pass_name
+        self.function = function
 
 
 @dataclass
@@ -58,63 +81,177 @@ def check_semantics(
     *,
     seed: int = 0,
     runs: int = 2,
-    tolerance: float = 0.0,
-    externs: Mapping[str, Callable[..., Any]] | None = None,
+    tolerance: float | None = None,
+    externs: Externs | None = None,
+    save_to: Path | None = None,
 ) -> SemanticsReport:
     """Run every function of `module` before and after each of `passes`, and compare.
 
     The module itself is not changed. Functions run on `inputs`, or `runs` times on random
-    ones: small extents for symbolic dimensions, numbers in small ranges. Integers and
-    bools must be equal; floats within `tolerance`, relative to the larger magnitude or
-    to 1, and equal where it is 0. NaN equals NaN. Functions for which no
-    inputs can be made, or which the interpreter does not support, are in the report.
+    ones (`random_inputs.py`). Integers and bools must be equal; floats within
+    `tolerance`, relative to the larger magnitude or to 1, by default that of their dtype
+    in TOLERANCES. NaN equals NaN. Functions for which no inputs can be made, or which
+    the interpreter does not support, are in the report.
 
-    Raises SemanticsError at the first difference, and when no function could be checked.
+    Raises SemanticsError at the first difference, and when no function could be run.
+    A difference is then saved to the file `save_to`, if one is given: the module before
+    the pass, cut down as far as the pass still changes it, under a RUN line.
     """
-    rng = np.random.default_rng(seed)
-    report = SemanticsReport()
-    cases: dict[str, list[_Case]] = {}
-    for op in module.body.block.ops:
-        if isinstance(op, tir.FuncOp) and not op.is_declaration:
-            _prepare(module, op, inputs, rng, runs, externs, cases, report)
-    if not cases:
-        reasons = "; ".join(f"{name}: {why}" for name, why in report.skipped.items())
+    checker = SemanticsChecker(
+        module, inputs, seed=seed, runs=runs, tolerance=tolerance, externs=externs
+    )
+    if not checker.report.checked:
+        reasons = "; ".join(f"{n}: {why}" for n, why in checker.report.skipped.items())
         raise SemanticsError(
             f"no function could be run, pass inputs: {reasons or 'there is none'}"
         )
     current = module.clone()
     context = new_context()
     for one in passes:
+        before = current.clone() if save_to is not None else None
         one.apply(context, current)
         current.verify()
-        for name in list(cases):
-            _compare_function(current, name, cases, one.name, tolerance, externs, report)
-    report.checked.extend(cases)
-    return report
+        try:
+            checker.check(one.name, current)
+        except SemanticsError as error:
+            if before is not None and save_to is not None:
+                smallest = checker.smallest(one, before)
+                options = checker.run_options()
+                write_reproducer(save_to, smallest, [one], str(error), options)
+            raise
+    return checker.report
 
 
-def _prepare(
-    module: ModuleOp,
-    func: tir.FuncOp,
-    inputs: Inputs | None,
-    rng: np.random.Generator,
-    runs: int,
-    externs: Mapping[str, Callable[..., Any]] | None,
-    cases: dict[str, list[_Case]],
-    report: SemanticsReport,
-) -> None:
-    name = func.sym_name.data
-    given = None if inputs is None else inputs.get(name)
-    function = interpret(module, externs=externs)[name]
-    try:
-        if given is not None:
-            cases[name] = [_run(function, tuple(arguments)) for arguments in given]
-        else:
-            cases[name] = [_random_case(func, function, rng) for _ in range(runs)]
-    except InterpretationError as error:
-        if given is not None and isinstance(error, SimulationError):
-            raise SemanticsError(f"{name} fails before any pass: {error}") from error
-        report.skipped[name] = str(error)
+class SemanticsChecker:
+    """What the functions of a module compute, to compare later states of it with.
+
+    `report` says which functions are run. A function that a later state does not let the
+    interpreter run any more moves to its skipped ones.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        inputs: Inputs | None = None,
+        *,
+        seed: int = 0,
+        runs: int = 2,
+        tolerance: float | None = None,
+        externs: Externs | None = None,
+    ) -> None:
+        self.report = SemanticsReport()
+        self._inputs = inputs
+        self._seed = seed
+        self._runs = runs
+        self._tolerance = tolerance
+        self._externs = externs
+        self._cases: dict[str, list[_Case]] = {}
+        rng = np.random.default_rng(seed)
+        functions = interpret(module, externs=externs)
+        for op in module.body.block.ops:
+            if isinstance(op, tir.FuncOp) and not op.is_declaration:
+                self._prepare(op, functions[op.sym_name.data], rng)
+        self.report.checked.extend(self._cases)
+
+    def _prepare(
+        self, func: tir.FuncOp, function: Callable[..., Any], rng: np.random.Generator
+    ) -> None:
+        name = func.sym_name.data
+        given = None if self._inputs is None else self._inputs.get(name)
+        try:
+            if given is not None:
+                self._cases[name] = [_run(function, tuple(a)) for a in given]
+            else:
+                self._cases[name] = [
+                    _random_case(func, function, rng) for _ in range(self._runs)
+                ]
+        except InterpretationError as error:
+            if given is not None and isinstance(error, SimulationError):
+                raise SemanticsError(f"{name} fails before any pass: {error}") from error
+            self.report.skipped[name] = str(error)
+
+    def check(self, pass_name: str, module: ModuleOp) -> None:
+        """Run the functions of `module`, which `pass_name` has made, and compare.
+
+        Raises SemanticsError where one computes something else than at the beginning.
+        """
+        if not self._cases:
+            return
+        found = interpret(module, externs=self._externs)
+        for name in list(self._cases):
+            where = f"pass {pass_name} changes function {name}"
+            try:
+                if name not in found:
+                    raise _missing(module, name, where)
+                self._compare(found[name], self._cases[name], where)
+            except SemanticsError as error:
+                error.pass_name, error.function = pass_name, name
+                raise
+            except InterpretationError as error:
+                del self._cases[name]
+                self.report.checked.remove(name)
+                self.report.skipped[name] = (
+                    f"not executable after pass {pass_name}: {error}"
+                )
+
+    def _compare(self, function: Any, cases: Sequence[_Case], where: str) -> None:
+        for case in cases:
+            try:
+                after = _run(function, case.arguments)
+            except SimulationError as error:
+                raise SemanticsError(f"{where}: it fails now: {error}") from error
+            for label, before, now in zip(
+                _labels(function.func), case.outputs, after.outputs, strict=True
+            ):
+                if isinstance(before, np.ndarray):
+                    old = cast("np.ndarray[Any, Any]", before)
+                    _compare_arrays(f"{where}: buffer {label}", old, now, self._tolerance)
+            if case.result is None or after.result is None:
+                if case.result is not after.result:
+                    raise SemanticsError(
+                        f"{where}: the result was {case.result}, is {after.result}"
+                    )
+            else:
+                old, new = np.asarray(case.result), np.asarray(after.result)
+                _compare_arrays(f"{where}: the result", old, new, self._tolerance)
+
+    def run_options(self) -> str:
+        """The option of `xdsl-tvm opt` that makes this check with random inputs."""
+        return f"--check-semantics={self._seed}"
+
+    def smallest(self, one: ModulePass, before: ModuleOp) -> ModuleOp:
+        """`before`, on which `one` is at fault, cut down while that stays so.
+
+        Inputs are those of the checker, or random ones of its seed.
+        """
+
+        def fails(candidate: ModuleOp) -> bool:
+            try:
+                candidate.verify()
+                check_semantics(
+                    candidate,
+                    [one],
+                    self._inputs,
+                    seed=self._seed,
+                    runs=self._runs,
+                    tolerance=self._tolerance,
+                    externs=self._externs,
+                )
+            except SemanticsError as error:
+                return error.pass_name is not None
+            except (DiagnosticException, InterpretationError):
+                return False
+            return False
+
+        return shrink(before, fails) if fails(before) else before
+
+
+def _missing(module: ModuleOp, name: str, where: str) -> InterpretationError:
+    """Why a function is not to be found: it was removed, or is in another dialect."""
+    for op in module.walk():
+        if op.get_attr_or_prop("sym_name") == StringAttr(name):
+            return InterpretationError(f"{op.name} @{name} is not interpreted")
+    return SemanticsError(f"{where}: it is not in the module any more")
 
 
 def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Case:
@@ -150,45 +287,6 @@ def _random_case(
     raise failure
 
 
-def _compare_function(
-    module: ModuleOp,
-    name: str,
-    cases: dict[str, list[_Case]],
-    pass_name: str,
-    tolerance: float,
-    externs: Mapping[str, Callable[..., Any]] | None,
-    report: SemanticsReport,
-) -> None:
-    where = f"pass {pass_name} changes function {name}"
-    found = interpret(module, externs=externs)
-    if name not in found:
-        raise SemanticsError(f"{where}: it is not in the module any more")
-    function = found[name]
-    for case in cases[name]:
-        try:
-            after = _run(function, case.arguments)
-        except SimulationError as error:
-            raise SemanticsError(f"{where}: it fails now: {error}") from error
-        except InterpretationError as error:
-            report.skipped[name] = f"not executable after pass {pass_name}: {error}"
-            del cases[name]
-            return
-        for label, before, now in zip(
-            _labels(function.func), case.outputs, after.outputs, strict=True
-        ):
-            if isinstance(before, np.ndarray):
-                old = cast("np.ndarray[Any, Any]", before)
-                _compare_arrays(f"{where}: buffer {label}", old, now, tolerance)
-        old, new = np.asarray(case.result), np.asarray(after.result)
-        if case.result is None or after.result is None:
-            if case.result is not after.result:
-                raise SemanticsError(
-                    f"{where}: the result was {case.result}, is {after.result}"
-                )
-        else:
-            _compare_arrays(f"{where}: the result", old, new, tolerance)
-
-
 def _labels(func: tir.FuncOp) -> list[str]:
     """The buffer or parameter names, one per parameter."""
     matched = func.buffer_map
@@ -208,11 +306,13 @@ def _compare_arrays(
     where: str,
     before: np.ndarray[Any, Any],
     after: np.ndarray[Any, Any],
-    tolerance: float,
+    tolerance: float | None,
 ) -> None:
     if before.dtype.kind in "biu":
         same = before == after
     else:
+        if tolerance is None:
+            tolerance = TOLERANCES.get(before.dtype.name, 0.0)
         old, new = before.astype(np.float64), after.astype(np.float64)
         same = (old == new) | (np.isnan(old) & np.isnan(new))
         with np.errstate(invalid="ignore"):
@@ -225,126 +325,3 @@ def _compare_arrays(
             f"{where} differs first at index {list(index)}: it was {before[index]}, is "
             f"{after[index]}"
         )
-
-
-# ---- random arguments ----
-
-
-def random_arguments(func: tir.FuncOp, rng: np.random.Generator) -> tuple[Any, ...]:
-    """Arguments for a function: small extents, values in small ranges.
-
-    Raises InterpretationError when the size of a pointer, or an extent, is not known.
-    """
-    values: dict[SSAValue, int] = {}
-    scalars: dict[SSAValue, Any] = {}
-    for arg in func.args:
-        if not is_handle(arg.type):
-            scalars[arg] = _random_scalar(arg, rng)
-            if isinstance(scalars[arg], int):
-                values[arg] = scalars[arg]
-    matches = func.buffer_map
-    for match in matches.values():
-        for extent in (*match.extents, *match.strides):
-            if isinstance(extent.owner, tir.ShapeVarOp) and extent not in values:
-                values[extent] = int(rng.integers(1, _LARGEST_EXTENT + 1))
-    arguments: list[Any] = []
-    for arg in func.args:
-        if arg in scalars:
-            arguments.append(scalars[arg])
-        elif arg in matches:
-            arguments.append(_random_buffer(matches[arg], values, rng))
-        else:
-            raise InterpretationError(
-                f"{func.sym_name.data}: no array can be made for the pointer "
-                f"{arg.name_hint or arg.index}; pass inputs"
-            )
-    return tuple(arguments)
-
-
-def _random_scalar(arg: SSAValue, rng: np.random.Generator) -> Any:
-    if is_vector(arg.type):
-        element = number(element_of(arg.type))
-        return list(_random_values(element, (lanes_of(arg.type),), rng))
-    dtype = number(arg.type)
-    if dtype.is_float:
-        return _random_values(dtype, (1,), rng)[0]
-    if dtype.is_bool:
-        return bool(rng.integers(2))
-    return int(rng.integers(1, min(dtype.high, _LARGEST_EXTENT) + 1))
-
-
-def _random_values(
-    dtype: Number, shape: tuple[int, ...], rng: np.random.Generator
-) -> np.ndarray[Any, Any]:
-    """Integers from -8 to 8, floats between -2 and 2."""
-    if dtype.is_float:
-        return rng.uniform(-2, 2, shape).astype(dtype.storage)
-    low, high = max(dtype.low, -8), min(dtype.high, 8)
-    return rng.integers(low, high + 1, shape).astype(dtype.storage)
-
-
-def _random_buffer(
-    match: tir.MatchBufferOp, values: dict[SSAValue, int], rng: np.random.Generator
-) -> np.ndarray[Any, Any]:
-    shape = [_evaluate(extent, values) for extent in match.shape]
-    element = number(element_of(match.type.element_type))
-    lanes = lanes_of(match.type.element_type)
-    if lanes > 1:
-        shape.append(lanes)
-    if not match.layout_strides:
-        return _random_values(element, tuple(shape), rng)
-    steps = _steps(match, shape, values)
-    if lanes > 1:
-        steps = [*(step * lanes for step in steps), 1]
-    size = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    flat = _random_values(element, (max(size, 0),), rng)
-    return np.lib.stride_tricks.as_strided(
-        flat, shape, [step * element.size for step in steps]
-    )
-
-
-def _steps(
-    match: tir.MatchBufferOp, shape: Sequence[int], values: dict[SSAValue, int]
-) -> list[int]:
-    """Strides in elements; symbolic ones are made to leave a gap between rows."""
-    steps: list[int] = []
-    step = 1
-    for extent, stride in reversed(list(zip(shape, match.layout_strides, strict=False))):
-        if isinstance(stride, SSAValue) and isinstance(stride.owner, tir.ShapeVarOp):
-            values[stride] = step
-        taken = _evaluate(stride, values)
-        steps.append(taken)
-        step = max(step, taken) * max(extent, 1) + 1
-    return steps[::-1]
-
-
-_OPERATORS: dict[type[Operation], Callable[[int, int], int]] = {
-    tir.AddOp: operator.add,
-    tir.SubOp: operator.sub,
-    tir.MulOp: operator.mul,
-    tir.FloorDivOp: lambda a, b: a // b,
-    tir.FloorModOp: operator.mod,
-    tir.MinOp: min,
-    tir.MaxOp: max,
-}
-
-
-def _evaluate(value: int | SSAValue, values: Mapping[SSAValue, int]) -> int:
-    """An extent or stride, from the values of shape variables and parameters."""
-    if isinstance(value, int):
-        return value
-    if value in values:
-        return values[value]
-    owner = value.owner
-    if isinstance(owner, tir.ConstOp):
-        return int(owner.literal)
-    if isinstance(owner, tir.CastOp | tir.LetOp):
-        return _evaluate(owner.value, values)
-    if isinstance(owner, tir.BinaryOp) and type(owner) in _OPERATORS:
-        return _OPERATORS[type(owner)](
-            _evaluate(owner.lhs, values), _evaluate(owner.rhs, values)
-        )
-    raise InterpretationError(
-        f"an extent is computed from {value.name_hint or 'a value'}, whose value is not "
-        "known; pass inputs"
-    )

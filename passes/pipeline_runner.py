@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,6 +17,7 @@ from xdsl.printer import Printer
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.passes.error_lines import UserError, error_line
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
@@ -57,6 +57,30 @@ def check_name(kind: str, name: str, known: Iterable[str]) -> None:
     raise UserError(f"unknown {kind} '{name}'{hint}")
 
 
+class PassCheck(Protocol):
+    """Looks at the module between passes, and says so if one did wrong."""
+
+    def start(self, module: ModuleOp) -> None:
+        """Called once, before the first pass."""
+        ...
+
+    def after(self, one: ModulePass, module: ModuleOp) -> None:
+        """Called after `one` has made `module`; raises DiagnosticException."""
+        ...
+
+    def smallest(self, one: ModulePass, before: ModuleOp) -> ModuleOp:
+        """What to save as the case on which `after` blamed `one`."""
+        ...
+
+    def run_options(self) -> str:
+        """The options of `xdsl-tvm opt` that make this check."""
+        ...
+
+    def summary(self) -> str:
+        """What was checked, as lines."""
+        ...
+
+
 @dataclass
 class PipelineRunner:
     """Applies passes to modules in place, one after the other.
@@ -75,6 +99,8 @@ class PipelineRunner:
     """Whether to verify after every pass, not only before the first, after the last."""
     source: str = "input"
     """How errors name the module before the first pass, such as its file name."""
+    check: PassCheck | None = None
+    """What else looks at the module before the first pass and after each."""
     log: TextIO | None = None
     """Where dumps go; None is the process's stderr."""
     seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
@@ -88,20 +114,25 @@ class PipelineRunner:
         """
         if verify:
             self._verify_input(module)
+        if self.check is not None:
+            self.check.start(module)
         for index, one in enumerate(self.passes):
             self._dump(one.name in self.print_before, "before", one, module)
             before = module.clone() if self.reproducer is not None else None
             is_last = index == len(self.passes) - 1
+            checked = False
             try:
                 self._apply(ctx, one, module)
                 if verify and (self.verify_each or is_last):
                     module.verify()
+                if self.check is not None:
+                    checked = True
+                    self.check.after(one, module)
             except Exception as error:
                 self._dump(self.print_after_failure, "after failure of", one, module)
                 line = f"pass '{one.name}' failed: {error_line(error)}"
-                if self.reproducer is not None and before is not None:
-                    self._write_reproducer(self.reproducer, before, index, line)
-                    line += f" (reproducer: {self.reproducer})"
+                if before is not None:
+                    line += self._save(before, index, line, checked)
                 raise PipelineError(line) from error
             self._dump(one.name in self.print_after, "after", one, module)
 
@@ -126,15 +157,16 @@ class PipelineRunner:
         Printer(stream=stream, print_generic_format=generic).print_op(module)
         stream.write("\n")
 
-    def _write_reproducer(
-        self, path: Path, before: ModuleOp, index: int, line: str
-    ) -> None:
-        remaining = ",".join(str(one.spec()) for one in self.passes[index:])
-        with path.open("w") as stream:
-            stream.write(f"// RUN: xdsl-tvm opt %s -p {shlex.quote(remaining)}\n")
-            stream.write(f"// {line}\n")
-            Printer(stream=stream).print_op(before)
-            stream.write("\n")
+    def _save(self, before: ModuleOp, index: int, line: str, is_check: bool) -> str:
+        """Saves the module before the failing pass, and says where."""
+        if self.reproducer is None:
+            return ""
+        passes, options = self.passes[index:], ""
+        if is_check and self.check is not None:
+            passes, options = passes[:1], self.check.run_options()
+            before = self.check.smallest(passes[0], before)
+        write_reproducer(self.reproducer, before, passes, line, options)
+        return f" (reproducer: {self.reproducer})"
 
     def timing_report(self) -> str:
         """One line per pass that ran, in order, and the total; in milliseconds."""

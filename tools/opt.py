@@ -14,6 +14,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tvm.passes.error_lines import UserError
 from xdsl_tvm.passes.pipeline_runner import (
+    PassCheck,
     PipelineRunner,
     check_name,
     parse_passes,
@@ -44,6 +45,15 @@ class OptMain(xDSLOptMain):
             type=Path,
             help="on failure, write the IR before the failing pass and a RUN line",
         )
+        add(
+            "--check-semantics",
+            metavar="SEED",
+            type=int,
+            nargs="?",
+            const=0,
+            help="run every TIR function before and after each pass on random inputs, "
+            "and compare; with --reproducer, a failing case is cut down and saved",
+        )
         add("--timing", action="store_true", help="print the time of each pass")
         add(
             "--verify-each",
@@ -63,8 +73,16 @@ class OptMain(xDSLOptMain):
             print_after_failure=self.args.print_ir_after_failure,
             reproducer=self.args.reproducer,
             verify_each=self.args.verify_each,
+            check=self._check(),
             source=self.get_input_name(),
         )
+
+    def _check(self) -> PassCheck | None:
+        if self.args.check_semantics is None:
+            return None
+        from xdsl_tvm.tools.check_semantics import SemanticsPassCheck
+
+        return SemanticsPassCheck(self.args.check_semantics)
 
     def _pass_names(self, text: str) -> frozenset[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]
@@ -81,6 +99,8 @@ class OptMain(xDSLOptMain):
         finally:
             if self.args.timing:
                 sys.stderr.write(self.runner.timing_report())
+            if self.runner.check is not None:
+                sys.stderr.write(self.runner.check.summary())
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -1,6 +1,8 @@
 """`check_semantics` accepts what keeps a program, and finds what does not."""
 
+import io
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,11 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.passes.pipeline_runner import PipelineError, PipelineRunner
+from xdsl_tvm.tools.check_semantics import SemanticsPassCheck
+from xdsl_tvm.tools.cli import main
 
 PROGRAM = """
 tir.func @scale(%a: !tir.handle, %b: !tir.handle, %s: f32) {
@@ -109,7 +115,7 @@ def test_a_changed_value_is_found() -> None:
 def test_tolerance_is_for_floats() -> None:
     check_semantics(parse(), [Nudge(1e-6)], tolerance=1e-4)
     with pytest.raises(SemanticsError):
-        check_semantics(parse(), [Nudge(1e-6)])
+        check_semantics(parse(), [Nudge(1e-6)], tolerance=0.0)
 
 
 def test_a_new_fault_is_found() -> None:
@@ -135,3 +141,94 @@ def test_given_inputs() -> None:
 def test_nothing_to_check_is_an_error() -> None:
     with pytest.raises(SemanticsError, match="no function could be run"):
         check_semantics(ModuleOp([]), [])
+
+
+def parse_text(text: str) -> ModuleOp:
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_dialect(tir.TIR)
+    return Parser(context, text).parse_module()
+
+
+def test_a_failing_case_is_cut_down_and_saved(tmp_path: Path) -> None:
+    path = tmp_path / "case.mlir"
+    with pytest.raises(SemanticsError, match="changes function scale") as caught:
+        check_semantics(parse(), [Nudge()], seed=3, save_to=path)
+    assert (caught.value.pass_name, caught.value.function) == ("nudge", "scale")
+    text = path.read_text()
+    assert text.startswith(
+        "// RUN: xdsl-tvm opt %s -p nudge --check-semantics=3\n// pass"
+    )
+    saved = parse_text(text)
+    saved.verify()
+    with pytest.raises(SemanticsError, match="changes function scale"):
+        check_semantics(saved, [Nudge()], seed=3)
+    # The loop over rows, the factor two of the extent and the other function are gone.
+    names = [op.name for op in saved.walk()]
+    assert len(names) < sum(1 for _ in parse().walk()) / 2
+    assert names.count("tir.func") == names.count("tir.store") == 1
+    assert "tir.for" not in names
+
+
+def test_a_pass_that_keeps_the_program_saves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "case.mlir"
+    check_semantics(parse(), [CommonSubexpressionElimination()], save_to=path)
+    assert not path.exists()
+
+
+def test_the_tolerance_is_that_of_the_dtype() -> None:
+    check_semantics(parse(), [Nudge(1e-7)])
+    with pytest.raises(SemanticsError, match="differs first at index"):
+        check_semantics(parse(), [Nudge(1e-3)])
+
+
+def test_a_runner_blames_the_pass_and_saves_the_case(tmp_path: Path) -> None:
+    path = tmp_path / "case.mlir"
+    check = SemanticsPassCheck(7)
+    passes = [CommonSubexpressionElimination(), Nudge(), Remove()]
+    runner = PipelineRunner(passes, check=check, reproducer=path, log=io.StringIO())
+    with pytest.raises(PipelineError, match=r"pass 'nudge' failed: .*buffer B differs"):
+        runner.run(Context(), parse())
+    assert "-p nudge --check-semantics=7\n" in path.read_text()
+
+
+def test_opt_checks_semantics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "input.mlir"
+    path.write_text(PROGRAM)
+    assert main(["opt", str(path), "-p", "cse,canonicalize", "--check-semantics"]) == 0
+    captured = capsys.readouterr()
+    assert "semantics checked: scale\n" in captured.err
+    assert "not checked: raw: raw: no array can be made for the pointer p" in captured.err
+    assert "tir.func @scale" in captured.out
+
+
+ASSERTING = """
+tir.func @f(%a: !tir.handle, %k: i32) {
+  %n = tir.shape_var "n" : i32
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?xf32>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %r = tir.floormod %n, %c8 : i32
+  %p = tir.cmp eq %r, %c0 : i32
+  tir.assert %p, "n must be a multiple of 8"
+  %q = tir.cmp CMP %k, %n : i32
+  tir.assert %q, "k out of range"
+}
+"""
+
+
+def test_random_sizes_respect_assertions() -> None:
+    module = parse_text(ASSERTING.replace("CMP", "gt"))
+    func = module.body.block.first_op
+    assert isinstance(func, tir.FuncOp)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        array, k = random_arguments(func, rng)
+        assert array.shape[0] % 8 == 0
+        assert k > array.shape[0]
+
+
+def test_assertions_that_no_size_fulfils() -> None:
+    text = ASSERTING.replace("tir.cmp CMP %k, %n", "tir.cmp lt %n, %c0")
+    with pytest.raises(SemanticsError, match=r"no sizes found .* that its assertions"):
+        check_semantics(parse_text(text), [])

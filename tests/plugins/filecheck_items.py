@@ -1,4 +1,8 @@
-"""Pytest plugin: each `tests/filecheck/**/*.mlir` is one test, run by its RUN lines."""
+"""Pytest plugin: each `tests/filecheck/**/*.mlir` is one test, run by its RUN lines.
+
+A file whose RUN lines apply passes is a second test, `<name>::semantics`: every function
+of it that can be executed is, before and after each of the passes.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from filecheck_semantics import check_pipelines, pipelines
 from run_lines import RunLineError, RunLineFailure, parse_script, run_script
 
 FOLDER = Path("tests", "filecheck")
 DATA_FOLDER = "Inputs"
+EXECUTED = "functions executed"
+"""The property of a test that counts what it executed before and after passes."""
 
 
 def pytest_collect_file(
@@ -33,11 +40,23 @@ def _child(kind: Any, parent: pytest.Collector, **arguments: Any) -> Any:
 
 
 class RunLineFile(pytest.File):
-    """A test file; holds a single item, named by its path below the test folder."""
+    """A test file; its items are named by its path below the test folder."""
 
-    def collect(self) -> Iterator[RunLineItem]:
-        name = self.path.relative_to(self.config.rootpath / FOLDER)
-        yield _child(RunLineItem, self, name=name.as_posix())
+    def collect(self) -> Iterator[pytest.Item]:
+        name = self.path.relative_to(self.config.rootpath / FOLDER).as_posix()
+        yield _child(RunLineItem, self, name=name)
+        if pipelines(self.path):
+            yield _child(SemanticsItem, self, name=f"{name}::semantics")
+
+
+class SemanticsItem(pytest.Item):
+    """The passes of one file's RUN lines, checked on the functions of the file."""
+
+    def runtest(self) -> None:
+        self.user_properties.append((EXECUTED, check_pipelines(self.path)))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
 
 
 class RunLineItem(pytest.Item):
@@ -61,3 +80,16 @@ class RunLineItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    executed = sum(
+        int(str(value))
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == EXECUTED
+    )
+    if executed:
+        terminalreporter.write_line(
+            f"{executed} functions of FileCheck inputs executed before and after passes"
+        )

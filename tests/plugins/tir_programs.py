@@ -3,8 +3,8 @@
 `random_module(seed)` makes a module of one or two functions whose behaviour is defined:
 indices are in bounds, divisors are not zero, 32- and 64-bit sums do not overflow, memory
 is written before it is read. It gets there by knowing an interval of every integer that
-it makes. The arguments must be those of `semantics.random_arguments`: extents and scalars
-from 1 to 7, elements from -8 to 8.
+it makes. The arguments must be those of `random_inputs.random_arguments`: extents and
+scalars from 1 to 7, elements from -8 to 8.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ INPUTS = filecheck_inputs()
 )
 def test_filecheck_inputs_compute_the_same_before_and_after(name: str, chunk: str):
     module = parse(chunk)
-    report = check_semantics(module, [PASSES[name]()], runs=3)
+    report = check_semantics(module, [PASSES[name]()], runs=3, tolerance=0.0)
     assert set(report.checked) == executable(module)
 
 
@@ -79,7 +79,7 @@ def test_block_free_form_computes_the_same(chunk: str, shared: bool):
     pipeline: list[ModulePass] = []
     for kind in PASSES.values():
         pipeline += [*stock, kind()]
-    report = check_semantics(module, pipeline)
+    report = check_semantics(module, pipeline, tolerance=0.0)
     assert set(report.checked) == executable(module)
     for one in pipeline:
         one.apply(new_context(), module)
