@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from typing import cast as typing_cast
 
 import numpy as np
@@ -62,6 +62,10 @@ from xdsl_tvm.dialects.tir.types import (
 
 if TYPE_CHECKING:
     from xdsl_tvm.tvmscript.statements import Buffer
+
+
+VOID = NoneType()
+"""The type of a call without a result."""
 
 
 class ScriptTypeError(TypeError):
@@ -193,14 +197,17 @@ immediate."""
 # ---- nodes ----
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Var(Expr):
-    """A variable. Two with one name are two variables."""
+    """A variable. Two with one name are two variables; names may change while a script
+    is read."""
 
     name: str
     type: Attribute
     size_var: bool = False
     """Promises that the value is not negative, TVM's `SizeVar`."""
+    thread_tag: str | None = None
+    """The thread axis of a variable of `T.env_thread`."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -423,6 +430,19 @@ class CallFunc(Expr):
     type: Attribute
 
 
+@dataclass(frozen=True, slots=True)
+class GlobalVar:
+    """A function of the module; calling it makes a call of it."""
+
+    name: str
+    ret_type: Attribute | None = None
+    """What the function returns, None for nothing."""
+
+    def __call__(self, *args: ExprLike) -> CallFunc:
+        operands = tuple(convert(arg) for arg in args)
+        return CallFunc(self.name, operands, self.ret_type or VOID)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class BufferLoad(Expr):
     """The element of a buffer at `indices`, or a vector of them.
@@ -543,6 +563,15 @@ def const(value: float, dtype: str | Attribute | None = None) -> Expr:
     raise ScriptTypeError(f"there is no constant of type {target}")
 
 
+@runtime_checkable
+class Convertible(Protocol):
+    """What stands for an expression where one is expected, as a buffer region does."""
+
+    def as_expr(self) -> Expr:
+        """The expression. Raises ScriptTypeError where there is none."""
+        ...
+
+
 def convert(value: object) -> Expr:
     """The expression that a Python value stands for.
 
@@ -557,6 +586,8 @@ def convert(value: object) -> Expr:
         return const(value)
     if isinstance(value, str):
         return StringImm(value)
+    if isinstance(value, Convertible):
+        return value.as_expr()
     raise ScriptTypeError(
         f"expected an expression or a number, got a {type(value).__name__}"
     )
@@ -590,6 +621,9 @@ def _cast_vector(target: Attribute, source: Expr) -> Expr:
 
 
 def _folded_cast(target: Attribute, number: Literal) -> Literal | None:
+    if is_integer_type(target) and target != i1 and isinstance(number, int):
+        # Not wrapped around: a constant that does not fit its dtype is an error.
+        return number
     try:
         return fold_cast(target, number)
     except FoldError as error:
@@ -599,6 +633,50 @@ def _folded_cast(target: Attribute, number: Literal) -> Literal | None:
 def broadcast_to(value: Expr, shaped: Attribute) -> Expr:
     """A scalar `value` with the lanes of the vector type `shaped`."""
     return Broadcast(value, like_lanes(value.type, shaped))
+
+
+def lanes_type(element: Attribute, lanes: ExprLike) -> Attribute:
+    """The vector type of `lanes` elements: a constant, or `vscale() * k`.
+
+    Raises ScriptTypeError for any other number of lanes.
+    """
+    count = convert(lanes)
+    number = literal(count)
+    if isinstance(number, int) and number >= 1:
+        return with_lanes(element, number)
+    factor = _vscale_factor(count)
+    if factor is None:
+        raise ScriptTypeError(
+            "the number of lanes must be a positive constant or a multiple of T.vscale()"
+        )
+    return with_lanes(element, factor, scalable=True)
+
+
+def _vscale_factor(count: Expr) -> int | None:
+    """The k of `vscale() * k` and `k * vscale()`."""
+    if not isinstance(count, Binary) or count.op != "mul":
+        return None
+    for call, factor in ((count.lhs, count.rhs), (count.rhs, count.lhs)):
+        number = literal(factor)
+        if isinstance(call, Call) and call.name == "vscale" and isinstance(number, int):
+            return number
+    return None
+
+
+def ramp(base: ExprLike, stride: ExprLike, lanes: ExprLike) -> Expr:
+    """The vector of `lanes` from `base` on; one lane is the scalar `base`."""
+    start = convert(base)
+    if literal(convert(lanes)) == 1:
+        return start
+    return Ramp(start, cast(start.type, stride), lanes_type(start.type, lanes))
+
+
+def broadcast(value: ExprLike, lanes: ExprLike) -> Expr:
+    """A vector of `lanes` times `value`; one lane is the scalar."""
+    scalar = convert(value)
+    if literal(convert(lanes)) == 1:
+        return scalar
+    return Broadcast(scalar, lanes_type(scalar.type, lanes))
 
 
 def match_types(lhs: ExprLike, rhs: ExprLike) -> tuple[Expr, Expr]:
@@ -758,6 +836,14 @@ def _integers(what: str, lhs: ExprLike, rhs: ExprLike) -> tuple[Expr, Expr]:
     return left, right
 
 
+def product(factors: Sequence[Expr]) -> Expr:
+    """The product, 1 of none."""
+    result: Expr | None = None
+    for factor in factors:
+        result = factor if result is None else mul(result, factor)
+    return const(1) if result is None else result
+
+
 def minimum(lhs: ExprLike, rhs: ExprLike) -> Expr:
     """The smaller one."""
     return _binary("min", lhs, rhs)
@@ -885,7 +971,3 @@ def likely(condition: ExprLike) -> Expr:
     """A hint that the condition mostly holds; constants stay as they are."""
     value = convert(condition)
     return value if literal(value) is not None else Call("likely", (value,), value.type)
-
-
-VOID = NoneType()
-"""The type of a call without a result."""
