@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
+from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.tvm.lower_assert import FAILED_ASSERT
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments
@@ -266,32 +267,47 @@ def _result_type(signature: Signature) -> Any:
 
 def compile(
     module: Source,
-    target: str = "llvm",
+    target: str | Target = "llvm",
     *,
     opt_level: int = 2,
     arch: str | None = None,
 ) -> Executable:
     """Compile a module for this machine.
 
-    `target` is `llvm`, for the processor, or `cuda`, for the first GPU. `opt_level` is
-    LLVM's, 0 to 3. `arch` is the GPU architecture, such as `sm_80`, by default that of
-    the GPU. The module is left as it is.
+    `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
+    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. `arch` is the GPU architecture,
+    such as `sm_80`, by default that of the target, or else of the GPU. The module is left
+    as it is.
 
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)
 
-    Raises ValueError for text that is no module or an unknown target,
+    Raises ValueError for text that is no module, an unknown target or one with attributes
+    that this machine's processor would not heed,
     PassFailedException where something has no lowering, DiagnosticException if an extra
     is not installed, and RuntimeError if there is no GPU. A call of a compiled function
     raises RuntimeError if an assertion in it fails.
     """
-    if target not in TARGETS:
-        raise ValueError(f"unknown target '{target}'; use one of {', '.join(TARGETS)}")
+    kind, target_arch = _kind_and_arch(Target.parse(target))
+    arch = arch or target_arch
     loaded = load_module(module)
-    if target == "cuda":
+    if kind == "cuda":
         from xdsl_tvm.runtime.cuda import CudaExecutable
 
         return CudaExecutable(loaded, arch)
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module else loaded
     return NativeExecutable(owned, opt_level)
+
+
+def _kind_and_arch(target: Target) -> tuple[str, str | None]:
+    kind = target.kind.name
+    if kind not in TARGETS:
+        raise ValueError(f"unknown target '{kind}'; use one of {', '.join(TARGETS)}")
+    if kind == "llvm" and target.attrs.data:
+        raise ValueError(
+            "the target llvm is this machine's processor, and takes no attributes; leave "
+            f"out {', '.join(target.attrs.data)}"
+        )
+    arch = target.attr("arch") if kind == "cuda" else None
+    return kind, arch if isinstance(arch, str) else None

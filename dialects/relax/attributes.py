@@ -18,6 +18,7 @@ from xdsl_tvm.dialects.relax.symbolic import (
     maximum,
     minimum,
 )
+from xdsl_tvm.dialects.tir.target import Target
 
 Dims: TypeAlias = tuple[Dim | None, ...]
 """Dimensions of a shape; None is a dimension that nothing is known about."""
@@ -183,37 +184,41 @@ class SymbolsAttr(Data[tuple[str, ...]]):
 class VDeviceAttr(ParametrizedAttribute):
     """A virtual device: target (none for any), index, memory scope. TVM's `VDevice`.
 
-    Printed `#relax.vdevice<"cuda", 0, "global">`, or `#relax.vdevice<any, 0, "global">`.
+    Printed `#relax.vdevice<"cuda", 0, "global">`, or `#relax.vdevice<any, 0, "global">`;
+    a target with attributes as `#tir.target<…>`. All that `Target.parse` takes is read.
     """
 
     name = "relax.vdevice"
 
-    target: StringAttr | NoneAttr
+    target: Target | NoneAttr
     index: IntAttr
     memory_scope: StringAttr
 
     @staticmethod
     def of(
-        target: str | None, index: int = 0, memory_scope: str = "global"
+        target: str | Target | None, index: int = 0, memory_scope: str = "global"
     ) -> VDeviceAttr:
-        """The device with the given target, index and memory scope."""
+        """The device with the given target, index and memory scope.
+
+        Raises ValueError for an unknown target.
+        """
         return VDeviceAttr(
-            NoneAttr() if target is None else StringAttr(target),
+            NoneAttr() if target is None else Target.parse(target),
             IntAttr(index),
             StringAttr(memory_scope),
         )
 
     @property
     def target_name(self) -> str | None:
-        """The target, None for any."""
-        return self.target.data if isinstance(self.target, StringAttr) else None
+        """The kind of the target, None for any."""
+        return self.target.kind.name if isinstance(self.target, Target) else None
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             target = NoneAttr()
             if parser.parse_optional_keyword("any") is None:
-                target = StringAttr(parser.parse_str_literal())
+                target = _parse_target(parser)
             parser.parse_punctuation(",")
             index = parser.parse_integer(allow_boolean=False, allow_negative=False)
             parser.parse_punctuation(",")
@@ -221,12 +226,26 @@ class VDeviceAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            if isinstance(self.target, StringAttr):
-                printer.print_string_literal(self.target.data)
-            else:
+            if not isinstance(self.target, Target):
                 printer.print_string("any")
+            elif self.target == Target(self.target.kind.name):
+                printer.print_string_literal(self.target.kind.name)
+            else:
+                printer.print_attribute(self.target)
             printer.print_string(f", {self.index.data}, ")
             printer.print_string_literal(self.memory_scope.data)
+
+
+def _parse_target(parser: AttrParser) -> Target:
+    position = parser.pos
+    text = parser.parse_optional_str_literal()
+    found = parser.parse_attribute() if text is None else text
+    if not isinstance(found, str | Target):
+        parser.raise_error("expected a #tir.target, a string or `any`", position)
+    try:
+        return Target.parse(found)
+    except ValueError as error:
+        parser.raise_error(str(error), position)
 
 
 @irdl_attr_definition

@@ -100,6 +100,7 @@ from xdsl_tvm.dialects.tir.storage_scope import (
     StorageScope,
     ThreadAxis,
 )
+from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.threads import (
     AccessPtrOp,
     Place,
@@ -214,6 +215,7 @@ TIR = Dialect(
         IterKindAttr,
         LetKindAttr,
         PtrType,
+        Target,
         ReducerType,
     ],
 )
@@ -301,6 +303,7 @@ __all__ = [
     "StoreOp",
     "StringOp",
     "SubOp",
+    "Target",
     "ThreadAllreduceOp",
     "ThreadAxis",
     "WhileOp",

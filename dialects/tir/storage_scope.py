@@ -132,10 +132,10 @@ def _parse_scope(name: str) -> StorageScope:
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """`, did you mean 'x'?`, or nothing where no known name is close."""
+    """` (did you mean 'x'?)`, or nothing where no known name is close."""
     folded = {each.lower(): each for each in reversed(known)}
     close = get_close_matches(name.lower(), folded, n=1)
-    return f", did you mean '{folded[close[0]]}'?" if close else ""
+    return f" (did you mean '{folded[close[0]]}'?)" if close else ""
 
 
 class ThreadRank(IntEnum):

@@ -68,12 +68,12 @@ def test_what_scopes_are():
     ],
 )
 def test_unknown_scopes_say_what_was_meant(name: str, meant: str):
-    with pytest.raises(ValueError, match=f"'{name}', did you mean '{meant}'"):
+    with pytest.raises(ValueError, match=rf"'{name}' \(did you mean '{meant}'"):
         StorageScope.parse(name)
 
 
 def test_types_refuse_unknown_scopes():
-    message = "unknown storage scope 'shard', did you mean 'shared'"
+    message = r"unknown storage scope 'shard' \(did you mean 'shared'"
     with pytest.raises(VerifyException, match=message):
         tir.PtrType(f32, "shard")
     with pytest.raises(VerifyException, match=message):
@@ -128,5 +128,5 @@ def test_unknown_axes_are_refused(tag: str):
 
 def test_a_close_axis_is_named():
     assert storage_scope.did_you_mean("threadidx.x", tuple(AXES)) == (
-        ", did you mean 'threadIdx.x'?"
+        " (did you mean 'threadIdx.x'?)"
     )
