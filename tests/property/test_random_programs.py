@@ -99,9 +99,7 @@ def check_form(pass_: CompilerPass, module: ModuleOp) -> ModuleOp:
 def check_same_results(module: ModuleOp, passes: list[ModulePass], seed: int) -> None:
     """Compare a module before and after each pass; skip where threads race in it."""
     try:
-        report = check_semantics(
-            module, passes, inputs_for(module, seed), tolerance=0.0
-        )
+        report = check_semantics(module, passes, inputs_for(module, seed), tolerance=0.0)
     except SemanticsError as error:
         if "race on" in str(error):
             # The generator binds loops to threads without asking what they write, and

@@ -1,0 +1,48 @@
+"""Parallel loops become serial ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.infra import CompilerPass
+
+
+@dataclass(frozen=True)
+class ConvertForLoopsToSerial(CompilerPass):
+    """Summary: Turns parallel loops into serial ones.
+
+    TVM name: tir.ConvertForLoopsToSerial (v0.20)
+    Input form: any
+    Output form: the same, without loops of kind `parallel`
+    Options: none
+    Rewrites: before
+
+            tir.for %i = %c0 to %n parallel {
+              ...
+            }
+
+        after
+
+            tir.for %i = %c0 to %n {
+              ...
+            }
+
+        The annotations of the loop stay.
+    Leaves alone: vectorized, unrolled and thread-bound loops
+    Errors: none
+    Attributes: read: none; created: none; removed: none
+    Differs from TVM: parallel loops inside of parallel loops are converted too; TVM does
+        not look into a loop that it converted.
+    """
+
+    name = "tir-convert-for-loops-to-serial"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        serial = tir.ForKindAttr(tir.ForKind.SERIAL)
+        for loop in op.walk():
+            if isinstance(loop, tir.ForOp) and loop.kind.data is tir.ForKind.PARALLEL:
+                loop.kind = serial

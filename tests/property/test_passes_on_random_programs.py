@@ -1,0 +1,103 @@
+"""Every TIR pass keeps what random programs compute.
+
+Passes are found by themselves, so that none is forgotten; a pass with options that matter
+lists its variants here. Programs come in the form with blocks and in the one that loops
+over buffers only. `XDSL_TVM_FUZZ` sets the number of programs per pass.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from io import StringIO
+
+import pytest
+from tir_programs import random_module
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.registry import all_passes, new_context
+
+PASSES = all_passes()
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
+NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
+"""Beginnings of the names of passes that check, print, or leave the dialect."""
+VARIANTS: dict[str, tuple[str, ...]] = {}
+"""For a pass, the option lists to run it with; one without options is not implied."""
+NEEDS: dict[str, str] = {}
+"""For a pass, a pipeline that brings any program to its input form."""
+REFUSES_ANY = frozenset[str]()
+"""Passes that random programs hold nothing for."""
+
+
+def pipelines() -> Iterator[str]:
+    for name in sorted(PASSES):
+        if name.startswith("tir-") and not name.startswith(NOT_REWRITES):
+            for options in VARIANTS.get(name, ("",)):
+                yield f"{name}{{{options}}}" if options else name
+
+
+def apply(pipeline: str, module: ModuleOp) -> None:
+    for one in passes_of(pipeline):
+        one.apply(new_context(), module)
+        module.verify()
+
+
+def passes_of(pipeline: str) -> tuple[ModulePass, ...]:
+    return parse_passes(PASSES, pipeline) if pipeline else ()
+
+
+def text_of(module: ModuleOp) -> str:
+    output = StringIO()
+    Printer(output).print_op(module)
+    return output.getvalue()
+
+
+@cache
+def programs() -> list[tuple[int, ModuleOp]]:
+    """Programs with blocks, and the same ones without, by seed."""
+    found: list[tuple[int, ModuleOp]] = []
+    for seed in range(COUNT):
+        program = random_module(seed, isolated=True)
+        if program.foreign:
+            continue
+        found.append((seed, program.module))
+        lowered = program.module.clone()
+        apply(LOWERING, lowered)
+        found.append((seed, lowered))
+    return found
+
+
+@pytest.mark.parametrize("pipeline", list(pipelines()))
+def test_a_pass_keeps_what_programs_compute(pipeline: str) -> None:
+    name = pipeline.partition("{")[0]
+    accepted, refusals = 0, list[str]()
+    for seed, program in programs():
+        module = program.clone()
+        before = text_of(module)
+        passes = passes_of(NEEDS.get(name, "")) + passes_of(pipeline)
+        try:
+            check_semantics(module, passes, seed=seed, tolerance=0.0)
+        except PassFailedException as error:
+            refusals.append(str(error))
+        except SemanticsError as error:
+            # Loops are bound to threads without asking what they write, so their threads
+            # may race, or fail before any pass.
+            if error.pass_name is None or "race on" in str(error):
+                continue
+            raise
+        else:
+            accepted += 1
+        assert text_of(module) == before
+    assert accepted or name in REFUSES_ANY, refusals[:3]
+
+
+def test_what_is_listed_exists() -> None:
+    listed = {*VARIANTS, *NEEDS, *REFUSES_ANY}
+    assert listed <= set(PASSES)
