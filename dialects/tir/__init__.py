@@ -45,6 +45,22 @@ from xdsl_tvm.dialects.tir.buffers import (
     accessed_type,
     buffer_definition,
 )
+from xdsl_tvm.dialects.tir.builtin_rules import (
+    CallEffect,
+    DtypePlace,
+    Intrinsic,
+    Operand,
+    Result,
+    ResultRule,
+    StructField,
+)
+from xdsl_tvm.dialects.tir.builtins_table import (
+    INTRINSICS,
+    NAMED_OPS,
+    UnknownBuiltinError,
+    builtin,
+    infer_result_type,
+)
 from xdsl_tvm.dialects.tir.expressions import (
     AddOp,
     AndOp,
@@ -74,11 +90,9 @@ from xdsl_tvm.dialects.tir.expressions import (
 )
 from xdsl_tvm.dialects.tir.functions import FuncOp
 from xdsl_tvm.dialects.tir.intrinsics import (
-    INTRINSICS,
-    CallEffect,
     CallFuncOp,
     CallOp,
-    Intrinsic,
+    builtin_name,
 )
 from xdsl_tvm.dialects.tir.statements import (
     AssertOp,
@@ -223,6 +237,7 @@ TIR = Dialect(
 __all__ = [
     "BLOCK_TAGS",
     "INTRINSICS",
+    "NAMED_OPS",
     "THREAD_TAGS",
     "TIR",
     "VIRTUAL_THREAD_TAGS",
@@ -259,6 +274,7 @@ __all__ = [
     "DataOp",
     "DeclBufferOp",
     "DivOp",
+    "DtypePlace",
     "EvaluateOp",
     "FloorDivOp",
     "FloorModOp",
@@ -286,6 +302,7 @@ __all__ = [
     "ModOp",
     "MulOp",
     "NotOp",
+    "Operand",
     "OrOp",
     "Place",
     "PtrType",
@@ -293,6 +310,8 @@ __all__ = [
     "ReadsOp",
     "ReducerOp",
     "ReducerType",
+    "Result",
+    "ResultRule",
     "RetOp",
     "ScopeOp",
     "SelectOp",
@@ -302,21 +321,26 @@ __all__ = [
     "StorageScope",
     "StoreOp",
     "StringOp",
+    "StructField",
     "SubOp",
     "Target",
     "ThreadAllreduceOp",
     "ThreadAxis",
+    "UnknownBuiltinError",
     "WhileOp",
     "WritesOp",
     "YieldOp",
     "accessed_type",
     "bits_of_lane",
     "buffer_definition",
+    "builtin",
+    "builtin_name",
     "bytes_of",
     "bytes_of_lane",
     "constant_value",
     "dtype_name",
     "element_of",
+    "infer_result_type",
     "is_bfloat16",
     "is_bool",
     "is_constant",

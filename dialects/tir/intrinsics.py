@@ -1,15 +1,14 @@
 """Calls: TIR's builtins by name, and functions of the module.
 
-One table says what each builtin may do (spec `tir-builtins.md`); ops that passes match
-have classes of their own elsewhere (`tir.if_then_else`, `tir.address_of`, `tir.ret`).
+The table of builtins says what each may do; those whose operands are no plain values, or
+that passes match much, are ops of their own (`NAMED_OPS`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from enum import IntEnum
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -29,103 +28,22 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.tir.builtin_rules import CallEffect
+from xdsl_tvm.dialects.tir.builtins_table import (
+    INTRINSICS,
+    NAMED_OPS,
+    builtin,
+)
 from xdsl_tvm.dialects.tir.effects import MARKER, PURE, READ, UPDATE, UpdateEffect
 from xdsl_tvm.dialects.tir.expressions import require_expression
 from xdsl_tvm.dialects.tir.functions import FuncOp
 
-
-class CallEffect(IntEnum):
-    """TVM's call effect kinds, in its order (spec tir-ir.md §4.1)."""
-
-    EXPR_ANNOTATION = 0
-    """A hint; the value is the operand."""
-    PURE = 1
-    READ_STATE = 2
-    UPDATE_STATE = 3
-    SPECIAL_CALL_ARG = 4
-    """Means something as operand of another call only."""
-    EMBED_INFO = 5
-    """Carries facts, without an effect at run time."""
-    CONTROL_JUMP = 6
-
-
-@dataclass(frozen=True)
-class Intrinsic:
-    """What is known of a builtin: its effect, and whether it works lane by lane."""
-
-    effect: CallEffect
-    vectorizable: bool = False
-
-
-def _table() -> dict[str, Intrinsic]:
-    pure, update = CallEffect.PURE, CallEffect.UPDATE_STATE
-    table: dict[str, Intrinsic] = {}
-
-    def add(names: str, effect: CallEffect, *, vectorizable: bool = False) -> None:
-        for name in names.split():
-            table[name] = Intrinsic(effect, vectorizable)
-
-    add(
-        "bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right popcount "
-        "fma q_multiply_shift q_multiply_shift_per_axis exp exp2 exp10 log log2 log10 "
-        "sqrt sigmoid tanh sin cos tan sinh cosh floor ceil round trunc fabs pow "
-        "call_llvm_pure_intrin",
-        pure,
-        vectorizable=True,
-    )
-    add(
-        "clz large_uint_imm reinterpret dp4a isnan isnullptr ignore_loop_partition "
-        "tvm_thread_invariant log1p erf rsqrt asin acos atan asinh acosh atanh nearbyint "
-        "fmod atan2 hypot copysign nextafter ldexp type_annotation call_pure_extern "
-        "call_spirv_pure_glsl450 tvm_check_return ptx_ldg32 vectorlow vectorhigh "
-        "vectorcombine vscale get_active_lane_mask",
-        pure,
-    )
-    add("likely", CallEffect.EXPR_ANNOTATION, vectorizable=True)
-    add("assume tvm_tuple", CallEffect.EMBED_INFO)
-    add("tvm_access_ptr tvm_static_handle", CallEffect.SPECIAL_CALL_ARG)
-    add(
-        "undef tvm_struct_get tvm_context_id anylist_getitem tvm_load_matrix_sync",
-        CallEffect.READ_STATE,
-    )
-    add(
-        "tvm_struct_set tvm_stack_alloca tvm_stack_make_shape tvm_stack_make_array "
-        "lookup_param nd_mem_alloc_with_scope texture2d_store texture2d_load prefetch "
-        "dma_copy dma_wait dma_start_group dma_end_group TVMBackendAllocWorkspace "
-        "TVMBackendFreeWorkspace call_extern call_llvm_intrin tvm_call_packed "
-        "tvm_call_cpacked tvm_call_trace_packed tvm_call_packed_lowered "
-        "tvm_call_cpacked_lowered tvm_call_trace_packed_lowered tvm_throw_last_error "
-        "tvm_thread_context start_profile_intrinsic end_profile_intrinsic "
-        "anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked "
-        "TVMBackendAnyListSetPackedArg TVMBackendAnyListMoveFromPackedReturn "
-        "tvm_storage_sync tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down "
-        "tvm_warp_activemask cuda.__shfl_sync cuda.__shfl_up_sync cuda.__shfl_down_sync "
-        "cuda.__activemask metal.simd_shuffle metal.simd_shuffle_up "
-        "metal.simd_shuffle_down tvm_thread_allreduce tvm_global_barrier_kinit "
-        "atomic_add tvm_store_matrix_sync tvm_fill_fragment tvm_mma_sync tvm_bmma_sync "
-        "ptx_mma ptx_mma_sp ptx_ldmatrix mma_store mma_fill ptx_cp_async "
-        "ptx_cp_async_bulk ptx_commit_group ptx_wait_group ptx_cp_async_barrier "
-        "create_barriers ptx_init_barrier_thread_count ptx_arrive_barrier "
-        "ptx_arrive_barrier_expect_tx ptx_wait_barrier",
-        update,
-    )
-    return table
-
-
-INTRINSICS = _table()
-"""The builtins by TVM name, without its `tir.` prefix.
-
-`start_profile_intrinsic` and `end_profile_intrinsic` count as updates, though TVM
-registers them as pure: reading a clock twice must not be merged into one. So does
-`cuda.__activemask`, whose value depends on where it stands.
-"""
-
-_EFFECTS: dict[CallEffect, AbstractSet[EffectInstance]] = {
+_EFFECTS: Mapping[CallEffect, AbstractSet[EffectInstance]] = {
     CallEffect.EXPR_ANNOTATION: PURE,
     CallEffect.PURE: PURE,
     CallEffect.READ_STATE: READ,
     CallEffect.UPDATE_STATE: UPDATE,
-    CallEffect.SPECIAL_CALL_ARG: PURE,
+    CallEffect.SPECIAL_CALL_ARG: MARKER,
     CallEffect.EMBED_INFO: MARKER,
     CallEffect.CONTROL_JUMP: UPDATE,
 }
@@ -145,9 +63,10 @@ class IntrinsicEffect(MemoryEffect):
 class CallOp(IRDLOperation):
     """A call of a builtin, named without TVM's `tir.` prefix.
 
-    The result type is the call's dtype; a call of dtype void has no result. String
-    operands are `tir.string` values. A name that the table of builtins does not list is
-    taken to read and write memory.
+    Operands and result are those of the table of builtins (`INTRINSICS`). The result type
+    is the call's dtype; a call of dtype void has no result, and one that is made for its
+    effect may go without. String operands are `tir.string` values. A name that the table
+    does not list is taken to read and write memory.
 
     ```mlir
     %1 = tir.call "exp"(%0) : (f32) -> f32
@@ -181,6 +100,45 @@ class CallOp(IRDLOperation):
             result_types=[result_type],
         )
 
+    @staticmethod
+    def of(callee: str, args: Sequence[SSAValue | Operation]) -> CallOp:
+        """A call of a builtin with the result type that follows from its operands.
+
+        Raises UnknownBuiltinError for no builtin, and ValueError where the number or the
+        types of operands do not fit, the dtype has to be said, or another op stands for
+        the builtin.
+        """
+        known = builtin(callee)
+        if known.op is not None:
+            raise ValueError(_use_op(known.name, known.op))
+        values = [SSAValue.get(arg) for arg in args]
+        result_type = known.result_type([value.type for value in values])
+        call = CallOp(known.name, values, result_type)
+        if error := known.error(values, result_type):
+            raise ValueError(f'tir.call "{known.name}": {error}')
+        return call
+
+    def arg(self, name: str) -> SSAValue:
+        """The operand of a known builtin by its name in the table.
+
+        Raises KeyError where there is none of this name, or it has been left out.
+        """
+        found = self.args_of(name)
+        if len(found) != 1:
+            raise KeyError(
+                f'this call of "{self.callee.data}" has {len(found)} operands {name}'
+            )
+        return found[0]
+
+    def args_of(self, name: str) -> tuple[SSAValue, ...]:
+        """The operands of a known builtin that go by one name: several for a list of
+        operands, none where it has been left out.
+
+        Raises KeyError where the builtin is unknown or has no operand of this name.
+        """
+        positions = builtin(self.callee.data).positions(name, len(self.args))
+        return tuple(self.args[position] for position in positions)
+
     def verify_(self) -> None:
         name = self.callee.data
         if not name or name.startswith("tir."):
@@ -188,8 +146,36 @@ class CallOp(IRDLOperation):
                 'tir.call: name the builtin without the prefix, as in "exp", got '
                 f"{self.callee}"
             )
-        if self.result is not None:
-            require_expression(self, self.result.type)
+        result = None if self.result is None else self.result.type
+        if result is not None:
+            require_expression(self, result)
+        known = INTRINSICS.get(name)
+        if known is None:
+            return
+        if known.op is not None:
+            raise VerifyException(_use_op(name, known.op))
+        if error := known.error(self.args, result):
+            raise VerifyException(f'tir.call "{name}": {error}')
+
+
+def _use_op(name: str, op: str) -> str:
+    return f'tir.call "{name}": the op {op} stands for this builtin; use it instead'
+
+
+BuiltinCall: TypeAlias = Operation | SSAValue
+"""An op, or the value of one."""
+
+
+def builtin_name(item: BuiltinCall) -> str | None:
+    """The TVM name of the builtin that an op calls, or that gives a value.
+
+    None for what is no call of a builtin. The names of ops that stand for a builtin are
+    its own: `ret` for a `tir.ret`.
+    """
+    op = item.owner if isinstance(item, SSAValue) else item
+    if isinstance(op, CallOp):
+        return op.callee.data
+    return NAMED_OPS.get(op.name) if isinstance(op, Operation) else None
 
 
 class _CalleeExists(SymbolUserOpInterface):

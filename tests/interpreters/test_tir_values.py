@@ -280,7 +280,10 @@ def test_bits() -> None:
     assert builtin("bitwise_or", "ui8 ui8", "ui8")(8, 7) == 15
     assert builtin("bitwise_not", "ui8", "ui8")(1) == 254
     assert builtin("bitwise_not", "i8", "i8")(1) == -2
-    assert builtin("large_uint_imm", "ui32 ui32", "ui64")(1, 1 << 31) == 2**63 + 1
+    low_and_high = """%low = tir.const 1 : ui32
+    %high = tir.const 2147483648 : ui32
+    %r = tir.call "large_uint_imm"(%low, %high) : (ui32, ui32) -> ui64"""
+    assert function("", "ui64", low_and_high)() == 2**63 + 1
 
 
 def test_reinterpret_keeps_the_bits() -> None:

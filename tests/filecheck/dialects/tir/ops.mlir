@@ -234,8 +234,8 @@ tir.func @expressions(%a: i32, %b: i32, %x: f32, %y: f32, %p: i1, %q: i1, %h: !t
   %f = tir.const false
   // CHECK: tir.const {{.*}} : bf16
   %g = tir.const 1.5 : bf16
-  // CHECK: tir.string "text"
-  %s = tir.string "text"
+  // CHECK: tir.string "shared"
+  %s = tir.string "shared"
   // CHECK: tir.add %a, %b : i32
   %0 = tir.add %a, %b : i32
   // CHECK: tir.sub %x, %y : f32
