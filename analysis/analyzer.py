@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
@@ -45,8 +45,10 @@ from xdsl_tvm.analysis.expr import (
     postorder,
     substitute,
 )
+from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.facts import Facts, ScopedTable, conjuncts
 from xdsl_tvm.analysis.modular_set import ModularSet, ModularSetAnalyzer
+from xdsl_tvm.analysis.rewrite_simplify import RewriteSimplifier, RewriteStats
 from xdsl_tvm.analysis.transitive_comparison import (
     Comparison,
     TransitiveComparisons,
@@ -54,20 +56,6 @@ from xdsl_tvm.analysis.transitive_comparison import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.folding import is_index_type
-
-
-class Extension(IntFlag):
-    """What simplification may do beyond the ordinary, at some cost; TVM's values."""
-
-    NONE = 0
-    TRANSITIVELY_PROVE_INEQUALITIES = 1
-    """Comparisons follow from chains of known ones."""
-    CONVERT_BOOLEAN_TO_AND_OF_ORS = 2
-    """Conditions become conjunctions of disjunctions."""
-    APPLY_CONSTRAINTS_TO_BOOLEAN_BRANCHES = 4
-    """Each operand of `and` and `or` is simplified knowing the other."""
-    COMPARISON_OF_PRODUCT_AND_SUM = 8
-    """Products are compared with sums of their factors."""
 
 
 class ProofStrength(IntEnum):
@@ -118,6 +106,7 @@ class Analyzer:
         self._ranges: ScopedTable[Range | Expr] = ScopedTable()
         self._const_int_bound = ConstIntBoundAnalyzer(self)
         self._modular_set = ModularSetAnalyzer(self)
+        self._rewrite_simplify = RewriteSimplifier(self)
 
     # ---- facts ----
 
@@ -259,7 +248,23 @@ class Analyzer:
 
     def rewrite_simplify(self, node: Expr) -> Expr:
         """An equal tree, by the rewrite rules; see `rewrite_simplify`."""
-        return smart.folded(node)
+        return self._rewrite_simplify(node)
+
+    @property
+    def rewrite_simplify_stats(self) -> RewriteStats:
+        """What `rewrite_simplify` has done so far."""
+        return self._rewrite_simplify.stats
+
+    def reset_rewrite_simplify_stats(self) -> None:
+        """Count from zero again."""
+        self._rewrite_simplify.stats = RewriteStats()
+
+    def set_maximum_rewrites(self, limit: int | None) -> None:
+        """Let RewriteLimitError be raised when more rules than this are applied.
+
+        They are counted from the last reset on; None is no limit.
+        """
+        self._rewrite_simplify.maximum_rewrites = limit
 
     def canonical_simplify(self, node: Expr) -> Expr:
         """An equal tree, by a normal form of sums; see `canonical_simplify`."""

@@ -1,0 +1,826 @@
+"""Rewriting expressions by rules, under the facts of an analyzer.
+
+One pass visits the operands of a node before the node, folds it, and tries the rules of
+its operator in order; the first that applies gives the result. A simplification is two
+passes. Rules that ask for their result to be simplified again do so five deep at most,
+what guards and comparisons ask is four deep at most, and all of that together is limited
+by a number of visits in proportion to the tree: beyond it, nothing more is proved and
+rules that need proofs do not apply. So time is linear in the size of the tree.
+
+Results are kept as long as the facts of the analyzer hold. The operands of a choice are
+simplified knowing its condition, or the negation of it. Spec tir-passes-b §1.6; the rules
+are in `analysis.rewrite_rules`.
+
+Differences to TVM's simplifier, all for the sake of correct results:
+
+- Literals that the type of an index cannot hold are never made: a rule that would need
+  one does not apply.
+- A comparison of floats is not replaced by the opposite of its opposite, nor by true when
+  it compares a value with itself: NaN is possible. Only `x - x` is 0 for floats.
+- A division of floats becomes a product where the reciprocal is exact.
+- Facts about one operand of `and` or `or` are used in the other only if that is defined
+  for all values of the leaves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+
+from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.boolean_normal_form import and_of_ors
+from xdsl_tvm.analysis.const_int_bound import INF, Bound
+from xdsl_tvm.analysis.expr import (
+    Add,
+    And,
+    Binary,
+    Call,
+    Cmp,
+    Const,
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    IfThenElse,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Value,
+    fold,
+)
+from xdsl_tvm.analysis.extension import Extension
+from xdsl_tvm.analysis.facts import negated
+from xdsl_tvm.analysis.modular_set import ModularSet
+from xdsl_tvm.analysis.patterns import Kind, RuleTable, kind_of
+from xdsl_tvm.analysis.rewrite_rules import (
+    booleans,
+    comparisons,
+    divisions,
+    lattice,
+    special,
+    sums,
+    vectors,
+)
+from xdsl_tvm.analysis.rewrite_rules.special import SpecialRule
+from xdsl_tvm.analysis.transitive_comparison import Comparison
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir import CmpPredicate
+from xdsl_tvm.dialects.tir.folding import is_index_type
+
+if TYPE_CHECKING:
+    from xdsl_tvm.analysis.analyzer import Analyzer
+
+PASSES = 2
+"""Passes over a tree in one simplification."""
+MAX_RECURSION = 5
+"""How deep rules may ask for simpler results."""
+MAX_NESTING = 4
+"""How deep proofs may need proofs."""
+MAX_ALTERNATIONS = 4
+"""How often the operands of `and` and `or` are simplified by turns."""
+_VISITS = 2000
+_VISITS_PER_NODE = 50
+"""How many nodes are visited for proofs, in all and for each node of the tree."""
+
+
+class RewriteLimitError(RuntimeError):
+    """More rules were applied than allowed."""
+
+
+@dataclass
+class RewriteStats:
+    """What a simplifier has done."""
+
+    nodes_visited: int = 0
+    constraints_entered: int = 0
+    rewrites_attempted: int = 0
+    rewrites_performed: int = 0
+    recursive_rewrites: int = 0
+    max_recursion: int = 0
+    rules: Counter[str] = field(default_factory=Counter[str])
+    """How often each rule was applied, by id."""
+
+
+# ---- which rules are tried where ----
+
+
+class _Shape(Enum):
+    """The types that have rules of their own."""
+
+    INDEX = auto()
+    VECTOR = auto()
+    OTHER = auto()
+
+
+@cache
+def _shape(dtype: Attribute) -> _Shape:
+    if tir.is_vector(dtype):
+        return _Shape.VECTOR
+    return _Shape.INDEX if is_index_type(dtype) else _Shape.OTHER
+
+
+_Step: TypeAlias = RuleTable | SpecialRule
+_Steps: TypeAlias = tuple[_Step, ...]
+
+_RAMPS: _Steps = (
+    special.multiple_stride,
+    special.one_block,
+    special.small_block,
+    special.reduced_base,
+)
+_NOT: _Steps = (booleans.NOT, booleans.NOT_COMPARISON)
+_AND: _Steps = (booleans.AND, booleans.AND_INDEX, booleans.AND_LAST)
+_OR: _Steps = (booleans.OR, booleans.OR_COMPARISON, booleans.OR_INDEX, booleans.OR_LAST)
+_CALL: _Steps = (special.constant_clz, special.constant_ceil_log2)
+_SUB_SELECTS: _Steps = (lattice.SUB_OF_SELECTS, lattice.SUB_FROM_SELECT)
+
+_INDEX: dict[Kind, _Steps] = {
+    Add: (sums.ADD, special.lattice_first, lattice.ADD_OF_SELECTS),
+    Sub: (sums.SUB, *_SUB_SELECTS),
+    Mul: (sums.MUL,),
+    Div: (divisions.TRUNC_DIV,),
+    Mod: (divisions.TRUNC_MOD, special.truncmod_modular),
+    FloorDiv: (
+        divisions.NESTED_FLOOR_DIV,
+        special.split_floordiv,
+        divisions.FLOOR_DIV,
+        special.scalable_floordiv,
+    ),
+    FloorMod: (
+        divisions.FLOOR_MOD,
+        special.scalable_floormod,
+        special.floormod_modular,
+        special.floormod_bounded,
+    ),
+    Min: (
+        special.bounded_min,
+        lattice.MIN_OFFSETS,
+        lattice.MIN,
+        special.scalable_min,
+        lattice.MIN_LAST,
+        lattice.MIN_OF_SELECTS,
+    ),
+    Max: (
+        special.bounded_max,
+        lattice.MAX_OFFSETS,
+        lattice.MAX,
+        special.scalable_max,
+        lattice.MAX_LAST,
+        lattice.MAX_OF_SELECTS,
+    ),
+    CmpPredicate.EQ: (comparisons.EQ,),
+    CmpPredicate.LT: (comparisons.LT, special.merged_offsets, special.common_factor),
+}
+_VECTOR: dict[Kind, _Steps] = {
+    Add: (vectors.ADD_VECTOR, vectors.ADD_BROADCAST, lattice.ADD_OF_SELECTS),
+    Sub: (
+        vectors.SUB_VECTOR,
+        vectors.SUB_FROM_BROADCAST,
+        vectors.SUB_BROADCAST,
+        lattice.SUB_OF_SELECTS,
+    ),
+    Mul: (vectors.MUL_VECTOR, vectors.MUL_BROADCAST),
+    Div: (special.division_by_zero, vectors.DIV_BROADCAST, *_RAMPS),
+    Mod: (special.division_by_zero, vectors.MOD_BROADCAST, *_RAMPS),
+    FloorDiv: (special.division_by_zero, vectors.FLOOR_DIV_BROADCAST, *_RAMPS),
+    FloorMod: (special.division_by_zero, vectors.FLOOR_MOD_BROADCAST, *_RAMPS),
+    Min: (vectors.MIN_BROADCAST, lattice.MIN_OF_SELECTS),
+    Max: (vectors.MAX_BROADCAST, lattice.MAX_OF_SELECTS),
+    CmpPredicate.EQ: (vectors.EQ_BROADCAST, special.equal_to_itself),
+    CmpPredicate.LT: (
+        vectors.LT_BROADCAST,
+        vectors.LT_VECTOR,
+        special.less_than_itself,
+    ),
+    CmpPredicate.LE: (special.equal_to_itself,),
+    Not: (vectors.NOT_BROADCAST, *_NOT),
+    And: (vectors.AND_BROADCAST, *_AND),
+    Or: (vectors.OR_BROADCAST, *_OR),
+    Select: (lattice.SELECT,),
+    Call: _CALL,
+    IfThenElse: (special.merged_choices,),
+}
+_OTHER: dict[Kind, _Steps] = {
+    Add: (lattice.ADD_OF_SELECTS,),
+    Sub: (sums.SUB_WRAPPING, sums.SUB_SIGNED, sums.SUB_FLOAT, *_SUB_SELECTS),
+    Div: (special.reciprocal,),
+    Min: (lattice.MIN_OF_SELECTS,),
+    Max: (lattice.MAX_OF_SELECTS,),
+    CmpPredicate.EQ: (special.equal_to_itself,),
+    CmpPredicate.LT: (special.less_than_itself,),
+    CmpPredicate.LE: (special.equal_to_itself,),
+    Not: _NOT,
+    And: _AND,
+    Or: _OR,
+}
+_ANY: dict[Kind, _Steps] = {
+    Select: (lattice.SELECT,),
+    Call: _CALL,
+    IfThenElse: (special.merged_choices,),
+}
+_STEPS: dict[_Shape, dict[Kind, _Steps]] = {
+    _Shape.INDEX: {**_ANY, **_INDEX},
+    _Shape.VECTOR: {**_ANY, **_VECTOR},
+    _Shape.OTHER: {**_ANY, **_OTHER},
+}
+
+
+def rule_ids() -> list[str]:
+    """The ids of all rules, each once."""
+    found: dict[str, None] = {}
+    for steps_of_kind in _STEPS.values():
+        for steps in steps_of_kind.values():
+            found.update(dict.fromkeys(_ids(steps)))
+    return list(found)
+
+
+def _ids(steps: Iterable[_Step]) -> Iterable[str]:
+    for step in steps:
+        if isinstance(step, RuleTable):
+            yield from (rule.id for rule in step.rules)
+        else:
+            yield step.id
+
+
+_SWAPPED = {CmpPredicate.GT: CmpPredicate.LT, CmpPredicate.GE: CmpPredicate.LE}
+
+
+class RewriteSimplifier:
+    """The simplifier of an analyzer: calling it with a tree gives an equal one.
+
+    Wherever the tree has a value, so has the result, and the same. `maximum_rewrites`
+    limits the rules that are ever applied: RewriteLimitError is raised beyond it. Raises
+    FoldError for a vector that is divided by the constant 0.
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self.stats = RewriteStats()
+        self.maximum_rewrites: int | None = None
+        self._active = 0
+        self._recursion = 0
+        self._nesting = 0
+        self._visits = 0
+        self._is_cut = False
+        self._scaling: dict[Expr, bool] = {}
+        self._total: dict[Expr, bool] = {}
+
+    def __call__(self, root: Expr) -> Expr:
+        """The tree simplified, under the facts that the analyzer has now."""
+        if not self._active:
+            self._visits = _VISITS
+            self._is_cut = False
+        self._active += 1
+        try:
+            for _ in range(PASSES):
+                result = self._visit(root)
+                if result is root:
+                    break
+                root = result
+            return root
+        finally:
+            self._active -= 1
+            if self._is_cut and not self._active:
+                # What was not simplified to the end is not worth keeping.
+                self._analyzer.memo.rewritten.clear()
+
+    # ---- visiting ----
+
+    def _visit(self, root: Expr) -> Expr:
+        """The result of one pass over the tree."""
+        found = self._analyzer.memo.rewritten.get(root)
+        return _Visit(self, self._analyzer).run(root) if found is None else found
+
+    def may_visit(self, *, is_own: bool) -> bool:
+        """Account for a visit: whether more of the tree may be looked at for proofs.
+
+        `is_own` tells a node of the tree itself from one that is visited for a proof.
+        """
+        self.stats.nodes_visited += 1
+        if is_own and not self._nesting and not self._recursion and self._active == 1:
+            self._visits += _VISITS_PER_NODE
+        else:
+            self._visits -= 1
+        return self._visits > 0
+
+    def _nested(self, node: Expr) -> Expr:
+        """The node simplified for a proof, as far as the limits allow."""
+        found = self._analyzer.memo.rewritten.get(node)
+        if found is not None:
+            return found
+        if self._nesting >= MAX_NESTING or self._visits <= 0:
+            self._is_cut = True
+            return node
+        self._nesting += 1
+        try:
+            return self._visit(node)
+        finally:
+            self._nesting -= 1
+
+    def again(self, node: Expr) -> Expr:
+        """The result of a rule simplified, as far as the limits allow."""
+        found = self._analyzer.memo.rewritten.get(node)
+        if found is not None:
+            return found
+        if self._recursion >= MAX_RECURSION or self._visits <= 0:
+            self._is_cut = True
+            return node
+        self._recursion += 1
+        self.stats.recursive_rewrites += 1
+        self.stats.max_recursion = max(self.stats.max_recursion, self._recursion)
+        try:
+            return self._visit(node)
+        finally:
+            self._recursion -= 1
+
+    # ---- what rules ask ----
+
+    def bound(self, node: Expr) -> Bound:
+        """The constant bound of a tree."""
+        return self._analyzer.const_int_bound(node)
+
+    def modulus(self, node: Expr) -> ModularSet:
+        """The modular set of a tree."""
+        return self._analyzer.modular_set(node)
+
+    def proves_at_least(self, node: Expr, bound: int) -> bool:
+        """Whether the constant bounds of a tree, or of it simplified, say so."""
+        if self.bound(node).min >= bound:
+            return True
+        simplified = self._nested(node)
+        return simplified is not node and self.bound(simplified).min >= bound
+
+    def proves_equal(self, lhs: Expr, rhs: Expr) -> bool:
+        """Whether the difference of two trees simplifies to 0."""
+        return lhs is rhs or smart.literal(self._nested(smart.sub(lhs, rhs))) == 0
+
+    def proves(self, condition: Expr) -> bool:
+        """Whether a condition is certainly true."""
+        if self._nesting >= MAX_NESTING or self._visits <= 0:
+            return False
+        self._nesting += 1
+        try:
+            return self._analyzer.can_prove(condition)
+        finally:
+            self._nesting -= 1
+
+    def scales(self, node: Expr) -> bool:
+        """Whether the tree has a `vscale` in it."""
+        return fold(node, _scales, self._scaling)
+
+    def is_total(self, node: Expr) -> bool:
+        """Whether the tree has a value whatever its leaves hold."""
+        return fold(node, _is_total, self._total)
+
+    # ---- nodes ----
+
+    def simplified(self, node: Expr, operands: list[Expr]) -> Expr:
+        """What becomes of a node, its operands being simplified."""
+        new = _rebuilt(node, operands)
+        match new:
+            case Value():
+                return self._leaf(new)
+            case Cmp():
+                return self._comparison(new)
+            case And() | Or():
+                return self._boolean(new)
+            case Not():
+                return self._with_facts(new)
+            case Call(name="likely", operands=(value,)):
+                return self._known(value) or new
+            case _:
+                return self._by_rules(new)
+
+    def _leaf(self, node: Expr) -> Expr:
+        return self._known(node) or self._analyzer.value_of(node) or node
+
+    def _known(self, node: Expr) -> Expr | None:
+        """The truth of a condition that is a fact, or contradicts one."""
+        if node.dtype != i1:
+            return None
+        truth = self._analyzer.truth_of(node)
+        return None if truth is None else _bool(truth)
+
+    def _with_facts(self, node: Expr) -> Expr:
+        return self._known(node) or self._by_rules(node)
+
+    def _by_rules(self, node: Expr) -> Expr:
+        """The node, or what the first rule of its operator makes of it."""
+        typed = node.operands[0] if type(node) is Cmp else node
+        for step in _STEPS[_shape(typed.dtype)].get(kind_of(node), ()):
+            found = self._step(step, node)
+            if found is not None:
+                return found
+        return node
+
+    def _step(self, step: _Step, node: Expr) -> Expr | None:
+        self.stats.rewrites_attempted += 1
+        if isinstance(step, RuleTable):
+            found = step.first(node, self)
+            if found is None:
+                return None
+            result, rule = found
+            self._performed(rule.id)
+            return self.again(result) if rule.is_recursive else result
+        result = step.apply(node, self)
+        if result is not None:
+            self._performed(step.id)
+        return result
+
+    def _performed(self, rule_id: str) -> None:
+        stats = self.stats
+        stats.rewrites_performed += 1
+        stats.rules[rule_id] += 1
+        limit = self.maximum_rewrites
+        if limit is not None and stats.rewrites_performed > limit:
+            raise RewriteLimitError(f"more than {limit} rewrites, last `{rule_id}`")
+
+    # ---- conditions ----
+
+    def _boolean(self, node: Expr) -> Expr:
+        known = self._known(node)
+        if known is not None:
+            return known
+        extensions = self._analyzer.extensions
+        if extensions & Extension.CONVERT_BOOLEAN_TO_AND_OF_ORS and node.dtype == i1:
+            normal = and_of_ors(node, self)
+            if normal is not None and normal is not node:
+                return normal
+        if extensions & Extension.APPLY_CONSTRAINTS_TO_BOOLEAN_BRANCHES:
+            node = self._by_turns(node)
+        return self._by_rules(node)
+
+    def _by_turns(self, node: Expr) -> Expr:
+        """Each operand of `and` simplified knowing the other, or that it is false.
+
+        Which one is evaluated first must not matter, so both must be defined anyway.
+        """
+        if type(node) not in (And, Or) or node.dtype != i1:
+            return node
+        if not self.is_total(node) or self._nesting >= MAX_NESTING:
+            return node
+        parts = list(node.operands)
+        unchanged = 0
+        for turn in range(MAX_ALTERNATIONS):
+            mine, other = turn % 2, 1 - turn % 2
+            known = parts[other] if type(node) is And else negated(parts[other])
+            found = self._under(known, parts[mine])
+            unchanged = unchanged + 1 if found is parts[mine] else 0
+            parts[mine] = found
+            if unchanged == 2:
+                break
+        return _rebuilt(node, parts)
+
+    def _under(self, condition: Expr, node: Expr) -> Expr:
+        """The node simplified where the condition is true."""
+        if isinstance(condition, Const) or self._visits <= 0:
+            return node
+        self._nesting += 1
+        try:
+            with self.scope(condition):
+                return self._visit(node)
+        finally:
+            self._nesting -= 1
+
+    def by_rules_alone(self, node: Expr, known: Expr | None = None) -> Expr:
+        """The condition simplified without the normal form, `known` being true."""
+        enabled = self._analyzer.extensions
+        extension = Extension.CONVERT_BOOLEAN_TO_AND_OF_ORS
+        self._analyzer.extensions = enabled & ~extension
+        try:
+            return self._nested(node) if known is None else self._under(known, node)
+        finally:
+            self._analyzer.extensions = enabled
+
+    def scope(self, condition: Expr) -> AbstractContextManager[None]:
+        """A scope of the analyzer in which a condition is true."""
+        self.stats.constraints_entered += 1
+        return self._analyzer.constraint(condition)
+
+    def _comparison(self, node: Cmp) -> Expr:
+        swapped = _SWAPPED.get(node.predicate)
+        if swapped is not None:
+            node = Cmp(swapped, node.rhs, node.lhs)
+        known = self._known(node)
+        if known is not None:
+            return known
+        if _shape(node.lhs.dtype) is not _Shape.INDEX:
+            return self._other_comparison(node)
+        match node.predicate:
+            case CmpPredicate.EQ:
+                return self._equal(node)
+            case CmpPredicate.NE:
+                return self._unequal(node)
+            case CmpPredicate.LT:
+                return self._less(node)
+            case _:
+                return self._at_most(node)
+
+    def _other_comparison(self, node: Cmp) -> Expr:
+        """By the rules of `==` and `<` where there are none of the predicate."""
+        found = self._by_rules(node)
+        if found is not node or tir.is_float(tir.element_of(node.lhs.dtype)):
+            return found
+        if node.predicate not in (CmpPredicate.NE, CmpPredicate.LE):
+            return node
+        opposite = negated(node)
+        found = self._by_rules(opposite)
+        return node if found is opposite else self._negation(found)
+
+    def _negation(self, condition: Expr) -> Expr:
+        """The negation of a simplified condition, by the rules of `not`."""
+        new = smart.negation(condition)
+        return self._by_rules(new) if isinstance(new, Not) else new
+
+    def compare(self, x: Expr, y: Expr) -> Comparison:
+        """Which outcomes a comparison of two simplified index expressions may have."""
+        if x is y:
+            return Comparison.EQ
+        difference = self._nested(smart.sub(x, y))
+        found = self._analyzer.compare(x, y, difference)
+        extension = Extension.COMPARISON_OF_PRODUCT_AND_SUM
+        if found not in _DECIDED and self._analyzer.extensions & extension:
+            found &= product_against_sum(difference, self.bound)
+        return found
+
+    def _equal(self, node: Cmp) -> Expr:
+        outcome = self.compare(node.lhs, node.rhs)
+        if outcome is Comparison.EQ:
+            return _bool(True)
+        return self._by_rules(node) if outcome & Comparison.EQ else _bool(False)
+
+    def _unequal(self, node: Cmp) -> Expr:
+        lhs, rhs = node.operands
+        outcome = self.compare(lhs, rhs)
+        if not outcome & Comparison.EQ:
+            return _bool(True)
+        if outcome is Comparison.EQ:
+            return _bool(False)
+        if outcome is Comparison.GE:
+            return self._by_rules(Cmp(CmpPredicate.LT, rhs, lhs))
+        if outcome is Comparison.LE:
+            return self._by_rules(Cmp(CmpPredicate.LT, lhs, rhs))
+        equal = Cmp(CmpPredicate.EQ, lhs, rhs)
+        found = self._by_rules(equal)
+        return node if found is equal else self._negation(found)
+
+    def _less(self, node: Cmp) -> Expr:
+        outcome = self.compare(node.lhs, node.rhs)
+        if outcome is Comparison.LT:
+            return _bool(True)
+        return self._by_rules(node) if outcome & Comparison.LT else _bool(False)
+
+    def _at_most(self, node: Cmp) -> Expr:
+        opposite = Cmp(CmpPredicate.LT, node.rhs, node.lhs)
+        found = self._by_rules(opposite)
+        result = node if found is opposite else self._negation(found)
+        # The rules come first: they give the bounds of multiples their rounded form.
+        if not isinstance(result, Cmp) or result.predicate is not CmpPredicate.LE:
+            return result
+        return self._compared_at_most(result)
+
+    def _compared_at_most(self, node: Cmp) -> Expr:
+        lhs, rhs = node.operands
+        outcome = self.compare(lhs, rhs)
+        if not outcome & Comparison.GT:
+            return _bool(True)
+        if outcome is Comparison.GT:
+            return _bool(False)
+        if outcome is Comparison.NE:
+            return self._by_rules(Cmp(CmpPredicate.LT, lhs, rhs))
+        if outcome is Comparison.GE:
+            return self._by_rules(Cmp(CmpPredicate.EQ, lhs, rhs))
+        return node
+
+
+_DECIDED = (Comparison.EQ, Comparison.LT, Comparison.GT)
+
+
+def _bool(truth: bool) -> Const:
+    return Const(int(truth), i1)
+
+
+def _rebuilt(node: Expr, operands: list[Expr]) -> Expr:
+    """The node on other operands, folded."""
+    if isinstance(node, Value | Const):
+        return node
+    plain = isinstance(node, Binary | Cmp) and Const not in map(type, operands)
+    if plain and operands[0] is not operands[1]:
+        return node.rebuilt(tuple(operands))
+    return smart.rebuild(node, operands)
+
+
+def _scales(node: Expr, operands: list[bool]) -> bool:
+    return any(operands) or (isinstance(node, Call) and node.name == "vscale")
+
+
+_PARTIAL = (Div, Mod, FloorDiv, FloorMod)
+_SHIFTS = ("shift_left", "shift_right")
+
+
+def _is_total(node: Expr, operands: list[bool]) -> bool:
+    if not all(operands):
+        return False
+    if isinstance(node, _PARTIAL) and tir.is_integer(node.dtype):
+        return bool(smart.literal(node.rhs))
+    if isinstance(node, Call) and node.name in _SHIFTS:
+        return smart.literal(node.operands[1]) is not None
+    return True
+
+
+# ---- one pass ----
+
+
+_CHOICES = (Select, IfThenElse)
+
+
+@dataclass
+class _Open:
+    """A choice whose operand is being simplified in a scope of its own."""
+
+    node: Expr
+    condition: Expr
+    scope: AbstractContextManager[None]
+    true_value: Expr | None = None
+
+
+class _Visit:
+    """A pass over a tree, without recursion."""
+
+    def __init__(self, simplifier: RewriteSimplifier, analyzer: Analyzer) -> None:
+        self._simplifier = simplifier
+        self._analyzer = analyzer
+        self._open: list[_Open] = []
+        self._stack: list[Expr | _Open] = []
+
+    def run(self, root: Expr) -> Expr:
+        """The result for the tree. Scopes are closed whatever happens."""
+        self._stack.append(root)
+        try:
+            while self._stack:
+                top = self._stack[-1]
+                if isinstance(top, _Open):
+                    self._continue(top)
+                elif top in self._analyzer.memo.rewritten:
+                    self._stack.pop()
+                else:
+                    self._node(top)
+            return self._analyzer.memo.rewritten[root]
+        finally:
+            while self._open:
+                self._close()
+
+    def _node(self, node: Expr) -> None:
+        if isinstance(node, _CHOICES) and node.operands[0].dtype == i1:
+            self._choice(node)
+            return
+        self._plain(node)
+
+    def _plain(self, node: Expr) -> None:
+        """Visit the operands, then the node."""
+        done = self._analyzer.memo.rewritten
+        missing = [operand for operand in node.operands if operand not in done]
+        if missing:
+            self._stack += reversed(missing)
+            return
+        self._stack.pop()
+        self._simplifier.may_visit(is_own=not self._open)
+        operands = [done[operand] for operand in node.operands]
+        result = self._simplifier.simplified(node, operands)
+        self._analyzer.memo.rewritten[node] = result
+
+    def _choice(self, node: Expr) -> None:
+        """Visit the condition, then each value where it is taken."""
+        done = self._analyzer.memo.rewritten
+        condition = done.get(node.operands[0])
+        if condition is None:
+            self._stack.append(node.operands[0])
+        elif isinstance(condition, Const):
+            self._taken(node, node.operands[1 if condition.value else 2])
+        elif self._simplifier.may_visit(is_own=not self._open):
+            self._stack.pop()
+            self._begin(node, condition, condition)
+            self._stack.append(node.operands[1])
+        else:
+            self._plain(node)
+
+    def _taken(self, node: Expr, value: Expr) -> None:
+        found = self._analyzer.memo.rewritten.get(value)
+        if found is None:
+            self._stack.append(value)
+        else:
+            self._stack.pop()
+            self._analyzer.memo.rewritten[node] = found
+
+    def _begin(
+        self, node: Expr, condition: Expr, known: Expr, true_value: Expr | None = None
+    ) -> None:
+        """Open a scope in which `known` is true."""
+        scope = self._simplifier.scope(known)
+        scope.__enter__()
+        entry = _Open(node, condition, scope, true_value)
+        self._open.append(entry)
+        self._stack.append(entry)
+
+    def _close(self) -> None:
+        self._open.pop().scope.__exit__(None, None, None)
+
+    def _continue(self, entry: _Open) -> None:
+        """One value of a choice is simplified: go on with the other, or finish."""
+        self._stack.pop()
+        node = entry.node
+        done = self._analyzer.memo.rewritten
+        if entry.true_value is None:
+            true_value = done[node.operands[1]]
+            self._close()
+            self._begin(node, entry.condition, negated(entry.condition), true_value)
+            self._stack.append(node.operands[2])
+            return
+        operands = [entry.condition, entry.true_value, done[node.operands[2]]]
+        self._close()
+        result = self._simplifier.simplified(node, operands)
+        self._analyzer.memo.rewritten[node] = result
+
+
+# ---- products and sums of the same two numbers ----
+
+
+def product_against_sum(difference: Expr, bound: Callable[[Expr], Bound]) -> Comparison:
+    """How `(A + B) * C + A * B * D` compares with 0, as far as bounds of all four tell.
+
+    With positive `A`, `B`, `C` and a negative `D`, the product of the two is small
+    against their sum if one of them is small against `C`. Spec tir-passes-b §1.6.6.
+    """
+    for parts in _products_and_sums(difference):
+        found = _product_and_sum(*(bound(part) for part in parts))
+        if found is not Comparison.UNKNOWN:
+            return found
+    return Comparison.UNKNOWN
+
+
+def _products_and_sums(node: Expr) -> Iterator[tuple[Expr, Expr, Expr, Expr]]:
+    """`A`, `B`, `C`, `D` with the node `(A + B) * C + A * B * D`."""
+    if type(node) not in (Add, Sub):
+        return
+    sign = 1 if type(node) is Add else -1
+    lhs, rhs = node.operands
+    for scaled_sum, scaled_product, first_sign, second_sign in (
+        (lhs, rhs, 1, sign),
+        (rhs, lhs, sign, 1),
+    ):
+        for total, c in _factors(scaled_sum):
+            if type(total) is not Add:
+                continue
+            a, b = total.operands
+            for product, d in _factors(scaled_product):
+                if type(product) is Mul and set(product.operands) == {a, b}:
+                    yield (
+                        a,
+                        b,
+                        c if first_sign > 0 else smart.sub(0, c),
+                        d if second_sign > 0 else smart.sub(0, d),
+                    )
+
+
+def _factors(node: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The node as a product of two."""
+    one = smart.const(1, node.dtype)
+    yield node, one
+    if type(node) is Mul:
+        lhs, rhs = node.operands
+        yield lhs, rhs
+        yield rhs, lhs
+
+
+def _negated_bound(bound: Bound) -> Bound:
+    return Bound(-bound.max, -bound.min)
+
+
+def _product_and_sum(a: Bound, b: Bound, c: Bound, d: Bound) -> Comparison:
+    """The outcome for bounds of the four."""
+    weight = _negated_bound(d)
+    is_upper = weight.max < 0
+    if is_upper:
+        c, weight = _negated_bound(c), _negated_bound(weight)
+    if c.max < 0:
+        a, b, c = map(_negated_bound, (a, b, c))
+    if min(a.min, b.min, c.min, weight.min) <= 0 or weight.max == INF:
+        return Comparison.UNKNOWN
+    small = min(a.max, b.max) * weight.max <= c.min
+    both = a.max != INF and b.max != INF
+    if not small and not (both and a.max * b.max * weight.max < c.min * (a.max + b.max)):
+        return Comparison.UNKNOWN
+    return Comparison.LT if is_upper else Comparison.GT
