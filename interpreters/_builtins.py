@@ -18,23 +18,6 @@ from xdsl_tvm.interpreters.errors import AssertionFailedError
 
 Template = Callable[[Number, Sequence[str]], str]
 
-CROSS_THREAD = frozenset(
-    name
-    for names in (
-        "tvm_storage_sync tvm_warp_shuffle tvm_warp_shuffle_up tvm_warp_shuffle_down",
-        "tvm_warp_activemask cuda.__shfl_sync cuda.__shfl_up_sync cuda.__shfl_down_sync",
-        "cuda.__activemask metal.simd_shuffle metal.simd_shuffle_up",
-        "metal.simd_shuffle_down tvm_global_barrier_kinit",
-        "tvm_load_matrix_sync tvm_store_matrix_sync tvm_fill_fragment tvm_mma_sync",
-        "tvm_bmma_sync ptx_mma ptx_mma_sp ptx_ldmatrix mma_store mma_fill ptx_cp_async",
-        "ptx_cp_async_bulk ptx_commit_group ptx_wait_group ptx_cp_async_barrier",
-        "create_barriers ptx_init_barrier_thread_count ptx_arrive_barrier",
-        "ptx_arrive_barrier_expect_tx ptx_wait_barrier",
-    )
-    for name in names.split()
-)
-"""Builtins by which the threads of a grid meet."""
-
 NO_OPERATION = frozenset(
     ["prefetch", "start_profile_intrinsic", "end_profile_intrinsic", "type_annotation"]
 )

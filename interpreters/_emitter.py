@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +28,13 @@ from xdsl_tvm.dialects.tir.types import (
     is_vector,
     lanes_of,
 )
-from xdsl_tvm.interpreters import _builtins, _memory, _numbers, _thread_code
+from xdsl_tvm.interpreters import (
+    _async_code,
+    _builtins,
+    _memory,
+    _numbers,
+    _thread_code,
+)
 from xdsl_tvm.interpreters._memory import Parameter
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._values import dense_contents, reinterpreted
@@ -97,9 +104,15 @@ class Settings:
     vscale: int
     tick: Callable[[], None]
     call_func: Callable[..., Any]
+    call_device: Callable[..., Any]
     call_extern: Callable[..., Any]
     call_foreign: Callable[..., Any]
     grid: Grid
+
+    @cached_property
+    def copies(self) -> bool:
+        """Whether code outside of threads may have copies in flight."""
+        return any(_async_code.begins_copies(op) for op in self.module.walk())
 
 
 def _raise_assertion(message: object) -> None:
@@ -207,11 +220,17 @@ class Emitter:
     axes: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     namespace: dict[str, Any] = field(default_factory=dict[str, Any])
     has_threads: bool = False
+    device: bool = False
+    """Whether threads call the function."""
     launch: bool = False
     """Whether the code being written is part of a kernel,"""
     threads: bool = False
     """and of its threads, which are generators."""
     unwatched: bool = False
+    deferred: bool = False
+    """Whether stores are asynchronous here."""
+    together: bool = False
+    """Whether the blocks of the kernel being written meet each other."""
     block_local: set[str] = field(default_factory=set[str])
     """Pointers to local memory of which each thread has its own."""
     repeated: set[str] = field(default_factory=set[str])
@@ -229,18 +248,24 @@ class Emitter:
         self.namespace.update(_RUNTIME)
         self.namespace["tick"] = self.settings.tick
         self.namespace["call_func"] = self.settings.call_func
+        self.namespace["call_device"] = self.settings.call_device
         self.namespace["call_extern"] = self.settings.call_extern
         self.namespace["call_foreign"] = self.settings.call_foreign
         self.namespace["grid"] = self.settings.grid
-        self.has_threads = _thread_code.has_threads(self.func)
+        self.has_threads = self.device or _thread_code.has_threads(self.func)
+        self.launch = self.threads = self.device
         parameters: list[str] = []
         for arg in self.func.args:
             parameters.append(self.name_value(arg))
         self.lines.append(f"def run({', '.join(parameters)}):")
         self.ops.append(None)
         self._bind_arrays()
+        if self.device and _thread_code.has_threads(self.func):
+            _thread_code.device_axes(self)
         self.block(self.func.body.block)
         self.line("return None")
+        if self.device:
+            self.line("yield")
         return Program("\n".join(self.lines) + "\n", self.ops, self.namespace)
 
     # ---- text ----
@@ -483,6 +508,7 @@ class Emitter:
         cells = self.reach(pointer, skip, element)
         scope = op.type.scope.data
         watched = self.has_threads and _thread_code.is_watched(scope)
+        watched |= not self.threads and self.settings.copies
         if watched:
             self.line(
                 f"{cells}s = grid.view({pointer}, {skip}, {element.size}, "
@@ -644,7 +670,8 @@ class Emitter:
 
     def is_watched(self, code: BufferCode) -> bool:
         """Whether accesses of a buffer are noted here."""
-        return self.launch and code.watched and not self.unwatched
+        watching = self.launch or self.settings.copies
+        return code.watched and watching and not self.unwatched
 
     def site(self) -> int:
         """The number of the op being translated in the grid's notes."""
@@ -721,14 +748,15 @@ def _load(e: Emitter, op: Operation) -> None:
                     e.line(f"grid.uninitialized({place}, {e.site()})")
                 else:
                     e.line(f"raise_uninitialized({place})")
-        e.note(code, "read", place)
+        e.note(code, _async_code.access_verb(e, op), place)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
     if scalar and op.predicate is not None:
         predicate = f"[{predicate}]"
     places = e.places(code, op.indices, predicate)
     zero = e.constant(code.element.zero())
-    e.note(code, "read_lanes", f"{places}, {predicate}")
+    verb = _async_code.access_verb(e, op)
+    e.note(code, "lanes", f"{verb!r}, {places}, {predicate}")
     marks = f"{cells}m"
     if e.is_watched(code) and e.threads:
         marks = f"grid.marks({cells}m, {cells}w, {places}, {predicate}, {e.site()})"
@@ -762,7 +790,7 @@ def _store(e: Emitter, op: Operation) -> None:
                 e.line(f"{cells}m[{place}] = {cells}w")
         elif code.marks == "always":
             e.line(f"{cells}m[{place}] = {cells}w")
-        e.note(code, "write", place)
+        e.note(code, _async_code.access_verb(e, op), place)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
     if scalar and op.predicate is not None:
@@ -771,7 +799,8 @@ def _store(e: Emitter, op: Operation) -> None:
     e.line(
         f"store_lanes({cells}, {cells}m, {cells}w, {places}, {predicate}, {e[op.value]})"
     )
-    e.note(code, "write_lanes", f"{places}, {predicate}")
+    verb = _async_code.access_verb(e, op)
+    e.note(code, "lanes", f"{verb!r}, {places}, {predicate}")
 
 
 def _match_buffer(e: Emitter, op: Operation) -> None:
@@ -919,6 +948,11 @@ def _if(e: Emitter, op: Operation) -> None:
             e.block(op.else_region.block)
 
 
+def _attr(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, tir.AttrOp)
+    _async_code.attribute(e, op)
+
+
 def _transparent(e: Emitter, op: Operation) -> None:
     e.block(op.regions[0].block)
 
@@ -991,7 +1025,9 @@ def _assert(e: Emitter, op: Operation) -> None:
 
 def _ret(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.RetOp)
-    if e.threads and op.value is not None:
+    if (e.threads and op.value is not None and not e.device) or (
+        e.together and not e.threads
+    ):
         raise unsupported(op, "a thread returns no value", "return behind the kernel")
     e.line("return None" if op.value is None else f"return {e[op.value]}")
 
@@ -1209,7 +1245,8 @@ def _call_func(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.CallFuncOp)
     site = e.constant(op)
     arguments = "".join(f", {e[arg]}" for arg in op.args)
-    text = f"call_func({site}{arguments})"
+    call = "yield from call_device" if e.threads else "call_func"
+    text = f"{call}({site}{arguments})"
     if op.result is None:
         e.line(text)
     else:
@@ -1219,13 +1256,7 @@ def _call_func(e: Emitter, op: Operation) -> None:
 def _call(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.CallOp)
     name = op.callee.data
-    if name in _builtins.CROSS_THREAD:
-        if not _thread_code.meeting_call(e, op):
-            raise unsupported(
-                op,
-                f"the thread-grid simulator does not run the builtin {name} yet",
-                "interpret the program before the pass that introduces it",
-            )
+    if _thread_code.meeting_call(e, op):
         return
     if name in _builtins.NO_OPERATION:
         if op.result is not None:
@@ -1420,7 +1451,8 @@ def _atomic(e: Emitter, op: tir.CallOp) -> None:
     dtype = number(op.result.type)
     kind = e.kind(dtype)
     if e.launch:
-        e.line(f"grid.atomic({e[op.args[0]]}, {dtype.size}, {e.site()})")
+        site = e.settings.grid.site(op, op.args[0])
+        e.line(f"grid.atomic({e[op.args[0]]}, {dtype.size}, {site})")
     e.define(op.result, f"atomic_add({e[op.args[0]]}, {kind}, {e[op.args[1]]})")
 
 
@@ -1497,7 +1529,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     tir.ReadsOp: _nothing,
     tir.WritesOp: _nothing,
     tir.AssertOp: _assert,
-    tir.AttrOp: _transparent,
+    tir.AttrOp: _attr,
     tir.EvaluateOp: _nothing,
     tir.ForOp: _for,
     tir.IfOp: _if,

@@ -4,7 +4,11 @@ A kernel begins at the outermost `tir.launch_thread`, or loop bound to a thread 
 that such a launch holds is run by every thread; a loop is complete before what follows
 it, so loops over `blockIdx` run one iteration after the other, threads begin at a loop
 over `threadIdx`, and where one axis is bound by several loops the threads wait for each
-other before and behind each.
+other before and behind each. Where blocks meet at a barrier of the grid, the code of a
+block is a function, and its threads run when all blocks have been set up.
+
+A function that threads call is translated once more, as a generator that is part of the
+calling thread.
 """
 
 from __future__ import annotations
@@ -16,12 +20,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_handle, is_vector
+from xdsl_tvm.interpreters import _async_code, _matrix_code
 from xdsl_tvm.interpreters._numbers import Number, number
+from xdsl_tvm.interpreters._pointer_code import require_operands, string_operand
 from xdsl_tvm.interpreters.errors import unsupported
-from xdsl_tvm.interpreters.gpu_simulator import Meeting
+from xdsl_tvm.interpreters.gpu_simulator import WARP, Meeting
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters._emitter import Emitter
@@ -38,7 +45,11 @@ _SHUFFLES = {
     "cuda.__shfl_sync": "shuffle",
     "cuda.__shfl_up_sync": "shuffle_up",
     "cuda.__shfl_down_sync": "shuffle_down",
+    "metal.simd_shuffle": "shuffle",
+    "metal.simd_shuffle_up": "shuffle_up",
+    "metal.simd_shuffle_down": "shuffle_down",
 }
+_BARRIERS = {"shared": "block", "shared.dyn": "block", "warp": "warp", "global": "grid"}
 
 
 def axis_tag(op: Operation) -> str | None:
@@ -79,7 +90,11 @@ def thread_axis(
     if tag in e.axes:
         _reopen(e, op, low, extent, tag)
         return
-    with _launch(e):
+    if e.device:
+        # Only reached where a thread launches a kernel, which the grid reports.
+        e.line("grid.begin()")
+        return
+    with _launch(e, op):
         if isinstance(op, tir.ForOp) and tag in _BLOCK_TAGS:
             _block_loop(e, tag, e[extent], lambda: _reopen(e, op, low, extent, tag))
         else:
@@ -87,23 +102,59 @@ def thread_axis(
 
 
 @contextmanager
-def _launch(e: Emitter) -> Generator[None]:
+def _launch(e: Emitter, root: AxisOp) -> Generator[None]:
     if e.launch:
         yield
         return
-    e.line("grid.begin()")
+    e.together = _meets_blocks(e, root, set())
+    e.line(f"grid.begin({e.together})")
     e.launch = True
     yield
-    e.launch = False
+    e.launch = e.together = False
     e.line("grid.end()")
+
+
+def _meets_blocks(e: Emitter, root: Operation, seen: set[str]) -> bool:
+    """Whether a barrier of the grid stands in an op, or in a function that it calls."""
+    for op in root.walk():
+        if isinstance(op, tir.CallOp) and op.callee.data == "tvm_storage_sync":
+            if string_operand(op, 0) == "global":
+                return True
+        elif isinstance(op, tir.CallFuncOp):
+            name = op.callee.string_value()
+            callee = SymbolTable.lookup_symbol(e.settings.module, op.callee)
+            if callee is not None and name not in seen:
+                seen.add(name)
+                if _meets_blocks(e, callee, seen):
+                    return True
+    return False
+
+
+def device_axes(e: Emitter) -> None:
+    """Let a function that threads call open their axes again."""
+    for axis, tag in enumerate(_THREAD_TAGS):
+        e.axes[tag] = (e.atom(f"grid.index({axis})"), e.atom(f"grid.extent({axis})"))
 
 
 def _block_loop(e: Emitter, tag: str, count: str, body: Callable[[], None]) -> None:
     name = e.fresh("v")
     e.axes[tag] = (name, count)
-    with e.loop(f"for {name} in range({count}):"):
-        e.line(f"grid.enter_block({'xyz'.index(tag[-1])}, {name})")
-        body()
+    header = f"for {name} in range({count}):"
+    enter = f"grid.enter_block({'xyz'.index(tag[-1])}, {name})"
+    if e.together:
+        # Its variables are seen by threads that run when the loop is over.
+        function = e.fresh("block")
+        loops, e.loops = e.loops, 0
+        with e.nest(f"def {function}({name}):"):
+            e.line(enter)
+            body()
+        e.loops = loops
+        with e.loop(header):
+            e.line(f"{function}({name})")
+    else:
+        with e.loop(header):
+            e.line(enter)
+            body()
     del e.axes[tag]
 
 
@@ -136,6 +187,8 @@ def _threads(e: Emitter, root: AxisOp, body: Callable[[], None]) -> None:
     """Run `body` in every thread of the axes that `root` holds."""
     extents: dict[str, str] = {}
     e.repeated = set()
+    if e.together:
+        _require_one_team(root)
     for op in root.walk():
         tag = axis_tag(op)
         if tag is None:
@@ -155,6 +208,28 @@ def _threads(e: Emitter, root: AxisOp, body: Callable[[], None]) -> None:
             _thread_function(e, root, extents, body)
 
     nest(0)
+
+
+def _require_one_team(root: AxisOp) -> None:
+    """Refuse blocks whose threads begin more than once: other blocks wait for them."""
+    op: Operation | None = root
+    while op is not None and not isinstance(op, tir.FuncOp):
+        again = isinstance(op, tir.ForOp | tir.WhileOp | tir.IfOp) and not axis_tag(op)
+        block = op.parent_block()
+        if axis_tag(op) in _THREAD_TAGS and block is not None:
+            again |= sum(_opens_threads(other) for other in block.ops) > 1
+        if again:
+            raise unsupported(
+                root,
+                "threads that begin more than once in a block, or under a condition, "
+                "cannot wait for those of other blocks",
+                "bind the threads around it",
+            )
+        op = op.parent_op()
+
+
+def _opens_threads(root: Operation) -> bool:
+    return any(axis_tag(op) in _THREAD_TAGS for op in root.walk())
 
 
 def _thread_function(
@@ -188,7 +263,7 @@ def _own_local_memory(e: Emitter, root: AxisOp) -> None:
             pointer = e.atom(f"grid.private({code.pointer})")
             skip = code.offset if code.lanes == 1 else f"{code.offset} * {code.lanes}"
             cells = e.reach(pointer, skip, code.element)
-            e.buffers[buffer] = replace(code, pointer=pointer, cells=cells)
+            e.buffers[buffer] = replace(code, pointer=pointer, cells=cells, watched=False)
 
 
 def _hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:
@@ -241,21 +316,32 @@ def _of_threads(value: SSAValue) -> bool:
 # ---- meetings ----
 
 
+Call = Callable[["Emitter", tir.CallOp], None]
+
+
 def meeting_call(e: Emitter, op: tir.CallOp) -> bool:
-    """Write a call by which threads meet; whether it is one that can be run."""
+    """Write a call of a builtin for threads; whether it is one."""
     name = op.callee.data
-    if name == "tvm_storage_sync":
-        _barrier(e, op)
-    elif name in _SHUFFLES:
-        _shuffle(e, op)
-    elif name in ("tvm_warp_activemask", "cuda.__activemask"):
-        _require_threads(e, op)
-        meeting = e.constant((Meeting("mask", op),))
-        assert op.result is not None
-        e.define(op.result, f"yield {meeting}")
+    if name in _async_code.HOST_CALLS:
+        _async_code.HOST_CALLS[name](e, op)
+    elif name in _CALLS:
+        if name != "tvm_storage_sync" or not e.launch:
+            _require_threads(e, op)
+        _CALLS[name](e, op)
     else:
         return False
+    if op.result is not None and op.result not in e.names:
+        e.names[op.result] = "0"
     return True
+
+
+def _active_mask(e: Emitter, op: tir.CallOp) -> None:
+    assert op.result is not None
+    e.define(op.result, f"yield {e.constant((Meeting('mask', op),))}")
+
+
+def _prepare_grid_barrier(e: Emitter, op: tir.CallOp) -> None:
+    e.line("grid.prepare_grid_barrier()")
 
 
 def _wait(e: Emitter, meeting: Meeting) -> None:
@@ -273,38 +359,45 @@ def _require_threads(e: Emitter, op: tir.CallOp) -> None:
 
 
 def _barrier(e: Emitter, op: tir.CallOp) -> None:
-    scope = op.args[0].owner if op.args else None
-    if not isinstance(scope, tir.StringOp):
-        raise unsupported(op, "the scope is not a string", "name it by a tir.string")
-    kinds = {"shared": "block", "shared.dyn": "block", "warp": "warp"}
-    kind = kinds.get(scope.value.data)
+    scope = string_operand(op, 0)
+    kind = _BARRIERS.get(scope)
     if kind is None:
         raise unsupported(
-            op,
-            f"a barrier of scope {scope.value.data!r} cannot be simulated: blocks run "
-            "one after the other",
-            "split the kernel there",
+            op, f"there is no barrier of scope {scope!r}", f"use one of {[*_BARRIERS]}"
         )
-    if not e.launch:
+    if kind == "grid":
+        require_operands(op, 3)
+        lead, count = e[op.args[1]], e[op.args[2]]
         _require_threads(e, op)
-    if e.threads:
+        e.line(f"yield ({e.constant(Meeting(kind, op))}, {lead}, {count})")
+    elif e.threads:
         _wait(e, Meeting(kind, op))
-    if op.result is not None:
-        e.names[op.result] = "0"
 
 
 def _shuffle(e: Emitter, op: tir.CallOp) -> None:
-    _require_threads(e, op)
     assert op.result is not None
     if is_vector(op.result.type) or is_handle(op.result.type):
         raise unsupported(op, "only scalars are shuffled", "shuffle lane by lane")
     kind = _SHUFFLES[op.callee.data]
     meeting = Meeting(kind, op, _undefined(number(op.result.type)))
-    mask, value, lane, width = (e[arg] for arg in op.args[:4])
-    values = f"{e.constant(meeting)}, {mask}, {value}, {lane}, {width}"
-    e.define(op.result, f"yield ({values})")
+    operands = [e[arg] for arg in op.args[:4]]
+    if op.callee.data.startswith("metal."):
+        require_operands(op, 2)
+        operands = [str((1 << WARP) - 1), *operands, str(WARP)]
+    e.define(op.result, f"yield ({e.constant(meeting)}, {', '.join(operands)})")
 
 
 def _undefined(dtype: Number) -> object:
     """A value that shows, should anyone use it."""
     return dtype.convert(np.nan) if dtype.is_float else dtype.convert(dtype.high)
+
+
+_CALLS: dict[str, Call] = {
+    "tvm_storage_sync": _barrier,
+    "tvm_global_barrier_kinit": _prepare_grid_barrier,
+    "tvm_warp_activemask": _active_mask,
+    "cuda.__activemask": _active_mask,
+    **dict.fromkeys(_SHUFFLES, _shuffle),
+    **_async_code.CALLS,
+    **_matrix_code.CALLS,
+}

@@ -63,4 +63,8 @@ class RaceError(SimulationError):
 
 
 class DivergenceError(SimulationError):
-    """Threads wait at a barrier or a shuffle for others that do not come."""
+    """Threads wait for others that do not come: at a barrier, a shuffle, a matrix."""
+
+
+class AsyncCopyError(SimulationError):
+    """A copy in flight is disturbed, never waited for, or waited for in vain."""

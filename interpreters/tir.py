@@ -22,7 +22,7 @@ the next wider one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, cast
@@ -48,6 +48,7 @@ from xdsl_tvm.interpreters._values import public_value, returned_value, value_ar
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     AssertionFailedError,
+    AsyncCopyError,
     DivergenceError,
     DivisionByZeroError,
     OutOfBoundsError,
@@ -61,6 +62,9 @@ from xdsl_tvm.interpreters.gpu_simulator import Grid
 
 DEFAULT_STEP_LIMIT = 10_000_000
 """Iterations that the `tir.while` loops of one call may run together."""
+
+_RUNTIME: dict[str, Callable[..., Any]] = {"__tvm_prepare_global_barrier": lambda: 0}
+"""Functions of TVM's runtime; the grid needs no preparation by the host."""
 
 
 @dataclass
@@ -91,7 +95,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         self._step_limit = step_limit
         self._steps = 0
         self._depth = 0
-        self._compiled: dict[str, _Compiled] = {}
+        self._compiled: dict[tuple[str, bool], _Compiled] = {}
         self._files: dict[str, _Compiled] = {}
         self._funcs: dict[str, tir.FuncOp] = {}
         self._aliases: dict[str, str] = {}
@@ -108,6 +112,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             vscale,
             self._tick,
             self._call,
+            self._call_device,
             self._call_extern,
             self._call_foreign,
             self._grid,
@@ -142,33 +147,37 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         self._depth += 1
         try:
             with np.errstate(all="ignore"):
-                return compiled.run(*values)
+                result = compiled.run(*values)
+            if self._depth == 1:
+                self._grid.end_call()
+            return result
         except Exception as error:
             found = self._explain(error)
+            if self._depth == 1:
+                self._grid.reset()
             if found is None:
                 raise
             raise found from None
         finally:
             self._depth -= 1
-            if self._depth == 0 and self._grid.active:
-                self._grid.reset()
 
     def source(self, name: str) -> str:
         """The Python text that the function `name` runs as, for looking at."""
         return self._translate(self[name].func).source
 
-    def _translate(self, func: tir.FuncOp) -> Program:
+    def _translate(self, func: tir.FuncOp, device: bool = False) -> Program:
         if func.is_declaration:
             raise unsupported(func, "it has no body", "pass an extern of its name")
-        return Emitter(func, self._settings).translate()
+        return Emitter(func, self._settings, device=device).translate()
 
-    def _compile(self, func: tir.FuncOp) -> _Compiled:
+    def _compile(self, func: tir.FuncOp, device: bool = False) -> _Compiled:
+        """The code of a function; `device` is that for calls by threads."""
         name = func.sym_name.data
-        known = self._compiled.get(name)
+        known = self._compiled.get((name, device))
         if known is not None:
             return known
-        program = self._translate(func)
-        file = f"<tir.func @{name}>"
+        program = self._translate(func, device)
+        file = f"<tir.func @{name}{' on the device' if device else ''}>"
         try:
             code = compile(program.source, file, "exec")
         except (SyntaxError, RecursionError, MemoryError) as error:
@@ -177,13 +186,13 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             ) from error
         exec(code, program.names)
         made = _Compiled(cast(Callable[..., Any], program.names["run"]), program.ops)
-        self._compiled[name] = self._files[file] = made
+        self._compiled[name, device] = self._files[file] = made
         return made
 
     def _explain(self, error: Exception) -> Exception | None:
         """The error to report instead: with the op, and in our terms."""
         pending = self._grid.pending
-        if pending is not None and not isinstance(error, RaceError):
+        if pending is not None and not isinstance(error, RaceError | AsyncCopyError):
             return pending
         op, innermost = self._faulty_op(error.__traceback__)
         where = self._grid.where()
@@ -242,10 +251,19 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             return results[0] if results else None
         return self._call_extern(op, name, *values)
 
+    def _call_device(self, op: tir.CallFuncOp, *values: Any) -> Generator[Any, Any, Any]:
+        """A call by a thread, which the callee's meetings are passed on to."""
+        func = self._funcs.get(op.callee.string_value())
+        if func is None or func.is_declaration:
+            return self._call(op, *values)
+        run: Callable[..., Generator[Any, Any, Any]]
+        run = self._compile(func, device=True).run
+        return (yield from run(*values))
+
     def _call_extern(
         self, op: tir.CallOp | tir.CallFuncOp, name: str, *values: Any
     ) -> Any:
-        function = self._externs.get(name)
+        function = self._externs.get(name, _RUNTIME.get(name))
         if function is None:
             raise unsupported(
                 op,
@@ -400,6 +418,7 @@ __all__ = [
     "DEFAULT_STEP_LIMIT",
     "ArgumentError",
     "AssertionFailedError",
+    "AsyncCopyError",
     "DivergenceError",
     "DivisionByZeroError",
     "InterpretedFunction",
