@@ -46,6 +46,7 @@ from xdsl_tvm.dialects.tir._ranges import (
     print_range,
     print_region_dims,
 )
+from xdsl_tvm.dialects.tir.annotations import BLOCK_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.attributes import IterKind, IterKindAttr
 from xdsl_tvm.dialects.tir.buffers import StoreOp
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
@@ -252,6 +253,7 @@ class BlockOp(IRDLOperation):
                     "tir.block: an iteration variable, its domain and its binding must "
                     f"have one type, got {', '.join(sorted(map(str, types)))}"
                 )
+        verify_dictionary(self, BLOCK_ANNOTATIONS, self.annotations)
         self._verify_prologue()
 
     def _verify_prologue(self) -> None:

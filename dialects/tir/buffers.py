@@ -46,6 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.tir import _assembly as assembly
 from xdsl_tvm.dialects.tir._assembly import Mixed
 from xdsl_tvm.dialects.tir._ranges import parse_region_dims, print_region_dims
+from xdsl_tvm.dialects.tir.annotations import ALLOCATE_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.attributes import BufferKind, BufferKindAttr
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
 from xdsl_tvm.dialects.tir.types import (
@@ -682,6 +683,7 @@ class AllocateOp(IRDLOperation):
                 f"tir.allocate: {static.count(DYNAMIC_INDEX)} extents are dynamic, but "
                 f"{len(self.extents)} are given"
             )
+        verify_dictionary(self, ALLOCATE_ANNOTATIONS, self.annotations)
 
 
 @irdl_op_definition
@@ -748,6 +750,7 @@ class AllocateConstOp(IRDLOperation):
         printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
+        verify_dictionary(self, ALLOCATE_ANNOTATIONS, self.annotations)
         if isinstance(self.data, IntegerAttr):
             return
         if not isinstance(self.data, DenseIntOrFPElementsAttr):

@@ -31,6 +31,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.function_like import FunctionLike
+from xdsl_tvm.dialects.tir.annotations import FUNCTION_ATTRIBUTES, verify_annotations
 from xdsl_tvm.dialects.tir.buffers import MatchBufferOp
 from xdsl_tvm.dialects.tir.types import is_expression_type
 
@@ -188,6 +189,7 @@ class FuncOp(IRDLOperation):
                 f"tir.func @{self.sym_name.data}: at most one result, got "
                 f"{len(self.function_type.outputs)}"
             )
+        verify_annotations(self, FUNCTION_ATTRIBUTES, self.attributes, "the attribute")
         if self.is_declaration:
             return
         if len(self.body.blocks) != 1:

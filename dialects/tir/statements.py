@@ -38,6 +38,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir import _assembly as assembly
 from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
+from xdsl_tvm.dialects.tir.annotations import FOR_ANNOTATIONS, verify_dictionary
+from xdsl_tvm.dialects.tir.attr_keys import problem_with
 from xdsl_tvm.dialects.tir.attributes import (
     ForKind,
     ForKindAttr,
@@ -178,6 +180,7 @@ class ForOp(IRDLOperation):
             )
         if self.thread_tag is not None:
             _verify_thread_tag(self, self.thread_tag)
+        verify_dictionary(self, FOR_ANNOTATIONS, self.annotations)
 
 
 def _verify_thread_tag(op: Operation, tag: StringAttr) -> None:
@@ -342,9 +345,10 @@ class ScopeOp(BodyOp):
 class AttrOp(IRDLOperation):
     """A generic annotation around statements, `AttrStmt` (spec tir-ir.md §11).
 
-    The key says what it means. The node is a value or an attribute, the value likewise.
-    Thread axes have `tir.launch_thread`; attributes whose node is defined inside them
-    are annotations of the op they wrap.
+    The key says what it means, and `ATTR_KEYS` what node and value it takes; other keys
+    are kept. The node is a value or an attribute, the value likewise. Thread axes have
+    `tir.launch_thread`; attributes whose node is defined inside them are annotations of
+    the op they wrap.
 
     ```mlir
     tir.attr "storage_alignment" (%p) = 64 : i32 {
@@ -418,6 +422,19 @@ class AttrOp(IRDLOperation):
                 raise VerifyException(
                     f"tir.attr: the {label} must be either an operand or an attribute"
                 )
+        problem = problem_with(self.key.data, self.node_item, self.value_item)
+        if problem is not None:
+            raise VerifyException(f"tir.attr: {problem}")
+
+    @property
+    def node_item(self) -> SSAValue | Attribute:
+        """The node, whichever it is."""
+        return self.properties["node_attr"] if self.node is None else self.node
+
+    @property
+    def value_item(self) -> SSAValue | Attribute:
+        """The value, whichever it is."""
+        return self.properties["value_attr"] if self.value is None else self.value
 
 
 def _value_or_attribute(
@@ -544,6 +561,7 @@ class LaunchThreadOp(IRDLOperation):
                 f"tir.launch_thread: {self.tag} is no virtual thread axis; those are "
                 f"{', '.join(VIRTUAL_THREAD_TAGS)}"
             )
+        verify_dictionary(self, FOR_ANNOTATIONS, self.annotations)
 
 
 @irdl_op_definition

@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.expr import Expr, emit, values_at_hand, view
 from xdsl_tvm.analysis.polynomial import Polynomial, polynomial
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import list_items
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import (
     can_speculate,
@@ -95,8 +96,8 @@ class LowerOpaqueBlock(CompilerPass):
         `tir.init`: run tir-lower-init-block first; a `tir.match_region`:
         index its source instead; a pragma that is no string, number or unit;
         strides of an allocated buffer that do not divide each other, or that let rows
-        overlap; an allocated buffer with an offset; `buffer_dim_align` that is no list
-        of four integers each, or names no written buffer
+        overlap; an allocated buffer with an offset; `buffer_dim_align` that names no
+        written buffer
     Attributes: read: `buffer_dim_align` of blocks, `pragma_*` of blocks and loops;
         created: `buffer_dim_align` on `tir.allocate` with -1 as first integer,
         `pragma_*` of blocks as `tir.attr` with the node `0 : i32`; removed: all other
@@ -189,10 +190,10 @@ def _collect_alignments(block: tir.BlockOp, found: _Alignments) -> None:
         (op for op in block.body.block.ops if isinstance(op, tir.WritesOp)), None
     )
     buffers: Sequence[SSAValue] = () if writes is None else writes.buffers
-    for alignment in _as_list(alignments, block):
-        fields = _as_list(alignment, block)
-        if len(fields) != 4 or not all(isinstance(f, IntegerAttr) for f in fields):
-            raise _bad_alignment(block)
+    for alignment in list_items(alignments) or ():
+        fields = list_items(alignment)
+        # The verifier has seen to it that there are four integers.
+        assert fields is not None
         named = cast("IntegerAttr[IntegerType]", fields[0])
         index = named.value.data
         if not 0 <= index < len(buffers):
@@ -203,19 +204,6 @@ def _collect_alignments(block: tir.BlockOp, found: _Alignments) -> None:
         found.setdefault(_allocated(buffers[index]), []).append(
             ArrayAttr([IntegerAttr(-1, named.type), *fields[1:]])
         )
-
-
-def _as_list(value: Attribute, block: tir.BlockOp) -> Sequence[Attribute]:
-    if not isinstance(value, ArrayAttr):
-        raise _bad_alignment(block)
-    return cast("ArrayAttr[Attribute]", value).data
-
-
-def _bad_alignment(block: tir.BlockOp) -> PassFailedException:
-    return PassFailedException(
-        f"{describe(block)}: {_ALIGN} must be a list of [written buffer, dimension, "
-        "factor, offset], all integers"
-    )
 
 
 def _allocated(buffer: SSAValue) -> SSAValue:

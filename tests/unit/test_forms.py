@@ -96,7 +96,7 @@ BREAKS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     "host-device": [
-        ("tir.attr", 'tir.attr "target" ("cuda") = 0 : i32 {\n}', ""),
+        ("tir.attr", 'tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {\n}', ""),
         ("tir.attr", 'tir.attr "device_scope" (0 : i32) = 0 : i32 {\n}', ""),
         ("tir.launch_thread", 'tir.launch_thread %t = "threadIdx.x" to %c4 {\n}', ""),
     ],

@@ -40,8 +40,8 @@ tir.func @buffers(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %d: !tir.ha
   %D = tir.match_buffer %d : !tir.buffer<f8E4M3FN>
   // CHECK: %E = tir.alloc_buffer "E" [%n, %n] : !tir.buffer<?x3x?xui16, "shared.dyn">
   %E = tir.alloc_buffer "E" [%n, %n] : !tir.buffer<?x3x?xui16, "shared.dyn">
-  // CHECK: %p = tir.allocate "p" [4, %n] annotations {buffer_dim_align = [1 : i32]} : !tir.ptr<f32, "local">
-  %p = tir.allocate "p" [4, %n] annotations {buffer_dim_align = [1 : i32]} : !tir.ptr<f32, "local">
+  // CHECK: %p = tir.allocate "p" [4, %n] annotations {buffer_dim_align = {{\[\[}}-1 : i32, 0 : i32, 16 : i32, 8 : i32]]} : !tir.ptr<f32, "local">
+  %p = tir.allocate "p" [4, %n] annotations {buffer_dim_align = [[-1 : i32, 0 : i32, 16 : i32, 8 : i32]]} : !tir.ptr<f32, "local">
   %t = tir.const true
   // CHECK: tir.allocate [] if %t : !tir.ptr<vector<4xf32>>
   %q = tir.allocate [] if %t : !tir.ptr<vector<4xf32>>

@@ -66,7 +66,8 @@ tir.func @f() {
 
 tir.func @f(%a: !tir.handle) {
   %c0 = tir.const 0 : i32
-  tir.attr "volatile_scope" (%a) = %c0 {
+  %p = tir.allocate [4] : !tir.ptr<f32>
+  tir.attr "volatile_scope" (%p) = %c0 {
   }
 }
 // CHECK: cannot lower 'tir.attr': the attribute "volatile_scope" has no meaning here

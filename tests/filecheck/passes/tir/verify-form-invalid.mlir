@@ -78,7 +78,7 @@ tir.func @host(%n: i32) {
 // -----
 
 tir.func @region() {
-  tir.attr "target" ("cuda") = 0 : i32 {
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
   }
 }
 // CHECK: tir.attr in @region is not of the form 'host-device': it is a device region inside a function of the host
