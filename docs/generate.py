@@ -1,10 +1,10 @@
-"""Writes what the documentation says about passes from their contracts.
+"""Writes what the documentation says about passes and builtins from the code.
 
     python docs/generate.py            # rewrite the files that changed
     python docs/generate.py --check    # name the files that would, and exit with 1
 
-Generated are one page a pass in `docs/passes/`, and the tables between the two markers
-in the README and in `docs/status.md`.
+Generated are one page a pass in `docs/passes/`, the tables between the two markers in
+the README and in `docs/status.md`, and `docs/tir-builtins.md`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from builtins_page import builtins_page
+
 from xdsl_tvm.passes.contract import Contract, all_contracts, markdown_table, page
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "passes"
 STATUS = ROOT / "docs" / "status.md"
+BUILTINS = ROOT / "docs" / "tir-builtins.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- passes: begin -->\n", "<!-- passes: end -->\n"
 
@@ -59,6 +62,7 @@ def generated_files() -> dict[Path, str]:
     """Path -> text of every generated file."""
     contracts = all_contracts()
     files = {PAGES / f"{one.name}.md": page(one) for one in contracts}
+    files[BUILTINS] = builtins_page()
     files[STATUS] = _with_table(STATUS, _status_table(contracts))
     files[README] = _with_table(README, markdown_table(contracts, pages="docs/passes"))
     return files

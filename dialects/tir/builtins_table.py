@@ -122,7 +122,7 @@ def _arithmetic() -> list[Intrinsic]:
         "(x:int) -> int32*x",
         _P,
         "code generators",
-        "Leading zeros; the number of bits for 0. TVM's constructor forgets "
+        "Leading zeros; TVM leaves those of 0 undefined, and its constructor forgets "
         "the lanes of a vector.",
     )
     row(
@@ -173,8 +173,7 @@ def _arithmetic() -> list[Intrinsic]:
         "(a:int8x4 b:=a acc:int32?0) -> int32",
         _P,
         "the WebGPU back end",
-        "`acc` plus the four products. TVM prints a dtype that its parser does not take.",
-        script="",
+        "`acc` plus the four products. TVM prints the dtype first, but does not read it.",
     )
     row(
         "isnan",

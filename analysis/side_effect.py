@@ -1,0 +1,93 @@
+"""The side effect of an expression: TVM's `SideEffect` (spec tir-ir.md §4.1).
+
+It bounds what it changes to evaluate the expression once more, elsewhere or not at all:
+
+* `PURE` expressions may be duplicated, moved and dropped freely;
+* those of `READ_STATE` may be dropped, and moved where no write to their memory lies
+  between;
+* all others, `UPDATE_STATE`, stay as they are.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import MemoryEffect, MemoryEffectKind, RecursiveMemoryEffect
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir import CallEffect
+
+
+def side_effect(item: SSAValue | Operation) -> CallEffect:
+    """The largest effect in the expression behind a value, or of an op on its operands.
+
+    `PURE`, `READ_STATE` or `UPDATE_STATE`: the kinds above, which only call for care,
+    count as the last. A load reads; a call has the effect that the table of builtins
+    gives to it, a function of the module and an unknown builtin update; an op of another
+    dialect has the effects that it declares, and updates if it declares none. Both
+    branches of a choice count. The expression ends at variables: arguments of blocks,
+    buffers, allocations, and what a `tir.let` of a statement binds.
+
+    Linear in the ops behind the value, however often they are used. Differs from TVM:
+    predicates of loads count, as they are evaluated.
+    """
+    first = item.owner if isinstance(item, SSAValue) else item
+    if not isinstance(first, Operation):
+        return CallEffect.PURE
+    found = CallEffect.PURE
+    seen: set[Operation] = {first}
+    stack = [first]
+    while stack:
+        op = stack.pop()
+        # Asked for a statement, one means what it does; behind a value, its variable.
+        if op is not item and _is_variable(op):
+            continue
+        found = max(found, _own_effect(op))
+        if found >= CallEffect.UPDATE_STATE:
+            return CallEffect.UPDATE_STATE
+        for part in _parts(op):
+            if part not in seen:
+                seen.add(part)
+                stack.append(part)
+    return found
+
+
+def _parts(op: Operation) -> list[Operation]:
+    """The ops whose values an op uses, and those it holds."""
+    parts = [value.owner for value in op.operands if isinstance(value.owner, Operation)]
+    for region in op.regions:
+        for block in region.blocks:
+            parts += block.ops
+    return parts
+
+
+def _is_variable(op: Operation) -> bool:
+    """Whether the results of an op are variables, whatever they have been computed of."""
+    match op:
+        case tir.LetOp():
+            return op.kind.data is tir.LetKind.STMT
+        case tir.ShapeVarOp() | tir.AllocateOp() | tir.AllocateConstOp():
+            return True
+        case _:
+            return isinstance(op, tir.BufferDefinition)
+
+
+def _own_effect(op: Operation) -> CallEffect:
+    """The effect of an op without that of its operands and regions."""
+    name = tir.builtin_name(op)
+    if name is not None:
+        known = tir.INTRINSICS.get(name)
+        return CallEffect.UPDATE_STATE if known is None else known.effect
+    kinds: set[MemoryEffectKind] = set()
+    traits = op.get_traits_of_type(MemoryEffect)
+    for trait in traits:
+        # What is inside of an op is looked at by itself, once.
+        effects = (
+            trait.get_effects(op) if type(trait) is not RecursiveMemoryEffect else ()
+        )
+        if effects is None:
+            return CallEffect.UPDATE_STATE
+        kinds |= {effect.kind for effect in effects}
+    if not traits or kinds - {MemoryEffectKind.ALLOC, MemoryEffectKind.READ}:
+        return CallEffect.UPDATE_STATE
+    is_read = MemoryEffectKind.READ in kinds
+    return CallEffect.READ_STATE if is_read else CallEffect.PURE
