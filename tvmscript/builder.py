@@ -398,6 +398,8 @@ class PrimFuncFrame(Frame[None]):
         self.ret_type: Attribute | None = None
         self.thread_extents: dict[Var, Expr] = {}
         """The extents of the thread axes that `T.env_thread` made, where launched."""
+        self.symbolic_extents: dict[str, Var] = {}
+        """The variables of extents that are given as strings."""
         self.function: PrimFunc | None = None
         """The function, once the frame is closed."""
 

@@ -243,6 +243,11 @@ _LARGEST: dict[type[Attribute], float] = {
 _LARGEST_BY_BITS = {16: 65504.0, 32: 3.4028234663852886e38}
 
 
+def largest_finite(dtype: AnyFloat) -> float | None:
+    """The largest finite value of a float dtype; None for that of Python's floats."""
+    return _LARGEST.get(type(dtype)) or _LARGEST_BY_BITS.get(dtype.bitwidth)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class FloatImm(Expr):
     """A constant of a float dtype, held as written, not rounded.
@@ -258,10 +263,8 @@ class FloatImm(Expr):
             raise ScriptTypeError(
                 f"a float constant needs a scalar float dtype, got {self.type}"
             )
-        largest = _LARGEST.get(type(self.type)) or _LARGEST_BY_BITS.get(
-            self.type.bitwidth, float("inf")
-        )
-        if largest < abs(self.value) < float("inf"):
+        largest = largest_finite(self.type)
+        if largest is not None and largest < abs(self.value) < float("inf"):
             raise ScriptTypeError(f"{self.value} is out of range for {self.dtype}")
 
 
