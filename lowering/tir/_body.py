@@ -33,7 +33,7 @@ from xdsl_tvm.lowering.tir._access import load, store
 from xdsl_tvm.lowering.tir._calling_convention import is_direct
 from xdsl_tvm.lowering.tir._emitter import INDEX, NSW, Emitter
 from xdsl_tvm.lowering.tir._expressions import EXPRESSIONS, is_wide_signed
-from xdsl_tvm.lowering.tir._intrinsics import IGNORED_CALLS, lower_call
+from xdsl_tvm.lowering.tir._intrinsics import IGNORED_CALLS, lower_call, no_lowering
 from xdsl_tvm.lowering.tir._types import (
     GENERIC_SPACE,
     STACK_LIMIT,
@@ -103,7 +103,10 @@ class BodyConverter(Emitter):
             return self.fail(f"functions must be loops and buffers here; run {needed}")
         if isinstance(op, tir.MatchRegionOp):
             return self.fail("views of regions have no lowering; index the source buffer")
-        return self.fail("it has no lowering")
+        builtin = tir.builtin_name(op)
+        return self.fail(
+            "it has no lowering" if builtin is None else no_lowering(builtin)
+        )
 
     # -- blocks and regions
 

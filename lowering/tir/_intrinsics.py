@@ -226,6 +226,17 @@ IGNORED_CALLS = ("assume",)
 """Calls that tell facts and do nothing."""
 
 
+def no_lowering(name: str) -> str:
+    """Why a builtin is refused, and what to do."""
+    known = tir.INTRINSICS.get(name)
+    by = "" if known is None else known.lowered_by
+    run = f", {by}" if by.startswith("Lower") else ""
+    return (
+        f'the builtin "{name}" has no lowering; rewrite it in terms of others, or run '
+        f"the pass that lowers it{run}"
+    )
+
+
 def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
     """The value of the call `op` of a builtin.
 
@@ -234,10 +245,7 @@ def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
     name = op.callee.data
     known = _HANDLERS.get(name)
     if known is None:
-        raise cv.fail(
-            f'the builtin "{name}" has no lowering; rewrite it in terms of others, or '
-            "run the pass that lowers it"
-        )
+        raise cv.fail(no_lowering(name))
     count, handler = known
     if len(op.args) != count:
         raise cv.fail(f'"{name}" takes {count} operands, got {len(op.args)}')

@@ -24,6 +24,30 @@ tir.func @f(%x: f32) {
 
 // -----
 
+tir.func @f(%x: f32) {
+  %name = tir.string "f"
+  %0 = tir.call "tvm_call_packed"(%name, %x) : (!tir.handle, f32) -> i32
+}
+// CHECK: cannot lower 'tir.call': the builtin "tvm_call_packed" has no lowering; rewrite it in terms of others, or run the pass that lowers it, LowerTVMBuiltin
+
+// -----
+
+tir.func @f(%p: !tir.ptr<f32>, %n: i32) {
+  %q = tir.access_ptr r %p[%n to %n + %n] : !tir.ptr<f32>
+}
+// CHECK: cannot lower 'tir.access_ptr': the builtin "tvm_access_ptr" has no lowering; rewrite it in terms of others, or run the pass that lowers it, LowerDeviceStorageAccessInfo
+
+// -----
+
+tir.func @f(%p: !tir.ptr<f32>, %x: f32, %t: i32) {
+  %c0 = tir.const 0 : i32
+  %A = tir.decl_buffer %p : !tir.buffer<1xf32>
+  tir.thread_allreduce [%x] into [%A[%c0]] over [%t]
+}
+// CHECK: cannot lower 'tir.thread_allreduce': the builtin "tvm_thread_allreduce" has no lowering; rewrite it in terms of others, or run the pass that lowers it, LowerThreadAllreduce
+
+// -----
+
 tir.func @f(%a: f8E4M3FN) -> f8E4M3FN {
   %x = tir.add %a, %a : f8E4M3FN
   tir.ret %x : f8E4M3FN
