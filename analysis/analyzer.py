@@ -22,7 +22,7 @@ The parts, each usable through the analyzer only: `const_int_bound`, `modular_se
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.canonical_simplify import CanonicalSimplifier, Form
 from xdsl_tvm.analysis.const_int_bound import (
     INF,
     Bound,
@@ -81,6 +82,7 @@ class Memo:
     bounds: dict[Expr, Bound] = field(default_factory=dict[Expr, Bound])
     moduli: dict[Expr, ModularSet] = field(default_factory=dict[Expr, ModularSet])
     rewritten: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
+    forms: dict[Expr, Form] = field(default_factory=dict[Expr, Form])
 
 
 class Analyzer:
@@ -107,6 +109,7 @@ class Analyzer:
         self._const_int_bound = ConstIntBoundAnalyzer(self)
         self._modular_set = ModularSetAnalyzer(self)
         self._rewrite_simplify = RewriteSimplifier(self)
+        self._canonical_simplify = CanonicalSimplifier(self)
 
     # ---- facts ----
 
@@ -181,6 +184,15 @@ class Analyzer:
             raise ValueError(f"a constraint must be an i1, got {condition.dtype}")
         parts = dict.fromkeys(conjuncts(condition))
         parts |= dict.fromkeys(conjuncts(self.simplify(condition)))
+        with self.assumed(parts):
+            yield
+
+    @contextmanager
+    def assumed(self, parts: Iterable[Expr]) -> Generator[None]:
+        """A scope in which conditions are true, which are no conjunctions.
+
+        They become facts as they are: `constraint` simplifies them too.
+        """
         memo, self.memo = self.memo, Memo()
         facts, comparisons = self.facts.mark(), self._comparisons.mark()
         ranges = self._ranges.mark()
@@ -250,6 +262,10 @@ class Analyzer:
         """An equal tree, by the rewrite rules; see `rewrite_simplify`."""
         return self._rewrite_simplify(node)
 
+    def rewrite_root(self, node: Expr) -> Expr:
+        """An equal tree, by the rules for a node whose operands are simplified."""
+        return self._rewrite_simplify.at_root(node)
+
     @property
     def rewrite_simplify_stats(self) -> RewriteStats:
         """What `rewrite_simplify` has done so far."""
@@ -268,7 +284,7 @@ class Analyzer:
 
     def canonical_simplify(self, node: Expr) -> Expr:
         """An equal tree, by a normal form of sums; see `canonical_simplify`."""
-        return smart.folded(node)
+        return self._canonical_simplify(node)
 
     def simplify(self, node: Expr, steps: int = 2) -> Expr:
         """An equal tree, by `steps` rounds after a first canonical one.

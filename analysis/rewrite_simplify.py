@@ -209,9 +209,6 @@ _VECTOR: dict[Kind, _Steps] = {
     Not: (vectors.NOT_BROADCAST, *_NOT),
     And: (vectors.AND_BROADCAST, *_AND),
     Or: (vectors.OR_BROADCAST, *_OR),
-    Select: (lattice.SELECT,),
-    Call: _CALL,
-    IfThenElse: (special.merged_choices,),
 }
 _OTHER: dict[Kind, _Steps] = {
     Add: (lattice.ADD_OF_SELECTS,),
@@ -227,7 +224,6 @@ _OTHER: dict[Kind, _Steps] = {
     Or: _OR,
 }
 _ANY: dict[Kind, _Steps] = {
-    Select: (lattice.SELECT,),
     Call: _CALL,
     IfThenElse: (special.merged_choices,),
 }
@@ -280,10 +276,7 @@ class RewriteSimplifier:
 
     def __call__(self, root: Expr) -> Expr:
         """The tree simplified, under the facts that the analyzer has now."""
-        if not self._active:
-            self._visits = _VISITS
-            self._is_cut = False
-        self._active += 1
+        self._begin()
         try:
             for _ in range(PASSES):
                 result = self._visit(root)
@@ -292,10 +285,28 @@ class RewriteSimplifier:
                 root = result
             return root
         finally:
-            self._active -= 1
-            if self._is_cut and not self._active:
-                # What was not simplified to the end is not worth keeping.
-                self._analyzer.memo.rewritten.clear()
+            self._end()
+
+    def at_root(self, node: Expr) -> Expr:
+        """What the rules make of a node whose operands are simplified."""
+        self._begin()
+        try:
+            return self.simplified(node, list(node.operands))
+        finally:
+            self._end()
+
+    def _begin(self) -> None:
+        """Begin a simplification, perhaps within another, whose limits then hold."""
+        if not self._active:
+            self._visits = _VISITS
+            self._is_cut = False
+        self._active += 1
+
+    def _end(self) -> None:
+        self._active -= 1
+        if self._is_cut and not self._active:
+            # What was not simplified to the end is not worth keeping.
+            self._analyzer.memo.rewritten.clear()
 
     # ---- visiting ----
 
