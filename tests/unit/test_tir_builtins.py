@@ -9,12 +9,17 @@ from ir import parse
 from xdsl.dialects import test
 from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.transforms.common_subexpression_elimination import (
+    CommonSubexpressionElimination,
+)
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.analysis.side_effect import side_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect
 from xdsl_tvm.dialects.tir.builtin_rules import KINDS, parse_operand, parse_result
+from xdsl_tvm.registry import new_context
 
 CALLS = [name for name, row in tir.INTRINSICS.items() if row.op is None]
 DTYPES = {
@@ -398,6 +403,34 @@ def test_reductions_by_constructor() -> None:
     op.verify_()
     assert op.places == (tir.Place(buffer, (zero,)),)
     assert op.condition is None
+
+
+def test_stock_passes_on_calls_and_reducers() -> None:
+    reducer = """tir.reducer (%l : f32, %q : f32) identity [0.0 : f32] {
+      %s = tir.add %l, %q : f32
+      tir.yield %s : f32
+    }"""
+    module = parse(f"""
+    tir.func @f(%c: i1) {{
+      %a = tir.call "tvm_static_handle"() : () -> !tir.handle
+      %b = tir.call "tvm_static_handle"() : () -> !tir.handle
+      %d = tir.call "assume"(%c) : (i1) -> i1
+      %r = {reducer}
+      %r2 = {reducer}
+      %unused = {reducer}
+      tir.attr "reduce_scope" (%r) = 0 : i32 {{
+        tir.evaluate %a : !tir.handle
+      }}
+      tir.attr "reduce_scope" (%r2) = 0 : i32 {{
+        tir.evaluate %b : !tir.handle
+      }}
+    }}""")
+    CommonSubexpressionElimination().apply(new_context(), module)
+    DeadCodeElimination().apply(new_context(), module)
+    calls = [tir.builtin_name(op) for op in module.walk() if isinstance(op, tir.CallOp)]
+    assert calls == ["tvm_static_handle", "tvm_static_handle", "assume"]
+    assert sum(isinstance(op, tir.ReducerOp) for op in module.walk()) == 1
+    module.verify()
 
 
 @pytest.mark.parametrize("text", ["a", "a:", "a:what", "a:=b:int", "a:int??", "a:int*?"])
