@@ -180,7 +180,7 @@ def _arithmetic() -> list[Intrinsic]:
         "(x:float) -> bool*x",
         _P,
         "code generators",
-        "False for integers, which the script helper folds.",
+        "False for integers, for which TVMScript makes no call.",
     )
     row("isnullptr", "(h:handle) -> bool", _P, "code generators")
     row(
