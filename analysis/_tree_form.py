@@ -156,6 +156,10 @@ def _buffer(op: tir.BufferDefinition) -> Parts:
         case tir.MatchRegionOp():
             parts.append(("source", op.source))
             parts += _region("region", op.region)
+        case tir.BufferRealizeOp():
+            parts += _region("bounds", op.bounds)
+            parts.append(("condition", _optional_predicate(op.condition)))
+            parts += _annotations(op.annotations)
         case _:
             pass
     parts += _mixed("shape", op.shape, dtype)
@@ -190,9 +194,17 @@ def _regions(op: tir.ReadsOp | tir.WritesOp) -> Parts:
 
 
 def _allocate(op: tir.AllocateOp) -> Parts:
-    condition = Literal(1, i1) if op.condition is None else op.condition
+    condition = _optional_predicate(op.condition)
     extents = _mixed("extents", op.shape, i32)
     return [*extents, ("condition", condition), *_annotations(op.annotations)]
+
+
+def _optional_predicate(value: SSAValue | None) -> Part:
+    return Literal(1, i1) if value is None else value
+
+
+def _prefetch(op: tir.PrefetchOp) -> Parts:
+    return [("buffer", op.buffer), *_region("region", op.region)]
 
 
 def _allocate_const(op: tir.AllocateConstOp) -> Parts:
@@ -217,7 +229,7 @@ def _block(op: tir.BlockOp) -> Parts:
             (f"{label}.extent", it.extent),
             (f"{label}.value", it.binding),
         ]
-    predicate = Literal(1, i1) if op.predicate is None else op.predicate
+    predicate = _optional_predicate(op.predicate)
     return [*parts, ("predicate", predicate), *_annotations(op.annotations)]
 
 
@@ -291,6 +303,8 @@ _PARTS: dict[type[Operation], Callable[..., Parts]] = {
     tir.MatchRegionOp: _buffer,
     tir.AllocBufferOp: _buffer,
     tir.DeclBufferOp: _buffer,
+    tir.BufferRealizeOp: _buffer,
+    tir.PrefetchOp: _prefetch,
     tir.ReadsOp: _regions,
     tir.WritesOp: _regions,
     tir.AllocateOp: _allocate,
@@ -378,7 +392,12 @@ def memory_of(value: SSAValue) -> Memory:
                 value = owner.data
             case tir.MatchBufferOp():
                 value = owner.param
-            case tir.AllocBufferOp() | tir.AllocateOp() | tir.AllocateConstOp():
+            case (
+                tir.AllocBufferOp()
+                | tir.AllocateOp()
+                | tir.AllocateConstOp()
+                | tir.BufferRealizeOp()
+            ):
                 return value
             case Block():
                 func = owner.parent_op()

@@ -1510,6 +1510,14 @@ def _foreign(e: Emitter, op: Operation) -> None:
     e.line(text)
 
 
+def _buffer_realize(e: Emitter, op: Operation) -> None:
+    raise unsupported(
+        op,
+        "a realized buffer is a legacy of tensor expressions and is not run",
+        "allocate it with tir.alloc_buffer",
+    )
+
+
 Handler = Callable[[Emitter, Operation], None]
 
 HANDLERS: dict[type[Operation], Handler] = {
@@ -1517,11 +1525,13 @@ HANDLERS: dict[type[Operation], Handler] = {
     tir.AllocBufferOp: _alloc_buffer,
     tir.AllocateConstOp: _allocate_const,
     tir.AllocateOp: _allocate,
+    tir.BufferRealizeOp: _buffer_realize,
     tir.DataOp: _data,
     tir.DeclBufferOp: _decl_buffer,
     tir.LoadOp: _load,
     tir.MatchBufferOp: _match_buffer,
     tir.MatchRegionOp: _match_region,
+    tir.PrefetchOp: _nothing,
     tir.ShapeVarOp: _nothing,
     tir.StoreOp: _store,
     tir.BlockOp: _block,

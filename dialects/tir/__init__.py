@@ -94,6 +94,7 @@ from xdsl_tvm.dialects.tir.intrinsics import (
     CallOp,
     builtin_name,
 )
+from xdsl_tvm.dialects.tir.realize import BufferRealizeOp, PrefetchOp
 from xdsl_tvm.dialects.tir.statements import (
     AssertOp,
     AttrOp,
@@ -164,11 +165,13 @@ TIR = Dialect(
         AllocBufferOp,
         AllocateConstOp,
         AllocateOp,
+        BufferRealizeOp,
         DataOp,
         DeclBufferOp,
         LoadOp,
         MatchBufferOp,
         MatchRegionOp,
+        PrefetchOp,
         ShapeVarOp,
         StoreOp,
         # Blocks
@@ -259,6 +262,7 @@ __all__ = [
     "BufferKind",
     "BufferKindAttr",
     "BufferLayout",
+    "BufferRealizeOp",
     "BufferRegion",
     "BufferType",
     "CallEffect",
@@ -305,6 +309,7 @@ __all__ = [
     "Operand",
     "OrOp",
     "Place",
+    "PrefetchOp",
     "PtrType",
     "RampOp",
     "ReadsOp",

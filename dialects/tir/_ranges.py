@@ -7,13 +7,23 @@ the minimum is the constant zero, as `%lo to %extent`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir._assembly import Mixed, parse_mixed, parse_value, print_mixed
+from xdsl_tvm.dialects.tir._assembly import (
+    Mixed,
+    join_mixed,
+    parse_mixed,
+    parse_value,
+    print_mixed,
+)
 from xdsl_tvm.dialects.tir.expressions import is_constant
+from xdsl_tvm.dialects.tir.types import BufferType
 
 
 def _parse_end(parser: Parser, minimum: SSAValue) -> Mixed:
@@ -58,6 +68,10 @@ def print_range(printer: Printer, minimum: SSAValue, extent: Mixed) -> None:
     print_mixed(printer, extent)
 
 
+Region: TypeAlias = tuple[tuple[SSAValue, Mixed], ...]
+"""A box of a buffer: minimum and extent of each dimension, in elements."""
+
+
 def parse_region_dims(parser: Parser) -> tuple[list[SSAValue], list[Mixed]]:
     """Read `[%i, %j to %j + 16]`: the minima and the extents; a point has extent 1."""
     minima: list[SSAValue] = []
@@ -87,3 +101,38 @@ def print_region_dims(
 
     with printer.in_square_brackets():
         printer.print_list(list(zip(minima, extents, strict=True)), print_dim)
+
+
+def join_region(
+    mins: Sequence[SSAValue],
+    static_extents: DenseArrayBase[IntegerType],
+    extents: Sequence[SSAValue],
+) -> Region:
+    """The region of an op that holds constant extents apart from the others."""
+    sizes = join_mixed(static_extents.get_values(), extents)
+    return tuple(zip(mins, sizes, strict=True))
+
+
+def print_region(printer: Printer, region: Region) -> None:
+    """Print what `parse_region_dims` reads."""
+    print_region_dims(printer, [m for m, _ in region], [e for _, e in region])
+
+
+def verify_region(
+    op: Operation,
+    buffer: BufferType,
+    mins: Sequence[SSAValue],
+    static_extents: DenseArrayBase[IntegerType],
+    extents: Sequence[SSAValue],
+) -> None:
+    """Raise VerifyException unless the parts make a region of the buffer's rank."""
+    static = static_extents.get_values()
+    if not buffer.get_num_dims() == len(mins) == len(static):
+        raise VerifyException(
+            f"{op.name}: the region must have the rank of {buffer}, got {len(mins)} "
+            "dimensions"
+        )
+    if static.count(DYNAMIC_INDEX) != len(extents):
+        raise VerifyException(
+            f"{op.name}: every dynamic extent of the region needs one operand"
+        )

@@ -45,10 +45,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir import _assembly as assembly
 from xdsl_tvm.dialects.tir._assembly import Mixed
-from xdsl_tvm.dialects.tir._ranges import parse_region_dims, print_region_dims
+from xdsl_tvm.dialects.tir._ranges import (
+    Region,
+    join_region,
+    parse_region_dims,
+    print_region,
+    verify_region,
+)
 from xdsl_tvm.dialects.tir.annotations import ALLOCATE_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.attributes import BufferKind, BufferKindAttr
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
+from xdsl_tvm.dialects.tir.expressions import constant_value
 from xdsl_tvm.dialects.tir.types import (
     BufferType,
     HandleType,
@@ -538,16 +545,9 @@ class MatchRegionOp(BufferDefinition):
         )
 
     @property
-    def region(self) -> tuple[tuple[SSAValue, Mixed], ...]:
+    def region(self) -> Region:
         """Minimum and extent of each dimension of the source."""
-        static = self.static_extents.get_values()
-        return tuple(
-            zip(
-                self.region_mins,
-                assembly.join_mixed(static, self.region_extents),
-                strict=True,
-            )
-        )
+        return join_region(self.region_mins, self.static_extents, self.region_extents)
 
     @classmethod
     def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
@@ -559,8 +559,7 @@ class MatchRegionOp(BufferDefinition):
     def print_source(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_operand(self.source)
-        region = self.region
-        print_region_dims(printer, [m for m, _ in region], [e for _, e in region])
+        print_region(printer, self.region)
 
     def hidden_properties(self) -> tuple[str, ...]:
         return (*_LAYOUT, "static_extents")
@@ -568,16 +567,9 @@ class MatchRegionOp(BufferDefinition):
     def verify_(self) -> None:
         super().verify_()
         source = cast(BufferType, self.source.type)
-        static = self.static_extents.get_values()
-        if not source.get_num_dims() == len(self.region_mins) == len(static):
-            raise VerifyException(
-                f"tir.match_region: the region must have the rank of {source}, got "
-                f"{len(self.region_mins)} dimensions"
-            )
-        if static.count(DYNAMIC_INDEX) != len(self.region_extents):
-            raise VerifyException(
-                "tir.match_region: every dynamic extent of the region needs one operand"
-            )
+        verify_region(
+            self, source, self.region_mins, self.static_extents, self.region_extents
+        )
         if source.get_num_dims() < self.type.get_num_dims():
             raise VerifyException(
                 f"tir.match_region: a view of rank {self.type.get_num_dims()} cannot "
@@ -591,6 +583,48 @@ class MatchRegionOp(BufferDefinition):
                 f"tir.match_region: {self.type} must have element type and scope of its "
                 f"source {source}"
             )
+        self._verify_fields(buffer_definition(self.source))
+        self._verify_extents()
+
+    def _verify_fields(self, source: BufferDefinition) -> None:
+        if source.alignment % self.alignment != 0:
+            raise VerifyException(
+                f"tir.match_region: data_alignment {self.alignment} must divide that of "
+                f"the source, which is {source.alignment}"
+            )
+        for each in (source, self):
+            kind = each.buffer_kind
+            if kind is not None and kind.data is not BufferKind.DEFAULT:
+                raise VerifyException(
+                    f"tir.match_region: a buffer of kind {kind.data} can neither be "
+                    "matched nor match; both must be of the default kind"
+                )
+
+    def _verify_extents(self) -> None:
+        """Refuse extents that cannot be equal; constants tell, values may be equal."""
+        extents = [_constant_of(extent) for _, extent in self.region]
+        shape = [_constant_of(extent) for extent in self.shape]
+        surplus = len(extents) - len(shape)
+        for dim, extent in enumerate(extents[:surplus]):
+            if extent not in (None, 1):
+                raise VerifyException(
+                    f"tir.match_region: dimension {dim} of the region, which the view "
+                    f"lacks, must have extent 1, got {extent}"
+                )
+        for dim, (extent, size) in enumerate(zip(extents[surplus:], shape, strict=True)):
+            if None not in (extent, size) and extent != size:
+                raise VerifyException(
+                    f"tir.match_region: dimension {dim} of the view has extent {size}, "
+                    f"but that of the region is {extent}"
+                )
+
+
+def _constant_of(extent: Mixed) -> int | None:
+    """The number of an extent, None where it is not known."""
+    if isinstance(extent, int):
+        return extent
+    number = constant_value(extent)
+    return number if isinstance(number, int) else None
 
 
 @irdl_op_definition

@@ -55,9 +55,18 @@ def require_computable(cv: Emitter, dtype: Attribute) -> None:
             f"there is no arithmetic on {tir.element_of(dtype)}; compute in f16 or f32 "
             "and legalise the storage first"
         )
+    _require_builtin(cv, dtype)
     if tir.is_scalable(dtype):
         raise cv.fail(
             f"scalable vectors such as {dtype} are not supported; use fixed lanes"
+        )
+
+
+def _require_builtin(cv: Emitter, dtype: Attribute) -> None:
+    if tir.is_custom(dtype):
+        raise cv.fail(
+            f"the custom dtype {tir.element_of(dtype)} has no lowering; convert what "
+            "computes with it to a float dtype"
         )
 
 
@@ -277,6 +286,7 @@ def _float_width(dtype: Attribute) -> int:
 
 
 def _constant(cv: Emitter, op: tir.ConstOp) -> SSAValue:
+    _require_builtin(cv, op.result.type)
     return cv.number(op.literal, op.result.type)
 
 

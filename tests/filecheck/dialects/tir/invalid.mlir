@@ -622,3 +622,36 @@ tir.func @f(%x: i32) {
   // CHECK: tir.call_func: @g has type (f32) -> (), called with (i32) -> ()
   tir.call_func @g(%x) : (i32) -> ()
 }
+
+// -----
+
+tir.func @f(%a: !tir.handle, %i: i32) {
+  %A = tir.match_buffer %a {data_alignment = 64 : i32} : !tir.buffer<4xf32>
+  // CHECK: tir.match_region: data_alignment 48 must divide that of the source, which is 64
+  %V = tir.match_region %A[%i] {data_alignment = 48 : i32} : !tir.buffer<1xf32>
+}
+
+// -----
+
+tir.func @f(%a: !tir.handle, %i: i32) {
+  %A = tir.match_buffer %a {buffer_kind = #tir<buffer_kind auto_broadcast>} : !tir.buffer<4xf32>
+  // CHECK: tir.match_region: a buffer of kind auto_broadcast can neither be matched nor match; both must be of the default kind
+  %V = tir.match_region %A[%i] : !tir.buffer<1xf32>
+}
+
+// -----
+
+tir.func @f(%a: !tir.handle, %i: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<4x4xf32>
+  // CHECK: tir.match_region: dimension 0 of the region, which the view lacks, must have extent 1, got 2
+  %V = tir.match_region %A[%i to %i + 2, %i to %i + 4] : !tir.buffer<4xf32>
+}
+
+// -----
+
+tir.func @f(%a: !tir.handle, %i: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<4x4xf32>
+  %c4 = tir.const 4 : i32
+  // CHECK: tir.match_region: dimension 0 of the view has extent 3, but that of the region is 4
+  %V = tir.match_region %A[%i, %i to %i + %c4] : !tir.buffer<3xf32>
+}
