@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 
 MAX_NESTED_CHOICES = 4
 """Choices inside of each other whose branches are simplified knowing the condition."""
-MAX_NESTED_REMAINDERS = 8
-"""Remainders inside of each other that are looked through at once."""
+MAX_NESTED = 8
+"""Remainders, or casts, inside of each other that are looked through at once."""
 
 Form: TypeAlias = Sum | Expr
 """The normal form: a sum for index types, a simplified tree for others."""
@@ -400,9 +400,10 @@ class CanonicalSimplifier:
         """A split with a smaller `upper`, its source taken modulo that first."""
         outer = split._replace(upper=upper)
         plain = Sum(split.source.dtype, 0, (outer,))
-        if nested >= MAX_NESTED_REMAINDERS:
+        if nested >= MAX_NESTED:
             return plain
-        source = self._sum(split.source)
+        source = self._plain(split.source)
+        assert isinstance(source, Sum)
         inner = self._remainder(source, upper, floor=split.floor, nested=nested + 1)
         if inner is None or not inner.fits:
             return plain
@@ -443,11 +444,11 @@ class CanonicalSimplifier:
 
     # ---- casts ----
 
-    def _cast(self, dtype: Attribute, value: Sum) -> Sum | None:
+    def _cast(self, dtype: Attribute, value: Sum, nested: int = 0) -> Sum | None:
         """The cast of a sum from one index type to another."""
         if not self._keeps(dtype, value):
             return None
-        splits = ((self._cast_split(dtype, s), s.scale) for s in value.splits)
+        splits = ((self._cast_split(dtype, s, nested), s.scale) for s in value.splits)
         return total(dtype, ((Sum(dtype, value.base), 1), *splits))
 
     def _keeps(self, dtype: Attribute, value: Sum) -> bool:
@@ -465,14 +466,20 @@ class CanonicalSimplifier:
             most += max(int(parts[1].max), 0)
         return low <= least and most <= high
 
-    def _cast_split(self, dtype: Attribute, split: Split) -> Sum:
+    def _cast_split(self, dtype: Attribute, split: Split, nested: int) -> Sum:
         """The split, without its scale, of a source in another type."""
-        match split.source:
-            case Cast(value=value) if value.dtype == dtype:
-                source = value
-            case _:
-                source = smart.cast(dtype, split.source)
+        source = self._cast_source(dtype, split.source, nested)
         return Sum(dtype, 0, (split._replace(source=source, scale=1),))
+
+    def _cast_source(self, dtype: Attribute, source: Expr, nested: int) -> Expr:
+        if isinstance(source, Cast) and source.value.dtype == dtype:
+            return source.value
+        form = self._plain(source)
+        if isinstance(form, Sum) and form != _sum_of(source) and nested < MAX_NESTED:
+            found = self._cast(dtype, form, nested + 1)
+            if found is not None and found.fits:
+                return found.expr
+        return smart.cast(dtype, source)
 
     # ---- comparisons ----
 

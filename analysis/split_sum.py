@@ -82,6 +82,17 @@ class Sum:
         self.splits = splits
         self._expr: Expr | None = None
 
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Sum)
+            and self.base == other.base
+            and self.splits == other.splits
+            and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.base, self.splits))
+
     @staticmethod
     def of(node: Expr) -> Sum:
         """The tree itself, as a sum that does not look into it."""

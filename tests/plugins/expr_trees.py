@@ -295,3 +295,115 @@ class Trees:
                 return self.random.choice(fitting)
         number = self.random.randrange(-6, 13)
         return Const(abs(number) if tir.is_uint(dtype) else number, dtype)
+
+
+# ---- trees as Python expressions ----
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """A tree, with Python's operators: `//` and `%` round down; nothing is simplified."""
+
+    node: Expr
+
+    def __add__(self, other: Operand) -> Symbol:
+        return _pair(Add, self, other)
+
+    def __radd__(self, other: int) -> Symbol:
+        return _pair(Add, other, self)
+
+    def __sub__(self, other: Operand) -> Symbol:
+        return _pair(Sub, self, other)
+
+    def __rsub__(self, other: int) -> Symbol:
+        return _pair(Sub, other, self)
+
+    def __mul__(self, other: Operand) -> Symbol:
+        return _pair(Mul, self, other)
+
+    def __rmul__(self, other: int) -> Symbol:
+        return _pair(Mul, other, self)
+
+    def __floordiv__(self, other: Operand) -> Symbol:
+        return _pair(FloorDiv, self, other)
+
+    def __mod__(self, other: Operand) -> Symbol:
+        return _pair(FloorMod, self, other)
+
+    def __neg__(self) -> Symbol:
+        return self * -1
+
+    def __lt__(self, other: Operand) -> Symbol:
+        return comparison(CmpPredicate.LT, self, other)
+
+    def __le__(self, other: Operand) -> Symbol:
+        return comparison(CmpPredicate.LE, self, other)
+
+    def __gt__(self, other: Operand) -> Symbol:
+        return comparison(CmpPredicate.GT, self, other)
+
+    def __ge__(self, other: Operand) -> Symbol:
+        return comparison(CmpPredicate.GE, self, other)
+
+    def __and__(self, other: Symbol) -> Symbol:
+        return _pair(And, self, other)
+
+    def __or__(self, other: Symbol) -> Symbol:
+        return _pair(Or, self, other)
+
+    def __invert__(self) -> Symbol:
+        return Symbol(Not(self.node))
+
+    def to(self, dtype: Attribute) -> Symbol:
+        """The cast to another type."""
+        return Symbol(Cast(dtype, self.node))
+
+
+Operand = Symbol | int
+
+
+def symbols(*dtypes: Attribute) -> list[Symbol]:
+    """New leaves of these types."""
+    return [Symbol(leaf) for leaf in leaves_of(*dtypes)]
+
+
+def _nodes(lhs: Operand, rhs: Operand) -> tuple[Expr, Expr]:
+    return smart.matched(*(x.node if isinstance(x, Symbol) else x for x in (lhs, rhs)))
+
+
+def _pair(kind: type[Binary], lhs: Operand, rhs: Operand) -> Symbol:
+    return Symbol(kind(*_nodes(lhs, rhs)))
+
+
+def comparison(predicate: CmpPredicate, lhs: Operand, rhs: Operand) -> Symbol:
+    return Symbol(Cmp(predicate, *_nodes(lhs, rhs)))
+
+
+def equal(lhs: Operand, rhs: Operand) -> Symbol:
+    return comparison(CmpPredicate.EQ, lhs, rhs)
+
+
+def td(lhs: Operand, rhs: Operand) -> Symbol:
+    """The quotient rounded toward zero."""
+    return _pair(Div, lhs, rhs)
+
+
+def tm(lhs: Operand, rhs: Operand) -> Symbol:
+    """The remainder of `td`."""
+    return _pair(Mod, lhs, rhs)
+
+
+def least(lhs: Operand, rhs: Operand) -> Symbol:
+    return _pair(Min, lhs, rhs)
+
+
+def greatest(lhs: Operand, rhs: Operand) -> Symbol:
+    return _pair(Max, lhs, rhs)
+
+
+def choice(
+    condition: Symbol, lhs: Operand, rhs: Operand, *, lazy: bool = False
+) -> Symbol:
+    """The eager or the lazy choice."""
+    kind = IfThenElse if lazy else Select
+    return Symbol(kind(condition.node, *_nodes(lhs, rhs)))
