@@ -37,6 +37,7 @@ from xdsl_tvm.interpreters import (
 )
 from xdsl_tvm.interpreters._memory import Parameter
 from xdsl_tvm.interpreters._numbers import Number, number
+from xdsl_tvm.interpreters._pointer_code import is_private, is_watched
 from xdsl_tvm.interpreters._values import dense_contents, reinterpreted
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
@@ -507,7 +508,7 @@ class Emitter:
         skip = offset if lanes == 1 else f"{offset} * {lanes}"
         cells = self.reach(pointer, skip, element)
         scope = op.type.scope.data
-        watched = self.has_threads and _thread_code.is_watched(scope)
+        watched = self.has_threads and is_watched(scope)
         watched |= not self.threads and self.settings.copies
         if watched:
             self.line(
@@ -601,7 +602,7 @@ class Emitter:
 
     def allocated(self, pointer: str, scope: str) -> None:
         """Note local memory that a kernel allocates in front of its threads."""
-        if self.launch and not self.threads and scope.startswith("local"):
+        if self.launch and not self.threads and is_private(scope):
             self.block_local.add(pointer)
 
     def match_region(self, op: tir.MatchRegionOp) -> None:

@@ -276,8 +276,10 @@ def _pointer_to(array: np.ndarray[Any, Any], element: Number | None) -> Pointer:
         (extent - 1) * stride
         for extent, stride in zip(array.shape, array.strides, strict=True)
     )
+    # numpy does not know the names of all narrow floats, so their bits are taken.
+    bits = array.view(np.dtype(f"u{array.itemsize}"))
     flat = np.lib.stride_tricks.as_strided(
-        array,
+        bits,
         (last // array.itemsize + 1,),
         (array.itemsize,),
         writeable=array.flags.writeable,

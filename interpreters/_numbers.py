@@ -116,7 +116,7 @@ def number(dtype: Attribute) -> Number:
     """
     if is_float(dtype):
         name = dtype_name(dtype)
-        return Number(name, _float_storage(name), 0, 0, "")
+        return Number(name, float_storage(name), 0, 0, "")
     if not is_integer_type(dtype):
         raise InterpretationError(f"type {dtype} has no value that can be computed with")
     bits = dtype.width.data
@@ -134,7 +134,8 @@ def number(dtype: Attribute) -> Number:
     return Number(dtype_name(dtype), np.dtype(storage), low, high, _FORMATS[storage])
 
 
-def _float_storage(name: str) -> np.dtype[Any]:
+def float_storage(name: str) -> np.dtype[Any]:
+    """The numpy dtype of a float dtype. Raises InterpretationError without ml_dtypes."""
     if name not in _NARROW:
         return np.dtype(name)
     try:

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from xdsl_tvm.interpreters._emitter import Emitter
 
 
+def is_watched(scope: str) -> bool:
+    """Whether threads share the memory of a storage scope."""
+    return scope.startswith(("global", "shared", "warp"))
+
+
+def is_private(scope: str) -> bool:
+    """Whether each thread has its own memory of a storage scope."""
+    return scope.startswith(("local", "wmma", "metal.simdgroup", "m16n8k8"))
+
+
 @dataclass(frozen=True)
 class Pointee:
     """What lies behind a pointer."""
@@ -71,11 +81,10 @@ def behind(e: Emitter, op: tir.CallOp, position: int, offset: str | None = None)
 
 def constant_operand(op: tir.CallOp, position: int) -> int:
     """The value of an operand that has to be an integer constant."""
-    owner = op.args[position].owner
-    literal = owner.literal if isinstance(owner, tir.ConstOp) else None
-    if not isinstance(literal, int):
+    value = tir.constant_value(op.args[position])
+    if not isinstance(value, int):
         raise unsupported(op, f"operand {position} is no constant", "use a tir.const")
-    return int(literal)
+    return value
 
 
 def string_operand(op: tir.CallOp, position: int) -> str:

@@ -67,11 +67,6 @@ def has_threads(func: tir.FuncOp) -> bool:
     return any(axis_tag(op) is not None for op in func.walk())
 
 
-def is_watched(scope: str) -> bool:
-    """Whether threads share the memory of a storage scope."""
-    return scope.startswith(("global", "shared", "warp"))
-
-
 def allocation(e: Emitter, op: Operation, scope: str, arguments: str) -> str:
     """The text of an allocation; what threads share is made by the first one."""
     if not (e.threads and scope.startswith(("shared", "warp"))):
