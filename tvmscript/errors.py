@@ -1,0 +1,47 @@
+"""The error of a script that cannot be read."""
+
+from __future__ import annotations
+
+from xdsl.utils.exceptions import ParseError
+
+
+class ScriptError(ParseError):
+    """What is wrong in a script, and where.
+
+    `str` gives `file:line:column: error: message`, the line of the script, and carets
+    below the place; lines and columns count from 1. As a ParseError it is reported by
+    the tools as errors in `.mlir` files are.
+    """
+
+    @property
+    def message(self) -> str:
+        """What is wrong, without the place."""
+        return self.msg
+
+    @property
+    def file(self) -> str:
+        """The name of the file, `<script>` for text that came from none."""
+        return self.span.get_location().file
+
+    @property
+    def line(self) -> int:
+        """The line of the file, from 1 on."""
+        return self.span.get_location().line
+
+    @property
+    def column(self) -> int:
+        """The column in characters, from 1 on."""
+        return self.span.get_location().col
+
+    def __str__(self) -> str:
+        input_text = self.span.input
+        start = input_text.get_start_of_line(self.span.start)
+        end = input_text.get_end_of_line(self.span.start)
+        line = str(input_text.content[start:end])
+        before = line[: self.span.start - start]
+        # Tabs stay tabs, so that the carets stand below the place in any viewer.
+        margin = "".join(character if character == "\t" else " " for character in before)
+        width = max(1, min(self.span.end, end) - self.span.start)
+        location = self.span.get_location()
+        place = f"{location.file}:{location.line}:{location.col}"
+        return f"{place}: error: {self.msg}\n{line}\n{margin}{'^' * width}"

@@ -1,0 +1,222 @@
+"""The text and the syntax tree of scripts: given as text, or found for live objects.
+
+Syntax trees of live functions and classes come from the file that defines them, parsed
+as a whole and once, so lines and columns are those of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from types import FrameType, FunctionType
+
+from xdsl.utils.lexer import Input, Span
+
+from xdsl_tvm.tvmscript.errors import ScriptError
+
+Definition = ast.FunctionDef | ast.ClassDef
+"""What a script defines: a function or a class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text with its syntax tree.
+
+    Raises ScriptError where the text is no Python.
+    """
+
+    text: str
+    name: str = "<script>"
+    body: Sequence[ast.stmt] = field(init=False)
+    """The statements at the top of the text."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", self._parsed())
+
+    def _parsed(self) -> Sequence[ast.stmt]:
+        try:
+            if not _is_indented(self.text):
+                return ast.parse(self.text, self.name).body
+            # An indented text is the body of something; this keeps its columns.
+            tree = ast.parse(f"if True:\n{self.text}", self.name)
+            ast.increment_lineno(tree, -1)
+            return [inner for outer in tree.body for inner in _body_of(outer)]
+        except SyntaxError as error:
+            raise self._syntax_error(error) from None
+        except RecursionError:
+            raise ScriptError(
+                self._span_at(1, 0, 1), "the text is nested too deeply for Python"
+            ) from None
+        except ValueError as error:
+            raise ScriptError(self._span_at(1, 0, 1), str(error)) from None
+
+    def _syntax_error(self, error: SyntaxError) -> ScriptError:
+        shift = 1 if _is_indented(self.text) else 0
+        line = min(max((error.lineno or 1) - shift, 1), len(self._starts))
+        column = max((error.offset or 1) - 1, 0)
+        span = self._span_at(line, column, column + 1)
+        return ScriptError(span, f"not valid Python: {error.msg}")
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        """Where each line starts in the text."""
+        starts = [0]
+        position = self.text.find("\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = self.text.find("\n", position + 1)
+        return starts
+
+    @cached_property
+    def _input(self) -> Input[str]:
+        return Input(self.text, self.name)
+
+    def _span_at(self, line: int, column: int, end_column: int) -> Span[str]:
+        start = self._starts[line - 1]
+        limit = self._input.get_end_of_line(start)
+        first = min(start + column, limit)
+        return Span(first, min(max(start + end_column, first), limit), self._input)
+
+    def span(self, line: int, column: int, end_column: int | None = None) -> Span[str]:
+        """The place on a line, its columns as syntax trees have them: bytes, from 0."""
+        start = self._starts[line - 1]
+        text = self.text[start : self._input.get_end_of_line(start)]
+        first = _characters(text, column)
+        end = first + 1 if end_column is None else _characters(text, end_column)
+        return self._span_at(line, first, end)
+
+    def error(self, node: ast.AST, message: str) -> ScriptError:
+        """An error at a node of the tree."""
+        line: int = getattr(node, "lineno", 1)
+        column: int = getattr(node, "col_offset", 0)
+        end_line: int | None = getattr(node, "end_lineno", None)
+        end: int | None = getattr(node, "end_col_offset", None)
+        if end_line != line or isinstance(node, ast.stmt):
+            end = None
+        return ScriptError(self.span(line, column, end), message)
+
+    @cached_property
+    def definitions(self) -> Sequence[tuple[Definition, Sequence[Definition]]]:
+        """Every function and class of the text, with those around it, outermost first."""
+        return tuple(_definitions(self.body, ()))
+
+
+def _body_of(node: ast.stmt) -> Sequence[ast.stmt]:
+    return node.body if isinstance(node, ast.If) else [node]
+
+
+def _is_indented(text: str) -> bool:
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            return line[0] in " \t"
+    return False
+
+
+def _characters(text: str, byte_offset: int) -> int:
+    """A column in characters."""
+    if text.isascii():
+        return byte_offset
+    return len(text.encode()[:byte_offset].decode(errors="ignore"))
+
+
+def _definitions(
+    body: Sequence[ast.stmt], around: tuple[Definition, ...]
+) -> Iterator[tuple[Definition, Sequence[Definition]]]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node, around
+            yield from _definitions(node.body, (*around, node))
+            continue
+        for nested in ("body", "orelse", "finalbody"):
+            yield from _definitions(getattr(node, nested, ()), around)
+        for handler in getattr(node, "handlers", ()):
+            yield from _definitions(handler.body, around)
+
+
+def first_line(node: Definition) -> int:
+    """The line of the first decorator, or of the definition without one."""
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+@dataclass(frozen=True)
+class LiveDefinition:
+    """A live function or class in its source."""
+
+    source: Source
+    node: Definition
+    around: Sequence[Definition]
+    """The functions and classes that it is defined in, outermost first."""
+
+
+def find_definition(
+    definition: FunctionType | type, frame: FrameType | None = None
+) -> LiveDefinition:
+    """Where a function or a class is defined; `frame` is one that is defining it.
+
+    Raises OSError where its source is not available.
+    """
+    if isinstance(definition, FunctionType):
+        return _find_function(definition)
+    return _find_class(definition, frame)
+
+
+def _find_function(function: FunctionType) -> LiveDefinition:
+    code = function.__code__
+    source = _source_of(code.co_filename, function.__globals__, function.__qualname__)
+    for node, around in source.definitions:
+        if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+            continue
+        if first_line(node) == code.co_firstlineno:
+            return LiveDefinition(source, node, around)
+    raise _unavailable(function.__qualname__)
+
+
+def _find_class(definition: type, frame: FrameType | None) -> LiveDefinition:
+    module = sys.modules.get(definition.__module__)
+    file = frame.f_code.co_filename if frame else getattr(module, "__file__", None)
+    if file is None:
+        raise _unavailable(definition.__qualname__)
+    names = dict(vars(module)) if module else {}
+    source = _source_of(file, names, definition.__qualname__)
+    lines = {
+        value.__code__.co_firstlineno
+        for value in vars(definition).values()
+        if isinstance(value, FunctionType)
+    }
+    if frame is not None:
+        lines.add(frame.f_lineno)
+    path = [part for part in definition.__qualname__.split(".") if part != "<locals>"]
+    found: LiveDefinition | None = None
+    for node, around in source.definitions:
+        if not isinstance(node, ast.ClassDef) or node.name != definition.__name__:
+            continue
+        if [outer.name for outer in around] != path[:-1]:
+            continue
+        if all(first_line(node) <= line <= (node.end_lineno or 0) for line in lines):
+            found = LiveDefinition(source, node, around)
+    if found is None:
+        raise _unavailable(definition.__qualname__)
+    return found
+
+
+def _source_of(file: str, names: dict[str, object], what: str) -> Source:
+    linecache.checkcache(file)
+    lines = linecache.getlines(file, names)
+    if not lines:
+        raise _unavailable(what)
+    return _parsed_file("".join(lines), file)
+
+
+@lru_cache(maxsize=16)
+def _parsed_file(text: str, file: str) -> Source:
+    return Source(text, file)
+
+
+def _unavailable(what: str) -> OSError:
+    return OSError(
+        f"the source of {what} is not available; give its text to tvmscript.parse"
+    )
