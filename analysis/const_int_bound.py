@@ -157,7 +157,7 @@ def type_bound(dtype: Attribute) -> Bound:
     if not tir.is_integer(dtype):
         return EVERYTHING
     low, high = integer_range(dtype)
-    return saturated(-INF if low < -_LIMIT else low, high)
+    return Bound(-INF if low < -_LIMIT else low, INF if high >= _LIMIT else high)
 
 
 @cache
@@ -168,8 +168,7 @@ def _wraps(dtype: Attribute) -> bool:
 
 def _contained(bound: Bound, dtype: Attribute) -> Bound:
     """The bound of a result that is cut to the bits of its type, index types too."""
-    everything = type_bound(dtype)
-    return bound if everything.contains(bound) else everything
+    return bound if Bound(*integer_range(dtype)).contains(bound) else type_bound(dtype)
 
 
 def _in_type(bound: Bound, dtype: Attribute) -> Bound:
