@@ -35,7 +35,7 @@ from xdsl_tvm.interpreters import (
     _numbers,
     _thread_code,
 )
-from xdsl_tvm.interpreters._memory import Parameter
+from xdsl_tvm.interpreters._memory import Parameter, Tensor
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._pointer_code import is_private, is_watched
 from xdsl_tvm.interpreters._values import dense_contents, reinterpreted
@@ -155,13 +155,14 @@ def _make_array(
     pointer: _memory.Pointer, shape: Any, strides: Any, element: Number, offset: int
 ) -> np.ndarray[Any, Any]:
     """The array a packed function gets for a DLTensor built on the stack."""
-    flat = pointer.array(element.storage)[offset:]
-    pointer.memory.mark_written()
+    first = pointer.at(offset, element.size)
+    flat = first.array(element.storage)
     if isinstance(strides, tuple):
         size = element.size
         steps = tuple(step * size for step in cast("tuple[int, ...]", strides))
-        return np.lib.stride_tricks.as_strided(flat, shape, steps)
-    return flat[: int(np.prod(shape, dtype=np.int64))].reshape(shape)
+        return Tensor.at(first, np.lib.stride_tricks.as_strided(flat, shape, steps))
+    count = int(np.prod(shape, dtype=np.int64))
+    return Tensor.at(first, flat[:count].reshape(shape))
 
 
 def _atomic_add(pointer: _memory.Pointer, element: Number, value: Any) -> Any:
@@ -479,7 +480,8 @@ class Emitter:
         if op.elem_offset is not None:
             self._expect(op, "an element offset of", op.elem_offset, "0")
         self.line(f"{name}_a = {name}.pointer")
-        code = self.buffer(op, f"{name}_a", "0", "never")
+        marks = "maybe" if self.device else "never"
+        code = self.buffer(op, f"{name}_a", "0", marks)
         if _broadcasts(op) and not op.layout_strides:
             code.strides = [
                 self.atom(self._found_stride(op, axis)) for axis in range(len(op.shape))
@@ -701,6 +703,19 @@ class Emitter:
             with self.nest(f"if not ({' and '.join(tests)}):"):
                 self.line(f"check_indices(({values}), ({extents}))")
 
+    def put(self, code: BufferCode, indices: Sequence[SSAValue], text: str) -> str:
+        """Write a scalar, and return its place."""
+        cells = code.cells
+        self.check_access(code, indices)
+        place = self.atom(self.flat(code, [self[index] for index in indices]))
+        self.line(f"{cells}[{place}] = {text}")
+        if code.marks == "maybe":
+            with self.nest(f"if {cells}m is not None:"):
+                self.line(f"{cells}m[{place}] = {cells}w")
+        elif code.marks == "always":
+            self.line(f"{cells}m[{place}] = {cells}w")
+        return place
+
     def places(
         self, code: BufferCode, indices: Sequence[SSAValue], predicate: str
     ) -> str:
@@ -783,14 +798,7 @@ def _store(e: Emitter, op: Operation) -> None:
     cells = code.cells
     scalar = not is_vector(op.value.type)
     if scalar and op.predicate is None:
-        e.check_access(code, op.indices)
-        place = e.atom(e.flat(code, [e[index] for index in op.indices]))
-        e.line(f"{cells}[{place}] = {e[op.value]}")
-        if code.marks == "maybe":
-            with e.nest(f"if {cells}m is not None:"):
-                e.line(f"{cells}m[{place}] = {cells}w")
-        elif code.marks == "always":
-            e.line(f"{cells}m[{place}] = {cells}w")
+        place = e.put(code, op.indices, e[op.value])
         e.note(code, _async_code.access_verb(e, op), place)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
@@ -1488,11 +1496,8 @@ def _access_ptr(e: Emitter, op: Operation) -> None:
 
 
 def _thread_allreduce(e: Emitter, op: Operation) -> None:
-    raise unsupported(
-        op,
-        "the thread-grid simulator does not run reductions over threads yet",
-        "interpret the program after tir-lower-thread-allreduce",
-    )
+    assert isinstance(op, tir.ThreadAllreduceOp)
+    _thread_code.allreduce(e, op)
 
 
 def _foreign(e: Emitter, op: Operation) -> None:

@@ -185,6 +185,27 @@ def raise_uninitialized(place: int) -> None:
     )
 
 
+class Tensor(np.ndarray[Any, Any]):
+    """An array made on the stack of a program: a view of the program's own memory."""
+
+    pointer: Pointer | None = None
+
+    @staticmethod
+    def at(pointer: Pointer, array: np.ndarray[Any, Any]) -> Tensor:
+        """`array`, which begins at `pointer`."""
+        made = array.view(Tensor)
+        made.pointer = pointer
+        return made
+
+
+def passed_out(value: Any) -> Any:
+    """A value for foreign code, which may write to the memory that it names."""
+    pointer = value.pointer if isinstance(value, Tensor) else value
+    if isinstance(pointer, Pointer):
+        pointer.memory.mark_written()
+    return value
+
+
 @dataclass(frozen=True)
 class BoundArray:
     """An array that a call passes for a buffer: its memory, extents and strides."""
@@ -244,7 +265,10 @@ class Parameter:
             self.fail("compact row-major strides", compact, strides)
         if any(stride < 0 for stride in known):
             self.fail("strides that are not negative, not", compact, strides)
-        return BoundArray(_pointer_to(found, self.element), shape, known, is_compact)
+        pointer = found.pointer if isinstance(found, Tensor) else None
+        if pointer is None:
+            pointer = _pointer_to(found, self.element)
+        return BoundArray(pointer, shape, known, is_compact)
 
     def _split_lanes(
         self, array: np.ndarray[Any, Any]

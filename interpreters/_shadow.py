@@ -142,6 +142,11 @@ class Shadow:
         self._against(self.readers, key, me, "updates", "reads")
         self.atomics.add(key, me, self.grid.launch)
 
+    def publish(self, key: int, me: int) -> None:
+        """A write that all threads know of."""
+        self.write(key, me)
+        del self.writers[key]
+
     def _has_arrived(self, key: int, mine: str) -> bool:
         """Whether the thread knows that a copy to the location is complete."""
         copy = self.arriving.get(key)
@@ -228,6 +233,13 @@ class View:
     def update(self, place: int, site: int) -> None:
         """Note an atomic operation."""
         self._note(place, site, self.shadow.update)
+
+    def publish(self, place: int, axes: frozenset[int], site: int) -> None:
+        """Note that threads that differ on `axes` write what they reduced together."""
+        grid = self.shadow.grid
+        grid.require_all(axes, site)
+        if grid.thread == 0:
+            self._note(place, site, self.shadow.publish)
 
     def check_read(self, place: int, site: int) -> None:
         """Check a read by a copy, which `join` then notes."""

@@ -13,22 +13,23 @@ calling thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.threads import Identity, Place
 from xdsl_tvm.dialects.tir.types import is_handle, is_vector
 from xdsl_tvm.interpreters import _async_code, _matrix_code
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._pointer_code import require_operands, string_operand
 from xdsl_tvm.interpreters.errors import unsupported
-from xdsl_tvm.interpreters.gpu_simulator import WARP, Meeting
+from xdsl_tvm.interpreters.gpu_simulator import WARP, Grid, Meeting
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters._emitter import Emitter
@@ -343,11 +344,12 @@ def _wait(e: Emitter, meeting: Meeting) -> None:
     e.line(f"yield {e.constant((meeting,))}")
 
 
-def _require_threads(e: Emitter, op: tir.CallOp) -> None:
+def _require_threads(e: Emitter, op: Operation) -> None:
     if not e.threads:
+        name = op.callee.data if isinstance(op, tir.CallOp) else op.name
         raise unsupported(
             op,
-            f"the builtin {op.callee.data} stands outside of the threads of a kernel",
+            f"the builtin {name} stands outside of the threads of a kernel",
             "put it inside of a tir.launch_thread, or interpret the callers of a device "
             "function after inlining it",
         )
@@ -380,6 +382,114 @@ def _shuffle(e: Emitter, op: tir.CallOp) -> None:
         require_operands(op, 2)
         operands = [str((1 << WARP) - 1), *operands, str(WARP)]
     e.define(op.result, f"yield ({e.constant(meeting)}, {', '.join(operands)})")
+
+
+# ---- reductions ----
+
+
+def allreduce(e: Emitter, op: tir.ThreadAllreduceOp) -> None:
+    """Reduce over threads, in their order, and store the results in every one."""
+    _require_threads(e, op)
+    reducer = _innermost_reducer(op)
+    if len(reducer.identities) != len(op.sources):
+        raise unsupported(
+            op,
+            f"it reduces {len(op.sources)} values, its reducer {len(reducer.identities)}",
+            "use a reducer of as many",
+        )
+    axes = frozenset(axis for v in op.threads if (axis := _axis_of(op, v)) is not None)
+    combine = _combiner(e, reducer)
+    values = "".join(
+        f"{_contribution(e, op, source, identity)}, "
+        for source, identity in zip(op.sources, reducer.identities, strict=True)
+    )
+    meeting = e.constant(Meeting("reduce", op, act=_reduce, axes=axes))
+    results = e.atom(f"yield ({meeting}, ({combine}, ({values})))")
+    for position, place in enumerate(op.places):
+        code = e.buffers[place.buffer]
+        result = f"{results}[{position}]"
+        where = e.put(code, place.indices, result)
+        if code.watched:
+            _publish(e, op, place, where, axes)
+
+
+def _publish(
+    e: Emitter,
+    op: tir.ThreadAllreduceOp,
+    place: Place,
+    where: str,
+    axes: frozenset[int],
+) -> None:
+    assert isinstance(place.buffer.type, tir.BufferType)
+    scope = place.buffer.type.scope.data
+    if scope.startswith("global"):
+        raise unsupported(
+            op, f"a result lies in scope {scope!r}", "put it in local or shared memory"
+        )
+    code = e.buffers[place.buffer]
+    if e.is_watched(code):
+        site = e.settings.grid.site(op, place.buffer)
+        e.line(f"{code.cells}s.publish({where}, {e.constant(axes)}, {site})")
+
+
+def _innermost_reducer(op: tir.ThreadAllreduceOp) -> tir.ReducerOp:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, tir.AttrOp) and parent.key.data == "reduce_scope":
+            reducer = None if parent.node is None else parent.node.owner
+            if isinstance(reducer, tir.ReducerOp):
+                return reducer
+        parent = parent.parent_op()
+    raise unsupported(
+        op, "no reducer is given", 'put it into a tir.attr "reduce_scope" of one'
+    )
+
+
+def _axis_of(op: tir.ThreadAllreduceOp, value: SSAValue) -> int | None:
+    """The axis of a thread variable, None for the constant that stands for none."""
+    if isinstance(value.owner, tir.ConstOp):
+        return None
+    while not isinstance(value.owner, Block):
+        if not isinstance(value.owner, tir.CastOp | tir.LetOp):
+            raise unsupported(op, "it reduces over no thread variable", "name one")
+        value = value.owner.value
+    parent = value.owner.parent_op()
+    if isinstance(parent, tir.BlockOp):
+        bindings = zip(parent.iter_vars, parent.iters, strict=True)
+        return _axis_of(op, next(it.binding for v, it in bindings if v is value))
+    tag = None if parent is None else axis_tag(parent)
+    if tag not in _THREAD_TAGS:
+        raise unsupported(op, "it reduces over no thread variable", "name one")
+    return _THREAD_TAGS.index(tag)
+
+
+def _combiner(e: Emitter, reducer: tir.ReducerOp) -> str:
+    """The name of a function of the values on the left and those on the right."""
+    name = e.fresh("combine")
+    params = [e.name_value(arg) for arg in (*reducer.lhs, *reducer.rhs)]
+    with e.nest(f"def {name}({', '.join(params)}):"):
+        e.block(reducer.combiner.block)
+        e.line(f"return ({''.join(f'{e[value]}, ' for value in reducer.combined)})")
+    return name
+
+
+def _contribution(
+    e: Emitter, op: tir.ThreadAllreduceOp, source: SSAValue, identity: Identity
+) -> str:
+    if op.condition is None:
+        return e[source]
+    dtype = number(identity.type)
+    neutral = dtype.convert(identity.value.data)
+    return f"{e[source]} if {e[op.condition]} else {e.constant(neutral)}"
+
+
+def _reduce(
+    grid: Grid, threads: Sequence[int], operands: list[Any]
+) -> Sequence[tuple[Any, ...]]:
+    combine, total = operands[0]
+    for _, values in operands[1:]:
+        total = combine(*total, *values)
+    return [total] * len(threads)
 
 
 def _undefined(dtype: Number) -> object:

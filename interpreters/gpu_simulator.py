@@ -290,6 +290,16 @@ class Grid:
             found = private[key] = pointer.memory.copy()
         return Pointer.to(found, pointer.element, pointer.offset)
 
+    def require_all(self, axes: frozenset[int], site: int) -> None:
+        """Raise RaceError if several groups of threads that differ on `axes` run."""
+        if any(n > 1 for axis, n in enumerate(self._extents) if axis not in axes):
+            op, _ = self._sites[site]
+            raise RaceError(
+                "race on the result of a reduction, which several groups of threads of "
+                f"block {self._block.coordinates} put in one place",
+                op,
+            )
+
     def index(self, axis: int) -> int:
         """The coordinate of the running thread."""
         return self._index(self.thread)[axis]
@@ -954,7 +964,7 @@ def _location(op: Operation, pointer: SSAValue | None, place: int) -> str:
     name = _buffer_name(buffer, definition)
     shape = definition.type.get_shape()
     plain = not definition.layout_strides and all(extent >= 0 for extent in shape[1:])
-    if pointer is not None and isinstance(definition, tir.DeclBufferOp):
+    if pointer not in (None, buffer) and isinstance(definition, tir.DeclBufferOp):
         plain = False
     if not plain or isinstance(definition, tir.MatchRegionOp):
         return f"element {place} of the memory of buffer {name}"
@@ -967,7 +977,9 @@ def _location(op: Operation, pointer: SSAValue | None, place: int) -> str:
 
 
 def _buffer_behind(pointer: SSAValue) -> SSAValue | None:
-    """A buffer into whose memory a pointer points."""
+    """A buffer into whose memory a pointer points; a buffer itself."""
+    if isinstance(pointer.type, tir.BufferType):
+        return pointer
     owner = pointer.owner
     if isinstance(owner, tir.AddressOfOp | tir.DataOp):
         return owner.buffer

@@ -42,7 +42,12 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters._emitter import Emitter, Program, Settings
-from xdsl_tvm.interpreters._memory import Pointer, pointer_argument
+from xdsl_tvm.interpreters._memory import (
+    Pointer,
+    Tensor,
+    passed_out,
+    pointer_argument,
+)
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._values import public_value, returned_value, value_argument
 from xdsl_tvm.interpreters.errors import (
@@ -245,9 +250,11 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         name = op.callee.string_value()
         func = self._funcs.get(name)
         if func is not None and not func.is_declaration:
-            return self._compile(func).run(*values)
+            # Functions do not mark what they write to their parameters.
+            tensors = (passed_out(v) if isinstance(v, Tensor) else v for v in values)
+            return self._compile(func).run(*tensors)
         if func is None and self._foreign is not None:
-            results = self._foreign.call_op(name, values)
+            results = self._foreign.call_op(name, tuple(map(passed_out, values)))
             return results[0] if results else None
         return self._call_extern(op, name, *values)
 
@@ -273,9 +280,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         operands = op.args if isinstance(op, tir.CallFuncOp) else op.args[1:]
         arguments: list[Any] = []
         for value, operand in zip(values, operands, strict=False):
-            if isinstance(value, Pointer):
-                value.memory.mark_written()
-            arguments.append(public_value(value, operand.type))
+            arguments.append(public_value(passed_out(value), operand.type))
         dtype = None if op.result is None else op.result.type
         return returned_value(function(*arguments), dtype, f"the function {name}")
 
@@ -286,7 +291,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 "an op of another dialect",
                 "pass its implementation, as in interpret(module, functions=[…])",
             )
-        results = self._foreign.run_op(op, values)
+        results = self._foreign.run_op(op, tuple(map(passed_out, values)))
         return tuple(
             value
             if is_handle(result.type)

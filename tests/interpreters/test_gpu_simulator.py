@@ -521,7 +521,6 @@ def test_threads_take_turns_at_a_reduction() -> None:
     ("call", "message"),
     [
         ('call "tvm_storage_sync"(%global) : (!tir.handle) -> ()', "not 3"),
-        ("thread_allreduce [%zero] into [%O[%t]] over [%t]", "reductions over threads"),
     ],
 )
 def test_refused_builtins(call: str, message: str) -> None:
