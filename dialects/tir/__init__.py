@@ -89,10 +89,18 @@ from xdsl_tvm.dialects.tir.expressions import (
     is_constant,
 )
 from xdsl_tvm.dialects.tir.functions import FuncOp
+from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.dialects.tir.intrinsics import (
     CallFuncOp,
     CallOp,
     builtin_name,
+)
+from xdsl_tvm.dialects.tir.module import (
+    DeviceMeshAttr,
+    DummyGlobalInfoAttr,
+    global_infos,
+    module_attributes,
+    set_module_attribute,
 )
 from xdsl_tvm.dialects.tir.realize import BufferRealizeOp, PrefetchOp
 from xdsl_tvm.dialects.tir.statements import (
@@ -116,6 +124,7 @@ from xdsl_tvm.dialects.tir.storage_scope import (
     ThreadAxis,
 )
 from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.tensor_intrin import TensorIntrin
 from xdsl_tvm.dialects.tir.threads import (
     AccessPtrOp,
     Place,
@@ -227,8 +236,11 @@ TIR = Dialect(
         CmpPredicateAttr,
         CustomType,
         CustomValueAttr,
+        DeviceMeshAttr,
+        DummyGlobalInfoAttr,
         ForKindAttr,
         HandleType,
+        IndexMapAttr,
         IterKindAttr,
         LetKindAttr,
         PtrType,
@@ -277,8 +289,10 @@ __all__ = [
     "CustomValueAttr",
     "DataOp",
     "DeclBufferOp",
+    "DeviceMeshAttr",
     "DivOp",
     "DtypePlace",
+    "DummyGlobalInfoAttr",
     "EvaluateOp",
     "FloorDivOp",
     "FloorModOp",
@@ -289,6 +303,7 @@ __all__ = [
     "HandleType",
     "IfOp",
     "IfThenElseOp",
+    "IndexMapAttr",
     "InitOp",
     "Intrinsic",
     "IterKind",
@@ -329,6 +344,7 @@ __all__ = [
     "StructField",
     "SubOp",
     "Target",
+    "TensorIntrin",
     "ThreadAllreduceOp",
     "ThreadAxis",
     "UnknownBuiltinError",
@@ -345,6 +361,7 @@ __all__ = [
     "constant_value",
     "dtype_name",
     "element_of",
+    "global_infos",
     "infer_result_type",
     "is_bfloat16",
     "is_bool",
@@ -364,6 +381,8 @@ __all__ = [
     "is_vector",
     "lanes_of",
     "like_lanes",
+    "module_attributes",
     "parse_dtype",
+    "set_module_attribute",
     "with_lanes",
 ]

@@ -20,9 +20,9 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.tir.module import VDEVICES
 from xdsl_tvm.passes.infra import CompilerPass
 
-VDEVICES = "relax.vdevices"
 _GLOBAL = StringAttr("global")
 
 
