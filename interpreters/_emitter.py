@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -84,6 +85,10 @@ class BufferCode:
     marks: str
     """Whether memory is tracked: `never`, `always` or `maybe`."""
     broadcasts: bool = False
+    grouped: bool = False
+    """Whether memory has several dimensions."""
+    declared: Sequence[str] = ()
+    """The strides as the layout gives them, where `strides` are physical ones."""
     watched: bool = False
     """Whether threads that use it together are watched for races."""
 
@@ -470,7 +475,7 @@ class Emitter:
             if isinstance(extent, SSAValue):
                 found = f"{name}.shape[{axis}]"
                 self._expect(op, f"extent {axis} to be", extent, found)
-        for axis, stride in enumerate(op.layout_strides):
+        for axis, stride in enumerate(() if op.axis_separators else op.layout_strides):
             found = self._found_stride(op, axis)
             if isinstance(stride, int):
                 with self.nest(f"if {name}.shape[{axis}] > 1:"):
@@ -482,10 +487,27 @@ class Emitter:
         self.line(f"{name}_a = {name}.pointer")
         marks = "maybe" if self.device else "never"
         code = self.buffer(op, f"{name}_a", "0", marks)
+        if op.axis_separators and op.layout_strides:
+            self._expect_physical(op, code.strides)
         if _broadcasts(op) and not op.layout_strides:
             code.strides = [
                 self.atom(self._found_stride(op, axis)) for axis in range(len(op.shape))
             ]
+
+    def _expect_physical(self, op: tir.MatchBufferOp, strides: Sequence[str]) -> None:
+        """Check the strides of an array that stands for memory of several dimensions."""
+        if any(isinstance(s.owner, tir.ShapeVarOp) for s in op.strides):
+            raise unsupported(
+                op,
+                "a stride within a group of axes is not known from an array",
+                "give the strides, or leave them out for compact ones",
+            )
+        for axis, stride in enumerate(strides):
+            with self.nest(f"if {self.bound[op]}.shape[{axis}] > 1:"):
+                found = self._found_stride(op, axis)
+                self.line(
+                    f"{self.bound[op]}_p.expect('stride {axis} to be', {stride}, {found})"
+                )
 
     def _expect(
         self, op: tir.MatchBufferOp, what: str, wanted: int | SSAValue, found: str
@@ -505,6 +527,12 @@ class Emitter:
         self, op: tir.BufferDefinition, pointer: str, offset: str, marks: str
     ) -> BufferCode:
         """Take the elements behind a pointer as the buffer that `op` defines."""
+        if op.axis_separators and op.elem_offset is not None and offset != "0":
+            raise unsupported(
+                op,
+                "memory of several dimensions has no element offset",
+                "leave out the axis separators, or the offset",
+            )
         element = number(element_of(op.type.element_type))
         lanes = self.lanes(op.type.element_type)
         skip = offset if lanes == 1 else f"{offset} * {lanes}"
@@ -529,6 +557,8 @@ class Emitter:
             self.strides(op),
             marks,
             _broadcasts(op),
+            bool(op.axis_separators),
+            [self.mixed(stride) for stride in op.layout_strides],
             watched,
         )
         self.buffers[op.buffer] = code
@@ -550,13 +580,32 @@ class Emitter:
                 self.line(f"check_stride({self[stride]})")
             if any(isinstance(s, int) and s < 0 for s in op.layout_strides):
                 raise unsupported(op, "a stride is negative", "reverse the indices")
-            return [self.mixed(stride) for stride in op.layout_strides]
+            declared = [self.mixed(stride) for stride in op.layout_strides]
+            return self._physical(op, declared) if op.axis_separators else declared
         strides: list[str] = []
         step = "1"
         for extent in reversed(op.shape):
             strides.append(step)
             step = self._product(step, self.mixed(extent))
         return strides[::-1]
+
+    def _physical(self, op: tir.BufferDefinition, declared: Sequence[str]) -> list[str]:
+        """Strides in memory of a buffer whose strides are those within its groups.
+
+        Each group of axes is a physical dimension, which spans the extent of its first
+        axis times the stride; the dimensions lie in row-major order (tir-ir.md §7.2).
+        """
+        assert op.axis_separators is not None
+        bounds = (0, *op.axis_separators.get_values(), len(declared))
+        strides = list(declared)
+        span = "1"
+        for first, end in reversed(list(pairwise(bounds))):
+            for axis in range(first, end):
+                strides[axis] = self._product(span, declared[axis])
+            if first < end:
+                extent = self._product(self.mixed(op.shape[first]), declared[first])
+                span = self._product(span, extent)
+        return strides
 
     def _product(self, a: str, b: str) -> str:
         if a.isdigit() and b.isdigit():
@@ -588,8 +637,8 @@ class Emitter:
         extents = [self.mixed(extent) for extent in op.shape]
         if op.layout_strides:
             spans = "".join(
-                f" + ({extent} - 1) * {self.mixed(stride)}"
-                for extent, stride in zip(extents, op.layout_strides, strict=True)
+                f" + ({extent} - 1) * {stride}"
+                for extent, stride in zip(extents, self.strides(op), strict=True)
             )
             size = self.atom(f"0 if {self.size(extents)} == 0 else 1{spans}")
         else:
@@ -625,10 +674,13 @@ class Emitter:
         for wanted, (_, extent) in zip(op.shape, op.region[surplus:], strict=True):
             self._match("extent", op, wanted, self.mixed(extent))
         strides = source.strides[surplus:]
-        for wanted, stride in zip(op.layout_strides, strides, strict=False):
+        declared = source.declared[surplus:]
+        found = declared or strides
+        for wanted, stride in zip(op.layout_strides, found, strict=False):
             self._match("stride", op, wanted, stride)
         if op.elem_offset is not None:
-            self._match("offset", op, op.elem_offset, f"({source.offset} + {base})")
+            offset = "0" if source.grouped else f"({source.offset} + {base})"
+            self._match("offset", op, op.elem_offset, offset)
         self.buffers[op.buffer] = BufferCode(
             source.cells,
             source.element,
@@ -640,6 +692,8 @@ class Emitter:
             strides,
             source.marks,
             source.broadcasts,
+            source.grouped,
+            declared,
             source.watched,
         )
 
