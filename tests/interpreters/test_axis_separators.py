@@ -149,7 +149,5 @@ def test_offset_into_several_dimensions() -> None:
     define = """%p0 = tir.allocate [%c10, 8] : !tir.ptr<i32>
     %B = tir.decl_buffer %p0 LAYOUT : !tir.buffer<2x4x8xi32>"""
     layout = LAYOUT.replace("] {", "] offset %c8 {")
-    with pytest.raises(
-        InterpretationError, match="several dimensions has no element off"
-    ):
-        run(define.replace("LAYOUT", LAYOUT), BACK)
+    with pytest.raises(InterpretationError, match="several dimensions has no elem"):
+        run(define.replace("LAYOUT", layout), BACK)
