@@ -203,11 +203,11 @@ class Rule:
 
     id: str
     """The table's name and the line, flags aside."""
-    pattern: Term
+    pattern: Node
     replacement: Term
     guard: tuple[Term, ...]
     """What must hold, all of it: conditions on constants first."""
-    variants: tuple[Term, ...]
+    variants: tuple[Node, ...]
     """The patterns with operands in other orders, `pattern` among them."""
     is_recursive: bool
 
@@ -222,6 +222,8 @@ def parse_rule(table: str, line: str) -> Rule:
         raise ValueError(f"`{line}` is no rule: it lacks ` -> `")
     flags = match["flags"]
     pattern = parse_term(match["pattern"])
+    if not isinstance(pattern, Node):
+        raise ValueError(f"`{line}` is no rule: its pattern must be an operator")
     commuting = "cm" if "[c]" in flags else "m" if "[m]" in flags else ""
     text = line.strip().removesuffix(flags)
     guard = _conjuncts(parse_term(match["guard"])) if match["guard"] else []
@@ -241,18 +243,18 @@ def _conjuncts(term: Term) -> list[Term]:
     return [term]
 
 
-def _orders(term: Term, commuting: str) -> Iterator[Term]:
-    """The term with the operands of commutative nodes in every order."""
-    if not isinstance(term, Node):
-        yield term
-        return
-    swaps = OPERATORS[term.op].commutes and (
-        "c" in commuting or (commuting == "m" and term.op in ("min", "max"))
+def _orders(node: Node, commuting: str) -> Iterator[Node]:
+    """The node with the operands of commutative nodes in every order."""
+    swaps = OPERATORS[node.op].commutes and (
+        "c" in commuting or (commuting == "m" and node.op in ("min", "max"))
     )
-    for args in product(*(_orders(arg, commuting) for arg in term.args)):
-        yield Node(term.op, args)
+    parts = [
+        _orders(arg, commuting) if isinstance(arg, Node) else (arg,) for arg in node.args
+    ]
+    for args in product(*parts):
+        yield Node(node.op, args)
         if swaps:
-            yield Node(term.op, args[::-1])
+            yield Node(node.op, args[::-1])
 
 
 # ---- from rules to functions ----
@@ -318,7 +320,7 @@ _SAFE = 127
 _BOOLEAN = ("and", "or", "not")
 
 
-def compile_rule(rule: Rule, pattern: Term, operands: Operands) -> Matcher:
+def compile_rule(rule: Rule, pattern: Node, operands: Operands) -> Matcher:
     """The function that applies the rule to nodes of one variant of its pattern.
 
     The operator of the root is not checked. Raises ValueError when a part of the rule has
@@ -358,9 +360,7 @@ class _Source:
 
     # -- the pattern --
 
-    def match(self, pattern: Term) -> None:
-        if not isinstance(pattern, Node):
-            raise ValueError("a pattern must be an operator")
+    def match(self, pattern: Node) -> None:
         if pattern.op not in (*_COMPARISONS, *_BOOLEAN):
             self.typed = "n"
         queue: deque[tuple[Term, str]] = deque()
@@ -589,10 +589,7 @@ class RuleTable:
     @cached_property
     def _variants(self) -> tuple[_Variant, ...]:
         return tuple(
-            _Variant(rule, pattern)
-            for rule in self.rules
-            for pattern in rule.variants
-            if isinstance(pattern, Node)
+            _Variant(rule, pattern) for rule in self.rules for pattern in rule.variants
         )
 
     def first(self, node: Expr, prover: Prover) -> tuple[Expr, Rule] | None:

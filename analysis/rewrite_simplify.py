@@ -25,7 +25,7 @@ Differences to TVM's simplifier, all for the sake of correct results:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -62,7 +62,7 @@ from xdsl_tvm.analysis.expr import (
     fold,
 )
 from xdsl_tvm.analysis.extension import Extension
-from xdsl_tvm.analysis.facts import negated
+from xdsl_tvm.analysis.facts import conjuncts, negated
 from xdsl_tvm.analysis.modular_set import ModularSet
 from xdsl_tvm.analysis.patterns import Kind, RuleTable, kind_of
 from xdsl_tvm.analysis.rewrite_rules import (
@@ -234,21 +234,22 @@ _STEPS: dict[_Shape, dict[Kind, _Steps]] = {
 }
 
 
+def _all_steps() -> list[_Step]:
+    """The tables and special rules, each once."""
+    tables = (steps for by_kind in _STEPS.values() for steps in by_kind.values())
+    by_identity = {id(step): step for steps in tables for step in steps}
+    return list(by_identity.values())
+
+
+def rule_tables() -> list[RuleTable]:
+    """The tables of rules."""
+    return [step for step in _all_steps() if isinstance(step, RuleTable)]
+
+
 def rule_ids() -> list[str]:
-    """The ids of all rules, each once."""
-    found: dict[str, None] = {}
-    for steps_of_kind in _STEPS.values():
-        for steps in steps_of_kind.values():
-            found.update(dict.fromkeys(_ids(steps)))
-    return list(found)
-
-
-def _ids(steps: Iterable[_Step]) -> Iterable[str]:
-    for step in steps:
-        if isinstance(step, RuleTable):
-            yield from (rule.id for rule in step.rules)
-        else:
-            yield step.id
+    """The ids of all rules, those of the tables and others."""
+    written = [rule.id for table in rule_tables() for rule in table.rules]
+    return written + [s.id for s in _all_steps() if isinstance(s, SpecialRule)]
 
 
 _SWAPPED = {CmpPredicate.GT: CmpPredicate.LT, CmpPredicate.GE: CmpPredicate.LE}
@@ -375,8 +376,13 @@ class RewriteSimplifier:
         return simplified is not node and self.bound(simplified).min >= bound
 
     def proves_equal(self, lhs: Expr, rhs: Expr) -> bool:
-        """Whether the difference of two trees simplifies to 0."""
-        return lhs is rhs or smart.literal(self._nested(smart.sub(lhs, rhs))) == 0
+        """Whether the difference of two trees is 0, by its bounds or simplified."""
+        if lhs is rhs:
+            return True
+        difference = smart.sub(lhs, rhs)
+        if self.bound(difference) == _ZERO:
+            return True
+        return smart.literal(self._nested(difference)) == 0
 
     def proves(self, condition: Expr) -> bool:
         """Whether a condition is certainly true."""
@@ -517,9 +523,9 @@ class RewriteSimplifier:
             self._analyzer.extensions = enabled
 
     def scope(self, condition: Expr) -> AbstractContextManager[None]:
-        """A scope of the analyzer in which a condition is true."""
+        """A scope of the analyzer in which a simplified condition is true."""
         self.stats.constraints_entered += 1
-        return self._analyzer.constraint(condition)
+        return self._analyzer.assumed(conjuncts(condition))
 
     def _comparison(self, node: Cmp) -> Expr:
         swapped = _SWAPPED.get(node.predicate)
@@ -617,6 +623,7 @@ class RewriteSimplifier:
         return node
 
 
+_ZERO = Bound(0, 0)
 _DECIDED = (Comparison.EQ, Comparison.LT, Comparison.GT)
 
 

@@ -32,6 +32,7 @@ x <= y and y < x -> False [c]
 """,
 )
 
+# `x - y * c` is `x + y * -c` by the time it is compared.
 AND_INDEX = RuleTable(
     "and of index comparisons",
     """
@@ -42,9 +43,8 @@ x <= c1 and c2 <= x -> False if c2 > c1 [c]
 x == c1 and x == c2 -> x == c1 and c1 == c2
 x == c1 and x != c2 -> x == c1 and c1 != c2 [c]
 x // c2 == c1 and x % c2 == c3 -> x == c1 * c2 + c3 if 0 <= c3 and c3 < c2 [c][r]
-0 <= x - y * c1 and x - y * c1 < c1 -> y == x // c1 if c1 > 0 [c][r]
-c1 < x - y * c1 and x - y * c1 <= 0 -> y == x // c1 if c1 < 0 [r]
 0 <= x + y * c2 and x + y * c2 < c1 -> y == x // c1 if c2 == -c1 and c1 > 0 [c][r]
+c1 < x + y * c2 and x + y * c2 <= 0 -> y == x // c1 if c2 == -c1 and c1 < 0 [c][r]
 x < c1 and x % c2 < c3 -> x < c1 - c2 + c3 and x % c2 < c3
     if c2 > 0 and c1 % c2 == 0 and c3 < c2 [r]
 x < c1 and x % c2 < c3 -> x < c1 - c1 % c2 + c3 and x % c2 < c3

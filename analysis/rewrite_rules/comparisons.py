@@ -2,6 +2,8 @@
 
 from xdsl_tvm.analysis.patterns import RuleTable
 
+# A difference from a constant is a sum by the time it is compared, except from the least
+# number of its type, whose opposite is none: for it are the rules with `x - c2`.
 EQ = RuleTable(
     "eq",
     """
@@ -10,7 +12,6 @@ x - c1 == c2 -> x == c2 + c1
 c1 - x == c2 -> x == c1 - c2
 x + c1 == c2 -> x == c2 - c1
 x * y == 0 -> x == 0 or y == 0 [r]
-x == x -> True
 """,
 )
 

@@ -42,6 +42,7 @@ tm(x * c1, c2) -> 0 if c2 != 0 and c1 % c2 == 0
 tm(x * c1 + y, c2) -> tm(y, c2)
     if c2 > 0 and c1 % c2 == 0 and x * c1 >= 0 and y >= 0 [c]
 tm(x + c1, c2) -> tm(x, c2) if c2 > 0 and c1 >= 0 and c1 % c2 == 0 and x >= 0
+tm(x, x) -> 0
 tm(x, c1) -> tm(x, 0 - c1) if c1 < 0 [r]
 """,
 )
@@ -94,6 +95,7 @@ x * c1 % c2 -> x * (c1 % c2) % c2 if c2 != 0
 (x + c1) % c2 -> (x + c1 % c2) % c2 if c2 > 0 and (c1 >= c2 or c1 < 0)
 x * c1 % (x * c2) -> x * (c1 % c2) if c2 != 0
 x * y % y -> 0 [c]
+x % x -> 0
 (x + z % y) % y -> 0 if (x + z) % y == 0 [c]
 (x - x % z) % y -> 0 if y == z or y == 0 - z
 (x % z - x) % y -> 0 if y == z or y == 0 - z

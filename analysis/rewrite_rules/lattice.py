@@ -67,8 +67,6 @@ MIN_OFFSETS = RuleTable("min of offsets", _MIN_OFFSETS)
 MAX_OFFSETS = RuleTable("max of offsets", _dual(_MIN_OFFSETS))
 """Tried before the others: the smaller, or greater, of two constant distances."""
 
-SELECT = RuleTable("select", "select(x, y, y) -> y")
-
 # Rules of operators of any type on choices by one condition.
 ADD_OF_SELECTS = RuleTable(
     "add of selects",

@@ -115,7 +115,7 @@ MUL = RuleTable(
 x * c1 * c2 -> x * (c1 * c2)
 min(x, y) * max(x, y) -> x * y [c]
 (x - x % c2) // c1 * c1 -> x - x % c2 if c1 == -c2
-x * (c1 * y) -> x * y * c1 [r]
+x * (y * c1) -> x * y * c1 [r]
 c1 * x -> x * c1 [r]
 (x - y) * c1 -> (y - x) * (0 - c1) if c1 < 0 [r]
 """,
