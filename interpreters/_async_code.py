@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters._pointer_code import (
+    access_of,
     behind,
     integer_attribute,
     pointee,
@@ -183,6 +184,13 @@ def _wait_barrier(e: Emitter, op: tir.CallOp) -> None:
     e.line(f"yield ({e.constant(Meeting('count', op))}, grid.counting({e[op.args[0]]}))")
 
 
+def _load_guarded(e: Emitter, op: tir.CallOp) -> None:
+    target, source = e.constant(access_of(e, op, 0)), e.constant(access_of(e, op, 2))
+    place = behind(e, op, 0, e[op.args[3]])
+    guard, pointer = e[op.args[1]], e[op.args[2]]
+    e.line(f"{target}.load_guarded(grid, {source}, {place}, {guard}, {pointer})")
+
+
 def _dma_copy(e: Emitter, op: tir.CallOp) -> None:
     require_operands(op, 5)
     queue, target, source, count, _ = (e[arg] for arg in op.args)
@@ -201,6 +209,7 @@ CALLS: dict[str, Callable[[Emitter, tir.CallOp], None]] = {
     "ptx_arrive_barrier_expect_tx": _plain("arrive", 2),
     "ptx_cp_async_barrier": _plain("track", 1),
     "ptx_wait_barrier": _wait_barrier,
+    "ptx_ldg32": _load_guarded,
 }
 """Builtins of threads."""
 

@@ -22,13 +22,12 @@ from xdsl_tvm.interpreters._matrix_units import (
     Tile,
 )
 from xdsl_tvm.interpreters._pointer_code import (
+    access_of,
     behind,
     constant_operand,
-    is_watched,
     pointee,
     string_operand,
 )
-from xdsl_tvm.interpreters._raw_access import Access
 from xdsl_tvm.interpreters.errors import unsupported
 from xdsl_tvm.interpreters.gpu_simulator import Act, Meeting
 
@@ -55,16 +54,6 @@ _RESULTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _access(e: Emitter, op: tir.CallOp, position: int) -> Access:
-    found = pointee(op, position)
-    return Access(
-        found.element,
-        e.settings.grid.site(op, op.args[position]),
-        is_watched(found.scope),
-        found.scope.startswith("global"),
-    )
-
-
 def _together(e: Emitter, op: tir.CallOp, act: Act, operands: Sequence[str]) -> None:
     meeting = e.constant(Meeting("matrix", op, act=act))
     e.line(f"yield ({meeting}, ({', '.join(operands)},))")
@@ -85,7 +74,7 @@ def _fragments_at(e: Emitter, op: tir.CallOp, position: int) -> Fragments:
             f"operand {position} lies in scope {scope!r}, which has no fragments",
             "allocate it in wmma.matrix_a, matrix_b, accumulator or metal.simdgroup",
         )
-    return Fragments(_access(e, op, position), scope.rsplit(".", 1)[-1])
+    return Fragments(access_of(e, op, position), scope.rsplit(".", 1)[-1])
 
 
 def _tile(op: tir.CallOp, fragments: Fragments) -> Tile:
@@ -153,7 +142,7 @@ def _move_fragment(
     by_columns: bool,
     loads: bool,
 ) -> None:
-    memory = _access(e, op, positions[1])
+    memory = access_of(e, op, positions[1])
     ours, theirs = fragments.access.element.name, memory.element.name
     if ours != theirs:
         raise unsupported(
@@ -238,13 +227,13 @@ def _multiply_registers(e: Emitter, op: tir.CallOp) -> None:
     places = _places(product, string_operand(op, 1), string_operand(op, 2))
     formats = (product.a, product.b, product.c)
     a, b, c = [
-        Registers(_access(e, op, position), one, where)
+        Registers(access_of(e, op, position), one, where)
         for position, one, where in zip((6, 8, 10), formats, places, strict=True)
     ]
     operands = [behind(e, op, i, e[op.args[i + 1]]) for i in (6, 8, 10)]
     metadata = None
     if sparse:
-        metadata = _access(e, op, 12)
+        metadata = access_of(e, op, 12)
         selector, saturate = _texts(e, op, 14, 15)
         operands += [saturate, behind(e, op, 12, e[op.args[13]]), selector]
     else:
@@ -259,7 +248,7 @@ def _load_matrices(e: Emitter, op: tir.CallOp) -> None:
     kind = string_operand(op, 2)
     if kind != ".b16":
         raise unsupported(op, f"matrices of {kind} are not loaded", "use .b16")
-    local, shared = _access(e, op, 3), _access(e, op, 5)
+    local, shared = access_of(e, op, 3), access_of(e, op, 5)
     target = behind(e, op, 3, e[op.args[4]])
     if transposed and shared.element.size == 1:
         if count != 4:
@@ -273,7 +262,7 @@ def _load_matrices(e: Emitter, op: tir.CallOp) -> None:
 
 def _fill_registers(e: Emitter, op: tir.CallOp) -> None:
     of_warp = pointee(op, 1).scope.startswith("warp")
-    act = e.constant(FillRegisters(_access(e, op, 1), of_warp))
+    act = e.constant(FillRegisters(access_of(e, op, 1), of_warp))
     e.line(f"{act}(grid, {behind(e, op, 1, e[op.args[2]])}, {e[op.args[0]]})")
 
 
@@ -282,7 +271,7 @@ def _store_registers(e: Emitter, op: tir.CallOp) -> None:
     if shape != (16, 16):
         raise unsupported(op, f"a tile of {shape} is not stored", "store 16 by 16")
     of_warp = pointee(op, 3).scope.startswith("warp")
-    act = e.constant(StoreRegisters(_access(e, op, 2), _access(e, op, 3), of_warp))
+    act = e.constant(StoreRegisters(access_of(e, op, 2), access_of(e, op, 3), of_warp))
     source = behind(e, op, 3, e[op.args[4]])
     e.line(f"{act}(grid, {e[op.args[2]]}, {source}, {e[op.args[5]]})")
 

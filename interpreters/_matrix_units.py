@@ -74,13 +74,12 @@ class Fragments:
 
     def find(self, grid: Grid, pointer: Pointer, index: int) -> Tile:
         """The fragment at `index`. Raises UninitializedReadError if it has no value."""
-        for (memory, place), tile in grid.tiles.items():
-            size = tile.rows * tile.columns * self.access.element.size
-            if memory is pointer.memory and place == pointer.offset + index * size:
-                return tile
-        raise UninitializedReadError(
-            f"fragment {index} of {self.kind} is used, but was never filled or loaded"
-        )
+        tile: Tile | None = grid.tiles.get((pointer.memory, pointer.offset, index))
+        if tile is None:
+            raise UninitializedReadError(
+                f"fragment {index} of {self.kind} is used, but was never filled or loaded"
+            )
+        return tile
 
     def get(self, grid: Grid, pointer: Pointer, index: int, tile: Tile) -> Array:
         """The matrix of a fragment."""
@@ -92,8 +91,7 @@ class Fragments:
     ) -> None:
         """Give a fragment a value."""
         self.access.write(grid, pointer, self._places(index, tile), matrix.ravel())
-        size = tile.rows * tile.columns * self.access.element.size
-        grid.tiles[pointer.memory, pointer.offset + index * size] = tile
+        grid.tiles[pointer.memory, pointer.offset, index] = tile
 
     def _places(self, index: int, tile: Tile) -> Array:
         count = tile.rows * tile.columns

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters._numbers import Number, number
+from xdsl_tvm.interpreters._raw_access import Access
 from xdsl_tvm.interpreters.errors import unsupported
 
 if TYPE_CHECKING:
@@ -67,6 +68,17 @@ def pointee(op: tir.CallOp, position: int) -> Pointee:
             "give it a !tir.ptr type, or make it by tvm_access_ptr",
         )
     return found
+
+
+def access_of(e: Emitter, op: tir.CallOp, position: int) -> Access:
+    """How a builtin reaches the memory behind operand `position`."""
+    found = pointee(op, position)
+    return Access(
+        found.element,
+        e.settings.grid.site(op, op.args[position]),
+        is_watched(found.scope),
+        found.scope.startswith("global"),
+    )
 
 
 def behind(e: Emitter, op: tir.CallOp, position: int, offset: str | None = None) -> str:

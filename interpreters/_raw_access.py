@@ -57,6 +57,13 @@ class Access:
                 mask[start : start + size] = b"\1" * size
         self._note(grid, pointer, taken, "write")
 
+    def load_guarded(
+        self, grid: Grid, source: Access, target: Pointer, guard: bool, pointer: Pointer
+    ) -> None:
+        """`ptx_ldg32`: write what lies behind `pointer`, or 0 if the guard fails."""
+        value = source.read(grid, pointer, [0]) if guard else 0
+        self.write(grid, target, [0], value)
+
     def read_bytes(self, grid: Grid, pointer: Pointer, count: int) -> bytes:
         """The first `count` bytes behind a pointer, whole elements of which are read."""
         size = self.element.size

@@ -147,7 +147,7 @@ class Grid:
         self._block_names: list[tuple[int, ...]] = []
         self._block: _Block = _Block((0, 0, 0))
         self._host = self._block
-        self._tiles: dict[tuple[Memory, int], Any] = {}
+        self._tiles: dict[tuple[Memory, int, int], Any] = {}
         self._warp_stamps: list[int] = []
         self.pending: UninitializedReadError | None = None
         self.me = self.launch = self.epoch = self.block = self._next_generation()
@@ -163,8 +163,8 @@ class Grid:
         return self.thread % WARP
 
     @property
-    def tiles(self) -> dict[tuple[Memory, int], Any]:
-        """What is known of the matrix fragments in a memory, by their index."""
+    def tiles(self) -> dict[tuple[Memory, int, int], Any]:
+        """What is known of matrix fragments, by memory, first byte of it, and index."""
         return self._tiles
 
     # ---- what the code calls ----

@@ -542,6 +542,27 @@ def test_size_of_a_bulk_copy(count: int) -> None:
     failing(AsyncCopyError, "no multiple of 16 bytes", body(CREATE, INIT, text))
 
 
+def test_guarded_load() -> None:
+    """The guard fails where the address lies outside of the memory."""
+    text = """
+    %m = tir.allocate [2] : !tir.ptr<f32, "local">
+    %R = tir.decl_buffer %m : !tir.buffer<2xf32, "local">
+    %twice = tir.mul %t, %c2 : i32
+    %p = tir.cmp lt %twice, %c64 : i32
+    %I0 = tir.data %I : !tir.ptr<f32>
+    %n = tir.sub %c64, %twice : i32
+    %a = tir.access_ptr r %I0[%twice to %twice + %n] : !tir.ptr<f32>
+    %d = tir.call "ptx_ldg32"(%m, GUARD, %a, %c1)
+      : (!tir.ptr<f32, "local">, i1, !tir.ptr<f32>, i32) -> f32
+    %x = tir.load %R[%c1] : f32
+    tir.store %x, %O[%t] : f32"""
+    out, given = arrays()
+    kernel(text.replace("GUARD", "%p"))(out, given)
+    assert (out == [*given[::2], *[0] * 32]).all()
+    always = text.replace("%d =", "%yes = tir.const true\n%d =").replace("GUARD", "%yes")
+    failing(OutOfBoundsError, r"by thread \(32, 0, 0\)", always)
+
+
 def test_uninitialized_sources_stay_uninitialized() -> None:
     text = host(
         '%G = tir.alloc_buffer "G" : !tir.buffer<64xf32>',
