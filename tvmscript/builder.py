@@ -8,7 +8,7 @@ manager; what it binds is the value of its `with`:
         A = T.arg("A", T.Buffer((16,), "float32"))
         with T.serial(16) as i:
             T.buffer_store(A, A[i] * 2.0, [i])
-    functions = builder.nodes().functions
+    module = builder.get()
 
 Functions of `xdsl_tvm.tvmscript.tir` add to the innermost frame of the current builder.
 A reader of scripts drives frames with `enter` and `exit`, and may leave one open for the
@@ -22,10 +22,12 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
-from xdsl.dialects.builtin import NoneType
+from xdsl.dialects.builtin import ModuleOp, NoneType
 from xdsl.ir import Attribute
 
+from xdsl_tvm.analysis.well_formed import verify_well_formed
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.tvmscript.completion import complete
 from xdsl_tvm.tvmscript.expressions import (
     Expr,
     ExprLike,
@@ -61,6 +63,7 @@ from xdsl_tvm.tvmscript.statements import (
     Stmt,
     While,
 )
+from xdsl_tvm.tvmscript.to_ssa import module_to_ssa
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -202,6 +205,24 @@ class IRBuilder:
         if self.frames:
             raise BuilderError(f"{self.frames[-1].what} is still open")
         return IRModule(dict(self.functions), self.module_attrs, self.global_infos)
+
+    def get(self) -> ModuleOp:
+        """What was built as a verified module, completed as scripts are: with root blocks
+        and the regions that blocks do not state (spec tvmscript.md §9).
+
+        Raises ScriptTypeError for what has no meaning, such as an undefined variable, and
+        VerifyException for what breaks a rule of the dialect or of spec tir-ir.md §14.
+        """
+        nodes = self.nodes()
+        for function in nodes.functions.values():
+            complete(function)
+        module = module_to_ssa(nodes)
+        module.verify()
+        for op in module.body.block.ops:
+            function = nodes.functions[cast(tir.FuncOp, op).sym_name.data]
+            if function.check_well_formed:
+                verify_well_formed(op)
+        return module
 
 
 _CURRENT: ContextVar[IRBuilder | None] = ContextVar("current_builder", default=None)
@@ -424,6 +445,7 @@ class PrimFuncFrame(Frame[None]):
             self.private,
             line,
             column,
+            self.check_well_formed,
         )
 
     def add_param(self, name: str, value: Var | Buffer) -> None:

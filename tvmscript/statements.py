@@ -601,6 +601,8 @@ class PrimFunc:
     private: bool = False
     line: int | None = None
     column: int | None = None
+    check_well_formed: bool = True
+    """Whether the rules of spec tir-ir.md §14 are checked."""
 
 
 @dataclass(eq=False, slots=True)
