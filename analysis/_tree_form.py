@@ -97,6 +97,8 @@ class Attributes:
             case IntegerAttr() | FloatAttr():
                 number = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", attribute)
                 return self.number(number.value.data, number.type)
+            case UnitAttr():
+                return self.number(1, i1)
             case DictionaryAttr():
                 items = sorted(attribute.data.items())
                 return digest("dict", [(key, self.of(value)) for key, value in items])
@@ -570,6 +572,24 @@ class Facts:
                 return outer.last
         return fact.start
 
+    def is_written_between(self, read: Operation, position: Operation) -> bool:
+        """Whether a write between two ops may reach the memory that the first reads.
+
+        Both are in one block, or the second is in a block that no loop between them
+        repeats.
+        """
+        write = self._last_write(self._reads.get(read, ()), self.ops[position].start)
+        return write > self.ops[read].start
+
+    def take_place(
+        self, new: Operation, old: Operation, holds: Iterable[Operation]
+    ) -> None:
+        """Note that `new` stands where `old` stood, and holds the reads among `holds`."""
+        self.ops[new] = self.ops[old]
+        reads = frozenset[Memory]().union(*(self._reads.get(op, ()) for op in holds))
+        if reads:
+            self._reads[new] = reads
+
     def is_choice(self, op: Operation) -> bool:
         """Whether it is a `tir.if_then_else` that is an expression."""
         if not isinstance(op, tir.IfThenElseOp):
@@ -829,8 +849,12 @@ class TreeForm:
         found: list[Operation] = []
         for op in block.ops:
             fact = self.facts.ops[op]
-            if fact.kind is Kind.STATEMENT or (fact.kind is Kind.READ and fact.bound):
+            is_bound = fact.kind is Kind.READ and fact.bound
+            if is_bound or (fact.kind is Kind.STATEMENT and not _lists_nothing(op)):
                 found.append(op)
+        if len(found) == 1 and _is_noop(found[0]):
+            # The no-op stands for an empty body.
+            return []
         parent = block.parent_op()
         if isinstance(parent, tir.BlockOp | tir.FuncOp):
             found.sort(key=_order_in_prologue)
@@ -844,7 +868,7 @@ class TreeForm:
             "tir.let" if is_let else name_of(op),
             "" if parent is None else symbol_of(op),
             self.statement_parts(op),
-            [self._result(result) for result in op.results],
+            self._results(op),
             [self._number(block) for block in op.successors],
             [len(region.blocks) for region in op.regions],
             self._environment(op),
@@ -875,6 +899,13 @@ class TreeForm:
     def is_let(self, op: Operation) -> bool:
         """Whether the statement is a read that is bound."""
         return self.facts.ops[op].kind is Kind.READ and len(op.results) == 1
+
+    def _results(self, op: Operation) -> list[tuple[bytes, int]]:
+        result = op.result if isinstance(op, tir.CallOp) else None
+        if result is not None and result.first_use is None:
+            # The dtype of a call that is made for its effect says nothing.
+            return []
+        return [self._result(result) for result in op.results]
 
     def _result(self, result: SSAValue) -> tuple[bytes, int]:
         is_buffer = isinstance(result.type, tir.BufferType)
@@ -936,9 +967,25 @@ _PROLOGUE: tuple[type[Operation], ...] = (
 )
 
 
-def _order_in_prologue(op: Operation) -> int:
+def _order_in_prologue(op: Operation) -> tuple[int, int]:
+    if isinstance(op, tir.MatchBufferOp) and isinstance(op.param, BlockArgument):
+        return 0, op.param.index
     kind = type(op)
-    return _PROLOGUE.index(kind) if kind in _PROLOGUE else len(_PROLOGUE)
+    return (_PROLOGUE.index(kind) if kind in _PROLOGUE else len(_PROLOGUE)), 0
+
+
+def _lists_nothing(op: Operation) -> bool:
+    """Whether it declares regions, and there are none."""
+    return isinstance(op, tir.ReadsOp | tir.WritesOp) and not (
+        op.buffers or op.attributes
+    )
+
+
+def _is_noop(op: Operation) -> bool:
+    if not isinstance(op, tir.EvaluateOp) or op.attributes:
+        return False
+    value = op.value
+    return value is None or (value.type == i32 and tir.is_constant(value, 0))
 
 
 def symbol_of(op: Operation) -> str:

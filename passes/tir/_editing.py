@@ -81,4 +81,7 @@ def can_speculate(op: Operation) -> bool:
     if isinstance(op, _DIVISIONS):
         divisor = tir.constant_value(op.rhs)
         return tir.is_float(op.result.type) or (divisor is not None and divisor > 0)
+    if isinstance(op, tir.CallOp):
+        known = tir.INTRINSICS.get(op.callee.data)
+        return known is not None and known.effect <= tir.CallEffect.PURE
     return is_speculatable(op)
