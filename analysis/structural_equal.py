@@ -6,10 +6,13 @@ the ops (design §4), so it does not matter
 * whether equal values are one or several, nor where constants and pure ops stand;
 * what values, variables, buffers, blocks and parameters are called, the offset factor of
   buffers, the storage index of an `allocate_const`, or which location ops have;
-* in what order annotations and attributes, functions of a module, and the declarations of
-  a block (allocations, matches, reads, writes, init) among kinds come;
-* whether a default is written (alignment, predicate `true`, offset 0) and whether an
-  extent is an operand or part of a type;
+* in what order annotations and attributes, functions of a module, the declarations of a
+  block (allocations, matches, reads, writes, init) among kinds, and the matched buffers
+  of parameters come;
+* whether a default is written (alignment, predicate `true`, offset 0, regions that list
+  nothing, the no-op alone in a body, `true` for a unit attribute) and whether an extent
+  is an operand or part of a type;
+* the type of a `tir.call` whose value nothing uses;
 * what is computed and used by nothing, pure ops and reads of memory.
 
 Everything else matters: dtypes, constants, the order of statements, effects, attributes,
