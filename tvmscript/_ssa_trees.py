@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     NoneType,
     Signedness,
+    i1,
+    i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -291,7 +293,7 @@ def _address_of(trees: Trees, op: tir.AddressOfOp) -> Expr:
 
 def _access_ptr(trees: Trees, op: tir.AccessPtrOp) -> Expr:
     data, offset, extent = trees.all(op.operands)
-    mask = IntImm(IntegerType(32), op.mode.data.mask)
+    mask = IntImm(i32, op.mode.data.mask)
     annotation = Call("type_annotation", (), op.element_type)
     arguments = (annotation, data, offset, extent, mask)
     return Call("tvm_access_ptr", arguments, op.result.type)
@@ -312,7 +314,7 @@ def _allreduce(trees: Trees, op: tir.ThreadAllreduceOp) -> Expr:
     arguments: tuple[Expr, ...] = (
         IntImm(U32, len(op.sources)),
         *trees.all(op.sources),
-        condition or IntImm(IntegerType(1), 1),
+        IntImm(i1, 1) if condition is None else condition,
         *(trees.load(place.buffer, place.indices) for place in op.places),
         *trees.all(op.threads),
     )

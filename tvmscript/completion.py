@@ -70,17 +70,21 @@ def complete(function: PrimFunc) -> None:
 
 def _insert_root(function: PrimFunc) -> None:
     """Puts the body into a block, where TVM does (§9.2)."""
-    body = [stmt for stmt in function.body if not _is_buffer_object(stmt)]
-    if not function.alloc_buffers:
-        if len(body) == 1 and isinstance(body[0], Block) and not body[0].iters:
-            return
-        if not any(_blocks(body)):
-            return
+    if not function.alloc_buffers and not needs_root(function.body):
+        return
     root = Block("root", body=function.body, reads=[], writes=[])
     root.alloc_buffers = function.alloc_buffers
     root.line, root.column = function.line, function.column
     function.alloc_buffers = []
     function.body = [root]
+
+
+def needs_root(body: Sequence[Stmt]) -> bool:
+    """Whether the body of a function that allocates no buffers gets a root block."""
+    stmts = [stmt for stmt in body if not _is_buffer_object(stmt)]
+    if len(stmts) == 1 and isinstance(stmts[0], Block) and not stmts[0].iters:
+        return False
+    return any(_blocks(stmts))
 
 
 def _is_buffer_object(stmt: Stmt) -> bool:

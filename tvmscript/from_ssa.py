@@ -14,6 +14,7 @@ What the trees have no place for:
   than functions: refused;
 * `tir.alloc_buffer` in a loop or a condition: the block around it, or the function,
   allocates the buffer;
+* blocks outside of a root block: the function gets one, as it does in TVM;
 * a no-op `tir.evaluate`, which says no more than an empty list, and the unit attribute,
   which is `True`.
 """
@@ -53,6 +54,7 @@ from xdsl_tvm.tvmscript._ssa_trees import (
     refuse_attributes,
     with_lets,
 )
+from xdsl_tvm.tvmscript.completion import needs_root
 from xdsl_tvm.tvmscript.expressions import (
     VOID,
     Call,
@@ -204,7 +206,7 @@ class _Function:
             if isinstance(op, tir.MatchBufferOp)
         }
         stmts = body.read(block)
-        if body.alloc_buffers:
+        if body.alloc_buffers or needs_root(stmts):
             stmts = _root(stmts, body.alloc_buffers)
         outputs = func.function_type.outputs.data
         attributes = {k: python_value(v, func) for k, v in func.attributes.items()}
@@ -223,13 +225,13 @@ class _Function:
         rank, _, dim = op.tag.data.partition(".")
         variable = op.thread_var
         name = variable.name_hint or _TAG_NAMES.get(rank, rank) + (dim or "x")
-        if op.env is None:
-            return self.trees.variable(variable, name)
-        key = (op.env.data, op.tag.data, variable.type)
-        if key not in self.threads:
-            self.threads[key] = Var(op.env.data or name, variable.type)
-        self.trees.define(variable, self.threads[key])
-        return self.threads[key]
+        found = Var(name, variable.type, thread_tag=op.tag.data)
+        if op.env is not None:
+            key = (op.env.data, op.tag.data, variable.type)
+            found = self.threads.setdefault(key, found)
+            found.name = op.env.data or name
+        self.trees.define(variable, found)
+        return found
 
 
 def _root(body: list[st.Stmt], alloc_buffers: list[st.Buffer]) -> list[st.Stmt]:
@@ -308,6 +310,7 @@ class _Body:
         self.trees = function.trees
         self.alloc_buffers: list[st.Buffer] = [] if outer is None else outer.alloc_buffers
         self.stmts: list[st.Stmt] = []
+        self._first = self.stmts
         self._pending: list[Operation] = []
         self._wraps: dict[SSAValue, list[Binding]] = {}
 
@@ -360,7 +363,8 @@ class _Body:
     def _mixed(self, item: SSAValue | int, dtype: Attribute) -> Expr:
         return IntImm(dtype, item) if isinstance(item, int) else self.root(item)
 
-    def _range(self, low: SSAValue, extent: SSAValue | int) -> st.Range:
+    def range(self, low: SSAValue, extent: SSAValue | int) -> st.Range:
+        """A half-open range."""
         return st.Range(self.root(low), self._mixed(extent, low.type))
 
     def regions(self, op: tir.ReadsOp | tir.WritesOp) -> list[st.BufferRegion]:
@@ -369,14 +373,14 @@ class _Body:
         return [
             st.BufferRegion(
                 self.trees.buffer(region.buffer),
-                tuple(map(self._range, region.mins, region.extents)),
+                tuple(map(self.range, region.mins, region.extents)),
             )
             for region in op.buffer_regions
         ]
 
     def match_region(self, op: tir.MatchRegionOp) -> st.MatchBufferRegion:
         """A buffer that a block matches."""
-        region = tuple(self._range(low, extent) for low, extent in op.region)
+        region = tuple(self.range(low, extent) for low, extent in op.region)
         source = st.BufferRegion(self.trees.buffer(op.source), region)
         return st.MatchBufferRegion(self.buffer(op), source)
 
@@ -388,7 +392,7 @@ class _Body:
             if not isinstance(op, _PROLOGUE):
                 self._read_op(op)
         self._flush()
-        return self.stmts
+        return self._first
 
     def region(self, region: Region) -> list[st.Stmt]:
         """The statements of a region that allocates nothing itself."""
@@ -455,6 +459,10 @@ class _Body:
     def optional_root(self, value: SSAValue | None) -> Expr | None:
         """The expression of an operand that may be missing."""
         return None if value is None else self.root(value)
+
+    def nest(self, body: list[st.Stmt]) -> None:
+        """Put all that follows into a body of its own."""
+        self.stmts = body
 
     # ---- calls with effects, and lets in expressions ----
 
@@ -749,10 +757,37 @@ def _storage(dtype: Attribute) -> np.dtype[Any]:
 
 
 def _decl_buffer(body: _Body, op: tir.DeclBufferOp) -> st.Stmt:
-    buffer = body.buffer(op)
     pointer = body.root(op.data)
-    data = None if pointer is buffer.data else pointer
-    return st.DeclBuffer(buffer, data, op.implicit is not None)
+    buffer = body.buffer(op)
+    if pointer is not buffer.data:
+        # The data of a buffer is a variable, so what else it is has to be bound.
+        body.bound(buffer.data, pointer)
+    return st.DeclBuffer(buffer, implicit=op.implicit is not None)
+
+
+def _buffer_realize(body: _Body, op: tir.BufferRealizeOp) -> st.Stmt:
+    bounds = tuple(body.range(low, extent) for low, extent in op.bounds)
+    condition = body.optional_root(op.condition)
+    buffer = body.buffer(op)
+    inner: list[st.Stmt] = [st.BufferRealize(buffer, bounds, condition)]
+    body.nest(inner)
+    found = st.AttrStmt(buffer, "realize_scope", StringImm(buffer.scope()), inner)
+    return _annotated(found, buffer, op.annotations, op)
+
+
+def _prefetch(body: _Body, op: tir.PrefetchOp) -> st.Stmt:
+    bounds = tuple(body.range(low, extent) for low, extent in op.region)
+    return st.Prefetch(st.BufferRegion(body.trees.buffer(op.buffer), bounds))
+
+
+def _annotated(
+    stmt: st.Stmt, node: object, annotations: DictionaryAttr | None, op: Operation
+) -> st.Stmt:
+    """A statement inside of the attributes that its op has as annotations."""
+    items = sorted(_annotations(annotations, op).items(), reverse=True)
+    for key, value in items:
+        stmt = st.AttrStmt(node, key, _attr_value(value, op), [stmt])
+    return stmt
 
 
 def _attr_node(body: _Body, op: tir.AttrOp) -> object:
@@ -783,11 +818,8 @@ def _launch_thread(body: _Body, op: tir.LaunchThreadOp) -> st.Stmt:
     variable = body.function.thread(op)
     virtual = op.virtual is not None
     inner = body.region(op.body)
-    found: st.Stmt = st.LaunchThread(variable, op.tag.data, extent, inner, virtual)
-    annotations = sorted(_annotations(op.annotations, op).items(), reverse=True)
-    for key, value in annotations:
-        found = st.AttrStmt(variable, key, _attr_value(value, op), [found])
-    return found
+    found = st.LaunchThread(variable, op.tag.data, extent, inner, virtual)
+    return _annotated(found, variable, op.annotations, op)
 
 
 def _attr_value(value: object, op: Operation) -> Expr:
@@ -887,6 +919,8 @@ _READERS: dict[type[Operation], Callable[..., st.Stmt | None]] = {
     tir.AllocateOp: _allocate,
     tir.AllocateConstOp: _allocate_const,
     tir.DeclBufferOp: _decl_buffer,
+    tir.BufferRealizeOp: _buffer_realize,
+    tir.PrefetchOp: _prefetch,
     tir.AttrOp: _attr,
     tir.LaunchThreadOp: _launch_thread,
     tir.ForOp: _for,

@@ -145,8 +145,10 @@ def _scaled(expr: Binary) -> tuple[Expr, int] | None:
 
 
 def difference(lhs: ExprLike, rhs: ExprLike) -> Expr:
-    """`lhs - rhs`, without the terms that cancel."""
+    """`lhs - rhs`, without the terms that cancel; `x` as it is for `b + x` and `b`."""
     left, right = convert(lhs), convert(rhs)
+    if isinstance(left, Binary) and left.op == "add" and is_same(left.lhs, right):
+        return left.rhs
     whole = sub(left, right)
     if not is_integer(whole.type) or literal(whole) is not None:
         return whole
@@ -154,3 +156,10 @@ def difference(lhs: ExprLike, rhs: ExprLike) -> Expr:
     terms.add(left, 1)
     terms.add(right, -1)
     return terms.expr(whole) if terms.has_cancelled else whole
+
+
+def is_same(lhs: Expr, rhs: Expr) -> bool:
+    """Whether two expressions have one structure, as far as differences look into them;
+    what they do not look into is the same only if it is the same object."""
+    atoms = _Atoms()
+    return lhs is rhs or atoms.number(lhs) == atoms.number(rhs)
