@@ -22,7 +22,7 @@ The parts, each usable through the analyzer only: `const_int_bound`, `modular_se
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -39,8 +39,10 @@ from xdsl_tvm.analysis.const_int_bound import (
 )
 from xdsl_tvm.analysis.expr import (
     Call,
+    Cmp,
     Const,
     Expr,
+    Mul,
     Value,
     leaf_values,
     postorder,
@@ -48,6 +50,15 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.facts import Facts, ScopedTable, conjuncts
+from xdsl_tvm.analysis.int_set import (
+    IntervalFacts,
+    IntSet,
+    IntSetEvaluator,
+    Range,
+    from_range,
+    int_set,
+    single_point,
+)
 from xdsl_tvm.analysis.modular_set import ModularSet, ModularSetAnalyzer
 from xdsl_tvm.analysis.rewrite_simplify import RewriteSimplifier, RewriteStats
 from xdsl_tvm.analysis.transitive_comparison import (
@@ -56,6 +67,7 @@ from xdsl_tvm.analysis.transitive_comparison import (
     of_difference,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import is_index_type
 
 
@@ -65,14 +77,6 @@ class ProofStrength(IntEnum):
     DEFAULT = 0
     SYMBOLIC_BOUND = 1
     """Also by the symbolic ends of the ranges of variables."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """The integers from `min` on, `extent` of them."""
-
-    min: Expr
-    extent: Expr
 
 
 @dataclass
@@ -105,6 +109,7 @@ class Analyzer:
         self.facts = Facts()
         self.memo = Memo()
         self._comparisons = TransitiveComparisons()
+        self._intervals = IntervalFacts()
         self._ranges: ScopedTable[Range | Expr] = ScopedTable()
         self._const_int_bound = ConstIntBoundAnalyzer(self)
         self._modular_set = ModularSetAnalyzer(self)
@@ -195,13 +200,15 @@ class Analyzer:
         """
         memo, self.memo = self.memo, Memo()
         facts, comparisons = self.facts.mark(), self._comparisons.mark()
-        ranges = self._ranges.mark()
+        ranges, intervals = self._ranges.mark(), self._intervals.mark()
         try:
             for part in parts:
                 self.facts.assume(part)
                 self._comparisons.assume(part)
+                self._intervals.assume(part)
             yield
         finally:
+            self._intervals.rewind(intervals)
             self._ranges.rewind(ranges)
             self._comparisons.rewind(comparisons)
             self.facts.rewind(facts)
@@ -235,6 +242,35 @@ class Analyzer:
         """The range that a variable is bound to, None if it is not."""
         found = self._ranges.get(var)
         return found if isinstance(found, Range) else None
+
+    def intervals_of(self, var: Expr) -> tuple[IntSet, ...]:
+        """The sets that the conditions of scopes say a variable is in."""
+        return self._intervals.about(var)
+
+    def int_set(self, node: Expr, env: Mapping[Expr, IntSet] | None = None) -> IntSet:
+        """A symbolic interval that an integer is in; see `int_set`.
+
+        It holds for all variables in the sets of `env`; without one, for all that are
+        bound, in what they are bound to.
+        """
+        return int_set(node, self._bound_sets(node) if env is None else env, self)
+
+    def _bound_sets(self, node: Expr) -> dict[Expr, IntSet]:
+        """The sets of the bound variables that matter for a tree."""
+        found: dict[Expr, IntSet] = {}
+        waiting = [node]
+        while waiting:
+            for leaf in postorder(waiting.pop()):
+                what = self._ranges.get(leaf)
+                if what is None or leaf in found:
+                    continue
+                if isinstance(what, Range):
+                    found[leaf] = from_range(what)
+                    waiting += (what.min, what.extent)
+                else:
+                    found[leaf] = single_point(what)
+                    waiting.append(what)
+        return found
 
     def compare(self, x: Expr, y: Expr, difference: Expr | None = None) -> Comparison:
         """Which outcomes a comparison of two index expressions may have.
@@ -313,7 +349,43 @@ class Analyzer:
         simplified = self.simplify(condition)
         if isinstance(simplified, Const):
             return bool(simplified.value)
+        if strength is ProofStrength.SYMBOLIC_BOUND and self._holds_by_ends(condition):
+            return True
         return self._holds_for_each_vscale(simplified)
+
+    def _holds_by_ends(self, condition: Expr) -> bool:
+        """Whether an inequality follows from the symbolic end of a difference."""
+        match condition:
+            case Cmp(predicate=CmpPredicate.LT | CmpPredicate.LE, lhs=low, rhs=high):
+                pass
+            case Cmp(predicate=CmpPredicate.GT | CmpPredicate.GE, lhs=high, rhs=low):
+                pass
+            case _:
+                return False
+        if not is_index_type(low.dtype):
+            return False
+        difference = self.simplify(smart.sub(high, low))
+        least = IntSetEvaluator(self, self._bound_sets(difference))(difference).min
+        strict = condition.predicate in (CmpPredicate.LT, CmpPredicate.GT)
+        return least is not None and self.const_int_bound(
+            self.simplify(least)
+        ).min >= int(strict)
+
+    def can_prove_within_shape(self, node: Expr, extent: Expr) -> bool:
+        """Whether an integer is certainly at most the extent of a buffer's dimension.
+
+        The buffer must be accessed, so that no extent is zero: one that is a multiple of
+        32 is at least 32. TVM's name is `CanProveLessEqualThanSymbolicShapeValue`.
+        """
+        if self.can_prove(smart.le(node, extent), ProofStrength.SYMBOLIC_BOUND):
+            return True
+        factor = abs(_literal_factor(extent))
+        return (
+            factor not in (0, 1)
+            and not isinstance(extent, Const)
+            and smart.fits(factor, node.dtype)
+            and self.can_prove(smart.le(node, factor), ProofStrength.SYMBOLIC_BOUND)
+        )
 
     def _holds_for_each_vscale(self, condition: Expr) -> bool:
         calls = [
@@ -371,3 +443,17 @@ def _check_binding(var: Value, what: Range | Expr) -> None:
             raise ValueError(f"{var} has type {var.dtype}, its value {part.dtype}")
     if var.value in leaf_values(*parts):
         raise ValueError(f"{var} cannot be bound to what is made of it")
+
+
+def _literal_factor(root: Expr) -> int:
+    """The product of the literals that the tree is a product with."""
+    factor, stack = 1, [root]
+    while stack:
+        match stack.pop():
+            case Mul(lhs, rhs):
+                stack += (lhs, rhs)
+            case Const(value=int() as value):
+                factor *= value
+            case _:
+                pass
+    return factor

@@ -32,7 +32,7 @@ from xdsl_tvm.dialects.tir.folding import is_index_type
 
 _V = TypeVar("_V")
 
-_SWAPPED = {
+SWAPPED = {
     CmpPredicate.LT: CmpPredicate.GT,
     CmpPredicate.GT: CmpPredicate.LT,
     CmpPredicate.LE: CmpPredicate.GE,
@@ -158,7 +158,7 @@ def _assembled(node: Expr, truth: bool, parts: list[Expr]) -> Expr:
 def _ordered(node: Cmp, *, truth: bool) -> Expr:
     predicate = node.predicate if truth else _NEGATED[node.predicate]
     if predicate in (CmpPredicate.GT, CmpPredicate.GE):
-        return smart.compare(_SWAPPED[predicate], node.rhs, node.lhs)
+        return smart.compare(SWAPPED[predicate], node.rhs, node.lhs)
     return smart.compare(predicate, node.lhs, node.rhs)
 
 
@@ -237,7 +237,7 @@ class Facts:
             case Cmp(predicate=predicate, lhs=lhs, rhs=Const(value=int() as value)):
                 self._compared(predicate, lhs, value)
             case Cmp(predicate=predicate, lhs=Const(value=int() as value), rhs=rhs):
-                self._compared(_SWAPPED[predicate], rhs, value)
+                self._compared(SWAPPED[predicate], rhs, value)
             case Not(value=value):
                 self._narrow(value, Bound(0, 0))
             case _:
