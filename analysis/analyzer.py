@@ -54,7 +54,7 @@ from xdsl_tvm.analysis.int_set import (
     IntervalFacts,
     IntSet,
     IntSetEvaluator,
-    Range,
+    Range as Range,
     from_range,
     int_set,
     single_point,

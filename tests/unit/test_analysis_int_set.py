@@ -150,8 +150,9 @@ def test_conditions():
 
 def test_casts():
     def set_of(source: Symbol, low: int, high: int) -> IntSet:
-        ends = IntSet(*(Const(value, source.node.dtype) for value in (low, high)))
-        cast = Cast(i64 if source.node.dtype == i32 else i32, source.node)
+        dtype = source.node.dtype
+        ends = IntSet(Const(low, dtype), Const(high, dtype))
+        cast = Cast(i64 if dtype == i32 else i32, source.node)
         return Analyzer().int_set(cast, {source.node: ends})
 
     (wide,) = symbols(i64)
