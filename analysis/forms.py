@@ -15,7 +15,7 @@ program of one form is of all forms before it in `FORMS`.
 
 What the dialect cannot tell is not part of a form: `host-device` does not say for which
 target a function is, and `packed` does not say which functions have the six parameters
-of the packed convention, since both depend on targets, which are plain attributes here.
+of the packed convention, since both depend on targets, which need not be given.
 That every buffer access has the rank of its buffer, that loop variables are scalars, and
 that `tir.reads`, `tir.writes` and `tir.init` stand in blocks is verified with the ops.
 """
@@ -26,10 +26,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import is_true
 
 
 @dataclass(frozen=True)
@@ -217,13 +217,7 @@ def enclosing_function(op: Operation) -> tir.FuncOp | None:
 
 
 def _is_device_function(function: tir.FuncOp) -> bool:
-    return _is_true(function.attributes.get("tir.is_global_func"))
-
-
-def _is_true(attribute: Attribute | None) -> bool:
-    if isinstance(attribute, IntegerAttr):
-        return attribute.value.data != 0
-    return attribute is not None
+    return is_true(function.attributes.get("tir.is_global_func"))
 
 
 # ---- packed ----

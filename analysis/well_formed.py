@@ -6,10 +6,12 @@ are in static single assignment form and every op has a verifier:
 - each variable is defined once, in one function of the module, and used only in the
   scope of its definition: loop, thread and iteration variables are block arguments,
   bindings and pointers are results, and functions are isolated from each other;
-- a thread's variable is used only inside its launch;
+- a thread's variable is used only inside its launch, however often one is launched;
+- a variable is bound at most once, which TVM's `verify_ssa` checks;
 - a buffer's data, shape, strides and offset are operands of the op that defines it, so
   using a buffer uses them;
-- keys that wrap the definition of their variable are annotations of the defining op;
+- keys that wrap the definition of their variable are annotations of the defining op,
+  and the known keys of `tir.attr` have the node and the value they need;
 - no field of a statement is missing, every loop has a variable of its own, no loop
   variable is a vector, and an access has the rank of its buffer;
 - there are no `Reduce`, `ProducerLoad` and `ProducerStore`.
@@ -18,14 +20,23 @@ are in static single assignment form and every op has a verifier:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.analysis.expr import view
+from xdsl_tvm.analysis.polynomial import prove_equal
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
+from xdsl_tvm.dialects.tir.module import (
+    CONSTANTS,
+    MODULE_ATTRS,
+    verify_module_attributes,
+)
 
 
 @dataclass(frozen=True)
@@ -41,19 +52,31 @@ class Violation:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its name, its definition, and how to find the ops that break it."""
+    """A rule: its name, its definition, and how to find the ops that break it.
+
+    `check` takes a function with a body, `check_module` a module.
+    """
 
     name: str
     definition: str
-    check: Callable[[tir.FuncOp], Iterable[Violation]]
+    check: Callable[[tir.FuncOp], Iterable[Violation]] | None = None
+    check_module: Callable[[ModuleOp], Iterable[Violation]] | None = None
 
 
 def violations(root: Operation) -> Iterator[Violation]:
-    """All violations in the `tir.func`s of `root`: function by function, rule by rule."""
+    """All violations in the modules and `tir.func`s of `root`, in the order of the text.
+
+    Each of them is looked at rule by rule.
+    """
     for op in root.walk():
         if isinstance(op, tir.FuncOp) and not op.is_declaration:
             for rule in RULES.values():
-                yield from rule.check(op)
+                if rule.check is not None:
+                    yield from rule.check(op)
+        elif isinstance(op, ModuleOp):
+            for rule in RULES.values():
+                if rule.check_module is not None:
+                    yield from rule.check_module(op)
 
 
 def verify_well_formed(root: Operation, assert_mode: bool = True) -> bool:
@@ -263,6 +286,14 @@ def _env_thread(func: tir.FuncOp) -> Iterator[Violation]:
                     "give each axis an env of its own",
                 )
                 break
+        else:
+            if not prove_equal(view(op.extent), view(other.extent)):
+                yield Violation(
+                    op,
+                    "EnvThread",
+                    f"its variable {op.env} is that of a launch whose extent is not "
+                    "provably equal; give each axis an env of its own",
+                )
 
 
 # ---- BufferDefinition ----
@@ -316,6 +347,129 @@ def _forbidden_place(op: tir.RetOp) -> str | None:
     return None
 
 
+# ---- ReturnType ----
+
+
+def _return_type(func: tir.FuncOp) -> Iterator[Violation]:
+    results = func.function_type.outputs.data
+    if not results:
+        return
+    for op in func.walk():
+        if not isinstance(op, tir.RetOp):
+            continue
+        given = "nothing" if op.value is None else f"a {op.value.type}"
+        if op.value is None or op.value.type != results[0]:
+            yield Violation(
+                op,
+                "ReturnType",
+                f"it returns {given}, but the result of the function is {results[0]}; "
+                "cast the value",
+            )
+
+
+# ---- MatchedParameter ----
+
+
+def _matched_parameter(func: tir.FuncOp) -> Iterator[Violation]:
+    for parameter in func.buffer_map:
+        for use in parameter.uses:
+            if not isinstance(use.operation, tir.MatchBufferOp):
+                yield Violation(
+                    use.operation,
+                    "MatchedParameter",
+                    f"it uses parameter {parameter.index}, which stands for a buffer; "
+                    "use the tir.data of the buffer",
+                )
+
+
+# ---- WhileCondition ----
+
+
+def _while_condition(func: tir.FuncOp) -> Iterator[Violation]:
+    for op in func.walk():
+        if not isinstance(op, tir.WhileOp):
+            continue
+        last = op.condition.block.last_op
+        if isinstance(last, tir.YieldOp) and isinstance(last.value.owner, tir.ConstOp):
+            yield Violation(
+                op,
+                "WhileCondition",
+                "its condition is a constant, so it never ends or never runs; compute "
+                "the condition, or remove the loop",
+            )
+
+
+# ---- AsyncWait ----
+
+_WAIT, _COUNT = "async_wait_queue_scope", "async_wait_inflight_count"
+
+
+def _async_wait(func: tir.FuncOp) -> Iterator[Violation]:
+    for op in func.walk():
+        if not isinstance(op, tir.AttrOp):
+            continue
+        parent = op.parent_op()
+        if op.key.data == _WAIT and not any(
+            isinstance(inner, tir.AttrOp) and inner.key.data == _COUNT
+            for inner in op.body.block.ops
+        ):
+            yield Violation(
+                op,
+                "AsyncWait",
+                f"its body must be a tir.attr of {_COUNT}, which says how many commits "
+                "need not have ended",
+            )
+        elif op.key.data == _COUNT and not (
+            isinstance(parent, tir.AttrOp) and parent.key.data == _WAIT
+        ):
+            yield Violation(
+                op,
+                "AsyncWait",
+                f"it must stand in a tir.attr of {_WAIT}, which says what is waited for",
+            )
+
+
+# ---- ModuleAttributes ----
+
+
+def _module_attributes(module: ModuleOp) -> Iterator[Violation]:
+    try:
+        verify_module_attributes(module)
+    except VerifyException as error:
+        yield Violation(module, "ModuleAttributes", str(error))
+
+
+def _constant_index(module: ModuleOp) -> Iterator[Violation]:
+    constants = _constants(module)
+    for op in module.body.ops:
+        if isinstance(op, tir.FuncOp):
+            yield from _constants_of(op, constants)
+
+
+def _constants(module: ModuleOp) -> Sequence[Attribute]:
+    attributes = module.attributes.get(MODULE_ATTRS)
+    if not isinstance(attributes, DictionaryAttr):
+        return ()
+    constants = attributes.data.get(CONSTANTS)
+    return (list_items(constants) or ()) if constants is not None else ()
+
+
+def _constants_of(
+    func: tir.FuncOp, constants: Sequence[Attribute]
+) -> Iterator[Violation]:
+    for op in func.walk():
+        if not isinstance(op, tir.AllocateConstOp):
+            continue
+        index = integer_of(op.data)
+        if index is not None and not 0 <= index < len(constants):
+            yield Violation(
+                op,
+                "ConstantIndex",
+                f"it takes constant {index}, but {CONSTANTS} in {MODULE_ATTRS} of the "
+                f"module has {len(constants)}",
+            )
+
+
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
@@ -340,8 +494,8 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "EnvThread",
-            "Launches with one `env` have one tag, are all virtual or all not, and have "
-            "variables of one type.",
+            "Launches with one `env` have one tag, are all virtual or all not, have "
+            "variables of one type, and extents that are provably equal.",
             _env_thread,
         ),
         Rule(
@@ -353,6 +507,38 @@ RULES: dict[str, Rule] = {
             "ReturnPlacement",
             "`tir.ret` stands neither in an expression nor in a parallel loop.",
             _return_placement,
+        ),
+        Rule(
+            "ReturnType",
+            "In a function with a result, `tir.ret` gives a value of its type.",
+            _return_type,
+        ),
+        Rule(
+            "MatchedParameter",
+            "A parameter that `tir.match_buffer` matches is used by nothing else.",
+            _matched_parameter,
+        ),
+        Rule(
+            "WhileCondition",
+            "The condition of a `tir.while` is no constant.",
+            _while_condition,
+        ),
+        Rule(
+            "AsyncWait",
+            "An `async_wait_queue_scope` holds an `async_wait_inflight_count`, which "
+            "stands nowhere else.",
+            _async_wait,
+        ),
+        Rule(
+            "ModuleAttributes",
+            "The attributes and global infos of a module are dictionaries and lists, and "
+            "known attributes have the value they need.",
+            check_module=_module_attributes,
+        ),
+        Rule(
+            "ConstantIndex",
+            "A `tir.allocate_const` with an index has its contents in the module.",
+            check_module=_constant_index,
         ),
     )
 }

@@ -14,11 +14,12 @@ from enum import Enum, auto
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, Float64Type, i1, i32, i64
+from xdsl.dialects.builtin import Float32Type, Float64Type, i1
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects.tir.types import (
     is_float,
+    is_index_type,
     is_integer_type,
     is_uint,
     is_vector,
@@ -61,11 +62,6 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "mul": operator.mul,
 }
 _UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-
-
-def is_index_type(dtype: Attribute) -> bool:
-    """Whether `dtype` is one that index arithmetic has: a scalar int32 or int64."""
-    return dtype in (i32, i64)
 
 
 def wrap(value: int, dtype: Attribute) -> int:

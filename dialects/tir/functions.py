@@ -43,7 +43,8 @@ class FuncOp(IRDLOperation):
     """A function on scalars, pointers and buffers, `PrimFunc`.
 
     Parameters are scalars, pointers, and handles; the buffers behind handles are declared
-    by `tir.match_buffer` in the body. The attributes are TVM's function attributes, such
+    by `tir.match_buffer` in the body, and have no other use then. The attributes
+    are TVM's function attributes (`FUNCTION_ATTRIBUTES` has those that are known), such
     as `global_symbol` (its presence makes the function visible outside of the module),
     `tir.noalias` and `target`. `param_names` holds TVM's names of the parameters. A
     function without a body is a declaration.

@@ -32,14 +32,22 @@ class VerifyWellFormed(CompilerPass):
         is used inside the block; `UndefinedVars`: a `tir.shape_var` that no match binds,
         or that a statement uses in front of its match or outside of its scope;
         `SingleDefinition`: a `tir.shape_var` bound in two scopes; `EnvThread`: launches
-        with one `env` of different tag, kind or type; `BufferDefinition`: a buffer that
-        another dialect defines; `ReturnPlacement`: a `tir.ret` in an expression or in a
-        parallel loop
+        with one `env` of different tag, kind or type, or of extents that are not provably
+        equal; `BufferDefinition`: a buffer that another dialect defines;
+        `ReturnPlacement`: a `tir.ret` in an expression or in a parallel loop;
+        `ReturnType`: a `tir.ret` of another type than the result of the function;
+        `MatchedParameter`: a use of a parameter that is matched to a buffer;
+        `WhileCondition`: a constant condition of a `tir.while`; `AsyncWait`:
+        `async_wait_queue_scope` without `async_wait_inflight_count`, or the other way
+        round; `ModuleAttributes`: a malformed attribute or global info of a module;
+        `ConstantIndex`: a `tir.allocate_const` with an index that the module's constants
+        do not have
     Attributes: read: none; created: none; removed: none
     Differs from TVM: `BlockVarAccess` counts values computed outside of the block from a
         loop variable, also through a binding or a load, which TVM lets pass. TVM has the
         rule of a parallel loop in MakePackedAPI, and does not run its check of thread
-        variables; ours asks that openings which share a variable agree.
+        variables; ours asks that openings which share a variable agree. The rules that
+        follow `SingleDefinition` are no part of TVM's function.
     """
 
     name = "tir-verify-well-formed"

@@ -263,3 +263,75 @@ tir.func @parallel(%n: i32, %p: i1) {
   }
 }
 // CHECK: tir.ret in @parallel breaks ReturnPlacement: it stands in a parallel loop
+
+// -----
+
+tir.func @extents(%n: i32, %m: i32) {
+  tir.launch_thread %x = "threadIdx.x" to %n env "t" {
+  }
+  tir.launch_thread %y = "threadIdx.x" to %m env "t" {
+  }
+}
+// CHECK: tir.launch_thread in @extents breaks EnvThread: its variable "t" is that of a launch whose extent is not provably equal; give each axis an env of its own
+
+// -----
+
+tir.func @nothing() -> i32 {
+  tir.ret
+}
+// CHECK: tir.ret in @nothing breaks ReturnType: it returns nothing, but the result of the function is i32; cast the value
+
+// -----
+
+tir.func @other(%x: i64) -> i32 {
+  tir.ret %x : i64
+}
+// CHECK: tir.ret in @other breaks ReturnType: it returns a i64, but the result of the function is i32; cast the value
+
+// -----
+
+tir.func @parameter(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<4xf32>
+  tir.evaluate %a : !tir.handle
+}
+// CHECK: tir.evaluate in @parameter breaks MatchedParameter: it uses parameter 0, which stands for a buffer; use the tir.data of the buffer
+
+// -----
+
+tir.func @endless() {
+  tir.while {
+    %p = tir.const true
+    tir.yield %p : i1
+  } do {
+  }
+}
+// CHECK: tir.while in @endless breaks WhileCondition: its condition is a constant, so it never ends or never runs; compute the condition, or remove the loop
+
+// -----
+
+tir.func @wait() {
+  tir.attr "async_wait_queue_scope" (0 : i32) = 0 : i32 {
+  }
+}
+// CHECK: tir.attr in @wait breaks AsyncWait: its body must be a tir.attr of async_wait_inflight_count, which says how many commits need not have ended
+
+// -----
+
+tir.func @count() {
+  tir.attr "async_wait_inflight_count" (0 : i32) = 0 : i32 {
+  }
+}
+// CHECK: tir.attr in @count breaks AsyncWait: it must stand in a tir.attr of async_wait_queue_scope, which says what is waited for
+
+// -----
+
+builtin.module attributes {tir.module_attrs = {mod_name = 1 : i32}} {
+}
+// CHECK: breaks ModuleAttributes: builtin.module: in tir.module_attrs 'mod_name' must be a string, got 1 : i32
+
+// -----
+
+tir.func @constant() {
+  %p = tir.allocate_const 0 : i32 : !tir.ptr<f32>
+}
+// CHECK: tir.allocate_const in @constant breaks ConstantIndex: it takes constant 0, but constants in tir.module_attrs of the module has 0

@@ -68,12 +68,12 @@ tir.func @shapes(%a: !tir.handle, %b: !tir.handle) {
 
 // -----
 
-// One thread variable may be opened again, also with another extent.
+// One thread variable may be opened again.
 
 // CHECK-LABEL: tir.func @threads
 tir.func @threads(%n: i32, %m: i32) {
   tir.launch_thread %x = "threadIdx.x" to %n env "t" {
-    tir.launch_thread %y = "threadIdx.x" to %m env "t" {
+    tir.launch_thread %y = "threadIdx.x" to %n env "t" {
       // CHECK: tir.ret
       tir.ret
     }
@@ -97,3 +97,34 @@ tir.func @second(%n: i32) {
 }
 tir.func @declared(i32)
 %B = "test.op"() : () -> !tir.buffer<4xf32>
+
+// -----
+
+// Openings that share a variable have extents that are provably equal.
+// CHECK-LABEL: tir.func @equal_extents
+tir.func @equal_extents(%n: i32) {
+  %c1 = tir.const 1 : i32
+  %0 = tir.add %n, %c1 : i32
+  %1 = tir.add %c1, %n : i32
+  tir.launch_thread %x = "threadIdx.x" to %0 env "t" {
+    tir.launch_thread %y = "threadIdx.x" to %1 env "t" {
+    }
+  }
+}
+
+// CHECK-LABEL: tir.func @waits
+tir.func @waits() {
+  tir.attr "async_wait_queue_scope" (0 : i32) = 0 : i32 {
+    tir.attr "async_wait_inflight_count" (0 : i32) = 1 : i32 {
+    }
+  }
+}
+
+// -----
+
+// CHECK: builtin.module attributes {tir.module_attrs = {constants =
+builtin.module attributes {tir.module_attrs = {constants = [dense<[1.0, 2.0]> : tensor<2xf32>]}} {
+  tir.func @constant() {
+    %p = tir.allocate_const 0 : i32 : !tir.ptr<f32>
+  }
+}
