@@ -172,8 +172,6 @@ class DefinitionReader:
                 frame.exit()
         function = frame.function
         assert function is not None
-        if not marker.private:
-            function.attrs.setdefault("global_symbol", node.name)
         self._complete(function, node)
         return ReadFunction(function, self.source, node, marker.check_well_formed)
 

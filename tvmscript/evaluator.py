@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
+from xdsl.utils.exceptions import DiagnosticException
+
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_vector
 from xdsl_tvm.tvmscript import expressions as ex
@@ -280,8 +282,9 @@ class Evaluator:
     def _unary(self, node: ast.UnaryOp) -> object:
         value = self.operand(node.operand)
         if isinstance(node.op, ast.Not):
+            value = as_operand(value)
             return ex.Not(value) if isinstance(value, ex.Expr) else not value
-        return _UNARY[type(node.op)](_as_operand(value))
+        return _UNARY[type(node.op)](as_operand(value))
 
     def _logical(self, node: ast.BoolOp) -> object:
         name = "and" if isinstance(node.op, ast.And) else "or"
@@ -294,7 +297,8 @@ class Evaluator:
         lhs = self.operand(node.left)
         if len(node.ops) > 1:
             raise ScriptSyntaxError(
-                "a chained comparison; write the comparisons one by one, joined by 'and'"
+                "a script cannot hold a chained comparison; write the comparisons one "
+                "by one, joined by 'and'"
             )
         rhs = self.operand(node.comparators[0])
         return _comparison(type(node.ops[0]), lhs, rhs)
@@ -312,7 +316,10 @@ class Evaluator:
 
 def binary(kind: type[ast.operator], lhs: object, rhs: object) -> object:
     """`lhs` and `rhs` under an operator of arithmetic, shifting or bits."""
-    return _BINARY[kind](_as_operand(lhs), _as_operand(rhs))
+    left, right = as_operand(lhs), as_operand(rhs)
+    if kind is ast.Pow and (isinstance(left, ex.Expr) or isinstance(right, ex.Expr)):
+        raise ex.ScriptTypeError("'**' is not for IR expressions; write T.pow(x, y)")
+    return _BINARY[kind](left, right)
 
 
 def _logical(name: str, lhs: object, rhs: object) -> object:
@@ -326,12 +333,12 @@ def _logical(name: str, lhs: object, rhs: object) -> object:
 
 def _truth(value: object) -> ex.Expr:
     """An operand of `and` and `or`; Python's numbers stand for what they are worth."""
-    value = _as_operand(value)
+    value = as_operand(value)
     return ex.const(value) if isinstance(value, bool) else ex.convert(value)
 
 
 def _comparison(kind: type[ast.cmpop], lhs: object, rhs: object) -> object:
-    lhs, rhs = _as_operand(lhs), _as_operand(rhs)
+    lhs, rhs = as_operand(lhs), as_operand(rhs)
     if not isinstance(lhs, ex.Expr) and not isinstance(rhs, ex.Expr):
         return _COMPARISONS[kind](lhs, rhs)
     predicate = _PREDICATES.get(kind)
@@ -350,7 +357,7 @@ def _number(value: object) -> ex.ExprLike:
     return ex.convert(value)
 
 
-def _as_operand(value: object) -> object:
+def as_operand(value: object) -> object:
     """The value; a region stands for what it holds.
 
     Raises ScriptTypeError for a buffer.
@@ -392,6 +399,10 @@ def _compiled(node: ast.expr) -> CodeType:
     return compile(ast.Expression(node), "<lambda>", "eval")
 
 
+_SPEAKING = (TypeError, ValueError, NameError, AttributeError, DiagnosticException)
+"""Exceptions whose messages say what is wrong."""
+
+
 def error_text(error: Exception) -> str:
     """What an exception says, in one line."""
     text = " ".join(str(error).split())
@@ -399,6 +410,6 @@ def error_text(error: Exception) -> str:
         return "nested too deeply"
     if isinstance(error, SyntaxError):
         return error.msg
-    if isinstance(error, TypeError | ValueError | NameError | AttributeError) and text:
+    if isinstance(error, _SPEAKING) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -27,7 +27,7 @@ from xdsl_tvm.tvmscript.builder import (
 )
 from xdsl_tvm.tvmscript.constructs import MetaVar, serial
 from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.evaluator import Evaluator, binary, error_text
+from xdsl_tvm.tvmscript.evaluator import Evaluator, as_operand, binary, error_text
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Source
@@ -193,16 +193,17 @@ class BodyReader:
 
     # ---- binding names ----
 
-    def _assign(self, target: ast.expr, value: object) -> None:
+    def _assign(self, target: ast.expr, value: object, source: ast.expr) -> None:
+        """Gives `target` the value of the expression `source`."""
         with self.blaming(target):
             match target:
                 case ast.Name(id=name):
                     self._check_new(name, value)
                     self.scope.define(name, self._bound(name, value))
                 case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                    self._unpack(targets, value)
+                    self._unpack(targets, value, source)
                 case ast.Subscript():
-                    self._store(target, value)
+                    self._store(target, value, source)
                 case _:
                     raise NotSupported(
                         f"a script cannot assign to '{ast.unparse(target)}'; assign to a "
@@ -214,11 +215,13 @@ class BodyReader:
         if not isinstance(value, ex.Var | Buffer):
             self.scope.check_new(name, value)
 
-    def _unpack(self, targets: Sequence[ast.expr], value: object) -> None:
+    def _unpack(
+        self, targets: Sequence[ast.expr], value: object, source: ast.expr
+    ) -> None:
         if isinstance(value, ex.Expr | Buffer):
             raise TypeError("an IR value cannot be taken apart into several names")
         for target, part in self._parts(targets, value):
-            self._assign(target, part)
+            self._assign(target, part, source)
 
     def _parts(
         self, targets: Sequence[ast.expr], value: object
@@ -324,7 +327,7 @@ class BodyReader:
                 "for each"
             )
         value = self._evaluator.operand(node.value)
-        self._assign(node.targets[0], value)
+        self._assign(node.targets[0], value, node.value)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         target = node.target
@@ -343,6 +346,8 @@ class BodyReader:
                     "the annotation of a let must be a dtype such as T.int32 or "
                     'T.handle("float32")'
                 )
+            if self.scope.holds(var):
+                raise TypeError("the annotation is a variable that has a value already")
         with self.blaming(target):
             self.scope.check_new(target.id, var)
             with self.blaming(node.value):
@@ -354,22 +359,23 @@ class BodyReader:
         if not isinstance(target, ast.Subscript):
             old = self.evaluate(target)
             value = binary(type(node.op), old, self._evaluator.operand(node.value))
-            self._assign(target, value)
+            self._assign(target, value, node.value)
             return
         with self.blaming(target):
             buffer, index = self._place(target)
-            old = buffer.load(*as_indices(index))
+            old = buffer.load(*index)
         value = binary(type(node.op), old, self._evaluator.operand(node.value))
-        with self.blaming(target):
+        with self.blaming(node.value):
             self._builder.emit(buffer.store(as_any(value), index))
 
-    def _store(self, target: ast.Subscript, value: object) -> None:
+    def _store(self, target: ast.Subscript, value: object, source: ast.expr) -> None:
         buffer, index = self._place(target)
-        if not isinstance(value, ex.Expr):
-            value = ex.convert(value)
-        self._builder.emit(buffer.store(value, index))
+        with self.blaming(source):
+            stored = ex.convert(as_operand(value))
+            self._builder.emit(buffer.store(stored, index))
 
-    def _place(self, target: ast.Subscript) -> tuple[Buffer, object]:
+    def _place(self, target: ast.Subscript) -> tuple[Buffer, Sequence[ex.Expr]]:
+        """The buffer and the indices of a store."""
         base = self.evaluate(target.value)
         if not isinstance(base, Buffer):
             raise TypeError(
@@ -377,9 +383,11 @@ class BodyReader:
             )
         index = self._evaluator.index(target.slice, vectors=True)
         for part in as_indices(index):
-            if isinstance(part, slice) and None in bounds(part):
+            if isinstance(part, slice) and any(each is None for each in bounds(part)):
                 raise NotSupported("a slice that is stored to needs both bounds")
-        return base, index
+        places = base.index_exprs(as_indices(index))
+        ex.accessed_type(base, places)
+        return base, places
 
     def _for(self, node: ast.For) -> None:
         if node.orelse:
@@ -418,7 +426,9 @@ class BodyReader:
                     with self.scope.body():
                         self._read_all(node.body if condition else node.orelse)
                     return
-                open_branches.enter_context(self._frame(IfFrame(condition)))
+                with self.blaming(node.test):
+                    frame = IfFrame(condition)
+                open_branches.enter_context(self._frame(frame))
                 with self._inside(ThenFrame()):
                     self._read_all(node.body)
                 if not node.orelse:

@@ -8,7 +8,6 @@ can spell, and every builtin of the dialect's table under its own and its script
 
 from __future__ import annotations
 
-import builtins as _builtins
 from collections.abc import Callable
 from functools import cache as _cache
 from functools import partial as _partial
@@ -18,7 +17,8 @@ from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
 from xdsl_tvm.tvmscript import constructs as _constructs
 from xdsl_tvm.tvmscript import expressions as _expressions
 from xdsl_tvm.tvmscript import operators as _operators
-from xdsl_tvm.tvmscript.builder import PrimFuncFrame as _PrimFuncFrame
+from xdsl_tvm.tvmscript.decorators import macro as macro
+from xdsl_tvm.tvmscript.decorators import prim_func as prim_func
 from xdsl_tvm.tvmscript.dtypes import Dtype as _Dtype
 from xdsl_tvm.tvmscript.dtypes import HandleDtype as _HandleDtype
 
@@ -172,13 +172,6 @@ _REFUSED = {
     "Reduce": "tensor expressions are lowered to buffers before TIR",
 }
 """Names of TVM that mean nothing here, and why."""
-
-
-def prim_func(
-    *, private: _builtins.bool = False, check_well_formed: _builtins.bool = True
-) -> _PrimFuncFrame:
-    """A function, `with T.prim_func():`; a private one has no `global_symbol`."""
-    return _PrimFuncFrame(private=private, check_well_formed=check_well_formed)
 
 
 @_cache

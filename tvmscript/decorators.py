@@ -1,0 +1,168 @@
+"""The decorators of scripts: they read the function or class that they decorate."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from types import FrameType, FunctionType
+from typing import overload
+
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.tvmscript.builder import PrimFuncFrame
+from xdsl_tvm.tvmscript.definitions import (
+    FunctionMarker,
+    MacroMarker,
+    ModuleMarker,
+    RelaxMarker,
+)
+from xdsl_tvm.tvmscript.macros import Macro
+from xdsl_tvm.tvmscript.parser import (
+    is_member_of_module,
+    read_live_function,
+    read_live_macro,
+    read_live_module,
+    relax_error,
+)
+
+
+class PrimFuncDecorator(PrimFuncFrame):
+    """`T.prim_func(...)`: decorates a function, or opens one for the builder."""
+
+    def __call__(self, function: FunctionType) -> tir.FuncOp | FunctionType:
+        """The `tir.func` of the function; see `T.prim_func`."""
+        marker = FunctionMarker(self.private, self.check_well_formed)
+        return _prim_func(function, marker, _caller())
+
+
+@dataclass(frozen=True)
+class PrimFunc(FunctionMarker):
+    """`T.prim_func`.
+
+    As a decorator it reads a Python function into a `tir.func` op, which belongs to no
+    module yet:
+
+        @T.prim_func
+        def scale(A: T.Buffer((16,), "float32")):
+            for i in range(16):
+                A[i] = A[i] * T.float32(2)
+
+        module = ModuleOp([scale])
+
+    In the body of a module, `scale = scale` makes it a function of that module, which
+    others call as `Module.scale(...)`. Inside of a class that `I.ir_module` decorates the
+    function stays as it is; the class reads it. Called with options only, it is a
+    decorator with them, or a frame of the builder: `with T.prim_func(private=True):`.
+
+    A private function has no `global_symbol`. Raises ScriptError where the function
+    cannot be read, and OSError where its source is not available.
+    """
+
+    @overload
+    def __call__(self, function: FunctionType, /) -> tir.FuncOp | FunctionType: ...
+    @overload
+    def __call__(
+        self, /, *, private: bool = False, check_well_formed: bool = True
+    ) -> PrimFuncDecorator: ...
+    def __call__(
+        self,
+        function: FunctionType | None = None,
+        /,
+        *,
+        private: bool = False,
+        check_well_formed: bool = True,
+    ) -> tir.FuncOp | FunctionType | PrimFuncDecorator:
+        if function is None:
+            return PrimFuncDecorator(private=private, check_well_formed=check_well_formed)
+        return _prim_func(function, FunctionMarker(), _caller())
+
+
+def _prim_func(
+    function: FunctionType, marker: FunctionMarker, frame: FrameType | None
+) -> tir.FuncOp | FunctionType:
+    _require(function, FunctionType, "T.prim_func decorates a function")
+    if is_member_of_module(function):
+        return function
+    return read_live_function(function, marker, frame)
+
+
+@dataclass(frozen=True)
+class TirMacro(MacroMarker):
+    """`T.macro`: statements that are read in the place of each call (§2.5).
+
+    Names in the body that are no parameters are those around the macro; with
+    `hygienic=False`, those around the call.
+    """
+
+    @overload
+    def __call__(self, function: FunctionType, /) -> Macro: ...
+    @overload
+    def __call__(self, /, *, hygienic: bool = True) -> TirMacro: ...
+    def __call__(
+        self, function: FunctionType | None = None, /, *, hygienic: bool = True
+    ) -> Macro | TirMacro:
+        if function is None:
+            return TirMacro(hygienic)
+        _require(function, FunctionType, "T.macro decorates a function")
+        return read_live_macro(function, self, _caller())
+
+
+@dataclass(frozen=True)
+class IRModuleDecorator(ModuleMarker):
+    """`I.ir_module`: reads a class into a module.
+
+    Its functions are decorated with `T.prim_func`, call each other as `Module.f(...)`,
+    and see what Python code in the class sees. `name = f` takes over a function that was
+    read before.
+    """
+
+    @overload
+    def __call__(self, definition: type, /) -> ModuleOp: ...
+    @overload
+    def __call__(self, /, *, check_well_formed: bool = True) -> IRModuleDecorator: ...
+    def __call__(
+        self, definition: type | None = None, /, *, check_well_formed: bool = True
+    ) -> ModuleOp | IRModuleDecorator:
+        if definition is None:
+            return IRModuleDecorator(check_well_formed)
+        _require(definition, type, "I.ir_module decorates a class")
+        return read_live_module(definition, self, _caller())
+
+
+@dataclass(frozen=True)
+class RelaxDecorator(RelaxMarker):
+    """`R.function` and `R.macro`, which cannot be read yet.
+
+    In the class of a module they leave the function alone, for the module to refuse it.
+    """
+
+    @overload
+    def __call__(self, function: FunctionType, /) -> FunctionType: ...
+    @overload
+    def __call__(self, /, **options: object) -> RelaxDecorator: ...
+    def __call__(
+        self, function: FunctionType | None = None, /, **options: object
+    ) -> FunctionType | RelaxDecorator:
+        if function is None:
+            return self
+        if is_member_of_module(function):
+            return function
+        raise relax_error(function, self)
+
+
+def _caller() -> FrameType | None:
+    """The frame that a decorator is applied in."""
+    own = inspect.currentframe()
+    decorator = own.f_back if own else None
+    return decorator.f_back if decorator else None
+
+
+def _require(value: object, kind: type, message: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{message}, not a {type(value).__name__}")
+
+
+prim_func = PrimFunc()
+macro = TirMacro()
+ir_module = IRModuleDecorator()

@@ -1,0 +1,391 @@
+"""Reads whole scripts, given as text or as live definitions.
+
+Text sees the names `T`, `R`, `I`, `tvm`, `tir`, `relax`, `ir` and those that the caller
+adds; a live definition sees what its Python code sees (spec tvmscript.md §1, §2).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
+from types import FrameType, FunctionType, MappingProxyType, ModuleType, SimpleNamespace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.analysis.well_formed import violations
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.tvmscript.builder import IRBuilder
+from xdsl_tvm.tvmscript.definitions import (
+    Annotations,
+    DefinitionReader,
+    FunctionMarker,
+    MacroMarker,
+    ModuleMarker,
+    ReadFunction,
+    ReadModule,
+    RelaxMarker,
+)
+from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.macros import Macro
+from xdsl_tvm.tvmscript.reader import BodyReader
+from xdsl_tvm.tvmscript.source import LiveDefinition, Source, find_definition
+from xdsl_tvm.tvmscript.statements import IRModule
+from xdsl_tvm.tvmscript.to_ssa import StatementError, module_to_ssa
+
+_NO_NAMES: Mapping[str, object] = MappingProxyType({})
+
+
+def parse(
+    source: str | FunctionType | type,
+    env: Mapping[str, object] | None = None,
+    *,
+    file: str = "<script>",
+) -> ModuleOp:
+    """The module of a script: text, a live function, or a live class.
+
+    A text holds one class, which is the module, or functions, which are the functions of
+    it. Undecorated ones are TIR functions, as are the members of an undecorated class.
+    Imports are ignored, but for the names that they give to TVM's namespaces. `env` adds
+    names to those of the text, or of the Python code around a live definition. `file`
+    names the text in errors.
+
+    Functions are completed and, unless they say `check_well_formed=False`, verified
+    (spec tvmscript.md §9). Raises ScriptError, with the place, for what cannot be read,
+    and OSError for a live definition whose source is not available.
+    """
+    return module_op(_read(source, env or _NO_NAMES, file))
+
+
+def parse_nodes(
+    source: str | FunctionType | type,
+    env: Mapping[str, object] | None = None,
+    *,
+    file: str = "<script>",
+) -> IRModule:
+    """The node trees of a script, completed, but not verified; see `parse`.
+
+    Functions that a module takes over from Python are not among them.
+    """
+    return _read(source, env or _NO_NAMES, file).nodes()
+
+
+def _read(
+    source: str | FunctionType | type, env: Mapping[str, object], file: str
+) -> ReadModule:
+    if isinstance(source, str):
+        return _TextReader(Source(source, file), env).read()
+    if isinstance(source, FunctionType):
+        live = _LiveReader(source, env)
+        function = live.function(None)
+        return ReadModule({function.nodes.name: function})
+    return _LiveReader(source, env).module(None)
+
+
+# ---- text ----
+
+
+class _TextReader:
+    """Reads the definitions at the top of a text."""
+
+    def __init__(self, source: Source, env: Mapping[str, object]) -> None:
+        self._source = source
+        self._names: MutableMapping[str, object] = ChainMap(
+            {}, dict(env), dict(default_names())
+        )
+        self._reader = DefinitionReader(source, self._names, as_ours)
+        self._scope = self._reader.scope()
+        self._module: ReadModule | None = None
+        self._functions: dict[str, ReadFunction] = {}
+
+    def read(self) -> ReadModule:
+        """The one class of the text, or its functions."""
+        for stmt in self._source.body:
+            self._read(stmt)
+        if self._module is not None:
+            return self._module
+        if not self._functions:
+            raise self._source.error(
+                ast.Pass(lineno=1, col_offset=0), "the text defines no function or class"
+            )
+        return ReadModule(self._functions)
+
+    def _read(self, stmt: ast.stmt) -> None:
+        match stmt:
+            case ast.Import() | ast.ImportFrom():
+                self._names.update(_imported(stmt))
+            case ast.Expr(value=ast.Constant()):
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                reader = BodyReader(self._source, self._scope, IRBuilder())
+                self._names[name] = reader.evaluate(stmt.value)
+            case ast.FunctionDef():
+                self._read_function(stmt)
+            case ast.ClassDef():
+                self._read_class(stmt)
+            case _:
+                raise self._source.error(
+                    stmt,
+                    "a script holds definitions, imports and name = value; its other "
+                    "Python code would not be run",
+                )
+
+    def _read_function(self, node: ast.FunctionDef) -> None:
+        match self._reader.marker(node, self._scope):
+            case None:
+                marker = FunctionMarker()
+            case FunctionMarker() as marker:
+                pass
+            case MacroMarker(hygienic):
+                self._names[node.name] = self._reader.macro(node, hygienic)
+                return
+            case RelaxMarker() as relax:
+                raise self._reader.relax_error(node, relax)
+            case ModuleMarker():
+                raise self._source.error(node, "I.ir_module decorates a class")
+        self._check_alone(node, self._module is not None)
+        if node.name in self._functions:
+            raise self._source.error(node, f"there are two functions '{node.name}'")
+        self._functions[node.name] = self._reader.function(node, marker, self._scope)
+
+    def _read_class(self, node: ast.ClassDef) -> None:
+        marker = self._reader.marker(node, self._scope)
+        if marker is not None and not isinstance(marker, ModuleMarker):
+            raise self._source.error(node, "a class needs @I.ir_module")
+        self._check_alone(node, self._module is not None or bool(self._functions))
+        self._module = self._reader.module(node, marker, self._scope, {})
+
+    def _check_alone(self, node: ast.stmt, is_second: bool) -> None:
+        if is_second:
+            raise self._source.error(
+                node, "a text holds one module: one class, or functions only"
+            )
+
+
+def _imported(stmt: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, object]]:
+    """The names that an import gives to TVM's namespaces."""
+    names = default_names()
+    if isinstance(stmt, ast.ImportFrom) and (stmt.module or "").endswith("script"):
+        for alias in stmt.names:
+            if alias.name in ("tir", "ir", "relax"):
+                yield alias.asname or alias.name, names[alias.name]
+    if isinstance(stmt, ast.Import):
+        for alias in stmt.names:
+            if alias.name == "tvm" and alias.asname is not None:
+                yield alias.asname, names["tvm"]
+
+
+@cache
+def default_names() -> Mapping[str, object]:
+    """The names that every text sees."""
+    # The namespaces hold decorators, which read scripts; so they are loaded late.
+    space = {
+        name: importlib.import_module(f"xdsl_tvm.tvmscript.{name}")
+        for name in ("tir", "ir", "relax")
+    }
+    script = SimpleNamespace(**space, ir_module=space["ir"].ir_module)
+    tvm = SimpleNamespace(script=script, **space)
+    return MappingProxyType(
+        {**space, "T": space["tir"], "I": space["ir"], "R": space["relax"], "tvm": tvm}
+    )
+
+
+def as_ours(value: object) -> object:
+    """TVM's own namespaces, where a file imported them, are ours."""
+    if not isinstance(value, ModuleType):
+        return value
+    first, *rest = value.__name__.split(".")
+    if first != "tvm":
+        return value
+    if not rest:
+        return default_names()["tvm"]
+    if rest[-1] in ("tir", "ir", "relax"):
+        return default_names()[rest[-1]]
+    return value
+
+
+# ---- live definitions ----
+
+
+def read_live_function(
+    function: FunctionType, marker: FunctionMarker, frame: FrameType | None
+) -> tir.FuncOp:
+    """The op of a live function that is being decorated in `frame`."""
+    live = _LiveReader(function, _NO_NAMES, frame)
+    read = live.function(marker)
+    module = module_op(ReadModule({read.nodes.name: read}))
+    (op,) = module.body.block.ops
+    assert isinstance(op, tir.FuncOp)
+    op.detach()
+    return op
+
+
+def read_live_module(
+    definition: type, marker: ModuleMarker, frame: FrameType | None
+) -> ModuleOp:
+    """The module of a live class that is being decorated in `frame`."""
+    return module_op(_LiveReader(definition, _NO_NAMES, frame).module(marker))
+
+
+def read_live_macro(
+    function: FunctionType, marker: MacroMarker, frame: FrameType | None
+) -> Macro:
+    """The macro of a live function that is being decorated in `frame`."""
+    return _LiveReader(function, _NO_NAMES, frame).macro(marker)
+
+
+def is_member_of_module(function: FunctionType) -> bool:
+    """Whether a live function stands in a class that is decorated as a module.
+
+    Such a function is read with its module, not on its own. False also where the source
+    is not available.
+    """
+    try:
+        around = find_definition(function).around
+    except (OSError, ScriptError):
+        return False
+    if not around or not isinstance(around[-1], ast.ClassDef):
+        return False
+    decorators = around[-1].decorator_list
+    if not decorators:
+        return False
+    last = decorators[-1]
+    name = last.func if isinstance(last, ast.Call) else last
+    return ast.unparse(name).split(".")[-1] == "ir_module"
+
+
+def relax_error(function: FunctionType, marker: RelaxMarker) -> ScriptError:
+    """Says that a live Relax function cannot be read."""
+    live = find_definition(function)
+    return DefinitionReader(live.source, {}, as_ours).relax_error(live.node, marker)
+
+
+class _LiveReader:
+    """Reads a live function or class."""
+
+    def __init__(
+        self,
+        definition: FunctionType | type,
+        env: Mapping[str, object],
+        frame: FrameType | None = None,
+    ) -> None:
+        self._definition = definition
+        self._live: LiveDefinition = find_definition(definition, frame)
+        names = ChainMap(dict(env), *_python_names(definition, frame))
+        self._reader = DefinitionReader(self._live.source, names, as_ours)
+
+    def function(self, marker: FunctionMarker | None) -> ReadFunction:
+        """The function; without a marker, what its decorator says."""
+        node, scope = self._live.node, self._reader.scope()
+        assert isinstance(node, ast.FunctionDef)
+        found = self._reader.marker(node, scope) if marker is None else marker
+        if isinstance(found, RelaxMarker):
+            raise self._reader.relax_error(node, found)
+        if found is not None and not isinstance(found, FunctionMarker):
+            raise self._reader.error(node, "the function needs @T.prim_func")
+        known: Annotations = dict(self._definition.__annotations__)
+        return self._reader.function(node, found or FunctionMarker(), scope, known)
+
+    def macro(self, marker: MacroMarker) -> Macro:
+        """The macro."""
+        assert isinstance(self._live.node, ast.FunctionDef)
+        return self._reader.macro(self._live.node, marker.hygienic)
+
+    def module(self, marker: ModuleMarker | None) -> ReadModule:
+        """The module; without a marker, what its decorator says."""
+        node, scope = self._live.node, self._reader.scope()
+        assert isinstance(node, ast.ClassDef)
+        found = self._reader.marker(node, scope) if marker is None else marker
+        if found is not None and not isinstance(found, ModuleMarker):
+            raise self._reader.error(node, "a class needs @I.ir_module")
+        known: dict[str, Annotations] = {
+            name: dict(member.__annotations__)
+            for name, member in vars(self._definition).items()
+            if isinstance(member, FunctionType)
+        }
+        return self._reader.module(node, found, scope, known)
+
+
+def _python_names(
+    definition: FunctionType | type, frame: FrameType | None
+) -> Iterator[dict[str, object]]:
+    """What Python code in a definition sees, inner names first.
+
+    Locals of the function around are among it also where Python would not keep them for
+    the definition, as for names in annotations only.
+    """
+    members: list[object] = (
+        [definition]
+        if isinstance(definition, FunctionType)
+        else list(vars(definition).values())
+    )
+    functions = [each for each in members if isinstance(each, FunctionType)]
+    for function in functions:
+        yield dict(_cells(function))
+    if frame is not None:
+        yield dict(frame.f_locals)
+    module = sys.modules.get(definition.__module__)
+    if functions:
+        yield functions[0].__globals__
+    elif module is not None:
+        yield vars(module)
+
+
+def _cells(function: FunctionType) -> Iterator[tuple[str, object]]:
+    """The variables of functions around that a function uses."""
+    for name, cell in zip(
+        function.__code__.co_freevars, function.__closure__ or (), strict=True
+    ):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:
+            # Assigned later, as the class that is being decorated.
+            continue
+
+
+# ---- ops ----
+
+
+def module_op(module: ReadModule) -> ModuleOp:
+    """The ops of a module, verified where its functions ask for it."""
+    op = _emitted(module)
+    for function in module.captured.items():
+        _add_captured(op, *function)
+    for function in op.body.block.ops:
+        if isinstance(function, tir.FuncOp):
+            read = module.functions.get(function.sym_name.data)
+            if read is not None and read.check_well_formed:
+                _check(function, read)
+    return op
+
+
+def _emitted(module: ReadModule) -> ModuleOp:
+    try:
+        return module_to_ssa(module.nodes())
+    except StatementError as error:
+        if not module.functions:
+            raise
+        # All functions of a module come from one source.
+        read = next(iter(module.functions.values()))
+        span = read.source.span(error.line or read.node.lineno, error.column or 0)
+        raise ScriptError(span, str(error)) from error
+
+
+def _add_captured(module: ModuleOp, name: str, function: tir.FuncOp) -> None:
+    copied = function.clone()
+    copied.sym_name = type(copied.sym_name)(name)
+    module.body.block.add_op(copied)
+
+
+def _check(function: tir.FuncOp, read: ReadFunction) -> None:
+    try:
+        function.verify()
+    except VerifyException as error:
+        raise read.source.error(read.node, str(error)) from error
+    for violation in violations(function):
+        message = f"function '{read.node.name}' is not well-formed: {violation.reason}"
+        raise read.source.error(read.node, message)
