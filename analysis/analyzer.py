@@ -54,13 +54,16 @@ from xdsl_tvm.analysis.int_set import (
     IntervalFacts,
     IntSet,
     IntSetEvaluator,
-    Range as Range,
     from_range,
     int_set,
     single_point,
 )
+from xdsl_tvm.analysis.int_set import (
+    Range as Range,
+)
 from xdsl_tvm.analysis.modular_set import ModularSet, ModularSetAnalyzer
 from xdsl_tvm.analysis.rewrite_simplify import RewriteSimplifier, RewriteStats
+from xdsl_tvm.analysis.split_sum import Sum
 from xdsl_tvm.analysis.transitive_comparison import (
     Comparison,
     TransitiveComparisons,
@@ -68,7 +71,7 @@ from xdsl_tvm.analysis.transitive_comparison import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 
 class ProofStrength(IntEnum):
@@ -160,7 +163,8 @@ class Analyzer:
         simplified = self.rewrite_simplify(self.canonical_simplify(value))
         self.facts.set_bound(var, self.const_int_bound(simplified))
         self.facts.set_modulus(var, self.modular_set(simplified))
-        self.facts.set_value(var, simplified)
+        if var not in postorder(simplified):
+            self.facts.set_value(var, simplified)
         self._comparisons.assume(smart.eq(var, value))
 
     def update(
@@ -176,6 +180,23 @@ class Analyzer:
         if known is not None and known != bound and not override:
             raise ValueError(f"{var} has the bound {known} already, not {bound}")
         self.facts.set_bound(var, bound)
+        self.memo = Memo()
+
+    def mark_global_nonneg(self, node: Expr) -> None:
+        """Record that a value is never negative, such as an extent of a buffer.
+
+        It says something of a leaf that the value is a positive multiple of, plus a
+        constant; TVM leaves the factor out of account. Any other tree says nothing.
+        """
+        form = self.canonical_form(node)
+        if not isinstance(form, Sum) or len(form.splits) != 1:
+            return
+        (split,) = form.splits
+        if not split.is_plain or not isinstance(split.source, Value) or split.scale <= 0:
+            return
+        least = Bound(-(form.base // split.scale), INF)
+        known = self.const_int_bound(split.source)
+        self.facts.set_bound(split.source, known.intersection(least))
         self.memo = Memo()
 
     @contextmanager
@@ -321,6 +342,10 @@ class Analyzer:
     def canonical_simplify(self, node: Expr) -> Expr:
         """An equal tree, by a normal form of sums; see `canonical_simplify`."""
         return self._canonical_simplify(node)
+
+    def canonical_form(self, node: Expr) -> Form:
+        """The normal form of a tree: of index types, a sum of splits."""
+        return self._canonical_simplify.form(node)
 
     def simplify(self, node: Expr, steps: int = 2) -> Expr:
         """An equal tree, by `steps` rounds after a first canonical one.

@@ -67,7 +67,7 @@ from xdsl_tvm.analysis.expr import (
 from xdsl_tvm.analysis.facts import SWAPPED, ScopedTable
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:
     from xdsl_tvm.analysis.analyzer import Analyzer
@@ -156,7 +156,8 @@ def _hull(a: IntSet, b: IntSet) -> IntSet:
     return IntSet(_least(a.min, b.min), _greatest(a.max, b.max))
 
 
-def _meet(a: IntSet, b: IntSet) -> IntSet:
+def meet(a: IntSet, b: IntSet) -> IntSet:
+    """What is in both, which may be nothing; not simplified."""
     if a.is_nothing or b.is_nothing:
         return NOTHING
     low = b.min if a.min is None else a.min
@@ -189,7 +190,7 @@ def intersection(sets: Iterable[IntSet], analyzer: Analyzer) -> IntSet:
     """What is in all of the sets; `NOTHING` where that is certainly empty."""
     total = EVERYTHING
     for found in sets:
-        total = _meet(total, found)
+        total = meet(total, found)
     total = simplified(total, analyzer)
     if total.min is None or total.max is None:
         return total
@@ -323,16 +324,16 @@ class IntervalFacts:
             return
         lhs, rhs = condition.lhs, condition.rhs
         if isinstance(lhs, Value):
-            self._add(lhs, _compared(condition.predicate, rhs))
+            self._add(lhs, compared(condition.predicate, rhs))
         if isinstance(rhs, Value):
-            self._add(rhs, _compared(SWAPPED[condition.predicate], lhs))
+            self._add(rhs, compared(SWAPPED[condition.predicate], lhs))
 
     def _add(self, leaf: Expr, found: IntSet) -> None:
         if not found.is_everything:
             self._sets.set(leaf, (*self.about(leaf), found))
 
 
-def _compared(predicate: CmpPredicate, other: Expr) -> IntSet:
+def compared(predicate: CmpPredicate, other: Expr) -> IntSet:
     """The set of all `x` with `x predicate other`."""
     match predicate:
         case CmpPredicate.LT:
@@ -395,7 +396,7 @@ class IntSetEvaluator:
         if found.is_point(leaf):
             return found
         for fact in self._analyzer.intervals_of(leaf):
-            found = _meet(found, fact)
+            found = meet(found, fact)
         return found
 
     def _unrelaxed(self, root: Expr) -> list[Expr]:
