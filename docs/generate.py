@@ -4,7 +4,7 @@
     python docs/generate.py --check    # name the files that would, and exit with 1
 
 Generated are one page a pass in `docs/passes/`, the tables between the two markers in
-the README and in `docs/status.md`, and `docs/tir-builtins.md`.
+the README and in `docs/status.md`, `docs/tir-builtins.md` and `docs/tir-attributes.md`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from attributes_page import attributes_page
 from builtins_page import builtins_page
 
 from xdsl_tvm.passes.contract import Contract, all_contracts, markdown_table, page
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "passes"
 STATUS = ROOT / "docs" / "status.md"
 BUILTINS = ROOT / "docs" / "tir-builtins.md"
+ATTRIBUTES = ROOT / "docs" / "tir-attributes.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- passes: begin -->\n", "<!-- passes: end -->\n"
 
@@ -63,6 +65,7 @@ def generated_files() -> dict[Path, str]:
     contracts = all_contracts()
     files = {PAGES / f"{one.name}.md": page(one) for one in contracts}
     files[BUILTINS] = builtins_page()
+    files[ATTRIBUTES] = attributes_page()
     files[STATUS] = _with_table(STATUS, _status_table(contracts))
     files[README] = _with_table(README, markdown_table(contracts, pages="docs/passes"))
     return files

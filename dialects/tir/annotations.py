@@ -3,7 +3,9 @@
 TVM hangs facts for its passes on loops, blocks, allocations, functions and modules (spec
 tir-ir.md §9.2, §9.3, §12). The tables here say, for each key that some pass knows, what
 its value must be; the verifiers of the ops go by them. Other keys are nobody's business
-and are kept as they are.
+and are kept as they are. Two of TVM's annotations of blocks hold buffers or expressions,
+which attributes cannot: `layout_free_placeholders` and `require_bound_predicate`. They
+are not represented.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     i1,
+    i32,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -702,6 +703,11 @@ class AssertOp(IRDLOperation):
         if (self.message is None) == (self.message_value is None):
             raise VerifyException(
                 "tir.assert: the message must be either a string or an operand"
+            )
+        if self.message_value is not None and self.message_value.type != i32:
+            raise VerifyException(
+                "tir.assert: a message that is an operand must be an i32, got "
+                f"{self.message_value.type}"
             )
 
 

@@ -258,8 +258,8 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
         if not is_storable(self.element_type):
             raise VerifyException(
                 "tir.buffer element type must be an integer of at most 64 bits, a float "
-                "that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector, "
-                f"got {self.element_type}"
+                "that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector of "
+                f"more than one lane, got {self.element_type}"
             )
         if not self.scope.data:
             raise VerifyException(
@@ -411,7 +411,9 @@ def is_scalar(dtype: Attribute) -> bool:
 def is_storable(dtype: Attribute) -> bool:
     """Whether a buffer can hold elements of `dtype`."""
     if is_vector(dtype):
-        return dtype.get_num_dims() == 1 and is_scalar(dtype.element_type)
+        one_dim = dtype.get_num_dims() == 1 and is_scalar(dtype.element_type)
+        # A vector of one lane would be a second type of scalars.
+        return one_dim and dtype.get_shape()[0] > 1
     return is_scalar(dtype) or is_handle(dtype)
 
 

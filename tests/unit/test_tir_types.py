@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IntegerType,
     Signedness,
+    VectorType,
     f16,
     f32,
     f80,
@@ -178,6 +179,11 @@ def test_types_that_tvm_lacks_are_no_dtypes():
     assert not tir.is_float(f80)
     with pytest.raises(VerifyException, match="integer of at most 64 bits"):
         tir.BufferType([4], IntegerType(128))
+
+
+def test_a_vector_of_one_lane_is_no_dtype():
+    with pytest.raises(VerifyException, match="rank-1 vector of more than one lane"):
+        tir.BufferType([4], VectorType(f32, [1]))
 
 
 def test_custom_types():

@@ -256,7 +256,7 @@ tir.func @f(%n: i32) attributes {param_names = []} {
 
 // -----
 
-// CHECK: tir.buffer element type must be an integer of at most 64 bits, a float that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector, got index
+// CHECK: tir.buffer element type must be an integer of at most 64 bits, a float that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector of more than one lane, got index
 "test.op"() {t = !tir.buffer<4xindex>} : () -> ()
 
 // -----
@@ -654,4 +654,46 @@ tir.func @f(%a: !tir.handle, %i: i32) {
   %c4 = tir.const 4 : i32
   // CHECK: tir.match_region: dimension 0 of the view has extent 3, but that of the region is 4
   %V = tir.match_region %A[%i, %i to %i + %c4] : !tir.buffer<3xf32>
+}
+
+// -----
+
+tir.func @f(%p: i1, %n: i64) {
+  // CHECK: tir.assert: a message that is an operand must be an i32, got i64
+  tir.assert %p, %n
+}
+
+// -----
+
+tir.func @f(%a: i32) {
+  // CHECK: vector<1xi32>
+  %v = tir.broadcast %a : vector<1xi32>
+}
+
+// -----
+
+// CHECK: tir.func: the attribute 'target' must be a target, as in #tir.target<"cuda", arch = "sm_80">, got "cuda"
+tir.func @f() attributes {target = "cuda"} {
+}
+
+// -----
+
+tir.func @f(%n: i32) {
+  // CHECK: tir.attr: the key 'thread_extent' is not written so; write tir.launch_thread
+  tir.attr "thread_extent" ("threadIdx.x") = %n {
+  }
+}
+
+// -----
+
+tir.func @f(%n: i32) {
+  // CHECK: tir.launch_thread: unknown thread axis 'threadIdx.w' (did you mean 'threadIdx.
+  tir.launch_thread %t = "threadIdx.w" to %n {
+  }
+}
+
+// -----
+
+// CHECK: unknown target kind 'cud' (did you mean 'cuda'?)
+tir.func @f() attributes {target = #tir.target<"cud">} {
 }

@@ -297,3 +297,21 @@ tir.func @expressions(%a: i32, %b: i32, %x: f32, %y: f32, %p: i1, %q: i1, %h: !t
 }
 tir.func @callee(%a: i32) -> f32 {
 }
+
+// -----
+
+// Targets, custom dtypes, index maps.
+
+// CHECK-LABEL: tir.func @attributes
+// CHECK-SAME: attributes {target = #tir.target<"cuda", arch = "sm_80", host = #tir.target<"llvm", "num-cores" = 4>>}
+tir.func @attributes(%x: !tir.custom<"posites2", 16>) attributes {target = #tir.target<"cuda", max_num_threads = 1024, arch = "sm_80", host = #tir.target<"llvm", "num-cores" = 4>>} {
+  // CHECK: %c = tir.const #tir.custom_value<1.500000e+00 : f64, !tir.custom<"posites2", 16>>
+  %c = tir.const #tir.custom_value<1.5 : f64, !tir.custom<"posites2", 16>>
+  // CHECK: tir.mul %x, %c : !tir.custom<"posites2", 16>
+  %y = tir.mul %x, %c : !tir.custom<"posites2", 16>
+  // CHECK: tir.broadcast %y : vector<4x!tir.custom<"posites2", 16>>
+  %v = tir.broadcast %y : vector<4x!tir.custom<"posites2", 16>>
+  // CHECK: tir.block annotations {layout = #tir.index_map<(d0, d1) -> (d1, (d0 floordiv 4)), inverse (d0, d1) -> ((d1 * 4), d0), i32>} {
+  tir.block annotations {layout = #tir.index_map<(d0, d1) -> (d1, d0 floordiv 4), inverse (d0, d1) -> (d1 * 4, d0), i32>} {
+  }
+}

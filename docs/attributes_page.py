@@ -1,0 +1,154 @@
+"""The page `tir-attributes.md`, from the tables of keys, annotations and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from xdsl_tvm.dialects.tir import annotations
+from xdsl_tvm.dialects.tir.annotations import Annotation
+from xdsl_tvm.dialects.tir.attr_keys import ATTR_KEYS, REPLACED_KEYS
+from xdsl_tvm.dialects.tir.storage_scope import (
+    AXES,
+    KNOWN_SCOPES,
+    RANK_NAMES,
+    StorageScope,
+)
+from xdsl_tvm.dialects.tir.target import KINDS, TAGS, Option, TargetKind
+
+_HEAD = """\
+# TIR attributes, scopes and targets
+
+Written by `make docs` from the tables that also drive the verifiers. Keys that are not
+listed here are kept as they are, whatever their value.
+
+In Python, `annotation_attr([1, "x"])` is the attribute of a value as TVM boxes it, and
+`annotation_value(attribute)` the way back.
+"""
+_ANNOTATIONS = (
+    ("Annotations of loops and thread launches", annotations.FOR_ANNOTATIONS),
+    ("Annotations of blocks", annotations.BLOCK_ANNOTATIONS),
+    ("Annotations of memory", annotations.ALLOCATE_ANNOTATIONS),
+    ("Annotations of realized buffers", annotations.REALIZE_ANNOTATIONS),
+    ("Attributes of functions", annotations.FUNCTION_ATTRIBUTES),
+    ("Attributes of modules", annotations.MODULE_ATTRIBUTES),
+)
+
+
+def attributes_page() -> str:
+    """The text of the page."""
+    parts = [_HEAD]
+    for title, table in _ANNOTATIONS:
+        parts += [_title(title), _annotations(table.values())]
+    parts += [_title("Keys of tir.attr"), _attr_keys()]
+    parts += [_title("Keys that are written otherwise"), _replaced_keys()]
+    parts += [_title("Storage scopes"), _scopes()]
+    parts += [_title("Thread axes"), _axes()]
+    parts += [_title("Targets"), _TARGETS, _kinds()]
+    parts += [_title("Target tags"), _tags()]
+    return "".join(parts)
+
+
+_TARGETS = """\
+A target is an attribute, as `#tir.target<"cuda", arch = "sm_80">`, perhaps with a `host`
+that is one, too. `Target.parse` also reads TVM's command lines, JSON and dictionaries.
+Every kind has `device`, `from_device`, `libs`, `model` and `target_device_type` besides
+what is listed; what stands behind an attribute is its default. Nothing is detected on the
+machine at hand.
+
+"""
+
+
+def _title(text: str) -> str:
+    return f"\n## {text}\n\n"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _annotations(rows: Iterable[Annotation]) -> str:
+    return _table(
+        ("Key", "Value", "Meaning", "Goes by it"),
+        [(f"`{r.key}`", r.value.words, r.meaning, r.consumer) for r in rows],
+    )
+
+
+def _attr_keys() -> str:
+    return _table(
+        ("Key", "Node", "Value", "Meaning", "Made by", "Goes by it"),
+        [
+            (f"`{r.key}`", r.node.words, r.value.words, r.meaning, r.producer, r.consumer)
+            for r in ATTR_KEYS.values()
+        ],
+    )
+
+
+def _replaced_keys() -> str:
+    return _table(
+        ("Key", "Meaning", "Written as"),
+        [(f"`{r.key}`", r.meaning, r.instead) for r in REPLACED_KEYS.values()],
+    )
+
+
+def _scopes() -> str:
+    scopes = {name: StorageScope.parse(name) for name in KNOWN_SCOPES}
+    rows = [
+        (f"`{name}`", str(scope.rank.value), "yes" if name in RANK_NAMES else "")
+        for name, scope in scopes.items()
+    ]
+    note = "A scope is a rank, and perhaps a dot and a tag of one's own.\n\n"
+    return note + _table(("Scope", "Rank", "Is a rank"), rows)
+
+
+def _axes() -> str:
+    rows = [
+        (f"`{axis.tag}`", axis.rank.name.lower(), "yes" if axis.is_virtual else "")
+        for axis in AXES.values()
+    ]
+    return _table(("Axis", "Counts", "Virtual"), rows)
+
+
+def _kinds() -> str:
+    rows = [
+        (
+            f"`{kind.name}`",
+            kind.device_type.name,
+            ", ".join(kind.default_keys),
+            _options(kind),
+        )
+        for kind in KINDS.values()
+    ]
+    return _table(("Kind", "Device", "Keys", "Attributes"), rows)
+
+
+def _options(kind: TargetKind) -> str:
+    common = KINDS["ext_dev"].options
+    own = [(k, v) for k, v in sorted(kind.options.items()) if k not in common]
+    return ", ".join(_option(name, option) for name, option in own)
+
+
+def _option(name: str, option: Option) -> str:
+    return f"`{name}`" if option.default is None else f"`{name}` {option.default}"
+
+
+def _tags() -> str:
+    rows = [(f"`{tag}`", f"`{_fields(TAGS[tag])}`") for tag in sorted(TAGS)]
+    return _table(("Tag", "Stands for"), rows)
+
+
+def _fields(fields: dict[str, object]) -> str:
+    rest = {key: value for key, value in fields.items() if key not in ("kind", "host")}
+    words = [f"{key}={_value(value)}" for key, value in rest.items()]
+    return " ".join([str(fields["kind"]), *(f"-{word}" for word in words)])
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, cast("list[object]", value)))
+    return str(value)
