@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from xdsl_tvm.dialects.tir import annotations
+from xdsl_tvm.dialects.tir import annotations as tables
 from xdsl_tvm.dialects.tir.annotations import Annotation
 from xdsl_tvm.dialects.tir.attr_keys import ATTR_KEYS, REPLACED_KEYS
 from xdsl_tvm.dialects.tir.storage_scope import (
@@ -26,12 +26,12 @@ In Python, `annotation_attr([1, "x"])` is the attribute of a value as TVM boxes 
 `annotation_value(attribute)` the way back.
 """
 _ANNOTATIONS = (
-    ("Annotations of loops and thread launches", annotations.FOR_ANNOTATIONS),
-    ("Annotations of blocks", annotations.BLOCK_ANNOTATIONS),
-    ("Annotations of memory", annotations.ALLOCATE_ANNOTATIONS),
-    ("Annotations of realized buffers", annotations.REALIZE_ANNOTATIONS),
-    ("Attributes of functions", annotations.FUNCTION_ATTRIBUTES),
-    ("Attributes of modules", annotations.MODULE_ATTRIBUTES),
+    ("Annotations of loops and thread launches", tables.FOR_ANNOTATIONS),
+    ("Annotations of blocks", tables.BLOCK_ANNOTATIONS),
+    ("Annotations of memory", tables.ALLOCATE_ANNOTATIONS),
+    ("Annotations of realized buffers", tables.REALIZE_ANNOTATIONS),
+    ("Attributes of functions", tables.FUNCTION_ATTRIBUTES),
+    ("Attributes of modules", tables.MODULE_ATTRIBUTES),
 )
 
 
