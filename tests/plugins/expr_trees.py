@@ -56,7 +56,7 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 i8 = IntegerType(8)
 ui8 = IntegerType(8, Signedness.UNSIGNED)
