@@ -440,6 +440,10 @@ def _has_operator(node: ex.Binary, *, and_or: bool) -> bool:
 
 def _is_rebuilt(node: ex.Binary, fold: Callable[[Expr, Expr], Expr]) -> bool:
     """Whether the helper makes the same node of the same operands."""
+    is_twice = node.lhs is node.rhs and not isinstance(node.lhs, ex.Var)
+    if is_twice and node.op in ("min", "max"):
+        # One object here, which folds, but two where the script is read.
+        return ex.literal(node.lhs) is None
     try:
         found = fold(node.lhs, node.rhs)
     except ScriptTypeError:

@@ -15,13 +15,16 @@ What the trees have no place for:
 * `tir.alloc_buffer` in a loop or a condition: the block around it, or the function,
   allocates the buffer;
 * blocks outside of a root block: the function gets one, as it does in TVM;
+* iteration variables of other dtypes than int32 and int64, unless they are signed and
+  just loop variables: they get a wider dtype, and a conversion where they are used;
+* a `tir.scope` where nothing follows, and statements in it in front of a binding;
 * a no-op `tir.evaluate`, which says no more than an empty list, and the unit attribute,
   which is `True`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -38,6 +41,7 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import get_effects
@@ -58,12 +62,15 @@ from xdsl_tvm.tvmscript.completion import needs_root
 from xdsl_tvm.tvmscript.expressions import (
     VOID,
     Call,
+    Cast,
     Expr,
     IntImm,
     Reducer,
     StringImm,
     Var,
 )
+from xdsl_tvm.tvmscript.expressions import cast as cast_expr
+from xdsl_tvm.tvmscript.linear_form import is_same
 
 _TAG_NAMES = {"threadIdx": "t", "blockIdx": "b", "vthread": "v"}
 
@@ -87,11 +94,13 @@ def module_script(module: ModuleOp) -> st.IRModule:
                 "dialect; lower or remove it first"
             )
         functions[op.sym_name.data] = function_script(op)
-    attributes = dict(module.attributes)
-    attributes.pop("sym_name", None)
     found = st.IRModule(functions)
-    for key, value in attributes.items():
-        found.attrs[key] = python_value(value, module)
+    for key, value in module.attributes.items():
+        if key == "global_infos":
+            infos = cast("dict[str, list[object]]", python_value(value, module))
+            found.global_infos.update(infos)
+        else:
+            found.attrs[key] = python_value(value, module)
     return found
 
 
@@ -168,6 +177,7 @@ class _Function:
         self.trees = Trees(self.is_expression)
         self.uses = self._count_uses()
         self.threads: dict[object, Var] = {}
+        self.loops: dict[Var, st.For] = {}
 
     def is_expression(self, op: Operation) -> bool:
         """Whether the op is part of the trees of its uses."""
@@ -308,6 +318,7 @@ class _Body:
     def __init__(self, function: _Function, outer: _Body | None = None) -> None:
         self.function = function
         self.trees = function.trees
+        self.loops = function.loops
         self.alloc_buffers: list[st.Buffer] = [] if outer is None else outer.alloc_buffers
         self.stmts: list[st.Stmt] = []
         self._first = self.stmts
@@ -392,6 +403,9 @@ class _Body:
             if not isinstance(op, _PROLOGUE):
                 self._read_op(op)
         self._flush()
+        while self.stmts and isinstance(last := self.stmts[-1], st.Scope):
+            # Nothing follows that the bindings could reach.
+            self.stmts[-1:] = last.body
         return self._first
 
     def region(self, region: Region) -> list[st.Stmt]:
@@ -529,7 +543,7 @@ class _Body:
             joined[item] = None
         inside = [item for item in self._pending if item in joined]
         places = self._places(op, inside)
-        if places is None:
+        if places is None or _is_written_twice(op, places):
             self._flush()
             return
         self._pending = self._pending[: len(self._pending) - len(inside)]
@@ -638,6 +652,19 @@ class _Body:
         )
 
 
+def _is_written_twice(op: Operation, places: Mapping[Operation, SSAValue]) -> bool:
+    """Whether a script writes the expression of a call twice: that of the start of a
+    range, which is in its end again."""
+    starts: set[SSAValue] = set()
+    if isinstance(op, tir.ForOp):
+        starts.add(op.min)
+    elif isinstance(op, tir.BlockOp):
+        starts.update(op.dom_mins)
+    return any(
+        places[item] in starts for item in places if not isinstance(item, tir.LetOp)
+    )
+
+
 def _values_inside(op: Operation) -> list[SSAValue]:
     """The values that the branches of a choice compute with."""
     if not isinstance(op, tir.IfThenElseOp):
@@ -693,7 +720,7 @@ def _store(body: _Body, op: tir.StoreOp) -> st.Stmt:
 def _evaluate(body: _Body, op: tir.EvaluateOp) -> st.Stmt | None:
     if op.value is None:
         return None
-    if tir.constant_value(op.value) == 0 and op.value.type == i32:
+    if tir.is_constant(op.value, 0) and tir.is_integer(op.value.type):
         return None
     return st.Evaluate(body.root(op.value))
 
@@ -845,15 +872,18 @@ def _for(body: _Body, op: tir.ForOp) -> st.Stmt:
     low, extent = body.root(op.min), body.root(op.extent)
     name = _argument_name(op.loop_name, op.loop_var, "i")
     variable = body.trees.variable(op.loop_var, name)
-    return st.For(
+    found = st.For(
         variable,
         low,
         extent,
-        body.region(op.body),
+        [],
         op.kind.data,
         None if op.thread_tag is None else op.thread_tag.data,
         _annotations(op.annotations, op),
     )
+    body.loops[variable] = found
+    found.body = body.region(op.body)
+    return found
 
 
 def _while(body: _Body, op: tir.WhileOp) -> st.Stmt:
@@ -866,15 +896,45 @@ def _if(body: _Body, op: tir.IfOp) -> st.Stmt:
     return st.If(condition, body.region(op.then_region), orelse)
 
 
-def _scope(body: _Body, op: tir.ScopeOp) -> st.Stmt:
-    return st.Scope(body.region(op.body))
+_BINDINGS = (st.LetStmt, st.AssertStmt, st.Allocate, st.AllocateConst, st.DeclBuffer)
+
+
+def _scope(body: _Body, op: tir.ScopeOp) -> st.Stmt | None:
+    """The bindings and what follows them; statements in front of them need no scope."""
+    stmts = body.region(op.body)
+    bindings = (i for i, stmt in enumerate(stmts) if isinstance(stmt, _BINDINGS))
+    start = next(bindings, len(stmts))
+    body.stmts += stmts[:start]
+    return st.Scope(stmts[start:]) if start < len(stmts) else None
 
 
 def _iter_var(body: _Body, it: tir.IterVar, argument: BlockArgument) -> st.IterVar:
+    dtype = argument.type
     domain = st.Range(body.root(it.min), body.root(it.extent))
     binding = body.root(it.binding)
     name = _argument_name(it.name, argument, "v")
-    return st.IterVar(Var(name, argument.type), domain, it.kind, binding)
+    found = st.IterVar(Var(name, dtype), domain, it.kind, binding)
+    loop = body.loops.get(binding) if isinstance(binding, Var) else None
+    is_kept = loop is not None and tir.is_int(dtype) and is_axis_of(found, loop)
+    if tir.is_index_type(dtype) or is_kept:
+        body.trees.define(argument, found.var)
+        return found
+    wide = i64 if tir.bits_of_lane(dtype) >= 32 else i32
+    variable = Var(name, wide)
+    body.trees.define(argument, Cast(dtype, variable))
+    domain = st.Range(cast_expr(wide, domain.min), cast_expr(wide, domain.extent))
+    return st.IterVar(variable, domain, it.kind, cast_expr(wide, binding))
+
+
+def is_axis_of(each: st.IterVar, loop: st.For) -> bool:
+    """Whether an iteration variable takes the values of a loop's variable, so that
+    `T.axis.remap` says all of it."""
+    return (
+        each.binding is loop.var
+        and each.kind in (tir.IterKind.SPATIAL, tir.IterKind.REDUCE)
+        and is_same(each.dom.min, loop.min)
+        and is_same(each.dom.extent, loop.extent)
+    )
 
 
 def _block(body: _Body, op: tir.BlockOp) -> st.Stmt:
@@ -883,8 +943,6 @@ def _block(body: _Body, op: tir.BlockOp) -> st.Stmt:
         for it, argument in zip(op.iters, op.iter_vars, strict=True)
     ]
     predicate = body.optional_root(op.predicate)
-    for argument, it in zip(op.iter_vars, iters, strict=True):
-        body.trees.define(argument, it.var)
     inner = _Body(body.function)
     block = op.body.block
     inner.declare(block)

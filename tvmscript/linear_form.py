@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from xdsl_tvm.dialects.tir.types import is_integer
 from xdsl_tvm.tvmscript.expressions import (
     Binary,
+    Broadcast,
     BufferLoad,
     Call,
     Cast,
@@ -21,7 +22,9 @@ from xdsl_tvm.tvmscript.expressions import (
     ExprLike,
     FloatImm,
     IntImm,
+    Let,
     Not,
+    Ramp,
     Select,
     add,
     const,
@@ -38,6 +41,8 @@ class _Atoms:
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self._of: dict[int, int] = {}
+        self._values: dict[int, Expr] = {}
+        """What the variables of `Let`s that have been met are bound to."""
 
     def number(self, root: Expr) -> int:
         stack = [root]
@@ -46,22 +51,35 @@ class _Atoms:
             if id(expr) in self._of:
                 stack.pop()
                 continue
-            waiting = [part for part in _parts(expr) if id(part) not in self._of]
-            if waiting:
-                stack.extend(waiting)
+            if isinstance(expr, Let):
+                self._values[id(expr.var)] = expr.value
+            parts = self._parts_of(expr)
+            # The value of a `Let` comes before its body.
+            waiting = next((part for part in parts if id(part) not in self._of), None)
+            if waiting is not None:
+                stack.append(waiting)
                 continue
             stack.pop()
-            key = (_label(expr), *(self._of[id(part)] for part in _parts(expr)))
+            label = "let" if id(expr) in self._values else _label(expr)
+            key = (label, *(self._of[id(part)] for part in parts))
             self._of[id(expr)] = self._numbers.setdefault(key, len(self._numbers))
         return self._of[id(root)]
+
+    def _parts_of(self, expr: Expr) -> tuple[Expr, ...]:
+        value = self._values.get(id(expr))
+        return _parts(expr) if value is None else (value,)
 
 
 def _parts(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Binary() | Compare():
             return (expr.lhs, expr.rhs)
-        case Cast() | Not():
+        case Cast() | Not() | Broadcast():
             return (expr.value,)
+        case Ramp():
+            return (expr.base, expr.stride)
+        case Let():
+            return (expr.value, expr.body)
         case Select():
             return (expr.condition, expr.true_value, expr.false_value)
         case BufferLoad() if expr.predicate is None:
@@ -80,8 +98,10 @@ def _label(expr: Expr) -> Hashable:
             return expr.predicate
         case Cast():
             return ("cast", expr.type)
-        case Not() | Select():
+        case Not() | Select() | Let():
             return type(expr)
+        case Ramp() | Broadcast():
+            return (type(expr), expr.type)
         case IntImm() | FloatImm():
             return (expr.type, expr.value)
         case BufferLoad() if expr.predicate is None:
@@ -147,8 +167,8 @@ def _scaled(expr: Binary) -> tuple[Expr, int] | None:
 def difference(lhs: ExprLike, rhs: ExprLike) -> Expr:
     """`lhs - rhs`, without the terms that cancel; `x` as it is for `b + x` and `b`."""
     left, right = convert(lhs), convert(rhs)
-    if isinstance(left, Binary) and left.op == "add" and is_same(left.lhs, right):
-        return left.rhs
+    if (rest := behind(right, left)) is not None:
+        return rest
     whole = sub(left, right)
     if not is_integer(whole.type) or literal(whole) is not None:
         return whole
@@ -156,6 +176,15 @@ def difference(lhs: ExprLike, rhs: ExprLike) -> Expr:
     terms.add(left, 1)
     terms.add(right, -1)
     return terms.expr(whole) if terms.has_cancelled else whole
+
+
+def behind(start: Expr, stop: Expr) -> Expr | None:
+    """`x` as it is where `stop` is `start + x` as scripts fold it, None for all else."""
+    if is_same(start, stop):
+        return const(0, stop.type)
+    if isinstance(stop, Binary) and stop.op == "add" and is_same(stop.lhs, start):
+        return stop.rhs
+    return None
 
 
 def is_same(lhs: Expr, rhs: Expr) -> bool:

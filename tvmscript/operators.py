@@ -30,6 +30,7 @@ from xdsl_tvm.dialects.tir.builtins_table import builtin
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript.dtypes import Dtype, DtypeLike, dtype_of
 from xdsl_tvm.tvmscript.expressions import Expr, ExprLike, ScriptTypeError, Var
+from xdsl_tvm.tvmscript.linear_form import behind
 from xdsl_tvm.tvmscript.statements import Buffer, Range
 
 # ---- raw nodes ----
@@ -192,7 +193,8 @@ def _rounding(name: str, fold: Callable[[float], float]) -> Callable[[ExprLike],
         operand = ex.convert(value)
         if tir.is_integer(operand.type):
             return operand
-        return _folded_float(operand, fold) or call_builtin(name, operand)
+        folded = _folded_float(operand, fold)
+        return call_builtin(name, operand) if folded is None else folded
 
     make.__name__ = name
     make.__doc__ = f"`{name}`; integers stay as they are, constants fold."
@@ -218,7 +220,8 @@ def abs_(value: ExprLike) -> Expr:
             return operand if operand.value >= 0 else negative
         is_positive = ex.compare(tir.CmpPredicate.GE, operand, zero)
         return ex.Select(is_positive, operand, negative)
-    return _folded_float(operand, math.fabs) or call_builtin("fabs", operand)
+    folded = _folded_float(operand, math.fabs)
+    return call_builtin("fabs", operand) if folded is None else folded
 
 
 def _bool_like(value: bool, operand: Expr) -> Expr:
@@ -427,8 +430,10 @@ def make_range(begin: ExprLike, end: ExprLike | None = None) -> Range:
         extent = ex.convert(begin)
         return Range(ex.const(0, extent.type), extent)
     start, stop = ex.convert(begin), ex.convert(end)
-    extent = stop if ex.literal(start) == 0 else ex.sub(stop, start)
-    return Range(start, extent)
+    if ex.literal(start) == 0:
+        return Range(start, stop)
+    rest = behind(start, stop)
+    return Range(start, ex.sub(stop, start) if rest is None else rest)
 
 
 # ---- builtins ----

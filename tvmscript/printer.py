@@ -53,7 +53,7 @@ from xdsl_tvm.tvmscript._script_names import Names, identifier
 from xdsl_tvm.tvmscript._script_usage import Anchor, Usage, usage_of
 from xdsl_tvm.tvmscript.completion import needs_root
 from xdsl_tvm.tvmscript.expressions import Expr, Var
-from xdsl_tvm.tvmscript.from_ssa import script_of
+from xdsl_tvm.tvmscript.from_ssa import is_axis_of, script_of
 from xdsl_tvm.tvmscript.linear_form import is_same
 from xdsl_tvm.tvmscript.trees import operands
 
@@ -823,17 +823,6 @@ def _mentions(root: Expr, variables: set[Var]) -> bool:
 
 def _range_of(loop: st.For) -> st.Range:
     return st.Range(loop.min, loop.extent)
-
-
-def is_axis_of(each: st.IterVar, loop: st.For) -> bool:
-    """Whether an iteration variable takes the values of a loop's variable, so that
-    `T.axis.remap` says all of it."""
-    return (
-        each.binding is loop.var
-        and each.kind in (tir.IterKind.SPATIAL, tir.IterKind.REDUCE)
-        and is_same(each.dom.min, loop.min)
-        and is_same(each.dom.extent, loop.extent)
-    )
 
 
 def _implicit_root(function: st.PrimFunc) -> st.Block | None:
