@@ -56,7 +56,8 @@ from xdsl_tvm.analysis.facts import conjuncts, negated
 from xdsl_tvm.analysis.split_sum import Split, Sum, total
 from xdsl_tvm.analysis.transitive_comparison import Comparison
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type, truncated_quotient
+from xdsl_tvm.dialects.tir.folding import truncated_quotient
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:
     from xdsl_tvm.analysis.analyzer import Analyzer
@@ -116,7 +117,7 @@ class CanonicalSimplifier:
     def _formed(self, node: Expr) -> Form:
         forms = self._analyzer.memo.forms
         if _is_linear(node):
-            found = self._linear(node)
+            found = self._expanded(self._linear(node))
             return found if found.fits else Sum.of(node)
         if isinstance(node, Select | IfThenElse):
             return self._choice(node)
@@ -125,13 +126,19 @@ class CanonicalSimplifier:
             return self._plain(node) if value is None else forms[value]
         operands = [forms[operand] for operand in node.operands]
         found = self._arithmetic(node, operands)
-        if found is None or not found.fits:
-            return self._rebuilt(node, [self._emitted(part) for part in operands])
-        return found
+        if found is not None:
+            found = self._expanded(found)
+            if found.fits:
+                return found
+        decided = self._decided(node, operands)
+        if decided is not None:
+            return decided
+        return self._rebuilt(node, [self._emitted(part) for part in operands])
 
     def _emitted(self, form: Form) -> Expr:
         if isinstance(form, Expr):
             return form
+        form = self._resolved(form)
         node = form.expr
         self._analyzer.memo.forms.setdefault(node, form)
         return node
@@ -204,8 +211,6 @@ class CanonicalSimplifier:
         found = smart.rebuild(node, operands)
         if isinstance(found, Cmp):
             found = self._comparison(found)
-        elif isinstance(found, Min | Max):
-            found = self._extremum(found)
         return self._plain(self._analyzer.rewrite_root(found))
 
     def _choice(self, node: Expr) -> Form:
@@ -299,7 +304,7 @@ class CanonicalSimplifier:
         if constant is not None:
             found = whole.divided(divisor)
             return found.based(found.base + constant)
-        part = self._rest_quotient(rest, divisor, floor=floor)
+        part = _split_quotient(rest, divisor, floor=floor)
         return None if part is None else whole.divided(divisor).plus(part)
 
     def _toward_zero(self, value: Sum, divisor: int) -> Sum | None:
@@ -321,14 +326,6 @@ class CanonicalSimplifier:
         low, high = bound.min // divisor, bound.max // divisor
         return int(low) if low == high else None
 
-    def _rest_quotient(self, rest: Sum, divisor: int, *, floor: bool) -> Sum | None:
-        """The quotient of what has no multiple of the divisor in it."""
-        high, low, unit = self._places(rest, divisor, floor=floor)
-        if unit > 1:
-            del low
-            return self._quotient(high.divided(unit), divisor // unit, floor=floor)
-        return _split_quotient(rest, divisor, floor=floor)
-
     def _remainder(
         self, value: Sum, divisor: int, *, floor: bool, nested: int = 0
     ) -> Sum | None:
@@ -343,12 +340,6 @@ class CanonicalSimplifier:
         if constant is not None:
             return rest.based(rest.base - constant * divisor)
         rest = self._reduced_base(rest, divisor, floor=floor)
-        high, low, unit = self._places(rest, divisor, floor=floor)
-        if unit > 1:
-            found = self._remainder(
-                high.divided(unit), divisor // unit, floor=floor, nested=nested
-            )
-            return None if found is None else low.plus(found, unit)
         return self._split_remainder(rest, divisor, floor=floor, nested=nested)
 
     def _reduced_base(self, rest: Sum, divisor: int, *, floor: bool) -> Sum:
@@ -410,25 +401,87 @@ class CanonicalSimplifier:
         found = self._quotient(inner, split.lower, floor=split.floor)
         return plain if found is None else found.scaled(split.scale)
 
-    def _places(self, rest: Sum, divisor: int, *, floor: bool) -> tuple[Sum, Sum, int]:
+    # ---- splits of sums ----
+
+    def _expanded(self, value: Sum) -> Sum:
+        """The sum with multiples of sums taken apart, which merging splits may make."""
+        for _ in range(MAX_NESTED):
+            if not any(
+                split.is_plain and _is_linear(split.source) for split in value.splits
+            ):
+                break
+            terms = [(Sum(value.dtype, value.base), 1)]
+            for split in value.splits:
+                form = self._plain(split.source) if split.is_plain else None
+                if isinstance(form, Sum):
+                    terms.append((form, split.scale))
+                else:
+                    terms.append((Sum(value.dtype, 0, (split,)), 1))
+            value = total(value.dtype, terms)
+        return value
+
+    def _resolved(self, value: Sum) -> Sum:
+        """The sum with splits of sums reduced to splits of parts of them.
+
+        This is left to the last, since splits of one source merge, those of parts of it
+        do not.
+        """
+        for _ in range(MAX_NESTED):
+            terms = [(Sum(value.dtype, value.base), 1)]
+            changed = False
+            for split in value.splits:
+                found = None if split.is_plain else self._reduced_split(split)
+                changed = changed or found is not None
+                term = (Sum(value.dtype, 0, (split,)), 1)
+                terms.append(term if found is None else (found, split.scale))
+            result = self._expanded(total(value.dtype, terms)) if changed else value
+            if not changed or not result.fits:
+                break
+            value = result
+        return value
+
+    def _reduced_split(self, split: Split) -> Sum | None:
+        """The split without its scale, by fewer parts of its source.
+
+        With `source == high + low`, `unit` dividing all of `high`, `lower` and `upper`,
+        and `0 <= low < unit`, the low part is not seen by a quotient, and is left by a
+        remainder as it is.
+        """
+        source = self._plain(split.source)
+        if not isinstance(source, Sum):
+            return None
+        outer = split.lower if split.upper is None else split.upper
+        places = self._places(source, outer, floor=split.floor)
+        if places is None:
+            return None
+        high, low, unit = places
+        high = high.divided(unit)
+        if split.upper is None:
+            return self._quotient(high, split.lower // unit, floor=split.floor)
+        found = self._remainder(high, split.upper // unit, floor=split.floor)
+        if found is None:
+            return None
+        return self._quotient(low.plus(found, unit), split.lower, floor=split.floor)
+
+    def _places(
+        self, value: Sum, divisor: int, *, floor: bool
+    ) -> tuple[Sum, Sum, int] | None:
         """The sum as `high + low` with `unit` dividing `high` and `0 <= low < unit`.
 
-        `unit` divides the divisor too; it is 1 where there is no such number above it.
-        Rounding toward zero, `high` must not be negative.
+        `unit > 1` is less than the divisor and divides it too. Rounding toward zero,
+        `high` must not be negative. None where there is no such number.
         """
-        units = {math.gcd(split.scale, divisor) for split in rest.splits}
-        for unit in sorted(units, reverse=True):
-            if unit == 1 or unit == divisor:
-                continue
-            high, low = rest.based(0).parts(unit)
-            low = low.based(rest.base % unit)
-            high = high.based(rest.base - low.base)
+        units = {math.gcd(split.scale, divisor) for split in value.splits}
+        for unit in sorted(units - {1, divisor}, reverse=True):
+            high, low = value.based(0).parts(unit)
+            low = low.based(value.base % unit)
+            high = high.based(value.base - low.base)
             bound = self._bound(low)
             if bound.min < 0 or bound.max >= unit or not high.splits:
                 continue
             if floor or self._bound(high).min >= 0:
                 return high, low, unit
-        return rest, rest, 1
+        return None
 
     # ---- what is known of sums ----
 
@@ -483,31 +536,34 @@ class CanonicalSimplifier:
 
     # ---- comparisons ----
 
-    def _extremum(self, node: Binary) -> Expr:
-        """A minimum or maximum that is certainly one of its operands."""
-        if not is_index_type(node.dtype):
-            return node
-        outcome = self._outcome(node.lhs, node.rhs)
+    def _decided(self, node: Expr, operands: Sequence[Form]) -> Form | None:
+        """A comparison, minimum or maximum whose outcome follows from the difference."""
+        if not isinstance(node, Cmp | Min | Max):
+            return None
+        left, right = operands
+        if not isinstance(left, Sum) or not isinstance(right, Sum):
+            return None
+        outcome = self._outcome(left, right)
+        if isinstance(node, Cmp):
+            truth = _truth(node.predicate, outcome)
+            return None if truth is None else smart.const(int(truth), node.dtype)
         if outcome in Comparison.LE:
-            return node.lhs if isinstance(node, Min) else node.rhs
+            return left if isinstance(node, Min) else right
         if outcome in Comparison.GE:
-            return node.rhs if isinstance(node, Min) else node.lhs
-        return node
+            return right if isinstance(node, Min) else left
+        return None
 
-    def _outcome(self, lhs: Expr, rhs: Expr) -> Comparison:
-        difference = self._sum(lhs).plus(self._sum(rhs), -1)
+    def _outcome(self, left: Sum, right: Sum) -> Comparison:
+        difference = self._expanded(left.plus(right, -1))
         if not difference.fits:
             return Comparison.UNKNOWN
-        return self._analyzer.compare(lhs, rhs, difference.expr)
+        lhs, rhs = self._emitted(left), self._emitted(right)
+        return self._analyzer.compare(lhs, rhs, self._emitted(difference))
 
     def _comparison(self, node: Cmp) -> Expr:
-        """A comparison on simplified operands."""
+        """A comparison on simplified operands, without common factors."""
         if not is_index_type(node.lhs.dtype):
             return node
-        outcome = self._outcome(node.lhs, node.rhs)
-        truth = _truth(node.predicate, outcome)
-        if truth is not None:
-            return smart.const(int(truth), node.dtype)
         left, right = self._sum(node.lhs), self._sum(node.rhs)
         match node.predicate:
             case CmpPredicate.LT:

@@ -58,7 +58,8 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.analysis.smart import integer_range
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.folding import is_index_type, truncated_quotient
+from xdsl_tvm.dialects.tir.folding import truncated_quotient
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:
     from xdsl_tvm.analysis.analyzer import Analyzer

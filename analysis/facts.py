@@ -28,7 +28,7 @@ from xdsl_tvm.analysis.expr import (
 from xdsl_tvm.analysis.modular_set import ModularSet
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 _V = TypeVar("_V")
 

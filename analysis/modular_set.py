@@ -7,6 +7,7 @@ they are not:
 
 - Arithmetic of 32- and 64-bit signed integers is that of the integers. All other integers
   wrap around: what leaves its type is known modulo powers of two only.
+- Casts to floats that may round lose what is known.
 - Dividing wants the quotient rounded down, or a dividend that is not negative.
 - Constraints that contradict each other leave what was known before.
 """
@@ -40,7 +41,7 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.analysis.smart import integer_range
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:
     from xdsl_tvm.analysis.analyzer import Analyzer
@@ -142,8 +143,8 @@ class ModularSetAnalyzer:
         match node:
             case Const(value=int() as value):
                 return ModularSet(0, value)
-            case Cast(value=value):
-                return _cast(node.dtype, value.dtype, operands[0])
+            case Cast():
+                return self._cast(node, operands[0])
             case Select() | IfThenElse():
                 return operands[1].union(operands[2])
             case Call(name="likely"):
@@ -155,6 +156,16 @@ class ModularSetAnalyzer:
                 return _wrapped(found, node.dtype)
             case _:
                 return EVERYTHING
+
+    def _cast(self, node: Cast, value: ModularSet) -> ModularSet:
+        """The set after a cast; a float that is exactly an integer has the set of it."""
+        target, source = node.dtype, node.value.dtype
+        if tir.is_vector(target) or tir.is_bool(target) != tir.is_bool(source):
+            return EVERYTHING
+        if tir.is_integer(target):
+            return _wrapped(value, target)
+        exact = self._analyzer.const_int_bound(node).is_finite
+        return value if exact else EVERYTHING
 
     def _arithmetic(self, node: Binary, a: ModularSet, b: ModularSet) -> ModularSet:
         match node:
@@ -234,12 +245,3 @@ def _wrapped(found: ModularSet, dtype: Attribute) -> ModularSet:
             found if fits else ModularSet(0, (found.base - low) % (high - low + 1) + low)
         )
     return found.modulo(high - low + 1)
-
-
-def _cast(target: Attribute, source: Attribute, value: ModularSet) -> ModularSet:
-    """The set after a cast; a float has the set of the integer that it was made of."""
-    if tir.is_vector(target) or tir.is_bool(target) != tir.is_bool(source):
-        return EVERYTHING
-    if not tir.is_integer(target):
-        return value if tir.is_integer(source) else EVERYTHING
-    return _wrapped(value, target)

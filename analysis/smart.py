@@ -66,8 +66,8 @@ from xdsl_tvm.dialects.tir.folding import (
     fold_binary,
     fold_cast,
     fold_not,
-    is_index_type,
 )
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 Operand = Expr | int | float
 """A tree, or a number that takes the type of the other operand."""

@@ -20,7 +20,7 @@ from xdsl_tvm.analysis.const_int_bound import INF, Bound, Limit
 from xdsl_tvm.analysis.expr import Cmp, Const, Expr
 from xdsl_tvm.analysis.facts import offset_of
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 MAX_STEPS = 256
 """How many differences a search for a path looks at."""
