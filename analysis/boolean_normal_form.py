@@ -143,14 +143,17 @@ def _of_two(
     known = reduce(smart.conjunction, map(negated, shared)) if shared else None
     both = simplifier.by_rules_alone(smart.conjunction(own[0], other[0]), known)
     if isinstance(both, And):
-        return _joined(shared, both.operands[0]), _joined(shared, both.operands[1])
-    return _joined(shared, both), None
+        a_own, b_own = both.operands
+        return _changed(first, own[0], a_own), _changed(second, other[0], b_own)
+    return _changed(first, own[0], both), None
 
 
-def _joined(shared: Group, member: Expr) -> Group | None:
-    if member is _TRUE:
+def _changed(group: Group, member: Expr, new: Expr) -> Group | None:
+    """The group with a new member in the place of another."""
+    if new is _TRUE:
         return None
-    return shared if member is _FALSE else _unique((*shared, member))
+    found = (new if m is member else m for m in group)
+    return _unique(m for m in found if m is not _FALSE)
 
 
 def _rebuilt(groups: list[Group]) -> Expr:

@@ -45,7 +45,8 @@ from xdsl_tvm.analysis import expr as ex
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Cmp, Const, Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.folding import is_index_type, truncated_quotient
+from xdsl_tvm.dialects.tir.folding import truncated_quotient
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 Number: TypeAlias = int | float
 

@@ -78,7 +78,7 @@ from xdsl_tvm.analysis.rewrite_rules.special import SpecialRule
 from xdsl_tvm.analysis.transitive_comparison import Comparison
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:
     from xdsl_tvm.analysis.analyzer import Analyzer
@@ -91,8 +91,10 @@ MAX_NESTING = 4
 """How deep proofs may need proofs."""
 MAX_ALTERNATIONS = 4
 """How often the operands of `and` and `or` are simplified by turns."""
+MAX_SCOPES = 4
+"""How many choices inside of each other are simplified knowing their conditions."""
 _VISITS = 2000
-_VISITS_PER_NODE = 50
+_VISITS_PER_NODE = 10
 """How many nodes are visited for proofs, in all and for each node of the tree."""
 
 
@@ -192,7 +194,7 @@ _VECTOR: dict[Kind, _Steps] = {
         vectors.SUB_BROADCAST,
         lattice.SUB_OF_SELECTS,
     ),
-    Mul: (vectors.MUL_VECTOR, vectors.MUL_BROADCAST),
+    Mul: (vectors.MUL_ZERO, vectors.MUL_VECTOR, vectors.MUL_BROADCAST),
     Div: (special.division_by_zero, vectors.DIV_BROADCAST, *_RAMPS),
     Mod: (special.division_by_zero, vectors.MOD_BROADCAST, *_RAMPS),
     FloorDiv: (special.division_by_zero, vectors.FLOOR_DIV_BROADCAST, *_RAMPS),
@@ -728,7 +730,9 @@ class _Visit:
             self._stack.append(node.operands[0])
         elif isinstance(condition, Const):
             self._taken(node, node.operands[1 if condition.value else 2])
-        elif self._simplifier.may_visit(is_own=not self._open):
+        elif len(self._open) < MAX_SCOPES and self._simplifier.may_visit(
+            is_own=not self._open
+        ):
             self._stack.pop()
             self._begin(node, condition, condition)
             self._stack.append(node.operands[1])

@@ -38,7 +38,8 @@ from xdsl_tvm.analysis.modular_set import ModularSet
 from xdsl_tvm.analysis.patterns import Prover
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import FoldError, is_index_type
+from xdsl_tvm.dialects.tir.folding import FoldError
+from xdsl_tvm.dialects.tir.types import is_index_type
 
 
 class Knowledge(Prover, Protocol):
@@ -445,7 +446,8 @@ def multiple_stride(node: Expr, s: Knowledge) -> Expr | None:
     parts = _ramp_division(node, s)
     if parts is None or parts.stride % parts.divisor:
         return None
-    if not parts.is_floor and not _keeps_sign(parts, s):
+    # Toward zero, lanes are rounded in the direction that their sign says.
+    if not parts.is_floor and not (_is_exact(parts) or _is_nonnegative(parts, s)):
         return None
     if not parts.is_quotient:
         return parts.uniform(parts.of_lane())
@@ -453,13 +455,15 @@ def multiple_stride(node: Expr, s: Knowledge) -> Expr | None:
     return Ramp(node.dtype, parts.of_lane(), Const(step, parts.base.dtype))
 
 
-def _keeps_sign(parts: _RampDivision, s: Knowledge) -> bool:
-    """Whether quotients of all lanes are rounded the same way.
+def _is_exact(parts: _RampDivision) -> bool:
+    """Whether the base is a multiple of the divisor."""
+    return (
+        parts.known.coeff % parts.divisor == 0 and parts.known.base % parts.divisor == 0
+    )
 
-    They are where no lane is negative, and where no lane is rounded at all.
-    """
-    if parts.known.coeff % parts.divisor == 0 and parts.known.base % parts.divisor == 0:
-        return True
+
+def _is_nonnegative(parts: _RampDivision, s: Knowledge) -> bool:
+    """Whether no lane is negative."""
     last = _last_offset(parts)
     if last is None:
         return parts.stride >= 0 and s.bound(parts.base).min >= 0
@@ -482,16 +486,12 @@ def one_block(node: Expr, s: Knowledge) -> Expr | None:
     first, c = parts.known.base, parts.divisor
     if parts.known.coeff % c or first // c != (first + last) // c:
         return None
-    if not parts.is_floor and not (_starts_positive(parts, s) and c > 0):
+    # No lane is negative if the base is not: the block of the base begins at 0 or above.
+    if not parts.is_floor and not (c > 0 and s.proves_at_least(parts.base, 0)):
         return None
     if parts.is_quotient:
         return parts.uniform(parts.of_lane())
     return parts.ramp(Const(first % c, parts.base.dtype))
-
-
-def _starts_positive(parts: _RampDivision, s: Knowledge) -> bool:
-    """Whether no lane is negative, given that all lanes are in the block of the base."""
-    return s.proves_at_least(parts.base, 0)
 
 
 @rule("division of ramps: whose lanes stay below the next known residue")
@@ -517,7 +517,7 @@ def reduced_base(node: Expr, s: Knowledge) -> Expr | None:
     if parts is None or parts.is_quotient or parts.known.coeff % parts.divisor:
         return None
     base = parts.known.base % parts.divisor
-    if not parts.is_floor and (parts.divisor < 0 or not _keeps_sign(parts, s)):
+    if not parts.is_floor and (parts.divisor < 0 or not _is_nonnegative(parts, s)):
         return None
     if not parts.is_floor and _reaches_below(parts, base):
         return None

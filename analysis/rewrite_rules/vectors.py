@@ -37,10 +37,13 @@ MUL_VECTOR = RuleTable(
     "ramp(x, s) * bcast(y) -> ramp(x * y, s * y) [c]",
     Operands.INTEGER,
 )
-MUL_BROADCAST = RuleTable(
-    "mul of broadcasts",
-    "bcast(x) * bcast(y) -> bcast(x * y)\nbcast(0.0) * x -> bcast(0.0)",
+MUL_ZERO = RuleTable(
+    "mul of zeros",
+    "bcast(0) * x -> bcast(0) [c]",
+    Operands.INTEGER,
 )
+"""Of integers alone: the product of a float that is not finite and 0 is a NaN."""
+MUL_BROADCAST = RuleTable("mul of broadcasts", _BROADCASTS.format("*"))
 DIV_BROADCAST = RuleTable("div of broadcasts", _CALLED.format("td"))
 MOD_BROADCAST = RuleTable("mod of broadcasts", _CALLED.format("tm"))
 FLOOR_DIV_BROADCAST = RuleTable("floordiv of broadcasts", _BROADCASTS.format("//"))

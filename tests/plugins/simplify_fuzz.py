@@ -64,7 +64,8 @@ from xdsl_tvm.dialects.tir.folding import FoldError
 ui32 = IntegerType(32, Signedness.UNSIGNED)
 LANES = 3
 EXTENSIONS = (*(Extension(bits) for bits in (0, 0, 0, 1, 2, 4, 8)), ~Extension.NONE)
-METHODS = ("rewrite_simplify", "canonical_simplify", "simplify")
+METHODS = ("rewrite_simplify", "simplify")
+"""The latter begins with canonical simplification."""
 
 LEAVES = leaves_of(i32, i32, i32, i64, i64, i8, ui8, i16, ui32, i1)
 _RANGES: tuple[Sequence[int], ...] = (
@@ -169,11 +170,23 @@ class AnyTrees(Trees):
         if pick < 0.25:
             source = self.random.choice((i8, ui8, i32, i64))
             return smart.cast(dtype, self.vector(size - 1, source))
+        if pick < 0.45:
+            return self._divided_ramp(dtype, element)
         kind = self.random.choice(_OF_VECTORS)
         right = self.vector(half, element)
         if kind in _DIVISIONS and self.random.random() < 0.8:
             right = Broadcast(dtype, self._divisor(element))
         return kind(self.vector(half, element), right)
+
+    def _divided_ramp(self, dtype: VectorType[Attribute], element: Attribute) -> Expr:
+        """A division of a ramp whose base has a known residue."""
+        factor, offset = self.random.randrange(0, 9), self.random.randrange(0, 9)
+        scaled = Mul(self.integer(1, element), Const(factor, element))
+        base = self.random.choice((scaled, smart.add(scaled, offset)))
+        stride = self.random.randrange(0 if tir.is_uint(element) else -3, 9)
+        ramp = Ramp(dtype, base, Const(stride, element))
+        kind = self.random.choice(_DIVISIONS)
+        return kind(ramp, Broadcast(dtype, self._divisor(element)))
 
     def _lanes(self, dtype: VectorType[Attribute], element: Attribute, size: int) -> Expr:
         base = self.integer(max(size - 2, 1), element)

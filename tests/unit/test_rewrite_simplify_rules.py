@@ -155,8 +155,8 @@ Instance = tuple[Analyzer, Expr, Expr]
 
 def instance(rule: Rule, numbers: Mapping[str, int], operands: Operands) -> Instance:
     vector = is_of_vectors(rule.pattern)
-    # Additions of broadcast zeros are left to ramps if they are of integers.
     element = i32 if vector else _TYPES.get(operands, i32)
+    # A ramp of integers has a rule of its own for sums with broadcasts.
     element = f32 if "bcast(0.0)" in rule.id else element
     trees = TermTrees(numbers, element)
     before = trees.tree(rule.pattern, vector=vector)
