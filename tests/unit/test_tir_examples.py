@@ -40,8 +40,24 @@ SPECIAL = {
     "tir.select": {"0": "i1", "1": "f32", "2": "f32"},
     "tir.shuffle": {"0": "vector<4xf32>", "1": "vector<4xf32>", "2": "i32"},
     "tir.store": {"0": "f32"},
+    "tir.thread_allreduce": {"tx": "i32", "ty": "i32", "k": "i32"},
     "tir.while": {"A": ""},
+    "tir.yield": {"0": "f32", "1": "i32"},
 }
+GIVEN: dict[str, dict[str, str]] = {
+    "tir.access_ptr": {"p": 'tir.allocate [8] : !tir.ptr<f32, "shared">'},
+    "tir.call": {"scope": 'tir.string "shared"'},
+    "tir.thread_allreduce": {
+        "R": 'tir.alloc_buffer "R" : !tir.buffer<1xf32>',
+        "K": 'tir.alloc_buffer "K" : !tir.buffer<1xi32>',
+    },
+}
+"""Values of an example that no op of another dialect can give."""
+APART = {
+    "tir.access_ptr": "tir.scope {{\n{}\n}}",
+    "tir.yield": '"test.op"() ({{\n{}\n}}) : () -> ()',
+}
+"""Ops whose examples are one line each, and what such a line stands in."""
 
 
 def example(op: type[IRDLOperation]) -> str:
@@ -67,10 +83,13 @@ def type_of(op: str, name: str, text: str) -> str:
 def definitions(op: str, text: str) -> str:
     results = re.findall(r"^\s*%(\w+) =", text, re.MULTILINE)
     arguments = re.findall(r"(?:for|launch_thread)(?: \"\w+\")? %(\w+) =", text)
-    iteration_variables = re.findall(r"%(\w+) : [SR] ", text)
-    defined = {*results, *arguments, *iteration_variables, "A", "B", "C"}
+    block_arguments = re.findall(r"%(\w+) : [SR] ", text)
+    if op == "tir.reducer":
+        block_arguments += re.findall(r"%(\w+) : f32", text)
+    given = GIVEN.get(op, {})
+    defined = {*results, *arguments, *block_arguments, *given, "A", "B", "C"}
     used = dict.fromkeys(re.findall(r"%(\w+)", text))
-    lines: list[str] = []
+    lines = [f"  %{name} = {source}" for name, source in given.items()]
     for name in used:
         if name == "c0":
             lines.append("  %c0 = tir.const 0 : i32")
@@ -95,9 +114,10 @@ def embed(op: type[IRDLOperation], text: str) -> str:
     callee = ""
     if op is tir.CallFuncOp:
         callee = "tir.func private @kernel(!tir.ptr<f32>, i32)\n"
-    return (
-        f"{callee}tir.func @f() {{\n{buffers}\n{definitions(op.name, text)}\n{text}\n}}"
-    )
+    values = definitions(op.name, text)
+    if op.name in APART:
+        text = "\n".join(map(APART[op.name].format, text.strip().splitlines()))
+    return f"{callee}tir.func @f() {{\n{buffers}\n{values}\n{text}\n}}"
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
