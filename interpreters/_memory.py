@@ -33,7 +33,7 @@ class Memory:
     bytes: memoryview
     mask: memoryview | None = None
     shadow: Any = None
-    """Who touched it last, where threads run (`gpu_simulator.Shadow`)."""
+    """Who touched it last, where threads run (`_shadow.Shadow`)."""
 
     @staticmethod
     def allocate(size: int) -> Memory:
