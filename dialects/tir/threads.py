@@ -72,7 +72,7 @@ class AccessPtrOp(IRDLOperation):
 
     ```mlir
     %q = tir.access_ptr r %p[%c0 to %n] : !tir.ptr<f32, "shared">
-    %q = tir.access_ptr rw %p[%lo to %lo + %n] : !tir.ptr<vector<4xf32>, "shared">
+    %v = tir.access_ptr rw %p[%lo to %lo + %n] : !tir.ptr<vector<4xf32>, "shared">
     ```
     """
 

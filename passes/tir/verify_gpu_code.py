@@ -67,6 +67,21 @@ class VerifyGPUCode(CompilerPass):
     max_vector_bytes: int | None = None
     max_kernels: int | None = None
 
+    @staticmethod
+    def for_target(target: tir.Target) -> VerifyGPUCode:
+        """The check of what a target says about its blocks of threads.
+
+        Those are `max_threads_per_block`, or else `max_num_threads`, and
+        `max_shared_memory_per_block`; what it does not say is not limited.
+        """
+        threads = target.int_attr("max_threads_per_block", 0)
+        threads = threads or target.int_attr("max_num_threads", 0)
+        shared = target.int_attr("max_shared_memory_per_block", 0)
+        return VerifyGPUCode(
+            max_threads_per_block=threads or None,
+            max_shared_memory_per_block=shared or None,
+        )
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, tir.FuncOp):

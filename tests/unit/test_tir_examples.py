@@ -54,7 +54,6 @@ GIVEN: dict[str, dict[str, str]] = {
 }
 """Values of an example that no op of another dialect can give."""
 APART = {
-    "tir.access_ptr": "tir.scope {{\n{}\n}}",
     "tir.yield": '"test.op"() ({{\n{}\n}}) : () -> ()',
 }
 """Ops whose examples are one line each, and what such a line stands in."""

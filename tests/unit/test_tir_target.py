@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from xdsl_tvm.dialects.tir import Target
 from xdsl_tvm.dialects.tir.target import KINDS, TAGS, DeviceType
+from xdsl_tvm.passes.tir.verify_gpu_code import VerifyGPUCode
 from xdsl_tvm.registry import new_context
 
 FORMS: list[tuple[str | dict[str, Any], str]] = [
@@ -254,6 +255,15 @@ def test_functions_hold_targets():
     (function,) = module.body.ops
     assert function.attributes["target"] == Target.parse("cuda -arch=sm_80")
     assert str(parse(str(module))) == str(module)
+
+
+def test_limits_of_gpu_code_follow_from_the_target():
+    a100 = VerifyGPUCode.for_target(Target.parse("nvidia/nvidia-a100"))
+    assert a100 == VerifyGPUCode(
+        max_threads_per_block=1024, max_shared_memory_per_block=49152
+    )
+    assert VerifyGPUCode.for_target(Target("webgpu")) == VerifyGPUCode(256)
+    assert VerifyGPUCode.for_target(Target("llvm")) == VerifyGPUCode()
 
 
 def test_virtual_devices_hold_targets():
