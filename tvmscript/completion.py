@@ -10,15 +10,21 @@ from contextlib import contextmanager
 
 from xdsl_tvm.analysis import expr as tree
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.analyzer import Analyzer
+from xdsl_tvm.analysis.int_set import (
+    EVERYTHING,
+    IntSet,
+    IntSetEvaluator,
+    cover_range,
+    from_range,
+    simplified,
+    single_point,
+    union,
+)
+from xdsl_tvm.analysis.int_set import Range as TreeRange
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.tvmscript import expressions as ex
-from xdsl_tvm.tvmscript.intervals import (
-    Interval,
-    Ranges,
-    hull,
-    interval_of,
-    tightened,
-)
+from xdsl_tvm.tvmscript.conditions import tightened
 from xdsl_tvm.tvmscript.statements import (
     Allocate,
     AssertStmt,
@@ -161,8 +167,8 @@ def _check_bindings(block: Block) -> None:
             )
 
 
-Box = list[Interval | None]
-"""An interval per dimension, None for the whole of it."""
+Box = list[IntSet]
+"""A set per dimension; what has no bounds is the whole of it."""
 
 
 class _Accesses:
@@ -172,12 +178,18 @@ class _Accesses:
         self._block = block
         self._buffers = buffers
         self._trees = Trees()
+        self._analyzer = Analyzer()
         self._read: dict[Buffer, Box] = {}
         self._written: dict[Buffer, Box] = {}
         self._values: dict[ex.Var, tree.Expr] = {}
-        self._ranges: dict[tree.Expr, Interval | None] = {}
+        self._sets: dict[tree.Expr, IntSet] = {}
+        self._evaluator: IntSetEvaluator | None = None
         self._declared: set[Buffer] = set()
         self._views = {match.buffer.data: match for match in block.match_buffers}
+        for each in block.iters:
+            low, extent = self._tree(each.dom.min), self._tree(each.dom.extent)
+            dom = TreeRange(low, extent)
+            self._analyzer.bind(self._trees.leaf(each.var), dom)
         self._visit_all(block.init or ())
         self._visit_all(block.body)
 
@@ -195,24 +207,24 @@ class _Accesses:
 
     def _region(self, buffer: Buffer, box: Box) -> BufferRegion:
         ranges = [
-            self._range(interval, extent)
-            for interval, extent in zip(box, buffer.shape, strict=True)
+            self._range(found, extent)
+            for found, extent in zip(box, buffer.shape, strict=True)
         ]
         return BufferRegion(buffer, tuple(ranges))
 
-    def _range(self, interval: Interval | None, extent: ex.Expr) -> Range:
-        if interval is None or self._changes(interval):
+    def _range(self, found: IntSet, extent: ex.Expr) -> Range:
+        if found.min is None or found.max is None or self._changes(found.min, found.max):
             return Range(ex.const(0, extent.type), extent)
-        low = self._trees.expression(interval.low)
-        length = tree.Const(1, low.type) if interval.is_point else interval.extent
-        return Range(low, self._trees.expression(length))
+        if found.point is not None:
+            low = self._trees.expression(found.point)
+            return Range(low, ex.const(1, low.type))
+        whole = TreeRange(found.min, found.max)
+        dom = cover_range(simplified(found, self._analyzer), whole, self._analyzer)
+        return Range(*map(self._trees.expression, (dom.min, dom.extent)))
 
-    def _changes(self, interval: Interval) -> bool:
+    def _changes(self, *ends: tree.Expr) -> bool:
         """Whether an end is loaded from memory that the block writes."""
-        loads = (
-            self._trees.loaded(leaf)
-            for leaf in self._trees.leaves(interval.low, interval.high)
-        )
+        loads = map(self._trees.loaded, self._trees.leaves(*ends))
         return any(
             isinstance(load, ex.BufferLoad)
             and any(load.buffer.data is buffer.data for buffer in self._written)
@@ -242,11 +254,12 @@ class _Accesses:
             case If():
                 self._visit_if(stmt)
             case For():
-                self._relax(stmt.var, stmt.min, stmt.extent)
-                self._visit_all(stmt.body)
+                with self._relaxing(stmt.var, stmt.min, stmt.extent):
+                    self._visit_all(stmt.body)
             case LaunchThread():
-                self._relax(stmt.var, ex.const(0, stmt.extent.type), stmt.extent)
-                self._visit_all(stmt.body)
+                zero = ex.const(0, stmt.extent.type)
+                with self._relaxing(stmt.var, zero, stmt.extent):
+                    self._visit_all(stmt.body)
             case _:
                 for body in bodies(stmt):
                     self._visit_all(body)
@@ -327,7 +340,7 @@ class _Accesses:
             return
         for table, bit in ((self._read, 1), (self._written, 2)):
             if bits & bit:
-                self._record(table, buffer, [None] * len(buffer.shape))
+                self._record(table, buffer, [EVERYTHING] * len(buffer.shape))
 
     def _refuse_pointer(self, var: ex.Var) -> None:
         if var in self._buffers or var in self._views:
@@ -343,15 +356,8 @@ class _Accesses:
     # ---- boxes ----
 
     def _record_region(self, table: dict[Buffer, Box], region: BufferRegion) -> None:
-        box = [self._interval_of_range(each) for each in region.region]
+        box = [self._set_of_range(each) for each in region.region]
         self._record(table, region.buffer, box)
-
-    def _interval_of_range(self, dom: Range) -> Interval | None:
-        low = self._interval(dom.min)
-        if ex.literal(dom.extent) == 1:
-            return low
-        high = self._interval(ex.sub(ex.add(dom.min, dom.extent), 1))
-        return None if low is None or high is None else Interval(low.low, high.high)
 
     def _record(self, table: dict[Buffer, Box], buffer: Buffer, box: Box) -> None:
         """Adds an access: views stand for their sources, what is inside is left out."""
@@ -363,35 +369,59 @@ class _Accesses:
         if known is None:
             return
         if buffer in self._declared:
-            buffer, box = known, [None] * len(known.shape)
+            buffer, box = known, [EVERYTHING] * len(known.shape)
         old = table.get(buffer)
-        table[buffer] = box if old is None else list(map(hull, old, box))
+        table[buffer] = box if old is None else list(map(self._union, old, box))
+
+    def _union(self, old: IntSet, new: IntSet) -> IntSet:
+        return old if old == new else union((old, new), self._analyzer)
 
     def _box_of_source(self, view: MatchBufferRegion, box: Box) -> Box:
-        source = [self._interval_of_range(each) for each in view.source.region]
-        if view.buffer.axis_separators or len(box) > len(source):
-            return source
+        source = [self._set_of_range(each) for each in view.source.region]
         leading = len(source) - len(box)
+        if view.buffer.axis_separators or leading < 0:
+            return source
         for axis, inner in enumerate(box, leading):
-            start = self._interval(view.source.region[axis].min)
-            if inner is not None and start is not None:
-                source[axis] = Interval(
-                    smart.add(start.low, inner.low), smart.add(start.high, inner.high)
-                )
+            start = self._set(view.source.region[axis].min)
+            if None not in (inner.min, inner.max, start.min, start.max):
+                source[axis] = _sum(start, inner)
         return source
 
     def _box(self, indices: Sequence[ex.Expr]) -> Box:
-        return [self._interval(index) for index in indices]
+        return [self._set(index) for index in indices]
 
-    def _interval(self, index: ex.Expr) -> Interval | None:
-        return interval_of(self._tree(index), self._ranges)
+    def _set(self, index: ex.Expr) -> IntSet:
+        """The numbers that an index may be in the block."""
+        return self._relaxed(self._tree(index))
+
+    def _relaxed(self, found: tree.Expr) -> IntSet:
+        if not self._sets and not tir.is_vector(found.dtype):
+            return single_point(found)
+        if self._evaluator is None:
+            self._evaluator = IntSetEvaluator(self._analyzer, self._sets)
+        return self._evaluator(found)
+
+    def _set_of_range(self, dom: Range) -> IntSet:
+        """The numbers of a range that may vary."""
+        ends = from_range(TreeRange(self._tree(dom.min), self._tree(dom.extent)))
+        if ends.min is None or ends.max is None:
+            return EVERYTHING
+        if ends.point is not None:
+            return self._relaxed(ends.point)
+        low, high = self._relaxed(ends.min), self._relaxed(ends.max)
+        return (
+            EVERYTHING if low.is_nothing or high.is_nothing else IntSet(low.min, high.max)
+        )
+
+    # ---- variables ----
 
     def _tree(self, value: ex.Expr) -> tree.Expr:
-        """The tree of a value outside of the block; leaves unknown there get ranges."""
+        """The tree of a value outside of the block; leaves unknown there get sets."""
         found = self._trees.of(value, self._values)
         for leaf in self._trees.leaves(found):
-            if leaf not in self._ranges and self._is_unknown(leaf):
-                self._ranges[leaf] = None
+            if leaf not in self._sets and self._is_unknown(leaf):
+                self._sets[leaf] = EVERYTHING
+                self._evaluator = None
         return found
 
     def _is_unknown(self, leaf: tree.Expr) -> bool:
@@ -405,33 +435,46 @@ class _Accesses:
         if buffer in self._declared or buffer.data not in self._buffers:
             return True
         inner = self._trees.leaves(*self._trees.parts(leaf))
-        return any(each in self._ranges for each in inner)
-
-    # ---- variables ----
+        return any(each in self._sets for each in inner)
 
     def _bind(self, var: ex.Var, value: ex.Expr) -> None:
         self._values[var] = self._tree(value)
 
-    def _relax(self, var: ex.Var, start: ex.Expr, extent: ex.Expr) -> None:
-        low = self._interval(start)
-        high = self._interval(ex.sub(ex.add(start, extent), 1))
-        both = None if low is None or high is None else Interval(low.low, high.high)
-        self._ranges[self._trees.leaf(var)] = both
+    @contextmanager
+    def _relaxing(self, var: ex.Var, start: ex.Expr, extent: ex.Expr) -> Generator[None]:
+        """A variable takes all values of a range."""
+        found = self._set_of_range(Range(start, extent))
+        with self._with_sets({self._trees.leaf(var): found}):
+            yield
 
     @contextmanager
     def _assuming(self, condition: ex.Expr, holds: bool) -> Generator[None]:
-        """Ranges are smaller where a condition on them holds, or does not."""
+        """Variables take fewer values where a condition holds, or does not."""
         known = self._tree(condition)
         loads = map(self._trees.loaded, self._trees.leaves(known))
-        found: Ranges = {}
-        if all(loaded is None for loaded in loads):
-            found = tightened(known, holds, self._ranges)
-        before = {leaf: self._ranges[leaf] for leaf in found}
-        self._ranges.update(found)
+        found: dict[tree.Expr, IntSet] = {}
+        if self._sets and all(loaded is None for loaded in loads):
+            found = tightened(known, holds, self._sets, self._analyzer)
+        with self._with_sets(found):
+            yield
+
+    @contextmanager
+    def _with_sets(self, found: Mapping[tree.Expr, IntSet]) -> Generator[None]:
+        before = self._sets
+        self._sets = {**before, **found}
+        self._evaluator = None
         try:
             yield
         finally:
-            self._ranges.update(before)
+            self._sets = before
+            self._evaluator = None
+
+
+def _sum(first: IntSet, second: IntSet) -> IntSet:
+    """The sums of two bounded sets."""
+    ends = [(first.min, second.min), (first.max, second.max)]
+    low, high = (smart.add(a, b) for a, b in ends if a is not None and b is not None)
+    return IntSet(low, high)
 
 
 def _expressions(stmt: Stmt) -> Iterator[ex.Expr]:

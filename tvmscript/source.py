@@ -176,17 +176,9 @@ def _find_function(function: FunctionType) -> LiveDefinition:
 
 
 def _find_class(definition: type, frame: FrameType | None) -> LiveDefinition:
-    module = sys.modules.get(definition.__module__)
-    file = frame.f_code.co_filename if frame else getattr(module, "__file__", None)
-    if file is None:
-        raise _unavailable(definition.__qualname__)
-    names = dict(vars(module)) if module else {}
-    source = _source_of(file, names, definition.__qualname__)
-    lines = {
-        value.__code__.co_firstlineno
-        for value in vars(definition).values()
-        if isinstance(value, FunctionType)
-    }
+    members = [v for v in vars(definition).values() if isinstance(v, FunctionType)]
+    source = _source_of_class(definition, members, frame)
+    lines = {member.__code__.co_firstlineno for member in members}
     if frame is not None:
         lines.add(frame.f_lineno)
     path = [part for part in definition.__qualname__.split(".") if part != "<locals>"]
@@ -201,6 +193,22 @@ def _find_class(definition: type, frame: FrameType | None) -> LiveDefinition:
     if found is None:
         raise _unavailable(definition.__qualname__)
     return found
+
+
+def _source_of_class(
+    definition: type, members: Sequence[FunctionType], frame: FrameType | None
+) -> Source:
+    name = definition.__qualname__
+    if frame is not None:
+        return _source_of(frame.f_code.co_filename, frame.f_globals, name)
+    if members:
+        code = members[0].__code__
+        return _source_of(code.co_filename, members[0].__globals__, name)
+    module = sys.modules.get(definition.__module__)
+    file = getattr(module, "__file__", None)
+    if file is None:
+        raise _unavailable(name)
+    return _source_of(file, vars(module), name)
 
 
 def _source_of(file: str, names: dict[str, object], what: str) -> Source:
