@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import i1
@@ -66,6 +66,9 @@ MAX_NESTED_CHOICES = 4
 """Choices inside of each other whose branches are simplified knowing the condition."""
 MAX_NESTED = 8
 """Remainders, or casts, inside of each other that are looked through at once."""
+
+MAX_FACTORS = 64
+"""Factors of a product that is taken apart."""
 
 Form: TypeAlias = Sum | Expr
 """The normal form: a sum for index types, a simplified tree for others."""
@@ -645,29 +648,44 @@ def _product(lhs: Sum, rhs: Sum) -> Sum:
         return lhs.scaled(rhs.literal)
     if lhs.literal is not None:
         return rhs.scaled(lhs.literal)
-    a, b = _factors(lhs), _factors(rhs)
-    return _multiplied(lhs.dtype, a[0] * b[0], (*a[1], *b[1]))
+    number, node = _factored(lhs)
+    other, factor = _factored(rhs)
+    # The left factor is a product already, and is not taken apart again.
+    for part in _flattened(factor):
+        node = Mul(node, part)
+    return Sum(lhs.dtype, 0, (Split(node, scale=number * other),))
+
+
+def _factored(value: Sum) -> tuple[int, Expr]:
+    """A number and a tree whose product the sum is; it is no number."""
+    single = value.single
+    if single is not None:
+        return single.scale, single.unscaled
+    number = math.gcd(value.base, *(split.scale for split in value.splits))
+    return number, value.divided(number).expr
 
 
 def _factors(value: Sum) -> tuple[int, tuple[Expr, ...]]:
     """A number and trees whose product the sum is."""
     if value.literal is not None:
         return value.base, ()
-    number = math.gcd(value.base, *(split.scale for split in value.splits))
-    single = value.single
-    if single is None:
-        return number, (value.divided(number).expr,)
-    return single.scale, tuple(_flattened(single.unscaled))
+    number, node = _factored(value)
+    return number, tuple(_flattened(node))
 
 
-def _flattened(root: Expr) -> Iterable[Expr]:
+def _flattened(root: Expr) -> list[Expr]:
+    """The factors of a product; the tree alone where there are too many."""
+    factors: list[Expr] = []
     stack = [root]
     while stack:
         node = stack.pop()
         if isinstance(node, Mul):
             stack += (node.rhs, node.lhs)
         else:
-            yield node
+            factors.append(node)
+        if len(factors) + len(stack) > MAX_FACTORS:
+            return [root]
+    return factors
 
 
 def _multiplied(dtype: Attribute, number: int, factors: Sequence[Expr]) -> Sum:
