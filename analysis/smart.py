@@ -12,6 +12,7 @@ Folding keeps values, in these cases against the letter of TVM's rules:
   wrapped literal would be another number.
 - A division by a literal zero stays as it is instead of being an error: dead code may
   hold it.
+- `round` folds as it is computed, away from zero at a half; TVM folds to the even one.
 - A float is multiplied by a literal zero, and a literal zero is divided by a float, only
   where both are literals: the other may be infinite. `x + 0.0` does become `x`, though
   the sum of two zeros has another sign.
@@ -72,10 +73,19 @@ from xdsl_tvm.dialects.tir.types import is_index_type
 Operand = Expr | int | float
 """A tree, or a number that takes the type of the other operand."""
 
+
+def _half_away(value: float) -> float:
+    """The nearest integer, of two the one farther from zero, as C's `round` has it."""
+    whole = math.trunc(value)
+    if abs(value - whole) < 0.5:
+        return whole
+    return whole + math.copysign(1, value)
+
+
 _ROUNDINGS: dict[str, Callable[[float], float]] = {
     "floor": math.floor,
     "ceil": math.ceil,
-    "round": round,
+    "round": _half_away,
     "nearbyint": round,
     "trunc": math.trunc,
 }
