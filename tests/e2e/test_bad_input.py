@@ -192,7 +192,9 @@ def test_functions_that_do_not_exist():
 
 
 def test_targets_and_files_that_do_not_exist(tmp_path: Path):
-    with pytest.raises(ValueError, match="unknown target kind 'tpu'; use one of llvm, c, cuda"):
+    with pytest.raises(
+        ValueError, match="unknown target kind 'tpu'; use one of llvm, c, cuda"
+    ):
         xdsl_tvm.compile(COPY, target="tpu")
     with pytest.raises(FileNotFoundError):
         xdsl_tvm.compile(tmp_path / "model.mlir")

@@ -193,7 +193,9 @@ def test_bad_text(text: str, message: str) -> None:
 
 
 def test_unknown_target() -> None:
-    with pytest.raises(ValueError, match="unknown target kind 'tpu'; use one of llvm, c, cuda"):
+    with pytest.raises(
+        ValueError, match="unknown target kind 'tpu'; use one of llvm, c, cuda"
+    ):
         xdsl_tvm.compile(ADD, target="tpu")
 
 
