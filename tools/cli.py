@@ -39,9 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, ArgSpecParseError) as error:
         if "--traceback" in arguments:
             raise
-        print(f"error: {error_line(error)}", file=sys.stderr)
+        print(_report(error), file=sys.stderr)
         return 1
     return 0
+
+
+def _report(error: BaseException) -> str:
+    """An error in one line; of a script, with the place in its text below."""
+    # Late: most commands read no scripts.
+    from xdsl_tvm.tvmscript.errors import ScriptError
+
+    return str(error) if isinstance(error, ScriptError) else f"error: {error_line(error)}"
 
 
 def _run_command(arguments: list[str]) -> None:

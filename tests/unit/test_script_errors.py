@@ -10,6 +10,7 @@ import pytest
 from live_scripts import import_text
 
 from xdsl_tvm.passes.error_lines import error_line
+from xdsl_tvm.tools import cli, list_passes
 from xdsl_tvm.tvmscript import ScriptError, parse
 
 HEADER = """\
@@ -566,8 +567,19 @@ def test_carets_stand_below_tabs() -> None:
     assert str(error).splitlines()[1:] == ["\tx = y", "\t    ^"]
 
 
-def test_tools_print_one_line() -> None:
+def test_tools_print_the_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     error = error_of("def main():\n    «x»\n")
+
+    def fail(arguments: list[str]) -> None:
+        raise error
+
+    monkeypatch.setattr(list_passes, "main", fail)
+    assert cli.main(["passes"]) == 1
+    assert capsys.readouterr().err == (
+        "script.py:2:5: error: undefined variable 'x'\n    x\n    ^\n"
+    )
     assert error_line(error) == "script.py:2:5: undefined variable 'x'"
 
 
