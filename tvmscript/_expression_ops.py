@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import NoneType, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, NoneType, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -107,6 +108,7 @@ class ExpressionOps:
         self._inside: list[list[int]] = []
         """What of them was made in each of the open blocks of lazy operands."""
         self._effects: set[int] = set()
+        self._constants: dict[tuple[Attribute, str], Attribute] = {}
 
     def add(self, op: Operation) -> None:
         """Add an op."""
@@ -285,7 +287,10 @@ class ExpressionOps:
     def _op(self, expr: Expr, parts: Sequence[SSAValue]) -> Operation:
         match expr:
             case ex.IntImm() | ex.FloatImm():
-                return tir.ConstOp.of(expr.value, expr.type)
+                value = self._constant(expr)
+                return tir.ConstOp.create(
+                    properties={"value": value}, result_types=[expr.type]
+                )
             case ex.StringImm():
                 return tir.StringOp(expr.value)
             case ex.Binary():
@@ -310,16 +315,23 @@ class ExpressionOps:
                 count = len(expr.vectors)
                 return tir.ShuffleOp(parts[:count], parts[count:], expr.type)
             case ex.BufferLoad():
-                rank = len(expr.indices)
-                mask = parts[rank] if len(parts) > rank else None
-                buffer = self.buffer(expr.buffer)
-                return tir.LoadOp(buffer, parts[:rank], mask, expr.type)
+                return tir.LoadOp.create(
+                    operands=[self.buffer(expr.buffer), *parts],
+                    properties=_load_segments(len(expr.indices), len(parts)),
+                    result_types=[expr.type],
+                )
             case ex.Call():
                 return self._call(expr, parts)
             case ex.CallFunc():
                 return self._call_func(expr, parts)
             case _:
                 raise ScriptTypeError(f"{type(expr).__name__} has no op")
+
+    def _constant(self, expr: ex.IntImm | ex.FloatImm) -> Attribute:
+        key = (expr.type, repr(expr.value))
+        if key not in self._constants:
+            self._constants[key] = immediate(expr)
+        return self._constants[key]
 
     def _call(self, call: ex.Call, parts: Sequence[SSAValue]) -> Operation:
         if len(operands(call)) != len(call.args):
@@ -345,6 +357,13 @@ class ExpressionOps:
                     args[index] = cast_op.results[0]
         is_void = isinstance(call.type, NoneType)
         return tir.CallFuncOp(call.symbol, args, None if is_void else call.type)
+
+
+@cache
+def _load_segments(rank: int, count: int) -> dict[str, Attribute]:
+    """The property that says where the indices of a load end, and the predicate."""
+    sizes = DenseArrayBase.from_list(i32, [1, rank, count - rank])
+    return {"operandSegmentSizes": sizes}
 
 
 def value_of(value: SSAValue | None) -> SSAValue:

@@ -35,7 +35,7 @@ class Usage:
     """What one pass over a function finds."""
 
     counts: dict[Name, int] = field(default_factory=dict[Name, int])
-    """How often each is used, besides its definition."""
+    """How often each is used, besides its definition: once, or more often."""
     shared_threads: set[Var] = field(default_factory=set[Var])
     """Thread variables that `T.env_thread` has to define."""
     free: dict[int, list[Name]] = field(default_factory=dict[int, list[Name]])
@@ -101,8 +101,13 @@ class _Walk:
         stack: list[Expr | Reducer] = [
             root for root in reversed(roots) if root is not None
         ]
+        seen: dict[int, int] = {}
         while stack:
             node = stack.pop()
+            # More than twice is no news, and shared parts may stand in many places.
+            if seen.setdefault(id(node), 0) == 2:
+                continue
+            seen[id(node)] += 1
             match node:
                 case Var():
                     self._use(node)

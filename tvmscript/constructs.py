@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.tvmscript import builder as frames
 from xdsl_tvm.tvmscript.builder import IRBuilder
-from xdsl_tvm.tvmscript.dtypes import Dtype, DtypeLike, dtype_of
+from xdsl_tvm.tvmscript.dtypes import Dtype, DtypeLike, dtype_of, pointer_type
 from xdsl_tvm.tvmscript.expressions import (
     BufferLoad,
     Call,
@@ -154,7 +154,7 @@ class _Layout:
         index_type = extents[0].type if extents else i32
         data = self.data
         if data is None:
-            data = Var("", tir.PtrType(element, self.scope or "global"))
+            data = Var("", pointer_type(element, self.scope))
         elif not isinstance(cast(object, data), Var):
             raise ScriptTypeError(
                 "the data of a buffer is a pointer variable, such as A.data; bind other "
@@ -373,7 +373,7 @@ def allocate(
     test = None if condition is None else convert(condition)
     if test is not None and literal(test) == 1:
         test = None
-    pointer = tir.PtrType(dtype_of(dtype), scope or "global")
+    pointer = pointer_type(dtype, scope)
     sizes = [convert(extent) for extent in _sequence(extents)]
     return frames.AllocateFrame(pointer, sizes, test, annotations)
 
@@ -391,7 +391,7 @@ def allocate_const(
         raise ScriptTypeError(
             f"T.allocate_const: {contents.size} elements for the extents {sizes}"
         )
-    pointer = tir.PtrType(dtype_of(dtype))
+    pointer = pointer_type(dtype)
     return frames.AllocateConstFrame(pointer, sizes, contents.reshape(sizes), annotations)
 
 

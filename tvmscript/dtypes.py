@@ -10,6 +10,7 @@ from typing import TypeAlias, overload
 
 from xdsl.dialects.builtin import AnyFloat, NoneType
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.tvmscript.expressions import (
@@ -68,6 +69,17 @@ def dtype_of(dtype: DtypeLike) -> Attribute:
     return dtype.type if isinstance(dtype, Dtype) else as_type(dtype)
 
 
+def pointer_type(element: DtypeLike, scope: str = "global") -> tir.PtrType:
+    """The type of pointers to elements of a dtype; an empty scope is `global`.
+
+    Raises ScriptTypeError for an unknown scope.
+    """
+    try:
+        return tir.PtrType(dtype_of(element), scope or "global")
+    except VerifyException as error:
+        raise ScriptTypeError(str(error)) from None
+
+
 class HandleDtype(Dtype):
     """The constructor of handles and typed pointers."""
 
@@ -89,7 +101,7 @@ class HandleDtype(Dtype):
                 "T.handle takes the dtype that a pointer points to; use T.reinterpret to "
                 "convert a value"
             )
-        return Var("", tir.PtrType(dtype_of(value), storage_scope or "global"))
+        return Var("", pointer_type(value, storage_scope))
 
     def __getitem__(self, args: DtypeLike | tuple[DtypeLike, str]) -> Var:
         """The deprecated spelling `T.Ptr[dtype, scope]`."""
