@@ -234,12 +234,14 @@ class Buffer:
         lanes, own = tir.lanes_of(dtype), tir.lanes_of(self.type)
         if lanes == own or not indices:
             return indices
+        base = convert(indices[-1])
+        if tir.is_vector(base.type):
+            return indices
         if lanes % own:
             raise ScriptTypeError(
                 f"buffer {self.name} of {self.dtype} cannot be accessed as "
                 f"{tir.dtype_name(dtype)}"
             )
-        base = convert(indices[-1])
         vector = tir.with_lanes(base.type, lanes // own, scalable=tir.is_scalable(dtype))
         return [*indices[:-1], Ramp(base, const(1, base.type), vector)]
 

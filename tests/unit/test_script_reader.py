@@ -214,6 +214,10 @@ SAME = {
         "T.buffer_store(B, n, [3])\nB.vstore([0], T.Broadcast(n, 4))",
         "B[3] = n\nB[0:4] = T.Broadcast(n, 4)",
     ),
+    "store at a vector": (
+        "B.vstore([T.Ramp(0, 1, 4)], T.Broadcast(n, 4))",
+        "B[0:4] = T.Broadcast(n, 4)",
+    ),
     "return": ("return n", "T.evaluate(T.ret(n))"),
     "returned call": ("return n", "T.ret(n)"),
 }
