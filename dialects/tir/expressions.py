@@ -86,6 +86,18 @@ def _require_numeric(op: Operation, dtype: Attribute) -> None:
         )
 
 
+def _constant(value: float | bool, dtype: Attribute) -> TypedAttribute:
+    if is_integer_type(dtype):
+        if dtype == i1:
+            return BoolAttr.from_bool(bool(value))
+        return IntegerAttr(int(value), dtype)
+    if isinstance(dtype, AnyFloat) and is_float(dtype):
+        return FloatAttr(float(value), dtype)
+    if isinstance(dtype, CustomType):
+        return CustomValueAttr(float(value), dtype)
+    raise ValueError(f"tir.const: type {dtype} is no scalar")
+
+
 @irdl_op_definition
 class ConstOp(IRDLOperation):
     """A scalar constant: `IntImm` or `FloatImm`.
@@ -121,15 +133,10 @@ class ConstOp(IRDLOperation):
         (`require_in_range`).
         """
         require_in_range(value, dtype)
-        if is_integer_type(dtype):
-            if dtype == i1:
-                return ConstOp(BoolAttr.from_bool(bool(value)))
-            return ConstOp(IntegerAttr(int(value), dtype))
-        if isinstance(dtype, AnyFloat) and is_float(dtype):
-            return ConstOp(FloatAttr(float(value), dtype))
-        if isinstance(dtype, CustomType):
-            return ConstOp(CustomValueAttr(float(value), dtype))
-        raise ValueError(f"tir.const: type {dtype} is no scalar")
+        # Constants are the most frequent ops: they are made the cheap way.
+        return ConstOp.create(
+            properties={"value": _constant(value, dtype)}, result_types=[dtype]
+        )
 
     @property
     def literal(self) -> int | float:
