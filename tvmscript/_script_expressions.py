@@ -79,15 +79,77 @@ _SCALARS = frozenset(
 
 
 @dataclass(frozen=True)
+class Version:
+    """What differs between the scripts of versions of TVM."""
+
+    header: tuple[str, ...] = ("# from tvm.script import tir as T",)
+    block: str = "block"
+    alloc_buffer: str = "alloc_buffer"
+    """What allocates a buffer in a block."""
+    is_flat: bool = False
+    """Whether bindings and allocations hold for the rest of their body, whatever body
+    they stand in, and have no form with a body of their own."""
+    lacks: frozenset[str] = frozenset()
+    """Builtins that there is no function for."""
+
+
+VERSIONS: Mapping[str, Version] = {
+    "0.20": Version(),
+    "0.27": Version(
+        (
+            "# from tvm.script import tirx as T",
+            "# from tvm.tirx.layout import Axis",
+        ),
+        "sblock",
+        "sblock_alloc_buffer",
+        True,
+        frozenset(
+            (
+                "tvm_check_return",
+                "create_barriers",
+                "make_filled_simdgroup_matrix",
+                "mma_fill",
+                "mma_store",
+                "ptx_arrive_barrier",
+                "ptx_arrive_barrier_expect_tx",
+                "ptx_commit_group",
+                "ptx_cp_async",
+                "ptx_cp_async_barrier",
+                "ptx_cp_async_bulk",
+                "ptx_init_barrier_thread_count",
+                "ptx_ldmatrix",
+                "ptx_mma",
+                "ptx_mma_sp",
+                "ptx_wait_barrier",
+                "ptx_wait_group",
+                "simdgroup_load",
+                "simdgroup_multiply_accumulate",
+                "simdgroup_store",
+            )
+        ),
+    ),
+}
+"""The versions that can be written, by name."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a script is to be written."""
+
+    version: Version = VERSIONS["0.20"]
+    sugar: bool = True
+    indent: int = 4
+
+
+@dataclass(frozen=True)
 class Spelling:
     """How expressions are written: by whom names are given, and what is left out."""
 
     name_of: Callable[[ex.Var | st.Buffer], str]
     name_locally: Callable[[ex.Var], str]
     """Names a parameter of a lambda."""
-    sugar: bool = True
+    style: Style
     module: str = "Module"
-    bit_operators: bool = False
 
 
 def has_constructor(dtype: Attribute) -> bool:
@@ -277,6 +339,10 @@ class ExpressionText:
         name = self._spelling.name_of(node.buffer)
         if node.predicate is None:
             return [name, *self.indices(node.buffer, node.indices)]
+        if self._spelling.style.version.is_flat:
+            raise DiagnosticException(
+                "tir.load: TVM 0.27 has no loads with a predicate; use tir.if_then_else"
+            )
         indices = _listed(node.indices, f"{name}.vload([", "]")
         return [*indices, ", predicate=", node.predicate, ")"]
 
@@ -292,7 +358,10 @@ class ExpressionText:
 
     def _last_index(self, buffer: st.Buffer, indices: Sequence[Expr]) -> list[Piece]:
         index = indices[-1]
-        if not isinstance(index, ex.Ramp) or not self._spelling.sugar:
+        if not isinstance(index, ex.Ramp) or not self._spelling.style.sugar:
+            return [index]
+        if self._spelling.style.version.is_flat:
+            # There a slice is a region, also where a value is expected.
             return [index]
         step = ex.literal(index.stride)
         if not isinstance(step, int) or step <= 0 or tir.is_scalable(index.type):
@@ -330,22 +399,40 @@ class ExpressionText:
     def _call(self, node: ex.Call) -> Sequence[Piece]:
         if node.name == "type_annotation" and not node.args:
             return [f"T.type_annotation({dtype_string(node.type)})"]
+        version = self._spelling.style.version
+        if node.name in version.lacks or (version.is_flat and node.name == "ret"):
+            raise DiagnosticException(
+                f'tir.call "{node.name}": TVM 0.27 has no such function; print version '
+                "0.20"
+            )
         row = INTRINSICS.get(node.name)
         arguments = [self._argument(arg) for arg in node.args]
-        if row is not None and row.script_names:
-            name = row.script_names[0]
-            dtype = dtype_string(node.type)
-            if _is_called(node, row):
-                match row.dtype_place:
-                    case DtypePlace.FIRST:
-                        arguments.insert(0, [dtype])
-                    case DtypePlace.LAST:
-                        arguments.append([dtype])
-                    case _:
-                        pass
-                return _joined(arguments, f"T.{name}(", ")")
-        head = f'T.Call({dtype_string(node.type)}, "tir.{node.name}", ['
-        return _joined(arguments, head, "])")
+        if row is None or not self._has_function(node, row):
+            return self._raw_call(node, arguments)
+        dtype = dtype_string(node.type)
+        if row.dtype_place is DtypePlace.FIRST:
+            arguments.insert(0, [dtype])
+        elif row.dtype_place is DtypePlace.LAST:
+            arguments.append([dtype])
+        return _joined(arguments, f"T.{row.script_names[0]}(", ")")
+
+    def _has_function(self, node: ex.Call, row: Intrinsic) -> bool:
+        """Whether `T` has a function for the builtin that makes this call."""
+        if not row.script_names:
+            return False
+        if self._spelling.style.version.is_flat and node.args:
+            # There it may fold: no raw call keeps it from that.
+            return row.dtype_place is DtypePlace.NOWHERE or _is_called(node, row)
+        return _is_called(node, row)
+
+    def _raw_call(
+        self, node: ex.Call, arguments: Sequence[Sequence[Piece]]
+    ) -> Sequence[Piece]:
+        dtype = dtype_string(node.type)
+        if self._spelling.style.version.is_flat:
+            name = string(f"tirx.{node.name}")
+            return _joined([[dtype], [name], *arguments], "T.call_intrin(", ")")
+        return _joined(arguments, f'T.Call({dtype}, "tir.{node.name}", [', "])")
 
     def _argument(self, arg: Expr | ex.Reducer) -> list[Piece]:
         return self.reducer(arg) if isinstance(arg, ex.Reducer) else [arg]

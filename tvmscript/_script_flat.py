@@ -1,0 +1,127 @@
+"""Functions in the spelling of newer TVM, for exchange (spec tvmscript.md §12).
+
+Bindings, allocations and declarations are members of the list that they stand in, so no
+`with` bounds them; what is allocated is a buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.tvmscript import expressions as ex
+from xdsl_tvm.tvmscript import statements as st
+from xdsl_tvm.tvmscript._script_expressions import annotation, dtype_string, string
+from xdsl_tvm.tvmscript._script_functions import (
+    FunctionPrinter,
+    has_annotation,
+    is_true,
+)
+
+
+class FlatFunctionPrinter(FunctionPrinter):
+    """Writes one function for TVM 0.27."""
+
+    def options(self, function: st.PrimFunc) -> str:
+        found = [super().options(function)]
+        if _has_blocks(function.body):
+            found.append("s_tir=True")
+        return ", ".join(filter(None, found))
+
+    def layout_arguments(self, buffer: st.Buffer) -> list[str]:
+        if buffer.axis_separators or buffer.kind is not tir.BufferKind.DEFAULT:
+            raise DiagnosticException(
+                f"buffer {buffer.name}: TVM 0.27 has neither axis separators nor kinds "
+                "of buffers; print version 0.20"
+            )
+        return super().layout_arguments(buffer)
+
+    def binding(self, stmt: st.Stmt) -> str:
+        match stmt:
+            case st.LetStmt():
+                value = self.text(stmt.value)
+                name = self.named(stmt.var)
+                if has_annotation(stmt.var):
+                    return f"{name}: T.let[{annotation(stmt.var.type)}] = {value}"
+                return f"{name}: T.let = {value}"
+            case st.Allocate():
+                call = self._allocated(stmt)
+                name = self.named(stmt.var)
+                self.known[stmt.var] = f"{name}.data"
+                return f"{name} = {call}"
+            case st.DeclBuffer():
+                declared = st.DeclBuffer(stmt.buffer, stmt.data)
+                return super().binding(declared)
+            case st.AssertStmt() if not isinstance(stmt.message, ex.StringImm):
+                raise DiagnosticException(
+                    "tir.assert: TVM 0.27 takes strings as messages only; write one"
+                )
+            case st.AllocateConst():
+                raise DiagnosticException(
+                    "tir.allocate_const: TVM 0.27 has no form for it; pass the contents "
+                    "as a parameter"
+                )
+            case _:
+                return super().binding(stmt)
+
+    def _allocated(self, stmt: st.Allocate) -> str:
+        if stmt.condition is not None and not is_true(stmt.condition):
+            raise DiagnosticException(
+                "tir.allocate: TVM 0.27 has no condition for it; allocate in a tir.if"
+            )
+        pointer = stmt.var.type
+        assert isinstance(pointer, tir.PtrType)
+        found = [self.shape(stmt.extents), dtype_string(pointer.element_type)]
+        found.append(f"scope={string(pointer.scope.data)}")
+        if stmt.annotations:
+            found.append(f"annotations={self.dictionary(dict(stmt.annotations))}")
+        return f"T.alloc_buffer({', '.join(found)})"
+
+    def allocated_buffer(self, buffer: st.Buffer) -> None:
+        arguments = self.buffer_arguments(buffer)
+        self.line(f"{self.name_buffer(buffer)} = T.alloc_buffer({arguments})")
+
+    def store(self, stmt: st.BufferStore) -> None:
+        if stmt.predicate is not None:
+            raise DiagnosticException(
+                "tir.store: TVM 0.27 has no stores with a predicate; use tir.if"
+            )
+        super().store(stmt)
+
+    def prefetch(self, stmt: st.Prefetch) -> None:
+        raise DiagnosticException("tir.prefetch: TVM 0.27 has no form for it; remove it")
+
+    def scope(self, stmt: st.Scope, *, is_last: bool) -> None:
+        self.statements(stmt.body)
+
+    def attr(self, stmt: st.AttrStmt) -> str:
+        if stmt.key == "realize_scope":
+            raise DiagnosticException(
+                "tir.buffer_realize: TVM 0.27 has no form for it; allocate the buffer"
+            )
+        return super().attr(stmt)
+
+    def launch_thread(self, stmt: st.LaunchThread) -> tuple[str, str | None]:
+        if stmt.virtual != (stmt.tag == "vthread"):
+            raise DiagnosticException(
+                f'tir.launch_thread: TVM 0.27 launches "{stmt.tag}" as '
+                f"{'a thread of its own' if stmt.virtual else 'a virtual thread'}; use "
+                "another tag"
+            )
+        return super().launch_thread(stmt)
+
+    def new_var(self, var: ex.Var) -> str:
+        return super().new_var(ex.Var(var.name, var.type))
+
+
+def _has_blocks(body: Sequence[st.Stmt]) -> bool:
+    stack = list(body)
+    while stack:
+        stmt = stack.pop()
+        if isinstance(stmt, st.Block):
+            return True
+        for inner in st.bodies(stmt):
+            stack += inner
+    return False
