@@ -114,6 +114,9 @@ def _sequence(values: Shape) -> list[ExprLike]:
 def _extent(value: ExprLike) -> Expr:
     if not isinstance(value, str):
         return convert(value)
+    if not IRBuilder.is_active():
+        # Python evaluates the annotation of a live function, which is read later.
+        return Var(value, i32)
     known = _function("a symbolic extent").symbolic_extents
     if value not in known:
         known[value] = Var(value, i32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import FrameType, FunctionType
@@ -20,6 +20,9 @@ from xdsl_tvm.tvmscript.errors import ScriptError
 
 Definition = ast.FunctionDef | ast.ClassDef
 """What a script defines: a function or a class."""
+
+Placed = tuple[Definition, Sequence[Definition]]
+"""A definition, and those around it, outermost first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +103,15 @@ class Source:
         return ScriptError(self.span(line, column, end), message)
 
     @cached_property
-    def definitions(self) -> Sequence[tuple[Definition, Sequence[Definition]]]:
-        """Every function and class of the text, with those around it, outermost first."""
-        return tuple(_definitions(self.body, ()))
+    def definitions(self) -> Mapping[str, Sequence[Placed]]:
+        """The functions and classes of the text, by name, in the order of the text.
+
+        Each comes with those around it, outermost first.
+        """
+        found: dict[str, list[Placed]] = {}
+        for node, around in _definitions(self.body, ()):
+            found.setdefault(node.name, []).append((node, around))
+        return found
 
 
 def _body_of(node: ast.stmt) -> Sequence[ast.stmt]:
@@ -125,7 +134,7 @@ def _characters(text: str, byte_offset: int) -> int:
 
 def _definitions(
     body: Sequence[ast.stmt], around: tuple[Definition, ...]
-) -> Iterator[tuple[Definition, Sequence[Definition]]]:
+) -> Iterator[Placed]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node, around
@@ -167,10 +176,8 @@ def find_definition(
 def _find_function(function: FunctionType) -> LiveDefinition:
     code = function.__code__
     source = _source_of(code.co_filename, function.__globals__, function.__qualname__)
-    for node, around in source.definitions:
-        if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-            continue
-        if first_line(node) == code.co_firstlineno:
+    for node, around in source.definitions.get(code.co_name, ()):
+        if isinstance(node, ast.FunctionDef) and first_line(node) == code.co_firstlineno:
             return LiveDefinition(source, node, around)
     raise _unavailable(function.__qualname__)
 
@@ -179,31 +186,34 @@ def _find_class(definition: type, frame: FrameType | None) -> LiveDefinition:
     members = [v for v in vars(definition).values() if isinstance(v, FunctionType)]
     source = _source_of_class(definition, members, frame)
     lines = {member.__code__.co_firstlineno for member in members}
-    if frame is not None:
-        lines.add(frame.f_lineno)
     path = [part for part in definition.__qualname__.split(".") if part != "<locals>"]
-    found: LiveDefinition | None = None
-    for node, around in source.definitions:
-        if not isinstance(node, ast.ClassDef) or node.name != definition.__name__:
-            continue
-        if [outer.name for outer in around] != path[:-1]:
-            continue
-        if all(first_line(node) <= line <= (node.end_lineno or 0) for line in lines):
-            found = LiveDefinition(source, node, around)
-    if found is None:
+    found = [
+        LiveDefinition(source, node, around)
+        for node, around in source.definitions.get(definition.__name__, ())
+        if isinstance(node, ast.ClassDef)
+        and [outer.name for outer in around] == path[:-1]
+        and all(_holds(node, line) for line in lines)
+    ]
+    if not found:
         raise _unavailable(definition.__qualname__)
-    return found
+    # Of several without functions, the one that is being decorated, or the last.
+    decorated = (each for each in found if frame and _holds(each.node, frame.f_lineno))
+    return next(decorated, found[-1])
+
+
+def _holds(node: Definition, line: int) -> bool:
+    return first_line(node) <= line <= (node.end_lineno or node.lineno)
 
 
 def _source_of_class(
     definition: type, members: Sequence[FunctionType], frame: FrameType | None
 ) -> Source:
     name = definition.__qualname__
-    if frame is not None:
-        return _source_of(frame.f_code.co_filename, frame.f_globals, name)
     if members:
         code = members[0].__code__
         return _source_of(code.co_filename, members[0].__globals__, name)
+    if frame is not None:
+        return _source_of(frame.f_code.co_filename, frame.f_globals, name)
     module = sys.modules.get(definition.__module__)
     file = getattr(module, "__file__", None)
     if file is None:

@@ -454,7 +454,9 @@ MODULE = """\
 @I.ir_module
 class Mod:
     I.module_attrs({"tir.answer": 42})
-    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 1)]})
+    I.module_global_infos(
+        {"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 1)], "x": [I.dummy_global_info()]}
+    )
 
     @T.prim_func
     def main(A: T.Buffer((4,), "int32")):
@@ -587,6 +589,42 @@ def test_live_definitions_that_are_not_decorated(tmp_path: Path) -> None:
     changed = parse(live.undecorated, {"N": 9})
     with pytest.raises(AssertionError):
         assert_structural_equal(changed, parse(text.format("undecorated")))
+
+
+def test_live_symbolic_extents(tmp_path: Path) -> None:
+    text = (
+        "def main(A: T.Buffer(('n', 4)), B: T.Buffer((4, 'n'))):\n"
+        "    for i in range(n):\n        A[i, 0] = B[0, i]\n"
+    )
+    live = import_text(tmp_path, f"@T.prim_func\n{text}")
+    assert_structural_equal(ModuleOp([live.main]), parse(text))
+
+
+def test_definitions_of_one_name(tmp_path: Path) -> None:
+    live = import_text(
+        tmp_path,
+        "def make(first):\n"
+        "    if first:\n"
+        "        @I.ir_module\n"
+        "        class M:\n"
+        "            @T.prim_func\n"
+        "            def main():\n                T.evaluate(T.int32(1) + 1)\n"
+        "    else:\n"
+        "        @I.ir_module\n"
+        "        class M:\n"
+        "            @T.prim_func\n"
+        "            def main():\n                T.evaluate(T.int32(2) + 2)\n"
+        "    return M\n"
+        "class Late:\n"
+        "    @T.prim_func\n"
+        "    def main():\n        T.evaluate(4)\n"
+        "@I.ir_module\nclass Empty:\n    pass\n"
+        "@I.ir_module\nclass Empty:\n    I.module_attrs({'tir.a': 1})\n",
+    )
+    for first, value in ((True, 2), (False, 4)):
+        plain = parse(f"def main():\n    T.evaluate({value})\n")
+        assert_structural_equal(live.make(first), plain)
+    assert "tir.a" in live.Empty.attributes
 
 
 def test_tvm_namespaces_are_ours(tmp_path: Path) -> None:
