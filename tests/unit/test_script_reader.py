@@ -455,7 +455,7 @@ MODULE = """\
 class Mod:
     I.module_attrs({"tir.answer": 42})
     I.module_global_infos(
-        {"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 1)], "x": [I.dummy_global_info()]}
+        {"vdevice": [I.vdevice("cuda", 1)], "x": [I.dummy_global_info()]}
     )
 
     @T.prim_func
