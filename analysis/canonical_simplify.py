@@ -51,6 +51,7 @@ from xdsl_tvm.analysis.expr import (
     Select,
     Sub,
     Value,
+    integer_range,
 )
 from xdsl_tvm.analysis.facts import conjuncts, negated
 from xdsl_tvm.analysis.split_sum import Split, Sum, total
@@ -509,8 +510,8 @@ class CanonicalSimplifier:
 
     def _keeps(self, dtype: Attribute, value: Sum) -> bool:
         """Whether all that the sum is made of, in any order, fits the type."""
-        low, high = smart.integer_range(dtype)
-        if high >= smart.integer_range(value.dtype)[1]:
+        low, high = integer_range(dtype)
+        if high >= integer_range(value.dtype)[1]:
             return True
         least, most = min(value.base, 0), max(value.base, 0)
         for split in value.splits:

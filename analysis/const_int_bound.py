@@ -55,8 +55,8 @@ from xdsl_tvm.analysis.expr import (
     Sub,
     Value,
     fold,
+    integer_range,
 )
-from xdsl_tvm.analysis.smart import integer_range
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.folding import truncated_quotient
 from xdsl_tvm.dialects.tir.types import is_index_type

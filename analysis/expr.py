@@ -29,7 +29,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerType, StringAttr, i1
+from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -157,7 +157,7 @@ class Const(Expr):
         if tir.is_float(dtype):
             value = float(value)
             return cls._of(dtype, (), value, struct.pack("<d", value))
-        low, high = _range(dtype)
+        low, high = integer_range(dtype)
         if int(value) != value or not low <= value <= high:
             raise ValueError(f"{value} is no constant of type {dtype}")
         return cls._of(dtype, (), int(value))
@@ -175,10 +175,16 @@ class Const(Expr):
 
 
 @cache
-def _range(dtype: Attribute) -> tuple[int, int]:
-    """The least and the greatest integer of a scalar integer type."""
-    width = cast(IntegerType, dtype).width.data
-    if tir.is_uint(dtype):
+def integer_range(dtype: Attribute) -> tuple[int, int]:
+    """The least and the greatest value of an integer type, or of lanes of it.
+
+    Raises ValueError for any other type.
+    """
+    element = tir.element_of(dtype)
+    if not tir.is_integer_type(element):
+        raise ValueError(f"{dtype} is no integer type")
+    width = element.width.data
+    if tir.is_uint(element):
         return 0, (1 << width) - 1
     return -1 << (width - 1), (1 << (width - 1)) - 1
 
@@ -189,7 +195,7 @@ def _literal(op: tir.ConstOp) -> int | float:
     dtype = op.result.type
     if tir.is_float(dtype):
         return value
-    low, high = _range(dtype)
+    low, high = integer_range(dtype)
     return int(value) if value <= high else int(value) + 2 * low
 
 
@@ -352,11 +358,8 @@ class Cmp(_Pair):
         return f"({operands[0]} {self.predicate.value} {operands[1]})"
 
 
-class Select(Expr):
-    """The eager choice between two values.
-
-    Raises ValueError when the values have two types.
-    """
+class _Choice(Expr):
+    """A condition and two values, one of which is the result."""
 
     __slots__ = ()
 
@@ -378,8 +381,28 @@ class Select(Expr):
     def false_value(self) -> Expr:
         return self.operands[2]
 
+
+class Select(_Choice):
+    """The eager choice between two values.
+
+    Raises ValueError when the values have two types.
+    """
+
+    __slots__ = ()
+
     def emitted(self, operands: list[SSAValue]) -> Operation:
         return tir.SelectOp.create(operands=operands, result_types=[self.dtype])
+
+
+class IfThenElse(_Choice):
+    """The lazy choice: the branch that is not taken is not evaluated.
+
+    It is a node only where both branches are trees over values from outside of it. What a
+    branch divides by may be zero where the branch is not taken, so nothing in it may be
+    computed elsewhere. Raises ValueError when the branches have two types.
+    """
+
+    __slots__ = ()
 
 
 class _Converted(Expr):
@@ -485,35 +508,6 @@ _PURE_NAMES = (
 )
 PURE_CALLS = frozenset(_PURE_NAMES.split())
 """The builtins that are nodes of trees: values of numbers, whatever the memory holds."""
-
-
-class IfThenElse(Expr):
-    """The lazy choice: the branch that is not taken is not evaluated.
-
-    It is a node only where both branches are trees over values from outside of it. What a
-    branch divides by may be zero where the branch is not taken, so nothing in it may be
-    computed elsewhere. Raises ValueError when the branches have two types.
-    """
-
-    __slots__ = ()
-
-    __match_args__ = ("condition", "true_value", "false_value")
-
-    def __new__(cls, condition: Expr, true_value: Expr, false_value: Expr) -> Self:
-        _require_same(cls, true_value, false_value)
-        return cls._of(true_value.dtype, (condition, true_value, false_value))
-
-    @property
-    def condition(self) -> Expr:
-        return self.operands[0]
-
-    @property
-    def true_value(self) -> Expr:
-        return self.operands[1]
-
-    @property
-    def false_value(self) -> Expr:
-        return self.operands[2]
 
 
 # ---- walking trees ----

@@ -38,8 +38,8 @@ from xdsl_tvm.analysis.expr import (
     Select,
     Sub,
     fold,
+    integer_range,
 )
-from xdsl_tvm.analysis.smart import integer_range
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_index_type
 

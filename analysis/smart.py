@@ -58,6 +58,9 @@ from xdsl_tvm.analysis.expr import (
     Sub,
     fold,
 )
+from xdsl_tvm.analysis.expr import (
+    integer_range as integer_range,
+)
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import (
@@ -134,20 +137,6 @@ def fits(value: int, dtype: Attribute) -> bool:
     """Whether the integer type `dtype` holds `value`."""
     low, high = integer_range(dtype)
     return low <= value <= high
-
-
-def integer_range(dtype: Attribute) -> tuple[int, int]:
-    """The least and the greatest value of an integer type, or of lanes of it.
-
-    Raises ValueError for any other type.
-    """
-    element = tir.element_of(dtype)
-    if not tir.is_integer_type(element):
-        raise ValueError(f"{dtype} is no integer type")
-    width = element.width.data
-    if tir.is_uint(element):
-        return 0, (1 << width) - 1
-    return -1 << (width - 1), (1 << (width - 1)) - 1
 
 
 # ---- operands of one type ----

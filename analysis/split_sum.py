@@ -18,7 +18,7 @@ from typing import NamedTuple
 from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.analysis.expr import Expr, integer_range
 
 
 class Split(NamedTuple):
@@ -111,7 +111,7 @@ class Sum:
     @property
     def fits(self) -> bool:
         """Whether all numbers in the sum are literals of its type."""
-        low, high = smart.integer_range(self.dtype)
+        low, high = integer_range(self.dtype)
         return low <= self.base <= high and all(
             low <= split.scale <= high
             and split.lower <= high

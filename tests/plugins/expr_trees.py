@@ -53,6 +53,7 @@ from xdsl_tvm.analysis.expr import (
     Sub,
     Value,
     fold,
+    integer_range,
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
@@ -118,7 +119,7 @@ def _converted(numbers: Array, dtype: Attribute) -> Array:
     kind = _FLOATS.get(type(element))
     if kind is not None:
         return numbers.astype(kind)
-    low, high = smart.integer_range(element)
+    low, high = integer_range(element)
     if high >= 1 << 62:
         return numbers.astype(np.int64)
     return (numbers.astype(np.int64) - low) % (high - low + 1) + low

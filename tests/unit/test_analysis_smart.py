@@ -29,6 +29,7 @@ from xdsl_tvm.analysis.expr import (
     Mul,
     Ramp,
     Select,
+    integer_range,
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
@@ -157,4 +158,4 @@ def test_trees_are_folded_from_the_leaves():
     assert smart.folded(tree) is X
     assert smart.const(3, VectorType(ui8, [2])).dtype == VectorType(ui8, [2])
     with pytest.raises(ValueError, match="no integer type"):
-        smart.integer_range(f32)
+        integer_range(f32)
