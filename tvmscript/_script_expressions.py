@@ -15,8 +15,10 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.builtin_rules import DtypePlace, Intrinsic
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
+from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import statements as st
+from xdsl_tvm.tvmscript._script_index_maps import index_map
 from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError
 from xdsl_tvm.tvmscript.trees import operands
 
@@ -468,6 +470,8 @@ class ExpressionText:
                 return self._spelling.name_of(value)
             case tir.Target():
                 return f"T.target({self._plain(value.export())})"
+            case IndexMapAttr():
+                return index_map(value)
             case list() | tuple():
                 items = cast("Sequence[object]", value)
                 return f"[{', '.join(map(self.value, items))}]"

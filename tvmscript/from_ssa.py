@@ -49,6 +49,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis._tree_form import Facts, Kind, name_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript._ssa_trees import (
     Binding,
@@ -125,7 +126,7 @@ def python_value(attribute: Attribute, op: Operation) -> object:
             return True
         case StringAttr():
             return attribute.data
-        case tir.Target():
+        case tir.Target() | IndexMapAttr():
             return attribute
         case ArrayAttr():
             return [python_value(item, op) for item in attribute]
@@ -453,9 +454,11 @@ class _Body:
             )
         self._refuse_attributes(op)
         self._settle(op)
+        # The reader may put what follows into a body of the statement.
+        around = self.stmts
         stmt = reader(self, op)
         if stmt is not None:
-            self.stmts.append(stmt)
+            around.append(stmt)
         self._wraps.clear()
 
     def _refuse_attributes(self, op: Operation) -> None:
