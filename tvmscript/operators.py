@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import cast, overload
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -358,6 +358,14 @@ def tvm_access_ptr(
     return ex.Call("tvm_access_ptr", operands, tir.PtrType(ptype.type, scope))
 
 
+@overload
+def comm_reducer(
+    combiner: Callable[[Expr, Expr], ExprLike], identity: Sequence[ExprLike]
+) -> ex.Reducer: ...
+@overload
+def comm_reducer(
+    combiner: Callable[..., object], identity: Sequence[ExprLike]
+) -> ex.Reducer: ...
 def comm_reducer(
     combiner: Callable[..., object], identity: Sequence[ExprLike]
 ) -> ex.Reducer:

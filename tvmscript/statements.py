@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, overload
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
@@ -149,6 +149,10 @@ class Buffer:
 
     # ---- accesses ----
 
+    @overload
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad: ...
+    @overload
+    def __getitem__(self, indices: object) -> BufferLoad | BufferRegion: ...
     def __getitem__(self, indices: object) -> BufferLoad | BufferRegion:
         """`A[i, j]`, `A[()]` and `A[0:4, i]` (spec tvmscript.md §3.4).
 

@@ -446,11 +446,7 @@ class _Function(ExpressionOps):
     def _bind_scope(self, stmt: st.AttrStmt) -> None:
         """The view that `buffer_bind_scope` defines, as a match in a scope."""
         node, value = stmt.node, stmt.value
-        buffers = (
-            [each for each in cast("Sequence[object]", node) if isinstance(each, Buffer)]
-            if isinstance(node, list | tuple)
-            else []
-        )
+        buffers = _buffers(node)
         if (
             len(buffers) != 2
             or not isinstance(value, ex.Call)
@@ -724,14 +720,22 @@ def _listed(value: Expr) -> object:
     return value
 
 
+def _buffers(node: object) -> list[Buffer]:
+    """The buffers in the list that a node is."""
+    items = cast("Sequence[object]", node) if isinstance(node, list | tuple) else ()
+    return [each for each in items if isinstance(each, Buffer)]
+
+
 def _realized(body: Sequence[Stmt]) -> set[Buffer]:
-    """The buffers that statements realize."""
+    """The buffers that statements realize, or bind as views."""
     found: set[Buffer] = set()
     stack = list(body)
     while stack:
         stmt = stack.pop()
         if isinstance(stmt, st.BufferRealize):
             found.add(stmt.buffer)
+        if isinstance(stmt, st.AttrStmt) and stmt.key == "buffer_bind_scope":
+            found.update(_buffers(stmt.node)[:1])
         for inner in st.bodies(stmt):
             stack += inner
     return found
