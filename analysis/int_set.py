@@ -28,12 +28,13 @@ Rules are those of spec tir-passes-b §1.9, made sound where they are not:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import Attribute, Block, BlockArgument
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.const_int_bound import INF, Bound, type_bound
@@ -297,6 +298,32 @@ def can_prove_non_positive(found: IntSet, analyzer: Analyzer) -> bool:
     return found.max is not None and analyzer.can_prove_less(found.max, 1)
 
 
+# ---- values made in loops ----
+
+
+def bodies_of(variables: Iterable[Expr]) -> set[Block]:
+    """The blocks that have one of the variables as an argument."""
+    return {
+        variable.value.owner
+        for variable in variables
+        if isinstance(variable, Value) and isinstance(variable.value, BlockArgument)
+    }
+
+
+def varies(leaf: Expr, bodies: AbstractSet[Block]) -> bool:
+    """Whether a leaf is made inside of one of the blocks, each time anew.
+
+    An argument of a block is not: it is a variable, and what it ranges over is known or
+    does not matter.
+    """
+    if not bodies or not isinstance(leaf, Value) or isinstance(leaf.value, BlockArgument):
+        return False
+    block = leaf.value.owner.parent_block()
+    while block is not None and block not in bodies:
+        block = block.parent_block()
+    return block is not None
+
+
 # ---- intervals that scopes give ----
 
 
@@ -363,13 +390,7 @@ class IntSetEvaluator:
         self._analyzer = analyzer
         self._env = env
         self._known: dict[Expr, IntSet] = {}
-        self._bodies = {
-            key.value.owner
-            for key, found in env.items()
-            if isinstance(key, Value)
-            and isinstance(key.value, BlockArgument)
-            and not found.is_point(key)
-        }
+        self._bodies = bodies_of(k for k, found in env.items() if not found.is_point(k))
 
     def __call__(self, root: Expr) -> IntSet:
         """The set of a tree; its ends are not simplified."""
@@ -473,18 +494,9 @@ class IntSetEvaluator:
     def _leaf(self, node: Expr) -> IntSet:
         if tir.is_vector(node.dtype):
             return self._bounded(node)
-        if isinstance(node, Value) and self._varies(node):
+        if varies(node, self._bodies):
             return self._bounded(node)
         return single_point(node)
-
-    def _varies(self, leaf: Value) -> bool:
-        """Whether the leaf may be another one in each iteration of a relaxed loop."""
-        if not self._bodies or isinstance(leaf.value, BlockArgument):
-            return False
-        block = leaf.value.owner.parent_block()
-        while block is not None and block not in self._bodies:
-            block = block.parent_block()
-        return block is not None
 
     def _bounded(self, node: Expr) -> IntSet:
         """The constants that a value is between, where they say more than its type."""
