@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.relax import VDeviceAttr
 from xdsl_tvm.dialects.tir.builtin_rules import DtypePlace, Intrinsic
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
@@ -472,6 +473,8 @@ class ExpressionText:
                 return f"T.target({self._plain(value.export())})"
             case IndexMapAttr():
                 return index_map(value)
+            case VDeviceAttr():
+                return self._virtual_device(value)
             case list() | tuple():
                 items = cast("Sequence[object]", value)
                 return f"[{', '.join(map(self.value, items))}]"
@@ -484,6 +487,16 @@ class ExpressionText:
                     f"a {type(value).__name__} has no spelling in TVMScript; use "
                     "numbers, strings, lists and dictionaries"
                 )
+
+    def _virtual_device(self, device: VDeviceAttr) -> str:
+        target = device.target
+        kind = "None"
+        if isinstance(target, tir.Target):
+            kind = string(target.kind.name)
+            if tir.Target.parse(target.kind.name) != target:
+                kind = self._plain(target.export())
+        scope = string(device.memory_scope.data)
+        return f"I.vdevice({kind}, {device.index.data}, {scope})"
 
     def dictionary(self, values: Mapping[str, object]) -> str:
         """A dictionary of annotations, sorted by key."""

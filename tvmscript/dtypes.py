@@ -21,6 +21,7 @@ from xdsl_tvm.tvmscript.expressions import (
     Var,
     as_type,
     cast,
+    const,
 )
 
 
@@ -50,6 +51,9 @@ class Dtype:
             return Var("", self.type, is_size_var)
         if isinstance(value, str):
             return self._special(value)
+        if isinstance(value, int) and value >= 1 << 63:
+            # No dtype of a bare number holds it.
+            return const(value, self.type)
         return cast(self.type, value)
 
     def _special(self, text: str) -> Expr:

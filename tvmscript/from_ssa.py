@@ -49,6 +49,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis._tree_form import Facts, Kind, name_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.relax import VDeviceAttr
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript._ssa_trees import (
@@ -69,6 +70,7 @@ from xdsl_tvm.tvmscript.expressions import (
     Reducer,
     StringImm,
     Var,
+    literal,
 )
 from xdsl_tvm.tvmscript.expressions import cast as cast_expr
 from xdsl_tvm.tvmscript.linear_form import is_same
@@ -126,7 +128,7 @@ def python_value(attribute: Attribute, op: Operation) -> object:
             return True
         case StringAttr():
             return attribute.data
-        case tir.Target() | IndexMapAttr():
+        case tir.Target() | IndexMapAttr() | VDeviceAttr():
             return attribute
         case ArrayAttr():
             return [python_value(item, op) for item in attribute]
@@ -195,6 +197,9 @@ class _Function:
                 statement = uses.statement.get(op)
             else:
                 count, statement = 1, op
+                if isinstance(op, tir.LetOp) and op.kind.data is tir.LetKind.EXPR:
+                    # Part of the statement that has its variable, if there is one.
+                    statement = uses.statement.get(op) or op
             if count:
                 for operand in op.operands:
                     if isinstance(operand.owner, Operation):
@@ -890,7 +895,13 @@ def _for(body: _Body, op: tir.ForOp) -> st.Stmt:
 
 
 def _while(body: _Body, op: tir.WhileOp) -> st.Stmt:
-    return st.While(body.value(op.condition)[0], body.region(op.body))
+    (condition,) = body.value(op.condition)
+    if literal(condition) is not None:
+        raise DiagnosticException(
+            "tir.while: the condition is a constant, which TVM takes for a mistake; load "
+            "it from a buffer"
+        )
+    return st.While(condition, body.region(op.body))
 
 
 def _if(body: _Body, op: tir.IfOp) -> st.Stmt:

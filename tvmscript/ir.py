@@ -8,6 +8,7 @@ from typing import NoReturn
 from xdsl.dialects.builtin import UnitAttr
 
 from xdsl_tvm.dialects.relax import VDeviceAttr
+from xdsl_tvm.dialects.tir import Target
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.tvmscript.builder import BuilderError, IRBuilder
 from xdsl_tvm.tvmscript.decorators import ir_module as ir_module
@@ -38,10 +39,13 @@ def module_global_infos(infos: Mapping[str, Sequence[object]]) -> None:
 
 
 def vdevice(
-    target: str | None = None, vdevice_id: int = 0, memory_scope: str = "global"
+    target: str | Mapping[str, object] | Target | None = None,
+    vdevice_id: int = 0,
+    memory_scope: str = "global",
 ) -> VDeviceAttr:
     """A virtual device: a target, an index among its devices, and a memory scope."""
-    return VDeviceAttr.of(target, vdevice_id, memory_scope)
+    parsed = None if target is None else Target.parse(target)
+    return VDeviceAttr.of(parsed, vdevice_id, memory_scope)
 
 
 def dummy_global_info() -> UnitAttr:

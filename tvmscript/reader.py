@@ -29,6 +29,7 @@ from xdsl_tvm.tvmscript.constructs import MetaVar, serial
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.evaluator import Evaluator, as_operand, binary, error_text
 from xdsl_tvm.tvmscript.macros import Macro
+from xdsl_tvm.tvmscript.operators import LetAnnotation
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Source
 from xdsl_tvm.tvmscript.statements import (
@@ -340,7 +341,7 @@ class BodyReader:
             )
         value = self._evaluator.operand(node.value)
         with self.blaming(node.annotation):
-            var = called(self.evaluate(node.annotation))
+            var = _annotated_var(self.evaluate(node.annotation), value)
             if not isinstance(var, ex.Var):
                 raise TypeError(
                     "the annotation of a let must be a dtype such as T.int32 or "
@@ -533,6 +534,13 @@ def as_indices(index: object) -> Sequence[object]:
 def bounds(index: Any) -> tuple[object, object]:
     """The bounds of a slice, None for one that is not given."""
     return index.start, index.stop
+
+
+def _annotated_var(annotation: object, value: object) -> object:
+    """What the annotation of a let makes: the variable, if it is a good one."""
+    if isinstance(annotation, LetAnnotation):
+        return ex.Var("", annotation.type or ex.convert(value).type)
+    return called(annotation)
 
 
 def called(value: object) -> object:
