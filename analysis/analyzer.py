@@ -89,6 +89,8 @@ class Memo:
     bounds: dict[Expr, Bound] = field(default_factory=dict[Expr, Bound])
     moduli: dict[Expr, ModularSet] = field(default_factory=dict[Expr, ModularSet])
     rewritten: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
+    rewritten_aside: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
+    """What was simplified for a proof, perhaps not to the end."""
     forms: dict[Expr, Form] = field(default_factory=dict[Expr, Form])
 
 

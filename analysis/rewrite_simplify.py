@@ -96,6 +96,8 @@ MAX_SCOPES = 4
 _VISITS = 2000
 _VISITS_PER_NODE = 10
 """How many nodes are visited for proofs, in all and for each node of the tree."""
+_VISITS_AT_ROOT = 200
+"""The same for a single node."""
 
 
 class RewriteLimitError(RuntimeError):
@@ -273,13 +275,12 @@ class RewriteSimplifier:
         self._recursion = 0
         self._nesting = 0
         self._visits = 0
-        self._is_cut = False
         self._scaling: dict[Expr, bool] = {}
         self._total: dict[Expr, bool] = {}
 
     def __call__(self, root: Expr) -> Expr:
         """The tree simplified, under the facts that the analyzer has now."""
-        self._begin()
+        self._begin(_VISITS)
         try:
             for _ in range(PASSES):
                 result = self._visit(root)
@@ -288,55 +289,69 @@ class RewriteSimplifier:
                 root = result
             return root
         finally:
-            self._end()
+            self._active -= 1
 
     def at_root(self, node: Expr) -> Expr:
         """What the rules make of a node whose operands are simplified."""
-        self._begin()
+        self._begin(_VISITS_AT_ROOT)
+        aside = self._analyzer.memo.rewritten_aside
+        for operand in node.operands:
+            aside.setdefault(operand, operand)
         try:
             return self.simplified(node, list(node.operands))
         finally:
-            self._end()
+            self._active -= 1
 
-    def _begin(self) -> None:
+    def _begin(self, visits: int) -> None:
         """Begin a simplification, perhaps within another, whose limits then hold."""
         if not self._active:
-            self._visits = _VISITS
-            self._is_cut = False
+            self._visits = visits
         self._active += 1
-
-    def _end(self) -> None:
-        self._active -= 1
-        if self._is_cut and not self._active:
-            # What was not simplified to the end is not worth keeping.
-            self._analyzer.memo.rewritten.clear()
 
     # ---- visiting ----
 
+    @property
+    def is_aside(self) -> bool:
+        """Whether the simplification is one within another, and perhaps cut short."""
+        return bool(self._nesting or self._recursion or self._active > 1)
+
+    def result_of(self, node: Expr) -> Expr | None:
+        """What the node was simplified to under the facts, None if it was not.
+
+        What was simplified for a proof may not be simplified to the end, so it does not
+        count where the node itself is wanted.
+        """
+        memo = self._analyzer.memo
+        found = memo.rewritten.get(node)
+        if found is None and self.is_aside:
+            return memo.rewritten_aside.get(node)
+        return found
+
+    def record(self, node: Expr, result: Expr) -> None:
+        """Keep the result for a node as long as the facts hold."""
+        memo = self._analyzer.memo
+        (memo.rewritten_aside if self.is_aside else memo.rewritten)[node] = result
+        # Another pass may find more to do, but a proof does not need it.
+        memo.rewritten_aside.setdefault(result, result)
+
     def _visit(self, root: Expr) -> Expr:
         """The result of one pass over the tree."""
-        found = self._analyzer.memo.rewritten.get(root)
-        return _Visit(self, self._analyzer).run(root) if found is None else found
+        found = self.result_of(root)
+        return _Visit(self).run(root) if found is None else found
 
-    def may_visit(self, *, is_own: bool) -> bool:
-        """Account for a visit: whether more of the tree may be looked at for proofs.
+    def may_visit(self, *, in_scope: bool) -> bool:
+        """Account for a visit: whether more may be looked at for the sake of proofs.
 
-        `is_own` tells a node of the tree itself from one that is visited for a proof.
+        Visits to the tree itself, not to it again in the scope of a choice, add to what
+        is allowed.
         """
         self.stats.nodes_visited += 1
-        if is_own and not self._nesting and not self._recursion and self._active == 1:
-            self._visits += _VISITS_PER_NODE
-        else:
-            self._visits -= 1
+        self._visits += -1 if in_scope or self.is_aside else _VISITS_PER_NODE
         return self._visits > 0
 
     def _nested(self, node: Expr) -> Expr:
         """The node simplified for a proof, as far as the limits allow."""
-        found = self._analyzer.memo.rewritten.get(node)
-        if found is not None:
-            return found
         if self._nesting >= MAX_NESTING or self._visits <= 0:
-            self._is_cut = True
             return node
         self._nesting += 1
         try:
@@ -346,11 +361,7 @@ class RewriteSimplifier:
 
     def again(self, node: Expr) -> Expr:
         """The result of a rule simplified, as far as the limits allow."""
-        found = self._analyzer.memo.rewritten.get(node)
-        if found is not None:
-            return found
         if self._recursion >= MAX_RECURSION or self._visits <= 0:
-            self._is_cut = True
             return node
         self._recursion += 1
         self.stats.recursive_rewrites += 1
@@ -680,9 +691,8 @@ class _Open:
 class _Visit:
     """A pass over a tree, without recursion."""
 
-    def __init__(self, simplifier: RewriteSimplifier, analyzer: Analyzer) -> None:
+    def __init__(self, simplifier: RewriteSimplifier) -> None:
         self._simplifier = simplifier
-        self._analyzer = analyzer
         self._open: list[_Open] = []
         self._stack: list[Expr | _Open] = []
 
@@ -694,44 +704,50 @@ class _Visit:
                 top = self._stack[-1]
                 if isinstance(top, _Open):
                     self._continue(top)
-                elif top in self._analyzer.memo.rewritten:
-                    self._stack.pop()
-                else:
+                elif self._simplifier.result_of(top) is None:
                     self._node(top)
-            return self._analyzer.memo.rewritten[root]
+                else:
+                    self._stack.pop()
+            return self._result(root)
         finally:
             while self._open:
                 self._close()
 
+    def _result(self, node: Expr) -> Expr:
+        """The result for a node that is visited."""
+        found = self._simplifier.result_of(node)
+        assert found is not None
+        return found
+
     def _node(self, node: Expr) -> None:
         if isinstance(node, _CHOICES) and node.operands[0].dtype == i1:
             self._choice(node)
-            return
-        self._plain(node)
+        else:
+            self._plain(node)
 
     def _plain(self, node: Expr) -> None:
         """Visit the operands, then the node."""
-        done = self._analyzer.memo.rewritten
-        missing = [operand for operand in node.operands if operand not in done]
+        operands: list[Expr] = []
+        missing: list[Expr] = []
+        for operand in node.operands:
+            found = self._simplifier.result_of(operand)
+            (missing if found is None else operands).append(found or operand)
         if missing:
             self._stack += reversed(missing)
             return
         self._stack.pop()
-        self._simplifier.may_visit(is_own=not self._open)
-        operands = [done[operand] for operand in node.operands]
-        result = self._simplifier.simplified(node, operands)
-        self._analyzer.memo.rewritten[node] = result
+        self._simplifier.may_visit(in_scope=bool(self._open))
+        self._simplifier.record(node, self._simplifier.simplified(node, operands))
 
     def _choice(self, node: Expr) -> None:
         """Visit the condition, then each value where it is taken."""
-        done = self._analyzer.memo.rewritten
-        condition = done.get(node.operands[0])
+        condition = self._simplifier.result_of(node.operands[0])
         if condition is None:
             self._stack.append(node.operands[0])
         elif isinstance(condition, Const):
             self._taken(node, node.operands[1 if condition.value else 2])
         elif len(self._open) < MAX_SCOPES and self._simplifier.may_visit(
-            is_own=not self._open
+            in_scope=bool(self._open)
         ):
             self._stack.pop()
             self._begin(node, condition, condition)
@@ -740,12 +756,12 @@ class _Visit:
             self._plain(node)
 
     def _taken(self, node: Expr, value: Expr) -> None:
-        found = self._analyzer.memo.rewritten.get(value)
+        found = self._simplifier.result_of(value)
         if found is None:
             self._stack.append(value)
         else:
             self._stack.pop()
-            self._analyzer.memo.rewritten[node] = found
+            self._simplifier.record(node, found)
 
     def _begin(
         self, node: Expr, condition: Expr, known: Expr, true_value: Expr | None = None
@@ -764,17 +780,15 @@ class _Visit:
         """One value of a choice is simplified: go on with the other, or finish."""
         self._stack.pop()
         node = entry.node
-        done = self._analyzer.memo.rewritten
         if entry.true_value is None:
-            true_value = done[node.operands[1]]
+            true_value = self._result(node.operands[1])
             self._close()
             self._begin(node, entry.condition, negated(entry.condition), true_value)
             self._stack.append(node.operands[2])
             return
-        operands = [entry.condition, entry.true_value, done[node.operands[2]]]
+        operands = [entry.condition, entry.true_value, self._result(node.operands[2])]
         self._close()
-        result = self._simplifier.simplified(node, operands)
-        self._analyzer.memo.rewritten[node] = result
+        self._simplifier.record(node, self._simplifier.simplified(node, operands))
 
 
 # ---- products and sums of the same two numbers ----
