@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.builtin_rules import DtypePlace, Intrinsic, ResultRule
@@ -220,8 +221,9 @@ def abs_(value: ExprLike) -> Expr:
             return operand if operand.value >= 0 else negative
         is_positive = ex.compare(tir.CmpPredicate.GE, operand, zero)
         return ex.Select(is_positive, operand, negative)
-    folded = _folded_float(operand, math.fabs)
-    return call_builtin("fabs", operand) if folded is None else folded
+    if isinstance(operand, ex.FloatImm):
+        return ex.const(math.fabs(operand.value), operand.type)
+    return call_builtin("fabs", operand)
 
 
 def _bool_like(value: bool, operand: Expr) -> Expr:
@@ -427,9 +429,15 @@ def target(
     config: str | Mapping[str, object] | tir.Target,
     host: str | Mapping[str, object] | tir.Target | None = None,
 ) -> tir.Target:
-    """What code is compiled for; see `tir.Target.parse`."""
-    made = tir.Target.parse(config)
-    return made if host is None else made.with_host(tir.Target.parse(host))
+    """What code is compiled for; see `tir.Target.parse`.
+
+    Raises ScriptTypeError for an unknown kind, tag or attribute.
+    """
+    try:
+        made = tir.Target.parse(config)
+        return made if host is None else made.with_host(host)
+    except (ValueError, VerifyException) as error:
+        raise ScriptTypeError(f"T.target: {error}") from None
 
 
 def make_range(begin: ExprLike, end: ExprLike | None = None) -> Range:

@@ -264,11 +264,11 @@ class Buffer:
         """
         if ptr_type != "handle":
             raise ScriptTypeError(f"access_ptr: pointers are handles, not {ptr_type}")
-        mode = (
-            tir.AccessMode(access_mask).mask
-            if isinstance(access_mask, str)
-            else access_mask
-        )
+        mode = _MASKS.get(access_mask) if isinstance(access_mask, str) else access_mask
+        if mode is None:
+            raise ScriptTypeError(
+                f"access_ptr: the mask is 'r', 'w' or 'rw', got '{access_mask}'"
+            )
         if self.strides:
             total = mul(self.strides[0], self.shape[0])
         else:
@@ -304,6 +304,9 @@ class Buffer:
                 )
             groups = [add(groups[0], self.elem_offset)]
         return groups
+
+
+_MASKS: Mapping[str, int] = {each.value: each.mask for each in tir.AccessMode}
 
 
 def _are_pointers(first: Attribute, second: Attribute) -> bool:
