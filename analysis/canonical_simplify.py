@@ -65,9 +65,14 @@ if TYPE_CHECKING:
 
 MAX_NESTED_CHOICES = 4
 """Choices inside of each other whose branches are simplified knowing the condition."""
+_VISITS = 500
+_VISITS_PER_NODE = 10
+"""Nodes visited knowing conditions, in all and for each node of the tree."""
 MAX_NESTED = 8
 """Remainders, or casts, inside of each other that are looked through at once."""
 
+MAX_SHARED_TERMS = 32
+"""Terms of a sum with several uses that is taken apart in other sums."""
 MAX_FACTORS = 64
 """Factors of a product that is taken apart."""
 
@@ -85,13 +90,29 @@ class CanonicalSimplifier:
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._nested_choices = 0
+        self._active = 0
+        self._visits = 0
 
     def __call__(self, root: Expr) -> Expr:
-        """The simplified tree. Every node is visited once while the facts hold."""
+        """The simplified tree.
+
+        Every node is visited once while the facts hold, and in branches again with the
+        facts that hold there, as far as the limits allow: time is linear in the size.
+        """
         return self._emitted(self.form(root))
 
     def form(self, root: Expr) -> Form:
         """The normal form of a tree."""
+        if not self._active:
+            self._visits = _VISITS
+        self._active += 1
+        try:
+            return self._form(root, _VISITS_PER_NODE if self._active == 1 else -1)
+        finally:
+            self._active -= 1
+
+    def _form(self, root: Expr, visits: int) -> Form:
+        """The normal form; every node that is visited adds `visits` to those allowed."""
         forms = self._analyzer.memo.forms
         stack = [root]
         while stack:
@@ -104,6 +125,7 @@ class CanonicalSimplifier:
                 stack += reversed(missing)
                 continue
             forms[node] = self._formed(node)
+            self._visits += visits
             stack.pop()
         return forms[root]
 
@@ -112,7 +134,7 @@ class CanonicalSimplifier:
         if _is_linear(node):
             return [part for part in self._region(node) if not self._expands(part, node)]
         if isinstance(node, Select | IfThenElse):
-            return node.operands[:1]
+            return node.operands[:1] if self._may_assume() else node.operands
         if isinstance(node, Value):
             value = self._analyzer.facts.value_of(node)
             return () if value is None else (value,)
@@ -123,7 +145,7 @@ class CanonicalSimplifier:
         if _is_linear(node):
             found = self._expanded(self._linear(node))
             return found if found.fits else Sum.of(node)
-        if isinstance(node, Select | IfThenElse):
+        if isinstance(node, Select | IfThenElse) and self._may_assume():
             return self._choice(node)
         if isinstance(node, Value):
             value = self._analyzer.facts.value_of(node)
@@ -187,11 +209,19 @@ class CanonicalSimplifier:
         return total(
             root.dtype,
             (
-                (self._sum(node), factors[node])
+                (self._term(node), factors[node])
                 for node in region
                 if not self._expands(node, root)
             ),
         )
+
+    def _term(self, node: Expr) -> Sum:
+        """The form of a term; the term itself if it is a long sum, used elsewhere too.
+
+        Else a chain of sums that are all used would become that many sums of all terms.
+        """
+        form = self._sum(node)
+        return _sum_of(self._emitted(form)) if _is_long(form) else form
 
     def _sum(self, node: Expr) -> Sum:
         """The form of an index expression; the node itself where there is none yet."""
@@ -230,10 +260,12 @@ class CanonicalSimplifier:
         ]
         return self._rebuilt(node, [condition, *branches])
 
+    def _may_assume(self) -> bool:
+        """Whether the branches of a choice may be simplified knowing its condition."""
+        return self._nested_choices < MAX_NESTED_CHOICES and self._visits > 0
+
     def _branch(self, branch: Expr, condition: Expr | None) -> Expr:
         """A branch simplified, knowing the condition if one is given."""
-        if self._nested_choices >= MAX_NESTED_CHOICES:
-            return branch
         self._nested_choices += 1
         try:
             if condition is None:
@@ -417,7 +449,7 @@ class CanonicalSimplifier:
             terms = [(Sum(value.dtype, value.base), 1)]
             for split in value.splits:
                 form = self._plain(split.source) if split.is_plain else None
-                if isinstance(form, Sum):
+                if isinstance(form, Sum) and not _is_long(form):
                     terms.append((form, split.scale))
                 else:
                     terms.append((Sum(value.dtype, 0, (split,)), 1))
@@ -616,6 +648,10 @@ def _sum_of(node: Expr) -> Sum:
     if isinstance(node, Const):
         return Sum(node.dtype, int(node.value))
     return Sum.of(node)
+
+
+def _is_long(value: Sum) -> bool:
+    return len(value.splits) > MAX_SHARED_TERMS
 
 
 def _is_linear(node: Expr) -> bool:

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import Float16Type, f32, i1, i32, i64
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.const_int_bound import INF, Bound
-from xdsl_tvm.analysis.expr import Cast, Const
+from xdsl_tvm.analysis.expr import Cast, Const, postorder
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 X, Y, Z, N = symbols(i32, i32, i32, i32)
@@ -238,8 +238,8 @@ KINDS: tuple[Callable[[Symbol, int], Symbol], ...] = (floored, residue, td, tm)
 
 
 @pytest.mark.parametrize("lower", [2, 3])
-@pytest.mark.parametrize("upper", [4, 6, 12])
-@pytest.mark.parametrize("scale", [-6, -2, -1, 1, 2, 3, 4, 6])
+@pytest.mark.parametrize("upper", [6, 12])
+@pytest.mark.parametrize("scale", [-6, -1, 1, 2, 3])
 @pytest.mark.parametrize("mode", ["floor", "trunc"])
 def test_all_splits_of_splits(lower: int, upper: int, scale: int, mode: str):
     """Every rule about splits in divisions, each kind in each."""
@@ -247,7 +247,7 @@ def test_all_splits_of_splits(lower: int, upper: int, scale: int, mode: str):
     first = kinds[:2] if mode == "floor" else kinds[2:]
     split = first[0](first[1](X, upper), lower)
     for kind in kinds:
-        for divisor in (2, 3, 4, 6, 12):
+        for divisor in (2, 6, 12):
             same_values(kind(split * scale, divisor), [(X, -30, 30)])
             same_values(kind(split * scale + 5, divisor), [(X, 0, 30)])
             same_values(kind(split * scale + Y * 4, divisor) + Y, [(X, 0, 9), (Y, 0, 3)])
@@ -285,3 +285,16 @@ def test_float_casts_stay():
     tree = Cast(f32, (X + X).node)
     analyzer = Analyzer()
     assert analyzer.canonical_simplify(tree) is Cast(f32, (X * 2).node)
+
+
+def nodes_after(levels: int) -> int:
+    """The size of the form of a chain in which every sum is used twice."""
+    tree = X
+    for _ in range(levels):
+        tree = least(tree, X - 1) + choice(X < Y, tree, 3)
+    return len(list(postorder(Analyzer().canonical_simplify(tree.node))))
+
+
+def test_forms_grow_with_their_trees():
+    """Knowing conditions, and sums of sums, must not multiply the work."""
+    assert nodes_after(80) < 3 * nodes_after(40)

@@ -22,6 +22,7 @@ from expr_trees import (
     tm,
     ui8,
 )
+from ir import parse
 from xdsl.dialects.builtin import (
     Float16Type,
     IntegerType,
@@ -33,7 +34,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer, ProofStrength, Range
@@ -41,6 +42,7 @@ from xdsl_tvm.analysis.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.expr import Broadcast, Call, Cast, Const, Expr, Ramp, Value
 from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.modular_set import ModularSet
+from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.analysis.transitive_comparison import Comparison
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
@@ -560,3 +562,69 @@ def test_compare_of_other_types_is_unknown():
     x, y = symbols(f32, f32)
     assert Analyzer().compare(x.node, y.node) is Comparison.UNKNOWN
     assert Analyzer().compare(x.node, x.node) is Comparison.EQ
+
+
+# ---- hazards: spec tir-passes-b §1.21 ----
+
+
+PROGRAM = """
+tir.func @f(%p: !tir.handle, %i: i32) {
+  %A = tir.match_buffer %p : !tir.buffer<8xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %first = tir.load %A[%i] : i32
+  %small = tir.cmp lt %first, %c1 : i32
+  %again = tir.add %first, %c0 : i32
+  tir.if %small {
+    tir.store %c1, %A[%i] : i32
+    %second = tir.load %A[%i] : i32
+    %more = tir.add %second, %c1 : i32
+    tir.evaluate %more : i32
+    tir.evaluate %first : i32
+  }
+  %same = tir.sub %first, %again : i32
+  %third = tir.load %A[%i] : i32
+  %other = tir.sub %third, %first : i32
+  tir.evaluate %same : i32
+  tir.evaluate %other : i32
+}"""
+
+
+def test_facts_about_a_load_are_about_that_load():
+    """A condition on an element says nothing of it after a store (hazard 2)."""
+    found: list[tuple[Bound, Expr]] = []
+    analyzer = Analyzer()
+
+    def visit(op: Operation) -> None:
+        if isinstance(op, tir.EvaluateOp) and op.value is not None:
+            tree = walker.tree(op.value)
+            found.append((analyzer.const_int_bound(tree), analyzer.simplify(tree)))
+
+    walker = FactsWalker(analyzer, visit)
+    walker.walk(parse(PROGRAM))
+    second, first, same, other = found
+    assert second[0].max == INT32.max + 1
+    assert first[0].max == 0
+    assert same[1] is number(0)
+    assert not isinstance(other[1], Const)
+
+
+def test_values_computed_twice_are_one_tree():
+    """Facts are matched by structure, whichever ops compute the value (hazard 3)."""
+    analyzer = Analyzer()
+    with analyzer.constraint(((X + Y) * 2 < 8).node):
+        assert analyzer.truth_of(((X + Y) * 2 < 8).node) is True
+        assert analyzer.const_int_bound(((X + Y) * 2).node).max <= 7
+        assert analyzer.const_int_bound((X + Y).node).max <= 3
+
+
+def test_rounds_end():
+    """Canonical and rewrite rounds undo each other's work, a few times (hazard 4)."""
+    analyzer = Analyzer()
+    tree = (X * 4 + X * Y).node
+    results = [analyzer.simplify(tree, steps) for steps in range(6)]
+    assert len(results) == 6
+    deep = X
+    for _ in range(20):
+        deep = least(deep, X - 1) + choice(X < Y, deep, 3)
+    analyzer.simplify(deep.node)

@@ -69,3 +69,41 @@ tir.func @sizes() {
   // CHECK: tir.evaluate{{$}}
   tir.evaluate
 }
+
+// CHECK-LABEL: tir.func @threads_and_blocks
+tir.func @threads_and_blocks(%n: i32) {
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c7 = tir.const 7 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %tx = "threadIdx.x" to %c64 {
+    // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[0, 63]"}
+    tir.evaluate %tx : i32
+    %late = tir.cmp ge %tx, %c7 : i32
+    tir.block "b" (%v : S in [%c0 to %c64] = %tx) where %late {
+      // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[0, 63]"}
+      tir.evaluate %v : i32
+      // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[7, 63]"}
+      tir.evaluate %tx : i32
+    }
+    %bounded = tir.if_then_else %late -> i32 {
+      // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[7, 63]"}
+      tir.evaluate %tx : i32
+      tir.yield %tx : i32
+    } else {
+      // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[0, 6]"}
+      tir.evaluate %tx : i32
+      tir.yield %c1 : i32
+    }
+    // A branch that does more than compute is not looked into.
+    // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[-2147483648, 2147483647]"}
+    tir.evaluate %bounded : i32
+    %lazy = tir.if_then_else %late -> i32 {
+      tir.yield %tx : i32
+    } else {
+      tir.yield %c1 : i32
+    }
+    // CHECK: tir.evaluate %{{.*}} {const_int_bound = "[0, 63]"}
+    tir.evaluate %lazy : i32
+  }
+}
