@@ -43,10 +43,11 @@ from xdsl_tvm.tvmscript._expression_ops import (
     immediate,
     place_of,
 )
+from xdsl_tvm.tvmscript._script_index_maps import index_map_attr
 from xdsl_tvm.tvmscript._script_usage import usage_of
-from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError, Var
+from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError, Var, operands
+from xdsl_tvm.tvmscript.operators import IndexMap
 from xdsl_tvm.tvmscript.statements import Buffer, BufferRegion, Stmt
-from xdsl_tvm.tvmscript.trees import operands
 
 
 class StatementError(ScriptTypeError):
@@ -91,6 +92,8 @@ def _without_nodes(value: object) -> object:
     match value:
         case ex.IntImm() | ex.FloatImm() | ex.StringImm():
             return immediate(value)
+        case IndexMap():
+            return index_map_attr(value)
         case Expr() | Buffer():
             raise ScriptTypeError(
                 "an annotation must be a constant, not an expression or a buffer; write "
