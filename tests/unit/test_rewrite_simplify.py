@@ -394,6 +394,30 @@ def test_ramps_that_cross_zero():
         assert (found.numbers == wanted.numbers).all()
 
 
+def test_strides_toward_zero():
+    """The lanes -1 and 3 both divided by 4 are 0: not a ramp with stride 1, as in TVM."""
+    (x,) = leaves_of(i32)
+    vector = VectorType(i32, [2])
+    root = Div(Ramp(vector, x, Const(4, i32)), smart.const(4, vector))
+    assert simplify(root) is root
+    analyzer = Analyzer()
+    analyzer.update(x, Bound(0, 9))
+    wanted = Ramp(vector, smart.truncdiv(x, 4), Const(1, i32))
+    assert analyzer.rewrite_simplify(root) is wanted
+
+
+@pytest.mark.parametrize("divisor", [-4, -3, 3, 4])
+def test_quotients_and_remainders_together(divisor: int):
+    """TVM takes a negative divisor for a positive one here."""
+    for quotient, rest, op in product((-2, 0, 1), range(-5, 6), ("<", "<=", "==")):
+        known = Known()
+        text = f"x // {divisor} == {quotient} and x % {divisor} {op} {rest}"
+        root = known.tree(text)
+        points = grid({known.trees.leaves["x"]: range(-20, 21)})
+        found = evaluate(known.simplified(root), points)
+        assert (found.numbers == evaluate(root, points).numbers).all(), text
+
+
 def test_constant_bases_are_no_divisors():
     """The modular set of a constant has the coefficient 0."""
     vector = VectorType(i32, [4])
