@@ -13,9 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import statements as st
-from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError, Var
+from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError, Var, operands
 from xdsl_tvm.tvmscript.statements import Buffer
-from xdsl_tvm.tvmscript.trees import operands
 
 
 @dataclass(frozen=True, slots=True)

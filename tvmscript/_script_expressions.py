@@ -20,8 +20,7 @@ from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript._script_index_maps import index_map
-from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError
-from xdsl_tvm.tvmscript.trees import operands
+from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError, operands
 
 Piece: TypeAlias = "str | Expr | tuple[Expr, int]"
 """Text, an expression, or one whose operators bind at least as strongly as a number."""

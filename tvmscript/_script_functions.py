@@ -28,10 +28,9 @@ from xdsl_tvm.tvmscript._script_expressions import (
 from xdsl_tvm.tvmscript._script_names import Names, identifier
 from xdsl_tvm.tvmscript._script_usage import Anchor, Usage, usage_of
 from xdsl_tvm.tvmscript.completion import needs_root
-from xdsl_tvm.tvmscript.expressions import Expr, Var
+from xdsl_tvm.tvmscript.expressions import Expr, Var, operands
 from xdsl_tvm.tvmscript.from_ssa import is_axis_of
 from xdsl_tvm.tvmscript.linear_form import is_same
-from xdsl_tvm.tvmscript.trees import operands
 
 _AXES = {
     tir.IterKind.SPATIAL: "spatial",

@@ -12,8 +12,15 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from xdsl_tvm.tvmscript import statements as st
-from xdsl_tvm.tvmscript.expressions import BufferLoad, Call, Expr, Let, Reducer, Var
-from xdsl_tvm.tvmscript.trees import operands
+from xdsl_tvm.tvmscript.expressions import (
+    BufferLoad,
+    Call,
+    Expr,
+    Let,
+    Reducer,
+    Var,
+    operands,
+)
 
 Name: TypeAlias = Var | st.Buffer
 """What has a name in a script."""

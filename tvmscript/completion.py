@@ -49,7 +49,7 @@ from xdsl_tvm.tvmscript.statements import (
     While,
     bodies,
 )
-from xdsl_tvm.tvmscript.trees import Trees, operands
+from xdsl_tvm.tvmscript.trees import Trees
 
 
 class CompletionError(ex.ScriptTypeError):
@@ -302,11 +302,11 @@ class _Accesses:
                     continue
                 case _:
                     pass
-            stack += reversed(operands(node))
+            stack += reversed(ex.operands(node))
 
     def _visit_call(self, call: ex.Call) -> Sequence[ex.Expr]:
         """Visits what is special in a call; returns the operands that are left."""
-        parts = operands(call)
+        parts = ex.operands(call)
         match call.name:
             case "if_then_else":
                 self._visit_expr(parts[0])

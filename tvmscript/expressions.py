@@ -476,6 +476,32 @@ class Reducer:
     identity: tuple[Expr, ...]
 
 
+def operands(node: Expr) -> Sequence[Expr]:
+    """The expressions that an expression is made of, in the order of evaluation."""
+    match node:
+        case Binary() | Compare():
+            return (node.lhs, node.rhs)
+        case Not() | Cast() | Broadcast():
+            return (node.value,)
+        case Select():
+            return (node.condition, node.true_value, node.false_value)
+        case Ramp():
+            return (node.base, node.stride)
+        case Shuffle():
+            return (*node.vectors, *node.indices)
+        case Let():
+            return (node.value, node.body)
+        case Call():
+            return tuple(arg for arg in node.args if isinstance(arg, Expr))
+        case CallFunc():
+            return node.args
+        case BufferLoad():
+            mask = node.predicate
+            return node.indices if mask is None else (*node.indices, mask)
+        case _:
+            return ()
+
+
 def accessed_type(buffer: Buffer, indices: Sequence[Expr]) -> Attribute:
     """The type of the value that an access of `buffer` reads or writes.
 

@@ -8,7 +8,7 @@ the same structure.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from xdsl_tvm.dialects.tir.types import is_integer
 from xdsl_tvm.tvmscript.expressions import (
@@ -31,6 +31,7 @@ from xdsl_tvm.tvmscript.expressions import (
     convert,
     literal,
     mul,
+    operands,
     sub,
 )
 
@@ -65,29 +66,9 @@ class _Atoms:
             self._of[id(expr)] = self._numbers.setdefault(key, len(self._numbers))
         return self._of[id(root)]
 
-    def _parts_of(self, expr: Expr) -> tuple[Expr, ...]:
+    def _parts_of(self, expr: Expr) -> Sequence[Expr]:
         value = self._values.get(id(expr))
-        return _parts(expr) if value is None else (value,)
-
-
-def _parts(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Binary() | Compare():
-            return (expr.lhs, expr.rhs)
-        case Cast() | Not() | Broadcast():
-            return (expr.value,)
-        case Ramp():
-            return (expr.base, expr.stride)
-        case Let():
-            return (expr.value, expr.body)
-        case Select():
-            return (expr.condition, expr.true_value, expr.false_value)
-        case BufferLoad() if expr.predicate is None:
-            return expr.indices
-        case Call():
-            return tuple(arg for arg in expr.args if isinstance(arg, Expr))
-        case _:
-            return ()
+        return operands(expr) if value is None else (value,)
 
 
 def _label(expr: Expr) -> Hashable:
@@ -106,7 +87,7 @@ def _label(expr: Expr) -> Hashable:
             return (expr.type, expr.value)
         case BufferLoad() if expr.predicate is None:
             return ("load", id(expr.buffer))
-        case Call() if len(expr.args) == len(_parts(expr)):
+        case Call() if len(expr.args) == len(operands(expr)):
             return (expr.name, expr.type)
         case _:
             return id(expr)

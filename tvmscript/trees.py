@@ -74,13 +74,13 @@ class Trees:
             if id(node) in known:
                 stack.pop()
                 continue
-            waiting = [part for part in operands(node) if id(part) not in known]
+            waiting = [part for part in ex.operands(node) if id(part) not in known]
             if waiting:
                 stack.extend(reversed(waiting))
                 continue
             stack.pop()
             known[id(node)] = self._tree(
-                node, tuple(known[id(part)] for part in operands(node)), values
+                node, tuple(known[id(part)] for part in ex.operands(node)), values
             )
         return known[id(root)]
 
@@ -156,32 +156,6 @@ class Trees:
                 return ex.Call(node.name, tuple(parts), node.dtype)
             case _:
                 raise AssertionError(f"{type(node).__name__} has no script expression")
-
-
-def operands(node: ex.Expr) -> Sequence[ex.Expr]:
-    """The expressions that an expression is made of, in the order of evaluation."""
-    match node:
-        case ex.Binary() | ex.Compare():
-            return (node.lhs, node.rhs)
-        case ex.Not() | ex.Cast() | ex.Broadcast():
-            return (node.value,)
-        case ex.Select():
-            return (node.condition, node.true_value, node.false_value)
-        case ex.Ramp():
-            return (node.base, node.stride)
-        case ex.Shuffle():
-            return (*node.vectors, *node.indices)
-        case ex.Let():
-            return (node.value, node.body)
-        case ex.Call():
-            return tuple(arg for arg in node.args if isinstance(arg, ex.Expr))
-        case ex.CallFunc():
-            return node.args
-        case ex.BufferLoad():
-            mask = node.predicate
-            return node.indices if mask is None else (*node.indices, mask)
-        case _:
-            return ()
 
 
 def with_operands(node: ex.Expr, parts: Sequence[ex.Expr]) -> ex.Expr:
