@@ -431,47 +431,31 @@ def widest(code: Attribute, *types: Attribute) -> Attribute:
     return as_type(f"{'uint' if tir.is_uint(code) else 'int'}{bits}")
 
 
-def serial(
-    start: ExprLike,
-    stop: ExprLike | None = None,
-    *,
-    annotations: Annotations | None = None,
-) -> frames.ForFrame:
-    """A loop over `[start, stop)`, or over `[0, start)`; binds its variable."""
-    return frames.ForFrame(_loop_range(start, stop), annotations=annotations)
+class LoopConstructor:
+    """What makes loops of one kind: over `[start, stop)`, or over `[0, start)`."""
+
+    def __init__(self, kind: tir.ForKind) -> None:
+        self.kind = kind
+
+    def __call__(
+        self,
+        start: ExprLike,
+        stop: ExprLike | None = None,
+        *,
+        annotations: Annotations | None = None,
+    ) -> frames.ForFrame:
+        """A loop; binds its variable."""
+        dom = _loop_range(start, stop)
+        return frames.ForFrame(dom, self.kind, annotations=annotations)
 
 
-def parallel(
-    start: ExprLike,
-    stop: ExprLike | None = None,
-    *,
-    annotations: Annotations | None = None,
-) -> frames.ForFrame:
-    """A loop whose iterations may run at the same time."""
-    dom = _loop_range(start, stop)
-    return frames.ForFrame(dom, tir.ForKind.PARALLEL, annotations=annotations)
-
-
-def vectorized(
-    start: ExprLike,
-    stop: ExprLike | None = None,
-    *,
-    annotations: Annotations | None = None,
-) -> frames.ForFrame:
-    """A loop whose iterations are lanes of vectors."""
-    dom = _loop_range(start, stop)
-    return frames.ForFrame(dom, tir.ForKind.VECTORIZED, annotations=annotations)
-
-
-def unroll(
-    start: ExprLike,
-    stop: ExprLike | None = None,
-    *,
-    annotations: Annotations | None = None,
-) -> frames.ForFrame:
-    """A loop that is to be unrolled."""
-    dom = _loop_range(start, stop)
-    return frames.ForFrame(dom, tir.ForKind.UNROLLED, annotations=annotations)
+serial = LoopConstructor(tir.ForKind.SERIAL)
+parallel = LoopConstructor(tir.ForKind.PARALLEL)
+"""Iterations may run at the same time."""
+vectorized = LoopConstructor(tir.ForKind.VECTORIZED)
+"""Iterations are lanes of vectors."""
+unroll = LoopConstructor(tir.ForKind.UNROLLED)
+"""To be unrolled."""
 
 
 def thread_binding(

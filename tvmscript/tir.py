@@ -22,6 +22,9 @@ from xdsl_tvm.tvmscript.decorators import prim_func as prim_func
 from xdsl_tvm.tvmscript.dtypes import Dtype as _Dtype
 from xdsl_tvm.tvmscript.dtypes import HandleDtype as _HandleDtype
 
+inline = macro
+"""Newer TVM's name of `T.macro`."""
+
 # Functions, buffers, loops, blocks and statements
 alloc_buffer = sblock_alloc_buffer = _constructs.alloc_buffer
 alloc_local = _constructs.alloc_local
