@@ -7,8 +7,9 @@ what guards and comparisons ask is four deep at most, and all of that together i
 by a number of visits in proportion to the tree: beyond it, nothing more is proved and
 rules that need proofs do not apply. So time is linear in the size of the tree.
 
-Results are kept as long as the facts of the analyzer hold. The operands of a choice are
-simplified knowing its condition, or the negation of it. Spec tir-passes-b §1.6; the rules
+Results are kept as long as the facts of the analyzer hold; those of proofs, which the
+limits may have cut short, apart from the others. The operands of a choice are simplified
+knowing its condition, or the negation of it. Spec tir-passes-b §1.6; the rules
 are in `analysis.rewrite_rules`.
 
 Differences to TVM's simplifier, all for the sake of correct results:
@@ -18,6 +19,7 @@ Differences to TVM's simplifier, all for the sake of correct results:
 - A comparison of floats is not replaced by the opposite of its opposite, nor by true when
   it compares a value with itself: NaN is possible. Only `x - x` is 0 for floats.
 - A division of floats becomes a product where the reciprocal is exact.
+- Quotients toward zero of ramps are ramps only where no lane is negative or rounded.
 - Facts about one operand of `and` or `or` are used in the other only if that is defined
   for all values of the leaves.
 """
@@ -25,21 +27,16 @@ Differences to TVM's simplifier, all for the sake of correct results:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from enum import Enum, auto
-from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.boolean_normal_form import and_of_ors
-from xdsl_tvm.analysis.const_int_bound import INF, Bound
+from xdsl_tvm.analysis.const_int_bound import Bound
 from xdsl_tvm.analysis.expr import (
-    Add,
     And,
     Binary,
     Call,
@@ -50,31 +47,19 @@ from xdsl_tvm.analysis.expr import (
     FloorDiv,
     FloorMod,
     IfThenElse,
-    Max,
-    Min,
     Mod,
-    Mul,
     Not,
     Or,
     Select,
-    Sub,
     Value,
     fold,
 )
 from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.facts import conjuncts, negated
 from xdsl_tvm.analysis.modular_set import ModularSet
-from xdsl_tvm.analysis.patterns import Kind, RuleTable, kind_of
-from xdsl_tvm.analysis.rewrite_rules import (
-    booleans,
-    comparisons,
-    divisions,
-    lattice,
-    special,
-    sums,
-    vectors,
-)
-from xdsl_tvm.analysis.rewrite_rules.special import SpecialRule
+from xdsl_tvm.analysis.patterns import RuleTable
+from xdsl_tvm.analysis.product_and_sum import product_against_sum
+from xdsl_tvm.analysis.rewrite_rules.by_operator import Step, steps_for
 from xdsl_tvm.analysis.transitive_comparison import Comparison
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
@@ -116,144 +101,6 @@ class RewriteStats:
     max_recursion: int = 0
     rules: Counter[str] = field(default_factory=Counter[str])
     """How often each rule was applied, by id."""
-
-
-# ---- which rules are tried where ----
-
-
-class _Shape(Enum):
-    """The types that have rules of their own."""
-
-    INDEX = auto()
-    VECTOR = auto()
-    OTHER = auto()
-
-
-@cache
-def _shape(dtype: Attribute) -> _Shape:
-    if tir.is_vector(dtype):
-        return _Shape.VECTOR
-    return _Shape.INDEX if is_index_type(dtype) else _Shape.OTHER
-
-
-_Step: TypeAlias = RuleTable | SpecialRule
-_Steps: TypeAlias = tuple[_Step, ...]
-
-_RAMPS: _Steps = (
-    special.multiple_stride,
-    special.one_block,
-    special.small_block,
-    special.reduced_base,
-)
-_NOT: _Steps = (booleans.NOT, booleans.NOT_COMPARISON)
-_AND: _Steps = (booleans.AND, booleans.AND_INDEX, booleans.AND_LAST)
-_OR: _Steps = (booleans.OR, booleans.OR_COMPARISON, booleans.OR_INDEX, booleans.OR_LAST)
-_CALL: _Steps = (special.constant_clz, special.constant_ceil_log2)
-_SUB_SELECTS: _Steps = (lattice.SUB_OF_SELECTS, lattice.SUB_FROM_SELECT)
-
-_INDEX: dict[Kind, _Steps] = {
-    Add: (sums.ADD, special.lattice_first, lattice.ADD_OF_SELECTS),
-    Sub: (sums.SUB, *_SUB_SELECTS),
-    Mul: (sums.MUL,),
-    Div: (divisions.TRUNC_DIV,),
-    Mod: (divisions.TRUNC_MOD, special.truncmod_modular),
-    FloorDiv: (
-        divisions.NESTED_FLOOR_DIV,
-        special.split_floordiv,
-        divisions.FLOOR_DIV,
-        special.scalable_floordiv,
-    ),
-    FloorMod: (
-        divisions.FLOOR_MOD,
-        special.scalable_floormod,
-        special.floormod_modular,
-        special.floormod_bounded,
-    ),
-    Min: (
-        special.bounded_min,
-        lattice.MIN_OFFSETS,
-        lattice.MIN,
-        special.scalable_min,
-        lattice.MIN_LAST,
-        lattice.MIN_OF_SELECTS,
-    ),
-    Max: (
-        special.bounded_max,
-        lattice.MAX_OFFSETS,
-        lattice.MAX,
-        special.scalable_max,
-        lattice.MAX_LAST,
-        lattice.MAX_OF_SELECTS,
-    ),
-    CmpPredicate.EQ: (comparisons.EQ,),
-    CmpPredicate.LT: (comparisons.LT, special.merged_offsets, special.common_factor),
-}
-_VECTOR: dict[Kind, _Steps] = {
-    Add: (vectors.ADD_VECTOR, vectors.ADD_BROADCAST, lattice.ADD_OF_SELECTS),
-    Sub: (
-        vectors.SUB_VECTOR,
-        vectors.SUB_FROM_BROADCAST,
-        vectors.SUB_BROADCAST,
-        lattice.SUB_OF_SELECTS,
-    ),
-    Mul: (vectors.MUL_ZERO, vectors.MUL_VECTOR, vectors.MUL_BROADCAST),
-    Div: (special.division_by_zero, vectors.DIV_BROADCAST, *_RAMPS),
-    Mod: (special.division_by_zero, vectors.MOD_BROADCAST, *_RAMPS),
-    FloorDiv: (special.division_by_zero, vectors.FLOOR_DIV_BROADCAST, *_RAMPS),
-    FloorMod: (special.division_by_zero, vectors.FLOOR_MOD_BROADCAST, *_RAMPS),
-    Min: (vectors.MIN_BROADCAST, lattice.MIN_OF_SELECTS),
-    Max: (vectors.MAX_BROADCAST, lattice.MAX_OF_SELECTS),
-    CmpPredicate.EQ: (vectors.EQ_BROADCAST, special.equal_to_itself),
-    CmpPredicate.LT: (
-        vectors.LT_BROADCAST,
-        vectors.LT_VECTOR,
-        special.less_than_itself,
-    ),
-    CmpPredicate.LE: (special.equal_to_itself,),
-    Not: (vectors.NOT_BROADCAST, *_NOT),
-    And: (vectors.AND_BROADCAST, *_AND),
-    Or: (vectors.OR_BROADCAST, *_OR),
-}
-_OTHER: dict[Kind, _Steps] = {
-    Add: (lattice.ADD_OF_SELECTS,),
-    Sub: (sums.SUB_WRAPPING, sums.SUB_SIGNED, sums.SUB_FLOAT, *_SUB_SELECTS),
-    Div: (special.reciprocal,),
-    Min: (lattice.MIN_OF_SELECTS,),
-    Max: (lattice.MAX_OF_SELECTS,),
-    CmpPredicate.EQ: (special.equal_to_itself,),
-    CmpPredicate.LT: (special.less_than_itself,),
-    CmpPredicate.LE: (special.equal_to_itself,),
-    Not: _NOT,
-    And: _AND,
-    Or: _OR,
-}
-_ANY: dict[Kind, _Steps] = {
-    Call: _CALL,
-    IfThenElse: (special.merged_choices,),
-}
-_STEPS: dict[_Shape, dict[Kind, _Steps]] = {
-    _Shape.INDEX: {**_ANY, **_INDEX},
-    _Shape.VECTOR: {**_ANY, **_VECTOR},
-    _Shape.OTHER: {**_ANY, **_OTHER},
-}
-
-
-def _all_steps() -> list[_Step]:
-    """The tables and special rules, each once."""
-    tables = (steps for by_kind in _STEPS.values() for steps in by_kind.values())
-    by_identity = {id(step): step for steps in tables for step in steps}
-    return list(by_identity.values())
-
-
-def rule_tables() -> list[RuleTable]:
-    """The tables of rules."""
-    return [step for step in _all_steps() if isinstance(step, RuleTable)]
-
-
-def rule_ids() -> list[str]:
-    """The ids of all rules, those of the tables and others."""
-    written = [rule.id for table in rule_tables() for rule in table.rules]
-    return written + [s.id for s in _all_steps() if isinstance(s, SpecialRule)]
 
 
 _SWAPPED = {CmpPredicate.GT: CmpPredicate.LT, CmpPredicate.GE: CmpPredicate.LE}
@@ -449,14 +296,13 @@ class RewriteSimplifier:
 
     def _by_rules(self, node: Expr) -> Expr:
         """The node, or what the first rule of its operator makes of it."""
-        typed = node.operands[0] if type(node) is Cmp else node
-        for step in _STEPS[_shape(typed.dtype)].get(kind_of(node), ()):
+        for step in steps_for(node):
             found = self._step(step, node)
             if found is not None:
                 return found
         return node
 
-    def _step(self, step: _Step, node: Expr) -> Expr | None:
+    def _step(self, step: Step, node: Expr) -> Expr | None:
         self.stats.rewrites_attempted += 1
         if isinstance(step, RuleTable):
             found = step.first(node, self)
@@ -547,7 +393,7 @@ class RewriteSimplifier:
         known = self._known(node)
         if known is not None:
             return known
-        if _shape(node.lhs.dtype) is not _Shape.INDEX:
+        if not is_index_type(node.lhs.dtype):
             return self._other_comparison(node)
         match node.predicate:
             case CmpPredicate.EQ:
@@ -789,74 +635,3 @@ class _Visit:
         operands = [entry.condition, entry.true_value, self._result(node.operands[2])]
         self._close()
         self._simplifier.record(node, self._simplifier.simplified(node, operands))
-
-
-# ---- products and sums of the same two numbers ----
-
-
-def product_against_sum(difference: Expr, bound: Callable[[Expr], Bound]) -> Comparison:
-    """How `(A + B) * C + A * B * D` compares with 0, as far as bounds of all four tell.
-
-    With positive `A`, `B`, `C` and a negative `D`, the product of the two is small
-    against their sum if one of them is small against `C`. Spec tir-passes-b §1.6.6.
-    """
-    for parts in _products_and_sums(difference):
-        found = _product_and_sum(*(bound(part) for part in parts))
-        if found is not Comparison.UNKNOWN:
-            return found
-    return Comparison.UNKNOWN
-
-
-def _products_and_sums(node: Expr) -> Iterator[tuple[Expr, Expr, Expr, Expr]]:
-    """`A`, `B`, `C`, `D` with the node `(A + B) * C + A * B * D`."""
-    if type(node) not in (Add, Sub):
-        return
-    sign = 1 if type(node) is Add else -1
-    lhs, rhs = node.operands
-    for scaled_sum, scaled_product, first_sign, second_sign in (
-        (lhs, rhs, 1, sign),
-        (rhs, lhs, sign, 1),
-    ):
-        for total, c in _factors(scaled_sum):
-            if type(total) is not Add:
-                continue
-            a, b = total.operands
-            for product, d in _factors(scaled_product):
-                if type(product) is Mul and set(product.operands) == {a, b}:
-                    yield (
-                        a,
-                        b,
-                        c if first_sign > 0 else smart.sub(0, c),
-                        d if second_sign > 0 else smart.sub(0, d),
-                    )
-
-
-def _factors(node: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """The node as a product of two."""
-    one = smart.const(1, node.dtype)
-    yield node, one
-    if type(node) is Mul:
-        lhs, rhs = node.operands
-        yield lhs, rhs
-        yield rhs, lhs
-
-
-def _negated_bound(bound: Bound) -> Bound:
-    return Bound(-bound.max, -bound.min)
-
-
-def _product_and_sum(a: Bound, b: Bound, c: Bound, d: Bound) -> Comparison:
-    """The outcome for bounds of the four."""
-    weight = _negated_bound(d)
-    is_upper = weight.max < 0
-    if is_upper:
-        c, weight = _negated_bound(c), _negated_bound(weight)
-    if c.max < 0:
-        a, b, c = map(_negated_bound, (a, b, c))
-    if min(a.min, b.min, c.min, weight.min) <= 0 or weight.max == INF:
-        return Comparison.UNKNOWN
-    small = min(a.max, b.max) * weight.max <= c.min
-    both = a.max != INF and b.max != INF
-    if not small and not (both and a.max * b.max * weight.max < c.min * (a.max + b.max)):
-        return Comparison.UNKNOWN
-    return Comparison.LT if is_upper else Comparison.GT

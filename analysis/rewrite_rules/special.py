@@ -32,8 +32,8 @@ from xdsl_tvm.analysis.expr import (
     Min,
     Mul,
     Ramp,
-    Sub,
 )
+from xdsl_tvm.analysis.facts import offset_of
 from xdsl_tvm.analysis.modular_set import ModularSet
 from xdsl_tvm.analysis.patterns import Prover
 from xdsl_tvm.dialects import tir
@@ -255,20 +255,17 @@ def scalable_max(node: Expr, s: Knowledge) -> Expr | None:
 # ---- comparisons ----
 
 
-def _offset(node: Expr) -> tuple[Expr, int]:
+def _split(node: Expr) -> tuple[Expr, int]:
     """The tree as another one and a number that is added to it."""
-    if type(node) in (Add, Sub):
-        value = _int(node.operands[1])
-        if value is not None:
-            return node.operands[0], value if type(node) is Add else -value
-    return node, 0
+    base, offset = offset_of(node)
+    return node if base is None else base, offset
 
 
 @rule("lt: of operands with constant offsets")
 def merged_offsets(node: Expr, s: Knowledge) -> Expr | None:
     """`l + p < r + q` with one offset, or none."""
     lhs, rhs = node.operands
-    (left, p), (right, q) = _offset(lhs), _offset(rhs)
+    (left, p), (right, q) = _split(lhs), _split(rhs)
     distance = q - p
     if distance == 0 and p:
         return s.again(smart.lt(left, right))

@@ -56,7 +56,7 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.patterns import Operands, Rule, is_number, names_of
-from xdsl_tvm.analysis.rewrite_simplify import rule_tables
+from xdsl_tvm.analysis.rewrite_rules.by_operator import rule_tables
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import FoldError

@@ -46,7 +46,7 @@ from xdsl_tvm.analysis.patterns import (
     parse_rule,
     parse_term,
 )
-from xdsl_tvm.analysis.rewrite_simplify import rule_ids, rule_tables
+from xdsl_tvm.analysis.rewrite_rules.by_operator import rule_ids, rule_tables
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import FoldError
