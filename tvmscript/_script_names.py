@@ -7,9 +7,7 @@ import re
 
 _INVALID = re.compile(r"\W", re.ASCII)
 
-RESERVED: frozenset[str] = frozenset(
-    ("T", "I", "R", "tir", "ir", "relax", "tvm", "range", "float", "metadata")
-)
+RESERVED: frozenset[str] = frozenset(("T", "range", "float"))
 """Names that scripts use for something else."""
 
 

@@ -586,7 +586,7 @@ class _Body:
         if len(found) < len(inside):
             return None
         has_calls = any(not isinstance(item, tir.LetOp) for item in inside)
-        if has_calls and not self._in_order(sequence):
+        if has_calls and not self._in_order(sequence, op.parent):
             return None
         return {item: op.operands[index] for item, index in found.items()}
 
@@ -621,11 +621,11 @@ class _Body:
             stack += [(operand, None) for operand in reversed(inputs)]
         return found
 
-    def _in_order(self, sequence: Sequence[Operation]) -> bool:
+    def _in_order(self, sequence: Sequence[Operation], block: Block | None) -> bool:
         """Whether calls keep their turn: all in front of one stand in front of it, and
-        all behind it behind."""
+        all behind it behind. What stands in the branch of a choice has its turn."""
         facts = self.function.facts.ops
-        starts = [facts[op].start for op in sequence]
+        starts = [facts[_around(op, block)].start for op in sequence]
         latest = -1
         earliest: list[int] = [len(facts)] * (len(starts) + 1)
         for index in range(len(starts) - 1, -1, -1):
@@ -658,6 +658,13 @@ class _Body:
             self.value(op.combiner),
             tuple(constant(identity, op) for identity in op.identities),
         )
+
+
+def _around(op: Operation, block: Block | None) -> Operation:
+    """The op in a block that an op is, or that holds it."""
+    while op.parent is not block and (parent := op.parent_op()) is not None:
+        op = parent
+    return op
 
 
 def _is_written_twice(op: Operation, places: Mapping[Operation, SSAValue]) -> bool:

@@ -212,11 +212,11 @@ STATEMENTS = {
         D = T.decl_buffer((4, n), "float16", data=q, strides=[n, 1], scope="shared")
         G = T.decl_buffer((2,), "int8", data=r, elem_offset=n, align=128, offset_factor=8)
         H = T.decl_buffer((2,), "int8", data=r, elem_offset=0, offset_factor=8)
-        I_1 = T.decl_buffer((2,), "int8", data=r, elem_offset=T.int64(0))
+        I = T.decl_buffer((2,), "int8", data=r, elem_offset=T.int64(0))
         F = T.decl_buffer((2, n), "int32", scope="local")
         D[0, 0] = T.float16(0.0)
         E = T.Buffer((16,), "int8", data=r)
-        E[0] = G[0] + H[0] + I_1[0]
+        E[0] = G[0] + H[0] + I[0]
         F[0, 0] = 1
         T.evaluate(F.data)
         T.evaluate(c)
