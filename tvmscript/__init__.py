@@ -3,8 +3,8 @@
     from xdsl_tvm.tvmscript import parse, print_script
     from xdsl_tvm.tvmscript import ir as I, tir as T
 
-`parse` reads a script into a module, `print_script` writes one; `T.prim_func` and `I.ir_module` read the Python
-function or class that they decorate.
+`parse` reads a script into a module, `print_script` writes one; `T.prim_func` and
+`I.ir_module` read the Python function or class that they decorate.
 """
 
 from xdsl_tvm.tvmscript.errors import ScriptError as ScriptError
