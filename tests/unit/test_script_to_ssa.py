@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from ir import parse
+from tir_programs import random_module
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import tir as ops
@@ -16,6 +18,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.tvmscript import tir as T
 from xdsl_tvm.tvmscript.builder import IRBuilder, named
 from xdsl_tvm.tvmscript.expressions import Expr, GlobalVar, ScriptTypeError, Var
+from xdsl_tvm.tvmscript.from_ssa import module_script
 from xdsl_tvm.tvmscript.statements import (
     AllocateConst,
     AttrStmt,
@@ -951,3 +954,19 @@ def test_module_attributes() -> None:
     op = module_to_ssa(module)
     assert op.attributes["mod_name"] == StringAttr("x")
     assert "devices" in str(op.attributes["global_infos"])
+
+
+def test_random_programs_stay_as_they_are() -> None:
+    compared = 0
+    for seed in range(40):
+        try:
+            script = module_script(random_module(seed).module)
+        except DiagnosticException:
+            # Foreign ops, and values that a script cannot have where they stand.
+            continue
+        module = module_to_ssa(script)
+        module.verify()
+        again = module_to_ssa(module_script(module))
+        assert_structural_equal(module, again)
+        compared += 1
+    assert compared >= 15
