@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import cast
+
+from markdown_parts import table, title
 
 from xdsl_tvm.dialects.tir import annotations as tables
 from xdsl_tvm.dialects.tir.annotations import Annotation
@@ -38,14 +40,14 @@ _ANNOTATIONS = (
 def attributes_page() -> str:
     """The text of the page."""
     parts = [_HEAD]
-    for title, table in _ANNOTATIONS:
-        parts += [_title(title), _annotations(table.values())]
-    parts += [_title("Keys of tir.attr"), _attr_keys()]
-    parts += [_title("Keys that are written otherwise"), _replaced_keys()]
-    parts += [_title("Storage scopes"), _scopes()]
-    parts += [_title("Thread axes"), _axes()]
-    parts += [_title("Targets"), _TARGETS, _kinds()]
-    parts += [_title("Target tags"), _tags()]
+    for name, rows in _ANNOTATIONS:
+        parts += [title(name), _annotations(rows.values())]
+    parts += [title("Keys of tir.attr"), _attr_keys()]
+    parts += [title("Keys that are written otherwise"), _replaced_keys()]
+    parts += [title("Storage scopes"), _scopes()]
+    parts += [title("Thread axes"), _axes()]
+    parts += [title("Targets"), _TARGETS, _kinds()]
+    parts += [title("Target tags"), _tags()]
     return "".join(parts)
 
 
@@ -59,28 +61,15 @@ machine at hand.
 """
 
 
-def _title(text: str) -> str:
-    return f"\n## {text}\n\n"
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 def _annotations(rows: Iterable[Annotation]) -> str:
-    return _table(
+    return table(
         ("Key", "Value", "Meaning", "Goes by it"),
         [(f"`{r.key}`", r.value.words, r.meaning, r.consumer) for r in rows],
     )
 
 
 def _attr_keys() -> str:
-    return _table(
+    return table(
         ("Key", "Node", "Value", "Meaning", "Made by", "Goes by it"),
         [
             (f"`{r.key}`", r.node.words, r.value.words, r.meaning, r.producer, r.consumer)
@@ -90,7 +79,7 @@ def _attr_keys() -> str:
 
 
 def _replaced_keys() -> str:
-    return _table(
+    return table(
         ("Key", "Meaning", "Written as"),
         [(f"`{r.key}`", r.meaning, r.instead) for r in REPLACED_KEYS.values()],
     )
@@ -103,7 +92,7 @@ def _scopes() -> str:
         for name, scope in scopes.items()
     ]
     note = "A scope is a rank, and perhaps a dot and a tag of one's own.\n\n"
-    return note + _table(("Scope", "Rank", "Is a rank"), rows)
+    return note + table(("Scope", "Rank", "Is a rank"), rows)
 
 
 def _axes() -> str:
@@ -111,7 +100,7 @@ def _axes() -> str:
         (f"`{axis.tag}`", axis.rank.name.lower(), "yes" if axis.is_virtual else "")
         for axis in AXES.values()
     ]
-    return _table(("Axis", "Counts", "Virtual"), rows)
+    return table(("Axis", "Counts", "Virtual"), rows)
 
 
 def _kinds() -> str:
@@ -124,7 +113,7 @@ def _kinds() -> str:
         )
         for kind in KINDS.values()
     ]
-    return _table(("Kind", "Device", "Keys", "Attributes"), rows)
+    return table(("Kind", "Device", "Keys", "Attributes"), rows)
 
 
 def _options(kind: TargetKind) -> str:
@@ -139,7 +128,7 @@ def _option(name: str, option: Option) -> str:
 
 def _tags() -> str:
     rows = [(f"`{tag}`", f"`{_fields(TAGS[tag])}`") for tag in sorted(TAGS)]
-    return _table(("Tag", "Stands for"), rows)
+    return table(("Tag", "Stands for"), rows)
 
 
 def _fields(fields: dict[str, object]) -> str:

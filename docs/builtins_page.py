@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from markdown_parts import table, title
+
 from xdsl_tvm.dialects import tir
 
 _HEAD = """\
@@ -54,29 +56,27 @@ def builtins_page() -> str:
     parts = [_HEAD]
     rows = tir.INTRINSICS.values()
     for section, group in groupby(rows, key=lambda row: row.section):
-        parts += [f"\n## {section}\n\n", _table(group)]
-    parts += ["\n## Fields of structures\n\n", _fields()]
+        parts += [title(section), _rows(group)]
+    parts += [title("Fields of structures"), _fields()]
     return "".join(parts)
 
 
-def _table(rows: Iterable[tir.Intrinsic]) -> str:
-    lines = [_line(_COLUMNS), _line("---" for _ in _COLUMNS)]
-    for row in rows:
-        cells = (
-            f"`{row.name}`",
-            ", ".join(map(_operand, row.operands)) or "none",
-            _result(row.result),
-            _effect(row),
-            "yes" if row.vectorizable else "",
-            _script(row),
-            _notes(row),
-        )
-        lines.append(_line(cells))
-    return "".join(lines)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+def _rows(rows: Iterable[tir.Intrinsic]) -> str:
+    return table(
+        _COLUMNS,
+        [
+            (
+                f"`{row.name}`",
+                ", ".join(map(_operand, row.operands)) or "none",
+                _result(row.result),
+                _effect(row),
+                "yes" if row.vectorizable else "",
+                _script(row),
+                _notes(row),
+            )
+            for row in rows
+        ],
+    )
 
 
 def _operand(operand: tir.Operand) -> str:
@@ -147,10 +147,6 @@ def _notes(row: tir.Intrinsic) -> str:
 
 
 def _fields() -> str:
-    lines = [
-        "`tir.StructField` names those of `tvm_struct_get` and `tvm_struct_set`.\n\n",
-        _line(("Number", "Field")),
-        _line(("---", "---")),
-    ]
-    lines += [_line((str(int(field)), field.name)) for field in tir.StructField]
-    return "".join(lines)
+    note = "`tir.StructField` names those of `tvm_struct_get` and `tvm_struct_set`.\n\n"
+    rows = [(str(int(field)), field.name) for field in tir.StructField]
+    return note + table(("Number", "Field"), rows)

@@ -82,17 +82,32 @@ class BlockOp(IRDLOperation):
     argument of the body, bound to its value after the `=`. The domain before it is a
     half-open range, printed as in `tir.for`. A kind says how instances along the axis
     depend: `S` not at all, `R` as a reduction, `scan` in order, `opaque` is unknown. A
-    block without iteration variables is *opaque*.
+    block without iteration variables is *opaque*; in any other, loop variables from
+    around it are not used. With a `tir.init`, the `tir.reads` leave out what the block
+    itself has written.
 
     ```mlir
-    tir.block "B" (%vi : S in [%c0 to %n] = %i, %vk : R in [%c0 to %n] = %k) where %p {
-      tir.reads %A[%vi, %vk]
-      tir.writes %B[%vi]
-      tir.init {
-        tir.store %zero, %B[%vi] : f32
+    // @sums([[1, 2], [3, 4]], [0, 0]) -> _, [3, 7]
+    tir.func @sums(%a: !tir.handle, %b: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<2x2xi32>
+      %B = tir.match_buffer %b : !tir.buffer<2xi32>
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      tir.for %i = %c0 to %c2 {
+        tir.for %k = %c0 to %c2 {
+          tir.block "B" (%vi : S in [%c0 to %c2] = %i, %vk : R in [%c0 to %c2] = %k) {
+            tir.reads %A[%vi, %vk]
+            tir.writes %B[%vi]
+            tir.init {
+              tir.store %c0, %B[%vi] : i32
+            }
+            %x = tir.load %A[%vi, %vk] : i32
+            %y = tir.load %B[%vi] : i32
+            %z = tir.add %x, %y : i32
+            tir.store %z, %B[%vi] : i32
+          }
+        }
       }
-    }
-    tir.block "root" {
     }
     ```
     """
@@ -275,11 +290,25 @@ class BlockOp(IRDLOperation):
 
 @irdl_op_definition
 class InitOp(BodyOp):
-    """What a block runs first, where all its reduction variables are at their minimum.
+    """What a block runs first where its reductions begin: `Block.init`.
+
+    It runs where all reduction variables are at the minimum of their domain.
 
     ```mlir
-    tir.init {
-      tir.store %zero, %B[%vi] : f32
+    // @clear([1, 2]) -> [0, 2]
+    tir.func @clear(%a: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<2xi32>
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      tir.for %i = %c0 to %c2 {
+        tir.block "B" (%vi : R in [%c0 to %c2] = %i) {
+          tir.reads
+          tir.writes %A[%vi]
+          tir.init {
+            tir.store %c0, %A[%vi] : i32
+          }
+        }
+      }
     }
     ```
     """
@@ -381,13 +410,27 @@ class _RegionsOp(IRDLOperation):
 
 @irdl_op_definition
 class ReadsOp(_RegionsOp):
-    """The regions one instance of the block may read.
+    """The regions one instance of the block may read, `Block.reads`.
 
     Each is one half-open range per dimension: `%i` is the point `%i`, `%j to %j + 16`
-    has 16 elements.
+    has 16 elements. They hold at least what is read; buffers that the block allocates
+    are not listed.
 
     ```mlir
-    tir.reads %A[%vi, %c0 to 16], %B[%vi]
+    // @f([1, 2, 3, 4]) = 4
+    tir.func @f(%a: !tir.handle) -> i32 {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      tir.block "B" {
+        tir.reads %A[%c0], %A[%c2 to %c2 + 2]
+        tir.writes
+        %x = tir.load %A[%c0] : i32
+        %y = tir.load %A[%c2] : i32
+        %z = tir.add %x, %y : i32
+        tir.ret %z : i32
+      }
+    }
     ```
     """
 
@@ -398,10 +441,21 @@ class ReadsOp(_RegionsOp):
 
 @irdl_op_definition
 class WritesOp(_RegionsOp):
-    """The regions one instance of the block may write, as in `tir.reads`.
+    """The regions one instance of the block may write, `Block.writes`.
+
+    The rules of `tir.reads` hold. What the init writes is among them.
 
     ```mlir
-    tir.writes %C[%vi, %vj]
+    // @f([1, 2], 5) -> [5, 2]
+    tir.func @f(%a: !tir.handle, %x: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<2xi32>
+      %c0 = tir.const 0 : i32
+      tir.block "B" {
+        tir.reads
+        tir.writes %A[%c0 to 2]
+        tir.store %x, %A[%c0] : i32
+      }
+    }
     ```
     """
 

@@ -314,14 +314,21 @@ def buffer_definition(buffer: SSAValue) -> BufferDefinition:
 
 @irdl_op_definition
 class ShapeVarOp(IRDLOperation):
-    """A named integer that the buffers of a function bind, such as a symbolic extent.
+    """An integer that buffers bind, such as a symbolic extent: `Var` or `SizeVar`.
 
     The first `tir.match_buffer` with it as a bare extent, stride or offset defines its
     value; all other uses are checked against it. `size_var` promises that it is not
-    negative (`SizeVar`). Two of them are never the same, whatever their names.
+    negative. Two of them are never the same, whatever their names.
 
     ```mlir
-    %n = tir.shape_var "n" : i32
+    // @length([1, 2], [3, 4]) = 2
+    // @length([1, 2], [3]) fails: parameter b expects extent 0 to be 2, got 1
+    tir.func @length(%a: !tir.handle, %b: !tir.handle) -> i32 {
+      %n = tir.shape_var "n" size_var : i32
+      %A = tir.match_buffer %a [%n] : !tir.buffer<?xi32>
+      %B = tir.match_buffer %b [%n] : !tir.buffer<?xi32>
+      tir.ret %n : i32
+    }
     ```
     """
 
@@ -383,13 +390,18 @@ class _SourcedDefinition(BufferDefinition, ABC):
 
 @irdl_op_definition
 class MatchBufferOp(_SourcedDefinition):
-    """A buffer passed in by a parameter: an entry of `buffer_map`.
+    """A buffer passed in by a parameter: an entry of `PrimFunc.buffer_map`.
 
     The caller passes a tensor of this dtype, rank and shape. A bare `tir.shape_var`
     among extents, strides and offset is bound by the first match that names it.
 
     ```mlir
-    %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?x16xf32>
+    // @rows([[1, 2], [3, 4], [5, 6]]) = 3
+    tir.func @rows(%a: !tir.handle) -> i32 {
+      %n = tir.shape_var "n" : i32
+      %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?x2xi32>
+      tir.ret %n : i32
+    }
     ```
     """
 
@@ -427,12 +439,19 @@ class MatchBufferOp(_SourcedDefinition):
 
 @irdl_op_definition
 class AllocBufferOp(BufferDefinition):
-    """A buffer that the enclosing block allocates: an entry of `alloc_buffers`.
+    """A buffer that the enclosing block allocates: an entry of `Block.alloc_buffers`.
 
     It lives as long as the block; its contents start undefined.
 
     ```mlir
-    %D = tir.alloc_buffer "D" : !tir.buffer<16x16xf32, "shared">
+    // @f(3) = 3
+    tir.func @f(%x: i32) -> i32 {
+      %c0 = tir.const 0 : i32
+      %D = tir.alloc_buffer "D" : !tir.buffer<4xi32, "local">
+      tir.store %x, %D[%c0] : i32
+      %y = tir.load %D[%c0] : i32
+      tir.ret %y : i32
+    }
     ```
     """
 
@@ -464,11 +483,17 @@ class AllocBufferOp(BufferDefinition):
 class DeclBufferOp(_SourcedDefinition):
     """A view of the memory a pointer names, `DeclBuffer`; it allocates nothing.
 
-    ```mlir
-    %D = tir.decl_buffer "D" %ptr strides [17, 1] : !tir.buffer<4x16xf32>
-    ```
-
     `implicit` marks a buffer that TVM's text declares without a statement of its own.
+
+    ```mlir
+    // @f([0, 1, 2, 3, 4, 5, 6]) = 5
+    tir.func @f(%p: !tir.ptr<i32>) -> i32 {
+      %c1 = tir.const 1 : i32
+      %D = tir.decl_buffer "D" %p strides [4, 1] : !tir.buffer<2x3xi32>
+      %x = tir.load %D[%c1, %c1] : i32
+      tir.ret %x : i32
+    }
+    ```
     """
 
     name = "tir.decl_buffer"
@@ -510,7 +535,18 @@ class MatchRegionOp(BufferDefinition):
     have extent 1. Bare `tir.shape_var`s in the layout are bound by the match.
 
     ```mlir
-    %V = tir.match_region "V" %A[%i, %j to %j + 16] : !tir.buffer<16xf32>
+    // @f([[1, 2, 3], [4, 5, 6]]) = 6
+    tir.func @f(%a: !tir.handle) -> i32 {
+      %A = tir.match_buffer %a : !tir.buffer<2x3xi32>
+      %c1 = tir.const 1 : i32
+      tir.block "B" {
+        tir.reads %A[%c1, %c1 to %c1 + 2]
+        tir.writes
+        %V = tir.match_region "V" %A[%c1, %c1 to %c1 + 2] : !tir.buffer<2xi32>
+        %x = tir.load %V[%c1] : i32
+        tir.ret %x : i32
+      }
+    }
     ```
     """
 
@@ -636,7 +672,15 @@ class AllocateOp(IRDLOperation):
     condition holds.
 
     ```mlir
-    %p = tir.allocate [4, 17] : !tir.ptr<f32, "shared">
+    // @f(3) = 3
+    tir.func @f(%x: i32) -> i32 {
+      %c1 = tir.const 1 : i32
+      %p = tir.allocate [2, 4] : !tir.ptr<i32, "local">
+      %D = tir.decl_buffer %p : !tir.buffer<2x4xi32, "local">
+      tir.store %x, %D[%c1, %c1] : i32
+      %y = tir.load %D[%c1, %c1] : i32
+      tir.ret %y : i32
+    }
     ```
     """
 
@@ -728,7 +772,13 @@ class AllocateConstOp(IRDLOperation):
     memory; or, as an integer, an index into the module attribute `constants`.
 
     ```mlir
-    %w = tir.allocate_const dense<[1.0, 2.0]> : tensor<2xf32> : !tir.ptr<f32>
+    // @weight(1) = 2.5
+    tir.func @weight(%i: i32) -> f32 {
+      %p = tir.allocate_const dense<[1.5, 2.5]> : tensor<2xf32> : !tir.ptr<f32>
+      %W = tir.decl_buffer %p : !tir.buffer<2xf32>
+      %w = tir.load %W[%i] : f32
+      tir.ret %w : f32
+    }
     ```
     """
 
@@ -806,7 +856,16 @@ class DataOp(IRDLOperation):
     """The data pointer of a buffer, `Buffer.data`.
 
     ```mlir
-    %p = tir.data %A : !tir.ptr<f32>
+    // @f([1, 2, 3, 4]) = 3
+    tir.func @f(%a: !tir.handle) -> i32 {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %p = tir.data %A : !tir.ptr<i32>
+      %M = tir.decl_buffer %p : !tir.buffer<2x2xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %x = tir.load %M[%c1, %c0] : i32
+      tir.ret %x : i32
+    }
     ```
     """
 
@@ -922,8 +981,15 @@ class LoadOp(IRDLOperation):
     and the others are unspecified.
 
     ```mlir
-    %0 = tir.load %A[%i, %j] : f32
-    %1 = tir.load %A[%i, %v] if %p : vector<4xf32>
+    // @f([[1, 2], [3, 4]], [true, false]) = [3, _]
+    tir.func @f(%a: !tir.handle, %p: vector<2xi1>) -> vector<2xi32> {
+      %A = tir.match_buffer %a : !tir.buffer<2x2xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %v = tir.ramp %c0, %c1 : vector<2xi32>
+      %x = tir.load %A[%c1, %v] if %p : vector<2xi32>
+      tir.ret %x : vector<2xi32>
+    }
     ```
     """
 
@@ -993,7 +1059,13 @@ class StoreOp(IRDLOperation):
     they are. The value is never converted.
 
     ```mlir
-    tir.store %0, %A[%i, %j] : f32
+    // @f([[1, 2], [3, 4]], 9) -> [[1, 2], [9, 4]]
+    tir.func @f(%a: !tir.handle, %x: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<2x2xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      tir.store %x, %A[%c1, %c0] : i32
+    }
     ```
     """
 
@@ -1051,8 +1123,19 @@ class StoreOp(IRDLOperation):
 class AddressOfOp(IRDLOperation):
     """The address of an element, the call `address_of`; nothing is read.
 
+    The indices are those of a `tir.load`.
+
     ```mlir
-    %p = tir.address_of %A[%i, %j] : !tir.ptr<f32>
+    // @f([1, 2, 3, 4]) = 3
+    tir.func @f(%a: !tir.handle) -> i32 {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      %p = tir.address_of %A[%c2] : !tir.ptr<i32>
+      %T = tir.decl_buffer %p : !tir.buffer<2xi32>
+      %x = tir.load %T[%c0] : i32
+      tir.ret %x : i32
+    }
     ```
     """
 

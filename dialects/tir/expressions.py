@@ -108,10 +108,13 @@ class ConstOp(IRDLOperation):
     are `#tir.custom_value` attributes.
 
     ```mlir
-    %0 = tir.const 0 : i32
-    %1 = tir.const 2.500000e+00 : f16
-    %2 = tir.const true
-    %3 = tir.const 255 : ui8
+    // @f() = 255
+    tir.func @f() -> ui8 {
+      %0 = tir.const true
+      %1 = tir.const 2.5 : f16
+      %2 = tir.const 255 : ui8
+      tir.ret %2 : ui8
+    }
     ```
     """
 
@@ -222,7 +225,19 @@ class StringOp(IRDLOperation):
     """A string immediate, `StringImm`: an operand of calls, as a name or a message.
 
     ```mlir
-    %0 = tir.string "launch"
+    // @reverse([1, 2, 3, 4]) -> [4, 3, 2, 1]
+    tir.func @reverse(%a: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %scope = tir.string "shared"
+      %c3 = tir.const 3 : i32
+      %c4 = tir.const 4 : i32
+      tir.launch_thread %t = "threadIdx.x" to %c4 {
+        %x = tir.load %A[%t] : i32
+        tir.call "tvm_storage_sync"(%scope) : (!tir.handle) -> ()
+        %u = tir.sub %c3, %t : i32
+        tir.store %x, %A[%u] : i32
+      }
+    }
     ```
     """
 
@@ -265,7 +280,12 @@ class AddOp(BinaryOp):
     """Sum, `Add`. Signed overflow at 32 bits and above is undefined, else it wraps.
 
     ```mlir
-    %2 = tir.add %0, %1 : i32
+    // @f(2, 3) = 5
+    // @f(127, 1) = -128
+    tir.func @f(%x: i8, %y: i8) -> i8 {
+      %z = tir.add %x, %y : i8
+      tir.ret %z : i8
+    }
     ```
     """
 
@@ -278,7 +298,11 @@ class SubOp(BinaryOp):
     """Difference, `Sub`, with the overflow rule of `tir.add`.
 
     ```mlir
-    %2 = tir.sub %0, %1 : f32
+    // @f(2.0, 3.5) = -1.5
+    tir.func @f(%x: f32, %y: f32) -> f32 {
+      %z = tir.sub %x, %y : f32
+      tir.ret %z : f32
+    }
     ```
     """
 
@@ -291,7 +315,11 @@ class MulOp(BinaryOp):
     """Product, `Mul`, with the overflow rule of `tir.add`.
 
     ```mlir
-    %2 = tir.mul %0, %1 : vector<4xf32>
+    // @f([1.0, 2.0], [3.0, 4.0]) = [3.0, 8.0]
+    tir.func @f(%x: vector<2xf32>, %y: vector<2xf32>) -> vector<2xf32> {
+      %z = tir.mul %x, %y : vector<2xf32>
+      tir.ret %z : vector<2xf32>
+    }
     ```
     """
 
@@ -306,7 +334,12 @@ class DivOp(BinaryOp):
     Integer division by zero is undefined, so the op is never speculated.
 
     ```mlir
-    %2 = tir.div %0, %1 : f32
+    // @f(-7, 2) = -3
+    // @f(1, 0) fails: an integer is divided by zero
+    tir.func @f(%x: i32, %y: i32) -> i32 {
+      %z = tir.div %x, %y : i32
+      tir.ret %z : i32
+    }
     ```
     """
 
@@ -318,8 +351,14 @@ class DivOp(BinaryOp):
 class ModOp(BinaryOp):
     """Remainder of `tir.div`, `Mod`: it has the sign of the dividend.
 
+    As with `tir.div`, integer division by zero is undefined.
+
     ```mlir
-    %2 = tir.mod %0, %1 : i32
+    // @f(-7, 2) = -1
+    tir.func @f(%x: i32, %y: i32) -> i32 {
+      %z = tir.mod %x, %y : i32
+      tir.ret %z : i32
+    }
     ```
     """
 
@@ -331,8 +370,14 @@ class ModOp(BinaryOp):
 class FloorDivOp(BinaryOp):
     """Quotient rounded toward negative infinity, `FloorDiv`.
 
+    As with `tir.div`, integer division by zero is undefined.
+
     ```mlir
-    %2 = tir.floordiv %0, %1 : i32
+    // @f(-7, 2) = -4
+    tir.func @f(%x: i32, %y: i32) -> i32 {
+      %z = tir.floordiv %x, %y : i32
+      tir.ret %z : i32
+    }
     ```
     """
 
@@ -344,8 +389,14 @@ class FloorDivOp(BinaryOp):
 class FloorModOp(BinaryOp):
     """Remainder of `tir.floordiv`, `FloorMod`: it has the sign of the divisor.
 
+    As with `tir.div`, integer division by zero is undefined.
+
     ```mlir
-    %2 = tir.floormod %0, %1 : i32
+    // @f(-7, 2) = 1
+    tir.func @f(%x: i32, %y: i32) -> i32 {
+      %z = tir.floormod %x, %y : i32
+      tir.ret %z : i32
+    }
     ```
     """
 
@@ -358,7 +409,13 @@ class MinOp(BinaryOp):
     """`lhs < rhs ? lhs : rhs`, `Min`: where an operand is NaN, the second one.
 
     ```mlir
-    %2 = tir.min %0, %1 : f32
+    // @f(2.0, 3.0) = 2.0
+    // @f(NaN, 3.0) = 3.0
+    // @f(2.0, NaN) = NaN
+    tir.func @f(%x: f32, %y: f32) -> f32 {
+      %z = tir.min %x, %y : f32
+      tir.ret %z : f32
+    }
     ```
     """
 
@@ -371,7 +428,13 @@ class MaxOp(BinaryOp):
     """`lhs > rhs ? lhs : rhs`, `Max`: where an operand is NaN, the second one.
 
     ```mlir
-    %2 = tir.max %0, %1 : f32
+    // @f(2.0, 3.0) = 3.0
+    // @f(NaN, 3.0) = 3.0
+    // @f(2.0, NaN) = NaN
+    tir.func @f(%x: f32, %y: f32) -> f32 {
+      %z = tir.max %x, %y : f32
+      tir.ret %z : f32
+    }
     ```
     """
 
@@ -394,7 +457,11 @@ class AndOp(LogicalOp):
     """Conjunction, `And`. Both operands are evaluated, so neither guards the other.
 
     ```mlir
-    %2 = tir.and %0, %1 : i1
+    // @f(true, false) = false
+    tir.func @f(%x: i1, %y: i1) -> i1 {
+      %z = tir.and %x, %y : i1
+      tir.ret %z : i1
+    }
     ```
     """
 
@@ -407,7 +474,11 @@ class OrOp(LogicalOp):
     """Disjunction, `Or`. Both operands are evaluated, so neither guards the other.
 
     ```mlir
-    %2 = tir.or %0, %1 : i1
+    // @f(true, false) = true
+    tir.func @f(%x: i1, %y: i1) -> i1 {
+      %z = tir.or %x, %y : i1
+      tir.ret %z : i1
+    }
     ```
     """
 
@@ -417,10 +488,14 @@ class OrOp(LogicalOp):
 
 @irdl_op_definition
 class NotOp(IRDLOperation):
-    """Negation, `Not`.
+    """Negation of a bool, `Not`, lane by lane.
 
     ```mlir
-    %1 = tir.not %0 : i1
+    // @f(true) = false
+    tir.func @f(%x: i1) -> i1 {
+      %z = tir.not %x : i1
+      tir.ret %z : i1
+    }
     ```
     """
 
@@ -454,7 +529,11 @@ class CmpOp(IRDLOperation):
     all predicates but `ne` are false, and `ne` is unspecified.
 
     ```mlir
-    %2 = tir.cmp lt %0, %1 : i32
+    // @f(-1, 1) = true
+    tir.func @f(%x: i32, %y: i32) -> i1 {
+      %p = tir.cmp lt %x, %y : i32
+      tir.ret %p : i1
+    }
     ```
     """
 
@@ -531,7 +610,11 @@ class SelectOp(IRDLOperation):
     Both values are always evaluated: it guards no load and no division.
 
     ```mlir
-    %3 = tir.select %0, %1, %2 : i1, f32
+    // @f(true, 1.0, 2.0) = 1.0
+    tir.func @f(%p: i1, %x: f32, %y: f32) -> f32 {
+      %z = tir.select %p, %x, %y : i1, f32
+      tir.ret %z : f32
+    }
     ```
     """
 
@@ -577,9 +660,21 @@ class SelectOp(IRDLOperation):
 class YieldOp(IRDLOperation):
     """Ends a region that has a value; that of a `tir.reducer` may have several.
 
+    Those regions are operands in TVM, which has no node for it. Several values are
+    written `tir.yield %0, %1 : f32, i32`.
+
     ```mlir
-    tir.yield %0 : f32
-    tir.yield %0, %1 : f32, i32
+    // @f(true, 6, 2) = 3
+    // @f(false, 6, 0) = 0
+    tir.func @f(%p: i1, %x: i32, %y: i32) -> i32 {
+      %z = tir.if_then_else %p -> i32 {
+        %q = tir.div %x, %y : i32
+        tir.yield %q : i32
+      } else {
+        tir.yield %y : i32
+      }
+      tir.ret %z : i32
+    }
     ```
     """
 
@@ -608,12 +703,19 @@ class IfThenElseOp(IRDLOperation):
     It is the only guard inside expressions; the condition is a scalar.
 
     ```mlir
-    %1 = tir.if_then_else %0 -> f32 {
-      %x = tir.load %B[%i] : f32
-      tir.yield %x : f32
-    } else {
-      %z = tir.const 0.0 : f32
-      tir.yield %z : f32
+    // @get([1, 2], 1, 7) = 2
+    // @get([1, 2], 5, 7) = 7
+    tir.func @get(%a: !tir.handle, %i: i32, %other: i32) -> i32 {
+      %A = tir.match_buffer %a : !tir.buffer<2xi32>
+      %c2 = tir.const 2 : i32
+      %p = tir.cmp lt %i, %c2 : i32
+      %y = tir.if_then_else %p -> i32 {
+        %x = tir.load %A[%i] : i32
+        tir.yield %x : i32
+      } else {
+        tir.yield %other : i32
+      }
+      tir.ret %y : i32
     }
     ```
     """
@@ -692,7 +794,11 @@ class CastOp(IRDLOperation):
     Handles are converted by the call `reinterpret` only.
 
     ```mlir
-    %1 = tir.cast %0 : i32 to f32
+    // @f(-2.75) = -2
+    tir.func @f(%x: f32) -> i32 {
+      %y = tir.cast %x : f32 to i32
+      tir.ret %y : i32
+    }
     ```
     """
 
@@ -723,7 +829,11 @@ class RampOp(IRDLOperation):
     """The vector `base + lane * stride`, `Ramp`; the result type tells the lanes.
 
     ```mlir
-    %2 = tir.ramp %0, %1 : vector<4xi32>
+    // @f(5, 2) = [5, 7, 9, 11]
+    tir.func @f(%base: i32, %stride: i32) -> vector<4xi32> {
+      %v = tir.ramp %base, %stride : vector<4xi32>
+      tir.ret %v : vector<4xi32>
+    }
     ```
     """
 
@@ -783,7 +893,11 @@ class BroadcastOp(IRDLOperation):
     """A vector of equal lanes, `Broadcast`; the result type tells the lanes.
 
     ```mlir
-    %1 = tir.broadcast %0 : vector<4xf32>
+    // @f(1.5) = [1.5, 1.5, 1.5, 1.5]
+    tir.func @f(%x: f32) -> vector<4xf32> {
+      %v = tir.broadcast %x : vector<4xf32>
+      tir.ret %v : vector<4xf32>
+    }
     ```
     """
 
@@ -836,11 +950,17 @@ def _verify_vector_of(op: Operation, element: Attribute, vector: Attribute) -> N
 class ShuffleOp(IRDLOperation):
     """Lanes picked from the concatenation of vectors, `Shuffle`.
 
-    Result lane `i` is the lane of the concatenation that index `i` names. One index
-    gives a scalar.
+    Result lane `i` is the lane of the concatenation that index `i` names, counted from
+    0. One index gives a scalar.
 
     ```mlir
-    %3 = tir.shuffle [%0, %1] [%2, %2] : vector<2xf32>
+    // @f([1, 2], [3, 4]) = [4, 1]
+    tir.func @f(%v: vector<2xi32>, %w: vector<2xi32>) -> vector<2xi32> {
+      %c0 = tir.const 0 : i32
+      %c3 = tir.const 3 : i32
+      %z = tir.shuffle [%v, %w] [%c3, %c0] : vector<2xi32>
+      tir.ret %z : vector<2xi32>
+    }
     ```
     """
 

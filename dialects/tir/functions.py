@@ -50,8 +50,16 @@ class FuncOp(IRDLOperation):
     function without a body is a declaration.
 
     ```mlir
+    // @scale([1.0, 2.0], 3.0) -> [3.0, 6.0]
     tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale"} {
-      %A = tir.match_buffer "A" %a : !tir.buffer<16xf32>
+      %A = tir.match_buffer %a : !tir.buffer<2xf32>
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      tir.for %i = %c0 to %c2 {
+        %x = tir.load %A[%i] : f32
+        %y = tir.mul %x, %s : f32
+        tir.store %y, %A[%i] : f32
+      }
     }
     ```
     """

@@ -61,7 +61,7 @@ class IntrinsicEffect(MemoryEffect):
 
 @irdl_op_definition
 class CallOp(IRDLOperation):
-    """A call of a builtin, named without TVM's `tir.` prefix.
+    """A call of a builtin, `Call`, named without TVM's `tir.` prefix.
 
     Operands and result are those of the table of builtins (`INTRINSICS`). The result type
     is the call's dtype; a call of dtype void has no result, and one that is made for its
@@ -69,8 +69,11 @@ class CallOp(IRDLOperation):
     does not list is taken to read and write memory.
 
     ```mlir
-    %1 = tir.call "exp"(%0) : (f32) -> f32
-    tir.call "tvm_storage_sync"(%scope) : (!tir.handle) -> ()
+    // @f(0.0) = 1.0
+    tir.func @f(%x: f32) -> f32 {
+      %y = tir.call "exp"(%x) : (f32) -> f32
+      tir.ret %y : f32
+    }
     ```
     """
 
@@ -200,8 +203,18 @@ class _CalleeExists(SymbolUserOpInterface):
 class CallFuncOp(IRDLOperation):
     """A call of a function of the module: a `Call` whose op is a `GlobalVar`.
 
+    Operands and result have the types of the function, which any dialect may define.
+
     ```mlir
-    tir.call_func @kernel(%p, %n) : (!tir.ptr<f32>, i32) -> ()
+    // @f(3) = 9
+    tir.func private @square(%x: i32) -> i32 {
+      %y = tir.mul %x, %x : i32
+      tir.ret %y : i32
+    }
+    tir.func @f(%x: i32) -> i32 {
+      %y = tir.call_func @square(%x) : (i32) -> i32
+      tir.ret %y : i32
+    }
     ```
     """
 

@@ -52,10 +52,18 @@ class BufferRealizeOp(BufferDefinition):
     Accesses must lie in the bounds, one half-open range per dimension, printed as in
     `tir.match_region`. It exists only if the condition holds. The scope is that of the
     type. Annotations hold TVM's attributes around the node, such as
-    `rolling_buffer_scope`. A legacy of tensor expressions: no pass creates it.
+    `rolling_buffer_scope`. A legacy of tensor expressions: no pass creates it, and the
+    interpreter does not run it.
 
     ```mlir
-    %R = tir.buffer_realize "R" bounds [%c0 to 16, %i] : !tir.buffer<16x32xf32, "shared">
+    // @f(3) is not run: a realized buffer is a legacy of tensor expressions
+    tir.func @f(%x: i32) -> i32 {
+      %c4 = tir.const 4 : i32
+      %R = tir.buffer_realize "R" bounds [%c4 to %c4 + 2] : !tir.buffer<8xi32, "local">
+      tir.store %x, %R[%c4] : i32
+      %y = tir.load %R[%c4] : i32
+      tir.ret %y : i32
+    }
     ```
     """
 
@@ -131,7 +139,12 @@ class PrefetchOp(IRDLOperation):
     """Asks for a region of a buffer to be brought near, `Prefetch`; a hint only.
 
     ```mlir
-    tir.prefetch %A[%i, %j to %j + 16]
+    // @f([1, 2, 3, 4]) -> [1, 2, 3, 4]
+    tir.func @f(%a: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %c2 = tir.const 2 : i32
+      tir.prefetch %A[%c2 to %c2 + 2]
+    }
     ```
     """
 

@@ -66,12 +66,17 @@ class ForOp(IRDLOperation):
     entries for the attribute scopes TVM would put around the loop.
 
     ```mlir
-    tir.for %i = %c0 to %n {
-      tir.evaluate %i : i32
-    }
-    tir.for "k" %k = %lo to %lo + %n parallel annotations {"pragma_x" = 1 : i32} {
-    }
-    tir.for %t = %c0 to %c32 thread_binding "threadIdx.x" {
+    // @f([[0, 0, 0], [0, 0, 0]], 2) -> [[0, 1, 2], [0, 1, 2]]
+    tir.func @f(%a: !tir.handle, %n: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<2x3xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %c2 = tir.const 2 : i32
+      tir.for %i = %c0 to %c2 parallel annotations {pragma_x = 1 : i32} {
+        tir.for "j" %j = %c1 to %c1 + %n {
+          tir.store %j, %A[%i, %j] : i32
+        }
+      }
     }
     ```
     """
@@ -199,14 +204,24 @@ def _optional_string(value: str | StringAttr | None) -> StringAttr | None:
 class WhileOp(IRDLOperation):
     """A loop that runs while a condition holds, `While`.
 
-    The first region computes the condition, before every iteration.
+    The first region computes the condition, a scalar, before every iteration. The
+    interpreter gives up after a number of iterations, its `step_limit`.
 
     ```mlir
-    tir.while {
-      %x = tir.load %A[%c0] : i32
-      %p = tir.cmp lt %x, %n : i32
-      tir.yield %p : i1
-    } do {
+    // @count([0], 3) -> [3]
+    tir.func @count(%a: !tir.handle, %n: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<1xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      tir.while {
+        %x = tir.load %A[%c0] : i32
+        %p = tir.cmp lt %x, %n : i32
+        tir.yield %p : i1
+      } do {
+        %y = tir.load %A[%c0] : i32
+        %z = tir.add %y, %c1 : i32
+        tir.store %z, %A[%c0] : i32
+      }
     }
     ```
     """
@@ -253,13 +268,23 @@ class WhileOp(IRDLOperation):
 
 @irdl_op_definition
 class IfOp(IRDLOperation):
-    """A conditional statement, `IfThenElse`.
+    """A conditional statement, `IfThenElse`; the condition is a scalar.
+
+    Without `else` there is nothing to do where the condition does not hold.
 
     ```mlir
-    tir.if %0 {
-      tir.store %x, %B[%i] : f32
-    } else {
-      tir.store %y, %B[%i] : f32
+    // @abs([-3]) -> [3]
+    tir.func @abs(%a: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<1xi32>
+      %c0 = tir.const 0 : i32
+      %x = tir.load %A[%c0] : i32
+      %p = tir.cmp lt %x, %c0 : i32
+      tir.if %p {
+        %y = tir.sub %c0, %x : i32
+        tir.store %y, %A[%c0] : i32
+      } else {
+        tir.evaluate
+      }
     }
     ```
     """
@@ -330,9 +355,17 @@ class BodyOp(IRDLOperation, ABC):
 class ScopeOp(BodyOp):
     """Bounds the bindings and allocations inside it; no other meaning.
 
+    TVM has no node for it: there, such statements hold the ones they are in force for.
+
     ```mlir
-    tir.scope {
-      %p = tir.allocate [16] : !tir.ptr<f32>
+    // @f([1, 2], 3) -> [3, 2]
+    tir.func @f(%a: !tir.handle, %x: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<2xi32>
+      %c0 = tir.const 0 : i32
+      tir.scope {
+        %y = tir.let "y" %x : i32
+        tir.store %y, %A[%c0] : i32
+      }
     }
     ```
     """
@@ -352,12 +385,15 @@ class AttrOp(IRDLOperation):
     the op they wrap.
 
     ```mlir
-    tir.attr "storage_alignment" (%p) = 64 : i32 {
-      tir.evaluate
-    }
-    tir.attr "pragma_hint" (0 : i32) = "fast" {
-    }
-    tir.attr "device_id" ("default") = %n {
+    // @f([1, 2], 3) -> [3, 2]
+    tir.func @f(%a: !tir.handle, %x: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<2xi32>
+      %c0 = tir.const 0 : i32
+      tir.attr "device_id" ("default") = %c0 {
+        tir.attr "pragma_hint" (%c0) = "fast" {
+          tir.store %x, %A[%c0] : i32
+        }
+      }
     }
     ```
     """
@@ -468,10 +504,15 @@ class LaunchThreadOp(IRDLOperation):
     `tir.for`.
 
     ```mlir
-    tir.launch_thread %tx = "threadIdx.x" to %c32 {
-      tir.evaluate %tx : i32
-    }
-    tir.launch_thread %vx = "vthread.x" to %c2 virtual {
+    // @f([[0, 0], [0, 0]]) -> [[0, 1], [0, 1]]
+    tir.func @f(%a: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<2x2xi32>
+      %c2 = tir.const 2 : i32
+      tir.launch_thread %tx = "threadIdx.x" to %c2 {
+        tir.launch_thread %vx = "vthread.x" to %c2 virtual {
+          tir.store %tx, %A[%vx, %tx] : i32
+        }
+      }
     }
     ```
     """
@@ -570,12 +611,19 @@ class LetOp(IRDLOperation):
     """A named binding, `LetStmt`, or `Let` where it is marked `expr`.
 
     The value is evaluated once, here. The result has the type of the value, or is a
-    typed pointer bound to a handle. Stock passes neither merge nor drop it.
+    typed pointer bound to a handle, as in
+    `tir.let "p" %h : !tir.handle -> !tir.ptr<f32>`. Stock passes neither merge nor drop
+    it.
 
     ```mlir
-    %x = tir.let "x" %0 : i32
-    %y = tir.let expr "y" %0 : i32
-    %p = tir.let "p" %h : !tir.handle -> !tir.ptr<f32>
+    // @square(3) = 16
+    tir.func @square(%x: i32) -> i32 {
+      %c1 = tir.const 1 : i32
+      %0 = tir.add %x, %c1 : i32
+      %y = tir.let "y" %0 : i32
+      %z = tir.mul %y, %y : i32
+      tir.ret %z : i32
+    }
     ```
     """
 
@@ -655,7 +703,14 @@ class AssertOp(IRDLOperation):
     assumption. The message is a string, or an `i32` operand.
 
     ```mlir
-    tir.assert %0, "n must be positive"
+    // @f(1) = 1
+    // @f(0) fails: n must be positive
+    tir.func @f(%n: i32) -> i32 {
+      %c0 = tir.const 0 : i32
+      %p = tir.cmp gt %n, %c0 : i32
+      tir.assert %p, "n must be positive"
+      tir.ret %n : i32
+    }
     ```
     """
 
@@ -746,8 +801,16 @@ class EvaluateOp(_OptionalValueOp):
     """Evaluates an expression and discards it, `Evaluate`; without a value, the no-op.
 
     ```mlir
-    tir.evaluate %0 : i32
-    tir.evaluate
+    // @f(0) = 0
+    // @f(1) fails: an integer is divided by zero
+    tir.func @f(%x: i32) -> i32 {
+      %c1 = tir.const 1 : i32
+      %y = tir.sub %x, %c1 : i32
+      %z = tir.div %x, %y : i32
+      tir.evaluate %z : i32
+      tir.evaluate
+      tir.ret %x : i32
+    }
     ```
     """
 
@@ -758,10 +821,18 @@ class EvaluateOp(_OptionalValueOp):
 
 @irdl_op_definition
 class RetOp(_OptionalValueOp):
-    """Returns from the function, the call `ret`. It does not end its block.
+    """Returns from the function, the call `ret`.
+
+    It does not end its block. A thread of a kernel returns no value.
 
     ```mlir
-    tir.ret %0 : i32
+    // @first([5, 6]) = 5
+    tir.func @first(%a: !tir.handle) -> i32 {
+      %A = tir.match_buffer %a : !tir.buffer<2xi32>
+      %c0 = tir.const 0 : i32
+      %x = tir.load %A[%c0] : i32
+      tir.ret %x : i32
+    }
     ```
     """
 

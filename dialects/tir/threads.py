@@ -71,8 +71,15 @@ class AccessPtrOp(IRDLOperation):
     result, TVM's `type_annotation`, which may differ from that of `data`.
 
     ```mlir
-    %q = tir.access_ptr r %p[%c0 to %n] : !tir.ptr<f32, "shared">
-    %v = tir.access_ptr rw %p[%lo to %lo + %n] : !tir.ptr<vector<4xf32>, "shared">
+    // @f([1, 2, 3, 4]) = 3
+    tir.func @f(%p: !tir.ptr<i32>) -> i32 {
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      %q = tir.access_ptr r %p[%c2 to %c2 + %c2] : !tir.ptr<i32>
+      %V = tir.decl_buffer %q : !tir.buffer<2xi32>
+      %x = tir.load %V[%c0] : i32
+      tir.ret %x : i32
+    }
     ```
     """
 
@@ -168,10 +175,30 @@ class ThreadAllreduceOp(IRDLOperation):
     op, and each of these threads stores the results in the elements of `into`. Threads
     for which the condition does not hold contribute the identity; without one all do.
     A source of type `i1` may go into an element of type `i8`, where bools are stored so.
+    Several values are written `[%x, %k] into [%R[%c0], %K[%c0]] over [%tx, %ty]`. The
+    interpreter takes results in local and in shared memory.
 
     ```mlir
-    tir.thread_allreduce [%x] into [%R[%c0]] over [%tx]
-    tir.thread_allreduce [%x, %k] if %p into [%R[%c0], %K[%c0]] over [%tx, %ty]
+    // @sum([1, 2, 3, 4], 3) -> [6, 6, 6, 6]
+    tir.func @sum(%a: !tir.handle, %n: i32) {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %c0 = tir.const 0 : i32
+      %c4 = tir.const 4 : i32
+      %r = tir.reducer (%x : i32, %y : i32) identity [0 : i32] {
+        %z = tir.add %x, %y : i32
+        tir.yield %z : i32
+      }
+      tir.launch_thread %t = "threadIdx.x" to %c4 {
+        %R = tir.alloc_buffer "R" : !tir.buffer<1xi32, "local">
+        %v = tir.load %A[%t] : i32
+        %p = tir.cmp lt %t, %n : i32
+        tir.attr "reduce_scope" (%r) = 0 : i32 {
+          tir.thread_allreduce [%v] if %p into [%R[%c0]] over [%t]
+        }
+        %w = tir.load %R[%c0] : i32
+        tir.store %w, %A[%t] : i32
+      }
+    }
     ```
     """
 
@@ -285,11 +312,24 @@ class ReducerOp(IRDLOperation):
     node of a `tir.attr "reduce_scope"`, and means the same wherever it stands.
 
     ```mlir
-    %r = tir.reducer (%x : f32, %y : f32) identity [0.000000e+00 : f32] {
-      %s = tir.add %x, %y : f32
-      tir.yield %s : f32
-    }
-    tir.attr "reduce_scope" (%r) = 0 : i32 {
+    // @largest([1, 5, 3, 2]) -> [5, 5, 5, 5]
+    tir.func @largest(%a: !tir.handle) {
+      %A = tir.match_buffer %a : !tir.buffer<4xi32>
+      %c0 = tir.const 0 : i32
+      %c4 = tir.const 4 : i32
+      %r = tir.reducer (%x : i32, %y : i32) identity [-2147483648 : i32] {
+        %z = tir.max %x, %y : i32
+        tir.yield %z : i32
+      }
+      tir.launch_thread %t = "threadIdx.x" to %c4 {
+        %R = tir.alloc_buffer "R" : !tir.buffer<1xi32, "local">
+        %v = tir.load %A[%t] : i32
+        tir.attr "reduce_scope" (%r) = 0 : i32 {
+          tir.thread_allreduce [%v] into [%R[%c0]] over [%t]
+        }
+        %w = tir.load %R[%c0] : i32
+        tir.store %w, %A[%t] : i32
+      }
     }
     ```
     """

@@ -1,132 +1,142 @@
-"""The examples in the docstrings of the tir ops parse, verify, and print as written."""
+"""The examples on the page of the tir dialect: programs, and calls of their functions.
 
+Those of the ops are in the docstrings, that of the introduction on the page itself,
+which also says how the calls are written.
+"""
+
+import json
 import re
+from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from ir import parse
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import InterpretationError
 
+from xdsl_tvm.analysis.well_formed import violations
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters.errors import SimulationError
+from xdsl_tvm.interpreters.tir import InterpretedFunction, interpret
 
+PAGE = Path(__file__).parents[2] / "docs" / "tir.md"
+EXAMPLE = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
+CALL = re.compile(
+    r"// @(?P<name>\w+)\((?P<inputs>.*)\) (?P<kind>=|->|fails:|is not run:)"
+    r" (?P<outcome>.*)"
+)
 OPS = [op for op in tir.TIR.operations if issubclass(op, IRDLOperation)]
-
-BUFFERS = """
-  %A = tir.alloc_buffer "A" : !tir.buffer<8x32xf32>
-  %B = tir.alloc_buffer "B" : !tir.buffer<8xf32>
-  %C = tir.alloc_buffer "C" : !tir.buffer<8x8xf32>
-"""
-SCALARS = ("n", "i", "j", "k", "lo", "vi", "vj", "c0", "c2", "c32")
-DEFAULTS = {
-    "a": "!tir.handle",
-    "h": "!tir.handle",
-    "p": "i1",
-    "ptr": "!tir.ptr<f32>",
-    "scope": "!tir.handle",
-    "x": "f32",
-    "y": "f32",
-    "zero": "f32",
-}
-"""Types of the values that examples use without defining them."""
-SPECIAL = {
-    "tir.attr": {"p": "!tir.ptr<f32>"},
-    "tir.assert": {"0": "i1"},
-    "tir.call_func": {"p": "!tir.ptr<f32>"},
-    "tir.if": {"0": "i1"},
-    "tir.if_then_else": {"0": "i1"},
-    "tir.let": {"0": "i32"},
-    "tir.load": {"v": "vector<4xi32>", "p": "vector<4xi1>"},
-    "tir.ramp": {"0": "i32", "1": "i32"},
-    "tir.ret": {"0": "i32"},
-    "tir.select": {"0": "i1", "1": "f32", "2": "f32"},
-    "tir.shuffle": {"0": "vector<4xf32>", "1": "vector<4xf32>", "2": "i32"},
-    "tir.store": {"0": "f32"},
-    "tir.thread_allreduce": {"tx": "i32", "ty": "i32", "k": "i32"},
-    "tir.while": {"A": ""},
-    "tir.yield": {"0": "f32", "1": "i32"},
-}
-GIVEN: dict[str, dict[str, str]] = {
-    "tir.access_ptr": {"p": 'tir.allocate [8] : !tir.ptr<f32, "shared">'},
-    "tir.call": {"scope": 'tir.string "shared"'},
-    "tir.thread_allreduce": {
-        "R": 'tir.alloc_buffer "R" : !tir.buffer<1xf32>',
-        "K": 'tir.alloc_buffer "K" : !tir.buffer<1xi32>',
-    },
-}
-"""Values of an example that no op of another dialect can give."""
-APART = {
-    "tir.yield": '"test.op"() ({{\n{}\n}}) : () -> ()',
-}
-"""Ops whose examples are one line each, and what such a line stands in."""
 
 
 def example(op: type[IRDLOperation]) -> str:
-    blocks = re.findall(r"```mlir\n(.*?)```", op.__doc__ or "", re.DOTALL)
+    blocks = EXAMPLE.findall(op.__doc__ or "")
     assert len(blocks) == 1, f"{op.name} needs one example in its docstring"
     return re.sub(r"^    ", "", blocks[0], flags=re.MULTILINE)
 
 
-def type_of(op: str, name: str, text: str) -> str:
-    if name in SPECIAL.get(op, {}):
-        return SPECIAL[op][name]
-    if name in SCALARS:
-        return "i32"
-    if name in DEFAULTS:
-        return DEFAULTS[name]
-    # A binary op says the type of its operands behind the colon.
-    operand = re.search(r": \(?([^\s,)]+)", text)
-    assert operand is not None
-    element = re.fullmatch(r"vector<4x(\w+)>", operand[1])
-    return element[1] if op == "tir.broadcast" and element else operand[1]
+EXAMPLES = {op.name: example(op) for op in OPS}
+EXAMPLES["the introduction"] = EXAMPLE.findall(PAGE.read_text())[0]
 
 
-def definitions(op: str, text: str) -> str:
-    results = re.findall(r"^\s*%(\w+) =", text, re.MULTILINE)
-    arguments = re.findall(r"(?:for|launch_thread)(?: \"\w+\")? %(\w+) =", text)
-    block_arguments = re.findall(r"%(\w+) : [SR] ", text)
-    if op == "tir.reducer":
-        block_arguments += re.findall(r"%(\w+) : f32", text)
-    given = GIVEN.get(op, {})
-    defined = {*results, *arguments, *block_arguments, *given, "A", "B", "C"}
-    used = dict.fromkeys(re.findall(r"%(\w+)", text))
-    lines = [f"  %{name} = {source}" for name, source in given.items()]
-    for name in used:
-        if name == "c0":
-            lines.append("  %c0 = tir.const 0 : i32")
-        elif name not in defined:
-            lines.append(f'  %{name} = "test.op"() : () -> {type_of(op, name, text)}')
-    return "\n".join(lines)
+def lines(text: str) -> list[str]:
+    """The lines without indentation, comments, and the ways to write a float."""
+    text = re.sub(r"-?\d+\.\d+(e[+-]\d+)?", lambda m: f"{float(m[0]):e}", text)
+    stripped = [line.strip() for line in text.splitlines()]
+    return [line for line in stripped if line and not line.startswith("//")]
 
 
-def embed(op: type[IRDLOperation], text: str) -> str:
-    """The example in a function, with what it uses defined in front of it."""
-    if op is tir.FuncOp:
-        return text
-    buffers = BUFFERS
-    if op is tir.AllocBufferOp:
-        buffers = ""
-    if op is tir.MatchBufferOp:
-        return f"tir.func @f(%a: !tir.handle, %n: i32) {{\n{text}\n}}"
-    if op is tir.WhileOp:
-        buffers = '  %A = tir.alloc_buffer "A" : !tir.buffer<8xi32>'
-    if op in (tir.ReadsOp, tir.WritesOp, tir.InitOp):
-        text = f"tir.block {{\n{text}\n}}"
-    callee = ""
-    if op is tir.CallFuncOp:
-        callee = "tir.func private @kernel(!tir.ptr<f32>, i32)\n"
-    values = definitions(op.name, text)
-    if op.name in APART:
-        text = "\n".join(map(APART[op.name].format, text.strip().splitlines()))
-    return f"{callee}tir.func @f() {{\n{buffers}\n{values}\n{text}\n}}"
+def values(text: str) -> list[Any]:
+    """Numbers, `true`, `false`, `NaN`, lists of them, and None for what is not said."""
+    said = re.sub(r"\b_\b", "null", text)
+    return json.loads(f"[{said}]")
+
+
+def argument(value: Any, function: InterpretedFunction, index: int) -> Any:
+    """What is passed for a parameter: an array where it is a buffer or a pointer."""
+    parameter = function.func.args[index]
+    match parameter.type:
+        case tir.HandleType():
+            element: Attribute = function.func.buffer_map[parameter].type.element_type
+        case tir.PtrType(element_type=element):
+            pass
+        case _:
+            return value
+    return np.array(value, number(tir.element_of(element)).storage)
+
+
+def equal(found: Any, expected: Any) -> bool:
+    """Whether a result is the expected one, NaN for NaN."""
+    if isinstance(expected, list):
+        items = cast("list[Any]", expected)
+        return len(found) == len(items) and all(map(equal, found, items))
+    return expected is None or bool(np.array_equal(found, expected, equal_nan=True))
+
+
+def check_call(module: ModuleOp, call: re.Match[str]):
+    function = interpret(module)[call["name"]]
+    inputs = values(call["inputs"])
+    arguments = [argument(value, function, i) for i, value in enumerate(inputs)]
+    match call["kind"]:
+        case "=":
+            assert equal([function(*arguments)], values(call["outcome"]))
+        case "->":
+            assert function(*arguments) is None
+            arrays = [one for one in arguments if hasattr(one, "dtype")]
+            assert equal(arrays, values(call["outcome"]))
+        case kind:
+            with pytest.raises(
+                InterpretationError, match=re.escape(call["outcome"])
+            ) as e:
+                function(*arguments)
+            assert isinstance(e.value, SimulationError) is (kind == "fails:")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_is_well_formed_and_prints_as_written(name: str):
+    module = parse(EXAMPLES[name])
+    assert not list(violations(module))
+    assert lines(str(module))[1:-1] == lines(EXAMPLES[name])
+    assert str(parse(str(module))) == str(module)
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_example_round_trips(op: type[IRDLOperation]):
-    text = example(op)
-    module = parse(embed(op, text))
-    assert any(isinstance(each, op) for each in module.walk())
-    printed = str(module)
-    assert str(parse(printed)) == printed
-    shown = {line.strip() for line in printed.splitlines()}
-    for line in text.splitlines():
-        if op.name in line and not line.endswith("{") and "dense" not in line:
-            assert line.strip() in shown
+def test_example_holds_the_op(op: type[IRDLOperation]):
+    assert any(isinstance(each, op) for each in parse(EXAMPLES[op.name]).walk())
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs_as_it_says(name: str):
+    module = parse(EXAMPLES[name])
+    comments = re.findall(r"//.*", EXAMPLES[name])
+    assert comments, f"{name}: the example needs a call"
+    for comment in comments:
+        call = CALL.fullmatch(comment)
+        assert call is not None, f"{name}: not a call: {comment}"
+        check_call(module, call)
+
+
+def test_only_legacy_ops_are_not_run():
+    unrun = [name for name, text in EXAMPLES.items() if "is not run:" in text]
+    assert unrun == ["tir.buffer_realize"]
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        ("// @f(2, 3) = 6", AssertionError),
+        ("// @f(2, 3) fails: an integer is divided by zero", pytest.fail.Exception),
+        ("// @f(2, 3) is not run: of legacy", pytest.fail.Exception),
+        ("// @f(1000, 3) is not run: parameter x", AssertionError),
+    ],
+)
+def test_calls_that_say_what_does_not_happen_are_found(
+    call: str, fault: type[BaseException]
+):
+    match = CALL.fullmatch(call)
+    assert match is not None
+    with pytest.raises(fault):
+        check_call(parse(EXAMPLES["tir.add"]), match)
