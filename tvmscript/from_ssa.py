@@ -24,7 +24,7 @@ What the trees have no place for:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -449,7 +449,7 @@ class _Body:
                 self._settle(op)
                 self._bind(op)
             return
-        if isinstance(op, tir.CallOp | tir.CallFuncOp | tir.IfThenElseOp):
+        if isinstance(op, _CALLS):
             self._read_call(op)
             return
         reader = _READERS.get(type(op))
@@ -485,6 +485,28 @@ class _Body:
     def nest(self, body: list[st.Stmt]) -> None:
         """Put all that follows into a body of its own."""
         self.stmts = body
+
+    def require_first(self, init: tir.InitOp) -> None:
+        """Refuse what stands in front of an init and cannot as well stand behind it,
+        where scripts have it."""
+        facts = self.function.facts
+        following = init.next_op
+        for op in _before(init):
+            is_read = facts.ops[op].kind is Kind.READ and facts.ops[op].bound
+            is_let = isinstance(op, tir.LetOp)
+            if self.function.is_expression(op):
+                continue
+            if not (is_read or is_let or isinstance(op, _CALLS)):
+                continue
+            reads = [op] if is_read else self._reached(op.operands[0], {})
+            is_early = following is not None and any(
+                facts.is_written_between(read, following) for read in reads
+            )
+            if is_early or not (is_read or is_let):
+                raise DiagnosticException(
+                    f"{name_of(op)}: stands in front of a tir.init, which TVMScript runs "
+                    "first; move it behind, or into a tir.block around"
+                )
 
     # ---- calls with effects, and lets in expressions ----
 
@@ -658,6 +680,17 @@ class _Body:
             self.value(op.combiner),
             tuple(constant(identity, op) for identity in op.identities),
         )
+
+
+_CALLS = (tir.CallOp, tir.CallFuncOp, tir.IfThenElseOp)
+"""What is a statement of its own, or part of the next one."""
+
+
+def _before(op: Operation) -> Iterator[Operation]:
+    previous = op.prev_op
+    while previous is not None:
+        yield previous
+        previous = previous.prev_op
 
 
 def _around(op: Operation, block: Block | None) -> Operation:
@@ -979,6 +1012,7 @@ def _block(body: _Body, op: tir.BlockOp) -> st.Stmt:
             case tir.WritesOp():
                 found.writes = inner.regions(item)
             case tir.InitOp():
+                inner.require_first(item)
                 found.init = inner.region(item.body)
             case _:
                 pass

@@ -374,6 +374,38 @@ def test_blocks_get_a_root():
     )
 
 
+def test_bindings_in_front_of_an_init_that_it_does_not_change():
+    expect(
+        """
+        %L = tir.alloc_buffer "L" : !tir.buffer<4xi32>
+        tir.block "B" {
+          %x = tir.let "x" %n : i32
+          %y = tir.load %A[%n] : i32
+          %z = tir.mul %x, %y : i32
+          %e = tir.call "clz"(%n) : (i32) -> i32
+          tir.init {
+            tir.store %c0, %L[%c0] : i32
+          }
+          tir.store %y, %A[%x] : i32
+          tir.store %z, %A[%e] : i32
+        }
+        """,
+        """
+        # with T.block("root"):
+        L = T.alloc_buffer((4,), "int32")
+        with T.block("B"):
+            T.reads()
+            T.writes()
+            with T.init():
+                L[0] = 0
+            x: T.int32 = n
+            y: T.int32 = A[n]
+            A[x] = y
+            A[T.clz(n)] = x * y
+        """,
+    )
+
+
 def test_iteration_variables_of_other_dtypes():
     """TVM has int32 and int64; a signed one that just is a loop variable stays."""
     expect(
@@ -604,6 +636,32 @@ REFUSED = {
         "tir.let: its result is used by what TVMScript has in front of it; declarations "
         "of functions and blocks use parameters, symbolic sizes and variables of loops "
         "and blocks only",
+    ),
+    "read in front of an init": (
+        """
+        tir.block "B" {
+          %x = tir.load %A[%c0] : i32
+          tir.init {
+            tir.store %c0, %A[%c0] : i32
+          }
+          tir.store %x, %B[%c0] : i32
+        }
+        """,
+        "tir.load: stands in front of a tir.init, which TVMScript runs first; move it "
+        "behind, or into a tir.block around",
+    ),
+    "call in front of an init": (
+        """
+        tir.block "B" {
+          %x = tir.call_func @callee(%n) : (i32) -> i32
+          tir.init {
+            tir.store %c0, %A[%c0] : i32
+          }
+          tir.store %x, %B[%c0] : i32
+        }
+        """,
+        "tir.call_func: stands in front of a tir.init, which TVMScript runs first; move "
+        "it behind, or into a tir.block around",
     ),
     "region of a buffer declared behind": (
         """
