@@ -199,6 +199,15 @@ GROUPS: dict[str, tuple[Op, ...]] = {
 """All ops of the dialect, in the order of the page."""
 
 
+_NOTES = {
+    "Expressions": """\
+Arithmetic and comparisons take integers, floats and custom dtypes, logic takes `i1`; all
+of them take scalars, and vectors lane by lane. Their operands have one type.
+""",
+}
+"""What stands in front of a group."""
+
+
 def tir_page() -> str:
     """The text of the page. Raises ValueError if an op is in no group, or in two."""
     grouped = [op for ops in GROUPS.values() for op in ops]
@@ -210,7 +219,7 @@ def tir_page() -> str:
     parts += [_attribute(one) for one in _attributes(types=False)]
     parts += [title("Operations"), _index()]
     for name, ops in GROUPS.items():
-        parts += [title(name), _shared(ops), *(_op(op) for op in ops)]
+        parts += [title(name), _NOTES.get(name, ""), _shared(ops), *map(_op, ops)]
     parts += [title("Forms"), _FORMS, _forms(), title("Rules"), _RULES, _rules()]
     return re.sub("\n{3,}", "\n\n", "".join(parts))
 

@@ -316,9 +316,9 @@ def buffer_definition(buffer: SSAValue) -> BufferDefinition:
 class ShapeVarOp(IRDLOperation):
     """An integer that buffers bind, such as a symbolic extent: `Var` or `SizeVar`.
 
-    The first `tir.match_buffer` with it as a bare extent, stride or offset defines its
-    value; all other uses are checked against it. `size_var` promises that it is not
-    negative. Two of them are never the same, whatever their names.
+    It is a scalar. The first `tir.match_buffer` with it as a bare extent, stride or
+    offset defines its value; all other uses are checked against it. `size_var` promises
+    that it is not negative. Two of them are never the same, whatever their names.
 
     ```mlir
     // @length([1, 2], [3, 4]) = 2
@@ -392,8 +392,9 @@ class _SourcedDefinition(BufferDefinition, ABC):
 class MatchBufferOp(_SourcedDefinition):
     """A buffer passed in by a parameter: an entry of `PrimFunc.buffer_map`.
 
-    The caller passes a tensor of this dtype, rank and shape. A bare `tir.shape_var`
-    among extents, strides and offset is bound by the first match that names it.
+    It stands in the body of the function itself. The caller passes a tensor of this
+    dtype, rank and shape. A bare `tir.shape_var` among extents, strides and offset is
+    bound by the first match that names it.
 
     ```mlir
     // @rows([[1, 2], [3, 4], [5, 6]]) = 3
@@ -483,6 +484,7 @@ class AllocBufferOp(BufferDefinition):
 class DeclBufferOp(_SourcedDefinition):
     """A view of the memory a pointer names, `DeclBuffer`; it allocates nothing.
 
+    The buffer has the scope of the pointer; its element type may be another one.
     `implicit` marks a buffer that TVM's text declares without a statement of its own.
 
     ```mlir
@@ -532,7 +534,9 @@ class MatchRegionOp(BufferDefinition):
 
     The region is one half-open range per dimension of the source: `%i` is the point
     `%i`, `%j to %j + 16` has 16 elements. Leading dimensions beyond the rank of the view
-    have extent 1. Bare `tir.shape_var`s in the layout are bound by the match.
+    have extent 1, and the others those of the view. Element type and scope are those of
+    the source, whose alignment is a multiple of the view's. Bare `tir.shape_var`s in the
+    layout are bound by the match.
 
     ```mlir
     // @f([[1, 2, 3], [4, 5, 6]]) = 6
@@ -768,8 +772,9 @@ class AllocateOp(IRDLOperation):
 class AllocateConstOp(IRDLOperation):
     """Read-only memory with given contents, `AllocateConst`.
 
-    The contents are row-major elements of the attribute, whose shape is the shape of the
-    memory; or, as an integer, an index into the module attribute `constants`.
+    The contents are row-major elements of the attribute, of the pointer's element type,
+    and its shape is the shape of the memory. Or they are an integer, an index into the
+    module attribute `constants`.
 
     ```mlir
     // @weight(1) = 2.5
@@ -854,6 +859,8 @@ class AllocateConstOp(IRDLOperation):
 @irdl_op_definition
 class DataOp(IRDLOperation):
     """The data pointer of a buffer, `Buffer.data`.
+
+    It has element type and scope of the buffer, and does not include the offset.
 
     ```mlir
     // @f([1, 2, 3, 4]) = 3
@@ -976,9 +983,10 @@ def _verify_access(
 class LoadOp(IRDLOperation):
     """An element, or a vector of elements, of a buffer, `BufferLoad`.
 
-    A load reads memory where it stands. Indices count elements and must be in bounds;
-    the last may be a vector. With a predicate only the lanes for which it holds are read,
-    and the others are unspecified.
+    A load reads memory where it stands. There is an integer index for each dimension.
+    They count elements and must be in bounds; the last may be a vector, which multiplies
+    the lanes of the result. With a predicate, an `i1` of as many lanes as the result,
+    only the lanes for which it holds are read, and the others are unspecified.
 
     ```mlir
     // @f([[1, 2], [3, 4]], [true, false]) = [3, _]

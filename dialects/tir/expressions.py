@@ -257,7 +257,7 @@ class StringOp(IRDLOperation):
 
 
 class BinaryOp(IRDLOperation, ABC):
-    """Two operands and a result of one dtype."""
+    """Two operands and a result of one dtype, a number unless the op says otherwise."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
 
@@ -607,7 +607,8 @@ class CmpOp(IRDLOperation):
 class SelectOp(IRDLOperation):
     """Choice between two evaluated values, `Select`; lane-wise with a vector condition.
 
-    Both values are always evaluated: it guards no load and no division.
+    The condition is an `i1`, a scalar or of the lanes of the values. Both values are
+    always evaluated: it guards no load and no division.
 
     ```mlir
     // @f(true, 1.0, 2.0) = 1.0
@@ -828,6 +829,8 @@ class CastOp(IRDLOperation):
 class RampOp(IRDLOperation):
     """The vector `base + lane * stride`, `Ramp`; the result type tells the lanes.
 
+    The operands are scalars of one type.
+
     ```mlir
     // @f(5, 2) = [5, 7, 9, 11]
     tir.func @f(%base: i32, %stride: i32) -> vector<4xi32> {
@@ -892,6 +895,8 @@ class RampOp(IRDLOperation):
 class BroadcastOp(IRDLOperation):
     """A vector of equal lanes, `Broadcast`; the result type tells the lanes.
 
+    The operand is a scalar.
+
     ```mlir
     // @f(1.5) = [1.5, 1.5, 1.5, 1.5]
     tir.func @f(%x: f32) -> vector<4xf32> {
@@ -951,7 +956,8 @@ class ShuffleOp(IRDLOperation):
     """Lanes picked from the concatenation of vectors, `Shuffle`.
 
     Result lane `i` is the lane of the concatenation that index `i` names, counted from
-    0. One index gives a scalar.
+    0. One index gives a scalar. The vectors have one element type and a fixed number of
+    lanes, the indices are integers.
 
     ```mlir
     // @f([1, 2], [3, 4]) = [4, 1]

@@ -68,7 +68,8 @@ class AccessPtrOp(IRDLOperation):
     It points at element `offset` of `data`, and what it is passed to reads, writes or
     does both to the elements of the half-open range `[offset, offset + extent)`; the
     range prints like that of `tir.for`. Elements are counted in the element type of the
-    result, TVM's `type_annotation`, which may differ from that of `data`.
+    result, TVM's `type_annotation`, which may differ from that of `data`. `data` is a
+    pointer, offset and extent are scalar integers.
 
     ```mlir
     // @f([1, 2, 3, 4]) = 3
