@@ -201,8 +201,8 @@ GROUPS: dict[str, tuple[Op, ...]] = {
 
 _NOTES = {
     "Expressions": """\
-Arithmetic and comparisons take integers, floats and custom dtypes, logic takes `i1`; all
-of them take scalars, and vectors lane by lane. Their operands have one type.
+Arithmetic takes integers, floats and custom dtypes, comparisons handles as well, and
+logic `i1`; they take scalars, and vectors lane by lane. Their operands have one type.
 """,
 }
 """What stands in front of a group."""
