@@ -33,6 +33,7 @@ from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.const_int_bound import EVERYTHING, Bound
+from xdsl_tvm.analysis.definedness import is_total
 from xdsl_tvm.analysis.expr import (
     Add,
     Binary,
@@ -90,6 +91,7 @@ class CanonicalSimplifier:
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._nested_choices = 0
+        self._total: dict[Expr, bool] = {}
         self._active = 0
         self._visits = 0
 
@@ -134,7 +136,7 @@ class CanonicalSimplifier:
         if _is_linear(node):
             return [part for part in self._region(node) if not self._expands(part, node)]
         if isinstance(node, Select | IfThenElse):
-            return node.operands[:1] if self._may_assume() else node.operands
+            return node.operands[:1] if self._may_assume(node) else node.operands
         if isinstance(node, Value):
             value = self._analyzer.facts.value_of(node)
             return () if value is None else (value,)
@@ -145,7 +147,7 @@ class CanonicalSimplifier:
         if _is_linear(node):
             found = self._expanded(self._linear(node))
             return found if found.fits else Sum.of(node)
-        if isinstance(node, Select | IfThenElse) and self._may_assume():
+        if isinstance(node, Select | IfThenElse) and self._may_assume(node):
             return self._choice(node)
         if isinstance(node, Value):
             value = self._analyzer.facts.value_of(node)
@@ -260,9 +262,17 @@ class CanonicalSimplifier:
         ]
         return self._rebuilt(node, [condition, *branches])
 
-    def _may_assume(self) -> bool:
-        """Whether the branches of a choice may be simplified knowing its condition."""
-        return self._nested_choices < MAX_NESTED_CHOICES and self._visits > 0
+    def _may_assume(self, node: Expr) -> bool:
+        """Whether the branches of a choice may be simplified knowing its condition.
+
+        Both branches of an eager one are computed, so what is simplified must be defined
+        where the condition is false too.
+        """
+        if self._nested_choices >= MAX_NESTED_CHOICES or self._visits <= 0:
+            return False
+        return isinstance(node, IfThenElse) or all(
+            is_total(branch, self._total) for branch in node.operands[1:]
+        )
 
     def _branch(self, branch: Expr, condition: Expr | None) -> Expr:
         """A branch simplified, knowing the condition if one is given."""

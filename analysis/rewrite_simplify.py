@@ -21,7 +21,7 @@ Differences to TVM's simplifier, all for the sake of correct results:
 - A division of floats becomes a product where the reciprocal is exact.
 - Quotients toward zero of ramps are ramps only where no lane is negative or rounded.
 - Facts about one operand of `and` or `or` are used in the other only if that is defined
-  for all values of the leaves.
+  for all values of the leaves, and so are those about the condition of an eager choice.
 """
 
 from __future__ import annotations
@@ -36,18 +36,15 @@ from xdsl.dialects.builtin import i1
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.boolean_normal_form import and_of_ors
 from xdsl_tvm.analysis.const_int_bound import Bound
+from xdsl_tvm.analysis.definedness import is_total
 from xdsl_tvm.analysis.expr import (
     And,
     Binary,
     Call,
     Cmp,
     Const,
-    Div,
     Expr,
-    FloorDiv,
-    FloorMod,
     IfThenElse,
-    Mod,
     Not,
     Or,
     Select,
@@ -260,7 +257,7 @@ class RewriteSimplifier:
 
     def is_total(self, node: Expr) -> bool:
         """Whether the tree has a value whatever its leaves hold."""
-        return fold(node, _is_total, self._total)
+        return is_total(node, self._total)
 
     # ---- nodes ----
 
@@ -504,20 +501,6 @@ def _scales(node: Expr, operands: list[bool]) -> bool:
     return any(operands) or (isinstance(node, Call) and node.name == "vscale")
 
 
-_PARTIAL = (Div, Mod, FloorDiv, FloorMod)
-_SHIFTS = ("shift_left", "shift_right")
-
-
-def _is_total(node: Expr, operands: list[bool]) -> bool:
-    if not all(operands):
-        return False
-    if isinstance(node, _PARTIAL) and tir.is_integer(node.dtype):
-        return bool(smart.literal(node.rhs))
-    if isinstance(node, Call) and node.name in _SHIFTS:
-        return smart.literal(node.operands[1]) is not None
-    return True
-
-
 # ---- one pass ----
 
 
@@ -592,14 +575,25 @@ class _Visit:
             self._stack.append(node.operands[0])
         elif isinstance(condition, Const):
             self._taken(node, node.operands[1 if condition.value else 2])
-        elif len(self._open) < MAX_SCOPES and self._simplifier.may_visit(
-            in_scope=bool(self._open)
-        ):
+        elif self._may_open(node):
             self._stack.pop()
             self._begin(node, condition, condition)
             self._stack.append(node.operands[1])
         else:
             self._plain(node)
+
+    def _may_open(self, node: Expr) -> bool:
+        """Whether the values of a choice may be simplified knowing its condition.
+
+        Both values of an eager one are computed, so what is simplified must be defined
+        where the condition is false too.
+        """
+        if len(self._open) >= MAX_SCOPES:
+            return False
+        values = node.operands[1:]
+        if isinstance(node, Select) and not all(map(self._simplifier.is_total, values)):
+            return False
+        return self._simplifier.may_visit(in_scope=bool(self._open))
 
     def _taken(self, node: Expr, value: Expr) -> None:
         found = self._simplifier.result_of(value)

@@ -341,6 +341,22 @@ def test_choices_know_their_condition():
     assert simplify(literal) is y
 
 
+@pytest.mark.parametrize("method", ["rewrite_simplify", "canonical_simplify"])
+def test_eager_choices_stay_defined(method: str):
+    """`8 // (x > 3 ? 1 : y)` is not `8 // y` where its value is not chosen."""
+    x, y = leaves_of(i32, i32)
+    divisor = IfThenElse(smart.gt(x, 3), Const(1, i32), y)
+    for quotient in (FloorDiv(Const(8, i32), divisor), Mod(Const(8, i32), divisor)):
+        for kind in (Select, IfThenElse):
+            root = kind(smart.lt(x, 3), quotient, y)
+            points = grid({x: range(7), y: range(-2, 3)})
+            wanted = evaluate(root, points)
+            found = evaluate(getattr(Analyzer(), method)(root), points)
+            assert found.defined[wanted.defined].all()
+            same = found.numbers == wanted.numbers
+            assert same[wanted.defined].all()
+
+
 def test_proofs():
     # Simplify/prove 1, 2, 5
     i0, i1_ = leaves_of(i64, i64)
