@@ -6,8 +6,6 @@ Bindings, allocations and declarations are members of the list that they stand i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import tir
@@ -19,6 +17,7 @@ from xdsl_tvm.tvmscript._script_functions import (
     has_annotation,
     is_true,
 )
+from xdsl_tvm.tvmscript.completion import blocks
 
 
 class FlatFunctionPrinter(FunctionPrinter):
@@ -26,7 +25,7 @@ class FlatFunctionPrinter(FunctionPrinter):
 
     def options(self, function: st.PrimFunc) -> str:
         found = [super().options(function)]
-        if _has_blocks(function.body):
+        if any(blocks(function.body)):
             found.append("s_tir=True")
         return ", ".join(filter(None, found))
 
@@ -114,14 +113,3 @@ class FlatFunctionPrinter(FunctionPrinter):
 
     def new_var(self, var: ex.Var) -> str:
         return super().new_var(ex.Var(var.name, var.type))
-
-
-def _has_blocks(body: Sequence[st.Stmt]) -> bool:
-    stack = list(body)
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, st.Block):
-            return True
-        for inner in st.bodies(stmt):
-            stack += inner
-    return False

@@ -41,8 +41,10 @@ from xdsl_tvm.tvmscript.expressions import (
     Shuffle,
     StringImm,
     Var,
+    operands,
 )
 from xdsl_tvm.tvmscript.statements import Buffer
+from xdsl_tvm.tvmscript.trees import with_operands
 
 MAX_NODES = 100_000
 """The largest tree that is made of one value."""
@@ -90,6 +92,8 @@ class Trees:
         self._is_expression = is_expression
         self._known: dict[SSAValue, Expr] = {}
         self._sizes: dict[SSAValue, int] = {}
+        self._lets: dict[SSAValue, bool] = {}
+        """The values whose trees hold a `Let`, and whether a use has the tree already."""
         self.buffers: dict[SSAValue, Buffer] = {}
         self.reducers: dict[SSAValue, Reducer] = {}
 
@@ -142,9 +146,29 @@ class Trees:
             if missing:
                 stack += reversed(missing)
             else:
+                self._note_lets(current, op)
                 known[current] = self._make(op)
                 self._measure(current, op)
-        return known[value]
+        return self._used(value)
+
+    def _used(self, value: SSAValue) -> Expr:
+        """The known expression of a value for one use of it.
+
+        A variable is bound once in a function, so all uses but the first get `Let`s of
+        their own.
+        """
+        found = self._known[value]
+        if self._lets.get(value):
+            return renewed(found)
+        if value in self._lets:
+            self._lets[value] = True
+        return found
+
+    def _note_lets(self, value: SSAValue, op: Operation) -> None:
+        if any(operand in self._lets for operand in self._inputs(op)) or (
+            isinstance(op, tir.IfThenElseOp) and _has_lets(op)
+        ):
+            self._lets[value] = False
 
     def _maker(self, value: SSAValue) -> Operation:
         op = value.owner
@@ -332,6 +356,35 @@ def _if_then_else(trees: Trees, op: tir.IfThenElseOp) -> Expr:
         branches.append(with_lets(bindings, value))
     condition = trees.of(op.condition)
     return Call("if_then_else", (condition, *branches), op.result.type)
+
+
+def _has_lets(op: tir.IfThenElseOp) -> bool:
+    return any(
+        isinstance(item, tir.LetOp) for region in op.regions for item in region.block.ops
+    )
+
+
+def renewed(root: Expr) -> Expr:
+    """A copy of a tree in which the variables of all `Let`s are new."""
+    copies: dict[Expr, Expr] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in copies:
+            stack.pop()
+            continue
+        if isinstance(node, Let) and node.var not in copies:
+            copies[node.var] = Var(node.var.name, node.var.type, node.var.size_var)
+        parts = operands(node)
+        waiting = [part for part in parts if part not in copies]
+        if waiting:
+            stack += reversed(waiting)
+            continue
+        copied = [copies[part] for part in parts]
+        copies[node] = with_operands(node, copied)
+        if isinstance(node, Let):
+            copies[node] = Let(cast(Var, copies[node.var]), copied[0], copied[1])
+    return copies[root]
 
 
 def with_lets(bindings: Sequence[Binding], value: Expr) -> Expr:

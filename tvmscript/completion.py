@@ -90,7 +90,7 @@ def needs_root(body: Sequence[Stmt]) -> bool:
     stmts = [stmt for stmt in body if not _is_buffer_object(stmt)]
     if len(stmts) == 1 and isinstance(stmts[0], Block) and not stmts[0].iters:
         return False
-    return any(_blocks(stmts))
+    return any(blocks(stmts))
 
 
 def _is_buffer_object(stmt: Stmt) -> bool:
@@ -98,14 +98,14 @@ def _is_buffer_object(stmt: Stmt) -> bool:
     return isinstance(stmt, DeclBuffer) and stmt.implicit
 
 
-def _blocks(stmts: Iterable[Stmt]) -> Iterator[Block]:
+def blocks(stmts: Iterable[Stmt]) -> Iterator[Block]:
     """The outermost blocks."""
     for stmt in stmts:
         if isinstance(stmt, Block):
             yield stmt
         else:
             for body in bodies(stmt):
-                yield from _blocks(body)
+                yield from blocks(body)
 
 
 # ---- regions ----

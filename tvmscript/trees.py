@@ -159,8 +159,27 @@ class Trees:
 
 
 def with_operands(node: ex.Expr, parts: Sequence[ex.Expr]) -> ex.Expr:
-    """The same load or call on other operands."""
+    """The same expression on other operands, given in the order of `operands`."""
     match node:
+        case ex.Binary():
+            return ex.Binary(node.op, *parts)
+        case ex.Compare():
+            return ex.Compare(node.predicate, *parts)
+        case ex.Not():
+            return ex.Not(*parts)
+        case ex.Select():
+            return ex.Select(*parts)
+        case ex.Cast():
+            return ex.Cast(node.type, *parts)
+        case ex.Broadcast():
+            return ex.Broadcast(parts[0], node.type)
+        case ex.Ramp():
+            return ex.Ramp(parts[0], parts[1], node.type)
+        case ex.Shuffle():
+            count = len(node.vectors)
+            return ex.Shuffle(tuple(parts[:count]), tuple(parts[count:]))
+        case ex.Let():
+            return ex.Let(node.var, *parts)
         case ex.BufferLoad() if node.predicate is None:
             return ex.BufferLoad(node.buffer, tuple(parts))
         case ex.BufferLoad():

@@ -298,6 +298,27 @@ def test_lets_in_lazy_operands():
     )
 
 
+def test_every_use_of_a_shared_let_has_a_variable_of_its_own():
+    expect(
+        """
+        %x = tir.if_then_else %p -> i32 {
+          %y = tir.let "y" %n : i32
+          %z = tir.mul %y, %y : i32
+          tir.yield %z : i32
+        } else {
+          tir.yield %n : i32
+        }
+        %s = tir.add %x, %x : i32
+        tir.evaluate %s : i32
+        """,
+        """
+        y = T.int32()
+        y_1 = T.int32()
+        T.evaluate(@ + T.if_then_else(p, T.Let(y_1 * y_1, where={y_1: n}), n))
+        """.replace("@", "T.if_then_else(p, T.Let(y * y, where={y: n}), n)"),
+    )
+
+
 # ---- scopes, blocks and declarations ----
 
 
