@@ -29,7 +29,8 @@ from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
 
 Source: TypeAlias = ModuleOp | str | Path
-"""A module; its text; or a file with its text, as a Path or a name that ends in .mlir."""
+"""A module; its text; or a file, as a Path or a name that ends in .mlir or, of a script in
+TVMScript, .py; scripts are read and not run."""
 
 TARGETS = ("llvm", "cuda")
 
@@ -50,7 +51,7 @@ def load_module(source: Source, context: Context | None = None) -> ModuleOp:
     else:
         text = source
     try:
-        module = Parser(context or new_context(), text, name).parse_module()
+        module = _parsed(text, name, context)
     except ParseError as error:
         line, message = _location(error)
         raise ValueError(f"{name}:{line}: {message}") from None
@@ -62,8 +63,17 @@ def load_module(source: Source, context: Context | None = None) -> ModuleOp:
     return module
 
 
+def _parsed(text: str, name: str, context: Context | None) -> ModuleOp:
+    if name.endswith(".py"):
+        # Late: most modules are no scripts.
+        from xdsl_tvm.tvmscript.parser import parse
+
+        return parse(text, file=name)
+    return Parser(context or new_context(), text, name).parse_module()
+
+
 def _is_file_name(source: str) -> bool:
-    return source.endswith(".mlir") and "\n" not in source
+    return source.endswith((".mlir", ".py")) and "\n" not in source
 
 
 def _location(error: ParseError) -> tuple[int, str]:

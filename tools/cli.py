@@ -1,4 +1,4 @@
-"""The command `xdsl-tvm`: `opt`, `passes` and `run`."""
+"""The command `xdsl-tvm`: `opt`, `passes`, `translate` and `run`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from xdsl_tvm.passes.error_lines import UserError, error_line
 COMMANDS = {
     "opt": "run passes on a file, as xdsl-opt, with dumps, timings and reproducers",
     "passes": "list this package's passes, their options and TVM's names for them",
+    "translate": "turn TVMScript files into MLIR text, and the other way round",
     "run": "compile a file and call a function of it on .npy or random inputs",
 }
 
 
 def usage() -> str:
-    lines = [f"  {name:8}{text}" for name, text in COMMANDS.items()]
+    lines = [f"  {name:10}{text}" for name, text in COMMANDS.items()]
     return "\n".join(["usage: xdsl-tvm COMMAND …  (--help after a command)", *lines])
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
@@ -30,6 +30,17 @@ class OptMain(xDSLOptMain):
     """xdsl-opt's driver over a PipelineRunner."""
 
     runner: PipelineRunner
+
+    def register_all_frontends(self) -> None:
+        super().register_all_frontends()
+        self.available_frontends["py"] = self._read_script
+
+    def _read_script(self, chunk: IO[bytes]) -> ModuleOp:
+        """The module of a TVMScript file, which is read and not run."""
+        # Late: most inputs are no scripts.
+        from xdsl_tvm.tvmscript.parser import parse
+
+        return parse(chunk.read().decode(), file=self.get_input_name())
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)

@@ -171,8 +171,9 @@ def _imported(stmt: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, object]]
     names = default_names()
     if isinstance(stmt, ast.ImportFrom) and (stmt.module or "").endswith("script"):
         for alias in stmt.names:
-            if alias.name in ("tir", "ir", "relax"):
-                yield alias.asname or alias.name, names[alias.name]
+            name = "tir" if alias.name == "tirx" else alias.name
+            if name in ("tir", "ir", "relax"):
+                yield alias.asname or alias.name, names[name]
     if isinstance(stmt, ast.Import):
         for alias in stmt.names:
             if alias.name == "tvm" and alias.asname is not None:

@@ -1,0 +1,128 @@
+"""`xdsl-tvm translate`: TVMScript files to MLIR text and back.
+
+A `.py` file becomes `.mlir` text, and the other way round. Python files are read, not
+run, unless --execute says so: helper functions and other Python around the scripts need
+it. A file that is executed can do whatever its user can; execute files you trust only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.passes.error_lines import UserError, error_line
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.tools.opt import refuse_arguments
+from xdsl_tvm.tvmscript.files import read_file
+from xdsl_tvm.tvmscript.printer import VERSIONS, print_script
+
+_OTHER = {".py": ".mlir", ".mlir": ".py"}
+_SEPARATOR = {".py": "# -----\n", ".mlir": "// -----\n"}
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("xdsl-tvm translate", description=__doc__)
+    parser.error = refuse_arguments
+    add = parser.add_argument
+    add("files", type=Path, nargs="+", metavar="FILE", help=".py or .mlir")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="a file, whose ending says what is written; or a directory, which gets one "
+        "file for each input; default: standard output",
+    )
+    add("--name", help="the function or class to take from each .py file; default: all")
+    add(
+        "--execute",
+        action="store_true",
+        help="run .py files as Python, with `tvm.script` being this package's; default: "
+        "read them as text",
+    )
+    add("--version", choices=VERSIONS, default="0.20", help="of TVM, for .py output")
+    add("--no-sugar", action="store_true", help="write .py output without short forms")
+    add("--traceback", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Runs the command; errors are raised, for the caller to print.
+
+    Nothing is written unless all files can be translated.
+    """
+    options = argument_parser().parse_args(arguments)
+    files: list[Path] = options.files
+    output: Path | None = options.output
+    for file in files:
+        if file.suffix not in _OTHER:
+            raise UserError(f"{file}: a file ends in .py or .mlir")
+    if output is None:
+        texts = [_translated(file, _OTHER[file.suffix], options) for file in files]
+        endings = [_OTHER[file.suffix] for file in files]
+        _write_all(texts, endings)
+        return
+    targets = _targets(files, output)
+    found = {
+        target: _translated(file, target.suffix, options)
+        for file, target in targets.items()
+    }
+    for target, text in found.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+def _targets(files: Sequence[Path], output: Path) -> dict[Path, Path]:
+    """Which file each one is translated to."""
+    if output.suffix in _OTHER and not output.is_dir():
+        if len(files) > 1:
+            raise UserError(f"{output}: several files are translated into a directory")
+        return {files[0]: output}
+    targets = {file: output / f"{file.stem}{_OTHER[file.suffix]}" for file in files}
+    if len(set(targets.values())) < len(files):
+        raise UserError(f"{output}: two files would be translated into one")
+    return targets
+
+
+def _write_all(texts: Sequence[str], endings: Sequence[str]) -> None:
+    for index, (text, ending) in enumerate(zip(texts, endings, strict=True)):
+        if index:
+            sys.stdout.write(_SEPARATOR[ending])
+        sys.stdout.write(text)
+
+
+def _translated(file: Path, ending: str, options: argparse.Namespace) -> str:
+    """The text of a file in the other language."""
+    if file.suffix == ".py":
+        module = read_file(file, options.name, execute=options.execute)
+    elif options.name is not None:
+        raise UserError(f"{file}: --name chooses from .py files")
+    else:
+        module = _parsed(file)
+    if ending == ".mlir":
+        return _printed(module)
+    try:
+        return print_script(module, version=options.version, sugar=not options.no_sugar)
+    except DiagnosticException as error:
+        raise UserError(f"{file}: {error_line(error)}") from error
+
+
+def _parsed(file: Path) -> ModuleOp:
+    text = file.read_text(encoding="utf-8")
+    module = Parser(new_context(), text, str(file)).parse_module()
+    module.verify()
+    return module
+
+
+def _printed(module: ModuleOp) -> str:
+    output = StringIO()
+    Printer(output).print_op(module)
+    return f"{output.getvalue()}\n"

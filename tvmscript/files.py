@@ -1,0 +1,229 @@
+"""Files of scripts: read as text, or executed as Python.
+
+A file as text never runs; it holds definitions, imports and assignments, no other Python.
+A file with more in it, such as helper functions, has to be executed, which runs whatever
+it says. While it runs, `import tvm` and `from tvm.script import tir as T` find the
+namespaces of this package, whether TVM is installed or not.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import traceback
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
+from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.parser import default_names, parse
+from xdsl_tvm.tvmscript.source import Definition, Source, first_line
+
+T = TypeVar("T")
+
+_numbers = count()
+
+
+def read_file(path: Path, name: str | None = None, *, execute: bool = False) -> ModuleOp:
+    """The module of a file: all that it defines, or its definition called `name`.
+
+    Without `execute` the file is read as text. With it, the file is run as Python: only
+    for files that are trusted. Functions and the functions of classes become one module.
+
+    Raises ScriptError for what cannot be read, DiagnosticException where there is no such
+    definition, two functions have one name, or the Python of the file fails, and OSError
+    for a file that cannot be opened.
+    """
+    if execute:
+        found = _executed(path)
+        chosen = found if name is None else {name: _known(path, name, found)}
+    else:
+        chosen = _read(path, name)
+    if not chosen:
+        raise DiagnosticException(
+            f"{path}: the file defines no function or class with T.prim_func or "
+            "I.ir_module"
+        )
+    return _merged(path, chosen)
+
+
+def _merged(path: Path, modules: Mapping[str, ModuleOp]) -> ModuleOp:
+    """One module of the functions of several, which it takes."""
+    if len(modules) == 1:
+        return next(iter(modules.values()))
+    merged = ModuleOp([])
+    known: dict[str, str] = {}
+    for name, module in modules.items():
+        for op in list(module.body.block.ops):
+            symbol = op.sym_name.data if isinstance(op, tir.FuncOp) else ""
+            if symbol and known.setdefault(symbol, name) != name:
+                raise DiagnosticException(
+                    f"{path}: {known[symbol]} and {name} both have a function "
+                    f"'{symbol}'; choose one of them by its name"
+                )
+            op.detach()
+            merged.body.block.add_op(op)
+        for key, value in module.attributes.items():
+            if merged.attributes.setdefault(key, value) != value:
+                raise DiagnosticException(
+                    f"{path}: the modules of the file differ in their attribute '{key}'; "
+                    "choose one of them by its name"
+                )
+    return merged
+
+
+def _known(path: Path, name: str, found: Mapping[str, T]) -> T:
+    """What is called `name`; an error that says what else there is."""
+    if name in found:
+        return found[name]
+    known = ", ".join(found) or "none"
+    raise DiagnosticException(
+        f"{path}: there is no definition '{name}'{did_you_mean(name, list(found))}; the file "
+        f"has {known}"
+    )
+
+
+# ---- text ----
+
+
+def _read(path: Path, name: str | None) -> dict[str, ModuleOp]:
+    """The definition `name` of a text, or all: classes one by one, functions together."""
+    source = Source(path.read_text(encoding="utf-8"), str(path))
+    programs = {
+        node.name: node
+        for node in source.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not _is_macro(node)
+    }
+    if name is not None:
+        groups = [[_known(path, name, programs)]]
+    else:
+        groups = [[node] for node in programs.values() if isinstance(node, ast.ClassDef)]
+        functions = [n for n in programs.values() if isinstance(n, ast.FunctionDef)]
+        groups += [functions] if functions or not groups else []
+    found: dict[str, ModuleOp] = {}
+    for group in groups:
+        hidden = [node for node in programs.values() if node not in group]
+        label = group[0].name if group else ""
+        found[label] = _parsed(source, hidden)
+    return found
+
+
+def _parsed(source: Source, hidden: Sequence[Definition]) -> ModuleOp:
+    try:
+        return parse(_without(source.text, hidden), file=source.name)
+    except ScriptError as error:
+        if not any(map(_is_python, source.body)):
+            raise
+        reason = "a file with Python beside its scripts is to be executed"
+        raise ScriptError(error.span, f"{error.msg} ({reason})") from None
+
+
+def _is_python(node: ast.stmt) -> bool:
+    """Whether a statement at the top of a file is no part of a script."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return not node.decorator_list
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return not is_text and not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)
+
+
+def _is_macro(node: Definition) -> bool:
+    return any(
+        ast.unparse(each).partition("(")[0].endswith(".macro")
+        for each in node.decorator_list
+    )
+
+
+def _without(text: str, hidden: Sequence[Definition]) -> str:
+    """The text with definitions blanked out, so that places stay the same."""
+    lines = text.splitlines(keepends=True)
+    for node in hidden:
+        for line in range(first_line(node) - 1, node.end_lineno or node.lineno):
+            lines[line] = "\n"
+    return "".join(lines)
+
+
+# ---- execution ----
+
+
+def _executed(path: Path) -> dict[str, ModuleOp]:
+    """The definitions of a file that is run."""
+    found: dict[str, ModuleOp] = {}
+    seen: set[object] = set()
+    for name, value in vars(_run(path)).items():
+        if isinstance(value, tir.FuncOp | ModuleOp) and value not in seen:
+            seen.add(value)
+            is_module = isinstance(value, ModuleOp)
+            found[name] = value if is_module else ModuleOp([value.clone()])
+    return found
+
+
+def _run(path: Path) -> ModuleType:
+    name = f"_xdsl_tvm_script_{next(_numbers)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise DiagnosticException(f"{path}: a file that is executed ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    with _tvm_is_ours():
+        try:
+            spec.loader.exec_module(module)
+        except (ScriptError, OSError):
+            raise
+        except Exception as error:
+            raise DiagnosticException(
+                f"{path}:{_line_in(path, error)}: {type(error).__name__}: {error}"
+            ) from error
+    return module
+
+
+def _line_in(path: Path, error: Exception) -> int:
+    """The line of the file where an error of its Python comes from."""
+    if isinstance(error, SyntaxError):
+        return error.lineno or 1
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return (lines[-1] if lines else None) or 1
+
+
+@contextmanager
+def _tvm_is_ours() -> Generator[None]:
+    """Makes imports of TVM find this package, and gives back what they found before."""
+    before = {name: sys.modules[name] for name in list(sys.modules) if _is_tvm(name)}
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update(_tvm_modules())
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if _is_tvm(name)]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def _is_tvm(name: str) -> bool:
+    return name.partition(".")[0] == "tvm"
+
+
+def _tvm_modules() -> dict[str, ModuleType]:
+    """Modules with TVM's names whose contents are the namespaces."""
+    names = default_names()
+    tvm, script = ModuleType("tvm"), ModuleType("tvm.script")
+    spaces = {key: names[key] for key in ("ir", "relax", "tir")}
+    spaces["tirx"] = spaces["tir"]
+    found = {"tvm": tvm, "tvm.script": script}
+    for key, space in spaces.items():
+        assert isinstance(space, ModuleType)
+        found[f"tvm.{key}"] = found[f"tvm.script.{key}"] = space
+        setattr(tvm, key, space)
+        setattr(script, key, space)
+    vars(script)["ir_module"] = vars(spaces["ir"])["ir_module"]
+    vars(tvm)["script"] = script
+    return found
