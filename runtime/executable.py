@@ -29,8 +29,8 @@ from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
 
 Source: TypeAlias = ModuleOp | str | Path
-"""A module; its text; or a file, as a Path or a name that ends in .mlir or, of a script in
-TVMScript, .py; scripts are read and not run."""
+"""A module; its text; or a file, as a Path or a name that ends in .mlir, or in .py, which
+is a script in TVMScript that is read and not run."""
 
 TARGETS = ("llvm", "cuda")
 
