@@ -438,7 +438,7 @@ class _Body:
         if fact.kind is Kind.SYMBOL or self.function.is_expression(op):
             return
         if fact.kind is Kind.READ:
-            self._settle(op)
+            self._settle(op, is_bound=True)
             self._bind(op)
             return
         if isinstance(op, tir.LetOp):
@@ -515,7 +515,7 @@ class _Body:
         if count == 1 and self._can_wait(op):
             self._pending.append(op)
             return
-        self._settle(op)
+        self._settle(op, is_bound=bool(count))
         if count:
             self._bind(op)
         else:
@@ -546,7 +546,7 @@ class _Body:
             value = self.root(op.value)
             name = _argument_name(op.var_name, result, "x")
         else:
-            value = self.compute(op)
+            value = with_lets(self._wraps.get(result, ()), self.compute(op))
             name = result.name_hint or "x"
         self._wraps.clear()
         self.bound(self.trees.variable(result, name), value)
@@ -560,9 +560,13 @@ class _Body:
         for op in pending:
             self._bind(op)
 
-    def _settle(self, op: Operation) -> None:
+    def _settle(self, op: Operation, *, is_bound: bool = False) -> None:
         """Decide which of the calls and lets that wait become part of the statement `op`,
-        and bind the others."""
+        and bind the others.
+
+        With `is_bound` the statement binds the value of `op`, so that lets may stand
+        around all of it.
+        """
         if not self._pending:
             return
         statement_of = self.function.uses.statement
@@ -572,7 +576,8 @@ class _Body:
                 break
             joined[item] = None
         inside = [item for item in self._pending if item in joined]
-        places = self._places(op, inside)
+        roots = [op.operands] if is_bound else [[operand] for operand in op.operands]
+        places = self._places(op, inside, roots)
         if places is None or _is_written_twice(op, places):
             self._flush()
             return
@@ -584,33 +589,38 @@ class _Body:
                     item.result, _argument_name(item.var_name, item.result, "x")
                 )
                 binding = (variable, self.trees.of(item.value))
-                self._wraps.setdefault(places[item], []).append(binding)
+                place = op.results[0] if is_bound else op.operands[places[item]]
+                self._wraps.setdefault(place, []).append(binding)
             else:
                 self.trees.define(item.results[0], self.compute(item))
 
     def _places(
-        self, op: Operation, inside: Sequence[Operation]
-    ) -> dict[Operation, SSAValue] | None:
-        """The operand of `op` whose tree holds each of the calls and lets; None where
+        self,
+        op: Operation,
+        inside: Sequence[Operation],
+        roots: Sequence[Sequence[SSAValue]],
+    ) -> dict[Operation, int] | None:
+        """The number of the roots whose trees hold each of the calls and lets; None where
         being part of the trees would change the order of effects and reads."""
         order = {item: number for number, item in enumerate(inside)}
         found: dict[Operation, int] = {}
         sequence: list[Operation] = []
-        for index, root in enumerate(op.operands):
-            reached = self._reached(root, order)
+        for index, values in enumerate(roots):
+            reached = [each for root in values for each in self._reached(root, order)]
             for item in reached:
                 if item in order and found.setdefault(item, index) != index:
                     return None
             lets = [i for i in reached if i in order and isinstance(i, tir.LetOp)]
-            for let in sorted(lets, key=order.__getitem__):
+            for let in sorted(dict.fromkeys(lets), key=order.__getitem__):
                 sequence += self._reached(let.value, order, within=True)
-            sequence += self._reached(root, order, within=True)
+            for root in values:
+                sequence += self._reached(root, order, within=True)
         if len(found) < len(inside):
             return None
         has_calls = any(not isinstance(item, tir.LetOp) for item in inside)
         if has_calls and not self._in_order(sequence, op.parent):
             return None
-        return {item: op.operands[index] for item, index in found.items()}
+        return found
 
     def _reached(
         self, root: SSAValue, order: dict[Operation, int], *, within: bool = False
@@ -700,7 +710,7 @@ def _around(op: Operation, block: Block | None) -> Operation:
     return op
 
 
-def _is_written_twice(op: Operation, places: Mapping[Operation, SSAValue]) -> bool:
+def _is_written_twice(op: Operation, places: Mapping[Operation, int]) -> bool:
     """Whether a script writes the expression of a call twice: that of the start of a
     range, which is in its end again."""
     starts: set[SSAValue] = set()
@@ -709,7 +719,9 @@ def _is_written_twice(op: Operation, places: Mapping[Operation, SSAValue]) -> bo
     elif isinstance(op, tir.BlockOp):
         starts.update(op.dom_mins)
     return any(
-        places[item] in starts for item in places if not isinstance(item, tir.LetOp)
+        op.operands[index] in starts
+        for item, index in places.items()
+        if starts and not isinstance(item, tir.LetOp)
     )
 
 
