@@ -302,21 +302,29 @@ def can_prove_non_positive(found: IntSet, analyzer: Analyzer) -> bool:
 
 
 def bodies_of(variables: Iterable[Expr]) -> set[Block]:
-    """The blocks that have one of the variables as an argument."""
-    return {
-        variable.value.owner
-        for variable in variables
-        if isinstance(variable, Value) and isinstance(variable.value, BlockArgument)
-    }
+    """The blocks in which values may depend on one of the variables.
+
+    Those that have the variable as an argument, or that hold the op which makes it.
+    """
+    blocks: set[Block] = set()
+    for variable in variables:
+        if isinstance(variable, Value):
+            owner = variable.value.owner
+            block = owner if isinstance(owner, Block) else owner.parent_block()
+            if block is not None:
+                blocks.add(block)
+    return blocks
 
 
 def varies(leaf: Expr, bodies: AbstractSet[Block]) -> bool:
     """Whether a leaf is made inside of one of the blocks, each time anew.
 
     An argument of a block is not: it is a variable, and what it ranges over is known or
-    does not matter.
+    does not matter. Nor is the variable of a shape.
     """
     if not bodies or not isinstance(leaf, Value) or isinstance(leaf.value, BlockArgument):
+        return False
+    if isinstance(leaf.value.owner, tir.ShapeVarOp):
         return False
     block = leaf.value.owner.parent_block()
     while block is not None and block not in bodies:
