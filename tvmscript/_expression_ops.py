@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, NoneType, StringAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, NoneType, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -107,7 +107,8 @@ class ExpressionOps:
         self._inside: list[list[int]] = []
         """What of them was made in each of the open blocks of lazy operands."""
         self._effects: set[int] = set()
-        self._constants: dict[tuple[Attribute, str], Attribute] = {}
+        self.constants: dict[tuple[Attribute, str], tir.ConstOp] = {}
+        """One op for each constant, to stand at the beginning of the function."""
 
     def add(self, op: Operation) -> None:
         """Add an op."""
@@ -262,6 +263,8 @@ class ExpressionOps:
         """Make the op of an expression on operands that have been made."""
         if isinstance(expr, Var):
             return self._variable(expr)
+        if isinstance(expr, ex.IntImm | ex.FloatImm):
+            return self._constant(expr)
         op = self._op(expr, parts)
         self.add(op)
         result = op.results[0] if op.results else None
@@ -285,11 +288,6 @@ class ExpressionOps:
 
     def _op(self, expr: Expr, parts: Sequence[SSAValue]) -> Operation:
         match expr:
-            case ex.IntImm() | ex.FloatImm():
-                value = self._constant(expr)
-                return tir.ConstOp.create(
-                    properties={"value": value}, result_types=[expr.type]
-                )
             case ex.StringImm():
                 return tir.StringOp(expr.value)
             case ex.Binary():
@@ -326,11 +324,16 @@ class ExpressionOps:
             case _:
                 raise ScriptTypeError(f"{type(expr).__name__} has no op")
 
-    def _constant(self, expr: ex.IntImm | ex.FloatImm) -> Attribute:
+    def _constant(self, expr: ex.IntImm | ex.FloatImm) -> SSAValue:
         key = (expr.type, repr(expr.value))
-        if key not in self._constants:
-            self._constants[key] = immediate(expr)
-        return self._constants[key]
+        op = self.constants.get(key)
+        if op is None:
+            op = tir.ConstOp.create(
+                properties={"value": immediate(expr)}, result_types=[expr.type]
+            )
+            hint(op.result, _constant_name(expr))
+            self.constants[key] = op
+        return op.result
 
     def _call(self, call: ex.Call, parts: Sequence[SSAValue]) -> Operation:
         if len(operands(call)) != len(call.args):
@@ -359,6 +362,16 @@ class ExpressionOps:
 
 
 @cache
+def _constant_name(expr: ex.IntImm | ex.FloatImm) -> str:
+    """As MLIR names constants: `c16`, `c16_i64`, `true`, `cst`."""
+    if isinstance(expr, ex.FloatImm):
+        return "cst"
+    if expr.type == i1:
+        return "true" if expr.value else "false"
+    name = f"c{expr.value}".replace("-", "m")
+    return name if expr.type == i32 else f"{name}_{expr.type}"
+
+
 def _load_segments(rank: int, count: int) -> dict[str, Attribute]:
     """The property that says where the indices of a load end, and the predicate."""
     sizes = DenseArrayBase.from_list(i32, [1, rank, count - rank])

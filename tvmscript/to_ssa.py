@@ -158,6 +158,11 @@ class _Function(ExpressionOps):
 
     def _func_op(self, entry: Block) -> tir.FuncOp:
         function = self.function
+        constants = list(self.constants.values())
+        if entry.first_op is None:
+            entry.add_ops(constants)
+        else:
+            entry.insert_ops_before(constants, entry.first_op)
         attributes = {key: _annotation(v) for key, v in function.attrs.items()}
         if not function.private and "global_symbol" not in attributes:
             attributes["global_symbol"] = StringAttr(function.name)
