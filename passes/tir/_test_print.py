@@ -10,11 +10,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.analysis.analyzer import Analyzer, Range
+from xdsl_tvm.analysis.expr import Expr, postorder
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
+
+
+def domains(analyzer: Analyzer, tree: Expr) -> dict[Expr, Range]:
+    """The variables of a tree that are known to be in a range, with it."""
+    ranges = {leaf: analyzer.range_of(leaf) for leaf in postorder(tree)}
+    return {leaf: found for leaf, found in ranges.items() if found is not None}
 
 
 @dataclass(frozen=True)
