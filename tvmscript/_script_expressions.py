@@ -109,6 +109,7 @@ VERSIONS: Mapping[str, Version] = {
             (
                 "tvm_check_return",
                 "create_barriers",
+                "large_uint_imm",
                 "make_filled_simdgroup_matrix",
                 "mma_fill",
                 "mma_store",
@@ -119,6 +120,7 @@ VERSIONS: Mapping[str, Version] = {
                 "ptx_cp_async_barrier",
                 "ptx_cp_async_bulk",
                 "ptx_init_barrier_thread_count",
+                "ptx_ldg32",
                 "ptx_ldmatrix",
                 "ptx_mma",
                 "ptx_mma_sp",
@@ -127,6 +129,7 @@ VERSIONS: Mapping[str, Version] = {
                 "simdgroup_load",
                 "simdgroup_multiply_accumulate",
                 "simdgroup_store",
+                "tvm_thread_context",
             )
         ),
     ),

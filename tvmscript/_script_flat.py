@@ -40,11 +40,7 @@ class FlatFunctionPrinter(FunctionPrinter):
     def binding(self, stmt: st.Stmt) -> str:
         match stmt:
             case st.LetStmt():
-                value = self.text(stmt.value)
-                name = self.named(stmt.var)
-                if has_annotation(stmt.var):
-                    return f"{name}: T.let[{annotation(stmt.var.type)}] = {value}"
-                return f"{name}: T.let = {value}"
+                return self._let(stmt)
             case st.Allocate():
                 call = self._allocated(stmt)
                 name = self.named(stmt.var)
@@ -64,6 +60,17 @@ class FlatFunctionPrinter(FunctionPrinter):
                 )
             case _:
                 return super().binding(stmt)
+
+    def _let(self, stmt: st.LetStmt) -> str:
+        dtype = stmt.var.type
+        value, name = self.text(stmt.value), self.named(stmt.var)
+        if isinstance(dtype, tir.HandleType) or not has_annotation(stmt.var):
+            # What a builtin gives as a handle may be a typed pointer there.
+            return f"{name}: T.let = {value}"
+        kind = annotation(dtype)
+        if isinstance(dtype, tir.PtrType) and stmt.value.type != dtype:
+            value = f"T.reinterpret({kind}.ty, {value})"
+        return f"{name}: T.let[{kind}] = {value}"
 
     def _allocated(self, stmt: st.Allocate) -> str:
         if stmt.condition is not None and not is_true(stmt.condition):

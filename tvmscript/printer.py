@@ -9,7 +9,8 @@ Version 0.27 is for exchange with newer TVM: blocks are `T.sblock`, bindings `T.
 allocations buffers, and all of these hold for the rest of their body, a `tir.scope` or
 not. What that version has no form for is refused: accesses with a predicate, contents of
 `tir.allocate_const`, `axis_separators`, kinds of buffers, conditions of allocations, and
-builtins that are gone. It knows no variable that is not negative (`size_var`).
+builtins that are gone. It knows no variable that is not negative (`size_var`), and a
+handle becomes a typed pointer by `T.reinterpret` only.
 
 Differs from TVM, whose own text does not always read back:
 

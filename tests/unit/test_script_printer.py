@@ -481,6 +481,10 @@ FLAT = {
             T.evaluate(y)
             T.evaluate(v)
             T.evaluate(w)
+        r: T.handle = h
+        s: T.handle("int8", "warp") = r
+        t: T.handle("int8", "warp") = s
+        T.evaluate(t)
         q = T.allocate([4, n], "int32", "local", annotations={"k": 1})
         D = T.decl_buffer((4, n), "int32", data=q, strides=[n, 1], scope="local")
         E = T.Buffer((16,), "int32", data=q, scope="local")
@@ -497,6 +501,10 @@ FLAT = {
         T.evaluate(y)
         T.evaluate(v)
         T.evaluate(w)
+        r: T.let = h
+        s: T.let[T.handle("int8", "warp")] = T.reinterpret(T.handle("int8", "warp").ty, r)
+        t: T.let[T.handle("int8", "warp")] = s
+        T.evaluate(t)
         q = T.alloc_buffer((4, n), "int32", scope="local", annotations={"k": 1})
         D = T.decl_buffer((4, n), "int32", data=q.data, strides=[n, 1], scope="local")
         F = T.alloc_buffer((2,), "int32", scope="shared")
