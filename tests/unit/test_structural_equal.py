@@ -85,6 +85,24 @@ def reducer(result: str = "%s", name: str = "r") -> str:
     """
 
 
+def test_order_of_matched_parameters():
+    first, second = (
+        parse(
+            f"tir.func @f(%a: !tir.handle, %b: !tir.handle) {{{matches}}}"
+        ).body.ops.first
+        for matches in (
+            "%A = tir.match_buffer %a : !tir.buffer<f32>\n"
+            "%B = tir.match_buffer %b : !tir.buffer<i32>",
+            "%B = tir.match_buffer %b : !tir.buffer<i32>\n"
+            "%A = tir.match_buffer %a : !tir.buffer<f32>",
+        )
+    )
+    assert first is not None
+    assert second is not None
+    assert structural_equal(first, second)
+    assert structural_hash(first) == structural_hash(second)
+
+
 def function(body: str, attributes: str = "{tir.noalias}") -> tir.FuncOp:
     """A function of two buffers A and B, two scalars x and y, and some constants."""
     text = f"tir.func @main({PARAMETERS}) attributes {attributes} {{{BUFFERS}{body}}}"
@@ -166,6 +184,25 @@ EQUAL = {
         tir.block where %t annotations {} { tir.store %x, %D[%c0] : i32 }
         tir.evaluate %c0 : i32
         """,
+    ),
+    "no-op alone in a body": (
+        "tir.scope {\n}\ntir.for %i = %c0 to %c16 {\n}",
+        """
+        tir.scope { tir.evaluate }
+        tir.for %i = %c0 to %c16 { tir.evaluate %c0 : i32 }
+        """,
+    ),
+    "regions that list nothing": (
+        "tir.block { tir.store %x, %A[%c0] : i32 }",
+        "tir.block {\ntir.reads\ntir.writes\ntir.store %x, %A[%c0] : i32\n}",
+    ),
+    "unit attribute": (
+        "tir.for %i = %c0 to %c16 annotations {k} { tir.evaluate %i : i32 }",
+        "tir.for %i = %c0 to %c16 annotations {k = true} { tir.evaluate %i : i32 }",
+    ),
+    "type of a call that is not used": (
+        '%f = tir.string "f"\ntir.call "call_extern"(%f) : (!tir.handle) -> ()',
+        '%f = tir.string "f"\n%r = tir.call "call_extern"(%f) : (!tir.handle) -> i32',
     ),
     "an extent as operand": (
         "%D = tir.alloc_buffer : !tir.buffer<16xi32>\ntir.store %x, %D[%c0] : i32",
