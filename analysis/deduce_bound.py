@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Add, Cmp, Expr, FloorDiv, Mul, Sub, fold
+from xdsl_tvm.analysis.expr import Add, Cmp, Expr, FloorDiv, Mul, Sub, fold, postorder
 from xdsl_tvm.analysis.facts import SWAPPED
 from xdsl_tvm.analysis.int_set import (
     NOTHING,
@@ -93,8 +93,8 @@ def deduce_bound(
         return NOTHING
     if mentions(relaxed.right, variable):
         return NOTHING
-    solver = _Solver(analyzer, IntSetEvaluator(analyzer, {**relax, **hint}))
-    if not solver.solve(relaxed, variable):
+    evaluate = IntSetEvaluator(analyzer, {**relax, **hint})
+    if not _Solver(analyzer, evaluate, relaxed.left, variable).solve(relaxed):
         return NOTHING
     end = analyzer.simplify(relaxed.right)
     return compared(relaxed.predicate, end)
@@ -138,25 +138,33 @@ def _relaxed(found: _Inequality, evaluate: IntSetEvaluator) -> _Inequality | Non
 class _Solver:
     """Moves all but the variable to the right of an inequality."""
 
-    def __init__(self, analyzer: Analyzer, evaluate: IntSetEvaluator) -> None:
+    def __init__(
+        self, analyzer: Analyzer, evaluate: IntSetEvaluator, root: Expr, variable: Expr
+    ) -> None:
         self._analyzer = analyzer
         self._evaluate = evaluate
+        self._variable = variable
+        self._path: set[Expr] = {variable}
+        for node in postorder(root):
+            if any(operand in self._path for operand in node.operands):
+                self._path.add(node)
 
-    def solve(self, found: _Inequality, variable: Expr) -> bool:
+    def solve(self, found: _Inequality) -> bool:
         """Solve in place; false if there is a node that has no inverse."""
-        while found.left is not variable:
+        while found.left is not self._variable:
             node = found.left
-            if not is_index_type(node.dtype) or not self._step(found, node, variable):
+            if not is_index_type(node.dtype) or not self._step(found, node):
                 return False
         return True
 
-    def _step(self, found: _Inequality, node: Expr, variable: Expr) -> bool:
+    def _step(self, found: _Inequality, node: Expr) -> bool:
+        path = self._path
         match node:
             case Add(lhs, rhs):
-                inner, other = (lhs, rhs) if mentions(lhs, variable) else (rhs, lhs)
+                inner, other = (lhs, rhs) if lhs in path else (rhs, lhs)
                 found.left, found.right = inner, smart.sub(found.right, other)
                 return True
-            case Sub(lhs, rhs) if mentions(lhs, variable):
+            case Sub(lhs, rhs) if lhs in path:
                 found.left, found.right = lhs, smart.add(found.right, rhs)
                 return True
             case Sub(lhs, rhs):
@@ -164,10 +172,10 @@ class _Solver:
                 found.turn()
                 return True
             case Mul(lhs, rhs):
-                inner, factor = (lhs, rhs) if mentions(lhs, variable) else (rhs, lhs)
+                inner, factor = (lhs, rhs) if lhs in path else (rhs, lhs)
                 found.left = inner
                 return self._divide(found, factor)
-            case FloorDiv(lhs, rhs) if mentions(lhs, variable):
+            case FloorDiv(lhs, rhs) if lhs in path:
                 found.left = lhs
                 return self._multiply(found, rhs)
             case _:

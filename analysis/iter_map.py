@@ -463,6 +463,13 @@ def detect_iter_map(
         return IterMapResult([], [str(error)], smart.const(0, i1))
 
 
+def bind_inputs(analyzer: Analyzer, inputs: Mapping[Expr, Range]) -> None:
+    """Bind the inputs of a map to their ranges, but for those that are bound already."""
+    for leaf, domain in inputs.items():
+        if analyzer.range_of(leaf) is None and analyzer.value_of(leaf) is None:
+            analyzer.bind(leaf, domain)
+
+
 def iter_map_simplify(
     indices: Sequence[Expr],
     inputs: Mapping[Expr, Range],
@@ -488,9 +495,7 @@ def iter_map_simplify(
     if found.errors:
         return list(indices)
     with analyzer.assumed(()):
-        for leaf, domain in inputs.items():
-            if analyzer.range_of(leaf) is None and analyzer.value_of(leaf) is None:
-                analyzer.bind(leaf, domain)
+        bind_inputs(analyzer, inputs)
         return [analyzer.simplify(normalize_iter_map_to_expr(t)) for t in found.indices]
 
 

@@ -35,7 +35,7 @@ from xdsl_tvm.analysis.iter_forms import (
     is_literal,
     marks_below,
 )
-from xdsl_tvm.analysis.iter_map import detect_iter_map
+from xdsl_tvm.analysis.iter_map import bind_inputs, detect_iter_map
 from xdsl_tvm.analysis.linear_equation import mentions
 
 MAX_DEPTH = 64
@@ -214,9 +214,7 @@ def subspace_divide(
     try:
         divided = [divider.divide(total) for total in found.indices]
         with analyzer.assumed(()):
-            for leaf, domain in inputs.items():
-                if analyzer.range_of(leaf) is None and analyzer.value_of(leaf) is None:
-                    analyzer.bind(leaf, domain)
+            bind_inputs(analyzer, inputs)
             remaining = _predicates(predicate or true, inputs, inner, analyzer)
     except NoMatchError:
         return None

@@ -137,7 +137,8 @@ def _clipped(
     """The variable of one comparison, and its bound."""
     if not isinstance(part, Cmp) or part.predicate is CmpPredicate.NE:
         return None
-    used = [variable for variable in variables if mentions(part, variable)]
+    inside = set(postorder(part))
+    used = [variable for variable in variables if variable in inside]
     if len(used) != 1 or not is_index_type(part.lhs.dtype):
         return None
     difference = analyzer.canonical_simplify(smart.sub(part.lhs, part.rhs))
