@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from printed_scripts import unchecked
 from tir_programs import random_module
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32, i64
@@ -16,6 +17,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
@@ -26,6 +28,7 @@ from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript._ssa_trees import MAX_NODES
 from xdsl_tvm.tvmscript.from_ssa import function_script, module_script, script_of
 from xdsl_tvm.tvmscript.printer import print_script
+from xdsl_tvm.tvmscript.to_ssa import module_to_ssa
 
 CONTEXT = new_context()
 HEAD = """
@@ -54,14 +57,16 @@ def main_of(body: str) -> tir.FuncOp:
     return last
 
 
-def body_of(body: str) -> str:
-    """The script of the body."""
-    lines = print_script(main_of(body)).splitlines()
-    return textwrap.dedent("\n".join(lines[4:]))
-
-
 def expect(body: str, expected: str) -> None:
-    assert body_of(body) == textwrap.dedent(expected).strip("\n")
+    """The script of the body is this one, and reads back as the same nodes."""
+    func = main_of(body)
+    lines = print_script(func).splitlines()
+    script = textwrap.dedent("\n".join(lines[4:]))
+    assert script == textwrap.dedent(expected).strip("\n")
+    module = func.parent_op()
+    assert isinstance(module, ModuleOp)
+    again = parse(unchecked(print_script(module)))
+    assert_structural_equal(module_to_ssa(module_script(module)), again)
 
 
 # ---- values, reads and effects ----
@@ -782,11 +787,7 @@ class ThroughScript(ModulePass):
     name = "test-through-script"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        text = print_script(op).replace(
-            "@T.prim_func\n", "@T.prim_func(check_well_formed=False)\n"
-        )
-        text = text.replace("(private=True)", "(private=True, check_well_formed=False)")
-        read = parse(text)
+        read = parse(unchecked(print_script(op)))
         for func in list(op.body.ops):
             func.detach()
             func.erase()

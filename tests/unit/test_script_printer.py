@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from printed_scripts import unchecked
 from tir_programs import random_module
 from xdsl.dialects.builtin import Float64Type, IntegerType, ModuleOp, f32, i1, i32, i64
 from xdsl.parser import Parser
@@ -621,12 +622,6 @@ def test_float_constants_are_those_that_are_read():
 
 FILECHECK = Path(__file__).parents[1] / "filecheck"
 FOLDERS = ("dialects/tir", "passes/tir", "lowering/tir")
-
-
-def unchecked(text: str) -> str:
-    """The script, to be read whether it is well-formed or not."""
-    text = text.replace("@T.prim_func\n", "@T.prim_func(check_well_formed=False)\n")
-    return text.replace("(private=True)", "(private=True, check_well_formed=False)")
 
 
 def programs_of(path: Path) -> list[ModuleOp]:
