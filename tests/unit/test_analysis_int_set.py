@@ -320,3 +320,13 @@ def test_extents_of_dimensions():
     assert not analyzer.can_prove_within_shape(Const(33, i32), (N * 32).node)
     assert analyzer.can_prove_within_shape(N.node, N.node)
     assert not analyzer.can_prove_within_shape(Const(5, i32), N.node)
+
+
+def test_facts_that_contradict_each_other():
+    """Hazard 6 of spec 1.21: the code is not reached, and nothing goes wrong."""
+    analyzer = Analyzer()
+    env = {X.node: interval(0, 9)}
+    with analyzer.constraint((X < 0).node), analyzer.constraint((X > 5).node):
+        found = analyzer.int_set((X * 2 + Y).node, env)
+        assert found.is_nothing or found.is_bounded
+        assert analyzer.int_set((Y % 4).node, env) == int_set.single_point((Y % 4).node)
