@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
@@ -20,6 +20,8 @@ _HOLD_TO_END_OF_BLOCK = (
     tir.DeclBufferOp,
     tir.LetOp,
 )
+_PRAGMA = "pragma_"
+_NO_NODE = IntegerAttr(0, i32)
 _DIVISIONS = (tir.DivOp, tir.FloorDivOp, tir.FloorModOp, tir.ModOp)
 
 
@@ -45,9 +47,18 @@ def replace_by_body(op: Operation, body: Block) -> None:
     The time is linear in the number of ops directly in `body`. A caller that takes
     enclosing ops first thus stays linear, since no op moves twice.
     """
+    insert_body_before(op, body, followed=op.next_op is not None)
+    Rewriter.erase_op(op)
+
+
+def insert_body_before(op: Operation, body: Block, *, followed: bool) -> None:
+    """Put the ops of `body`, which has no arguments, in front of `op`.
+
+    `followed` says whether ops will follow them, as in `replace_by_body`.
+    """
     block = op.parent
     assert block is not None, "a detached op has no place"
-    scoped = op.next_op is not None and any(
+    scoped = followed and any(
         isinstance(child, _HOLD_TO_END_OF_BLOCK) for child in body.ops
     )
     if scoped:
@@ -58,7 +69,28 @@ def replace_by_body(op: Operation, body: Block) -> None:
         block.insert_op_before(scope, op)
     else:
         Rewriter.inline_block(body, InsertPoint.before(op))
-    Rewriter.erase_op(op)
+
+
+Pragma = tuple[str, Attribute]
+"""A `pragma_*` annotation: its key and its value."""
+
+
+def pragmas_of(annotations: DictionaryAttr | None) -> list[Pragma]:
+    """The `pragma_*` entries, sorted by key: the first stands for the outermost scope."""
+    if annotations is None:
+        return []
+    return sorted(
+        (key, value) for key, value in annotations.data.items() if key.startswith(_PRAGMA)
+    )
+
+
+def within_pragmas(op: Operation, body: Block, pragmas: Sequence[Pragma]) -> Block:
+    """`body` inside of the `tir.attr` scopes that the pragmas of `op` stand for."""
+    for key, value in reversed(pragmas):
+        pragma = tir.AttrOp(key, _NO_NODE, value, Region(body))
+        pragma.location = op.location
+        body = Block([pragma])
+    return body
 
 
 def erase_if_unused(values: Iterable[SSAValue]) -> None:

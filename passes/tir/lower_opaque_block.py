@@ -18,9 +18,8 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     UnitAttr,
-    i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -33,12 +32,12 @@ from xdsl_tvm.passes.tir._editing import (
     can_speculate,
     describe,
     erase_if_unused,
+    pragmas_of,
     replace_by_body,
+    within_pragmas,
 )
 
 _ALIGN = "buffer_dim_align"
-_PRAGMA = "pragma_"
-_ZERO = IntegerAttr(0, i32)
 _NO_ANNOTATIONS = DictionaryAttr({})
 _PRAGMA_VALUES = (FloatAttr, IntegerAttr, StringAttr, UnitAttr)
 _Alignments = dict[SSAValue, list[ArrayAttr[Attribute]]]
@@ -164,21 +163,12 @@ def _check(op: Operation) -> None:
 
 
 def _check_pragmas(op: tir.BlockOp | tir.ForOp) -> None:
-    for key, value in _pragmas(op.annotations):
+    for key, value in pragmas_of(op.annotations):
         if not isinstance(value, _PRAGMA_VALUES):
             raise PassFailedException(
                 f"{describe(op)}: the pragma '{key}' is of type {value.name}; write a "
                 "string, an integer, a float or unit"
             )
-
-
-def _pragmas(annotations: DictionaryAttr | None) -> list[tuple[str, Attribute]]:
-    """The `pragma_*` entries, sorted by key."""
-    if annotations is None:
-        return []
-    return sorted(
-        (key, value) for key, value in annotations.data.items() if key.startswith(_PRAGMA)
-    )
 
 
 def _collect_alignments(block: tir.BlockOp, found: _Alignments) -> None:
@@ -233,10 +223,7 @@ def _lower_block(block: tir.BlockOp) -> None:
         guard = tir.IfOp(predicate, region)
         guard.location = block.location
         body = Block([*allocations, guard])
-    for key, value in reversed(_pragmas(block.annotations)):
-        pragma = tir.AttrOp(key, _ZERO, value, Region(body))
-        pragma.location = block.location
-        body = Block([pragma])
+    body = within_pragmas(block, body, pragmas_of(block.annotations))
     replace_by_body(block, body)
     if predicate is not None:
         erase_if_unused((predicate,))
@@ -309,7 +296,7 @@ def _launch(loop: tir.ForOp, once: bool) -> None:
         index.replace_all_uses_with(shifted.result)
         shifted.operands[0] = index
         Rewriter.insert_op(shifted, InsertPoint.at_start(loop.body.block))
-    pragmas = _pragmas(loop.annotations)
+    pragmas = pragmas_of(loop.annotations)
     launch = tir.LaunchThreadOp(
         loop.thread_tag,
         loop.extent,

@@ -28,7 +28,12 @@ COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
 NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
 """Beginnings of the names of passes that check, print, or leave the dialect."""
-VARIANTS: dict[str, tuple[str, ...]] = {}
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "tir-unroll-loop": (
+        "auto_max_step=64",
+        "auto_max_extent=1 explicit_unroll=false unroll_local_access=true",
+    ),
+}
 """For a pass, the option lists to run it with; one without options is not implied."""
 NEEDS: dict[str, str] = {}
 """For a pass, a pipeline that brings any program to its input form."""

@@ -1,0 +1,364 @@
+"""Loops marked unrolled, and small serial ones, are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import MemoryEffectKind, get_effects
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.analyzer import Analyzer
+from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import integer_of, is_true
+from xdsl_tvm.passes._pass_config import UnrollLoopConfig
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._editing import (
+    Pragma,
+    describe,
+    erase_if_unused,
+    insert_body_before,
+    pragmas_of,
+    replace_by_body,
+    within_pragmas,
+)
+
+_MAX_STEP = "pragma_auto_unroll_max_step"
+_EXPLICIT = "pragma_unroll_explicit"
+_LARGEST_EXTENT = 2**31 - 1
+_NO_ANNOTATIONS = DictionaryAttr({})
+_LOCAL_SCOPES = frozenset(("local", "warp"))
+
+
+@dataclass(frozen=True)
+class UnrollLoop(CompilerPass):
+    """Summary: Expands loops marked unrolled, and serial loops of few steps.
+
+    TVM name: tir.UnrollLoop (v0.20)
+    Input form: any; meant for loops and buffers and later forms
+    Output form: the same; with `explicit_unroll` no loop of kind `unrolled`
+    Options: those of the `PassContext` key `tir.UnrollLoop`, which gives the values of
+        those that are unset
+        `auto_max_step` (0): serial loops of at most this many steps in all are unrolled
+        `auto_max_depth` (8): if no more loops than this are unrolled inside of them
+        `auto_max_extent` (0): serial loops of at most this extent are unrolled; 1 expands
+        all loops that run once
+        `explicit_unroll` (true): loops are expanded; false only marks them `unrolled`
+        `unroll_local_access` (false): serial loops whose variable indexes `local` or
+        `warp` memory are unrolled
+    Rewrites: before
+
+            tir.for %i = %lo to %lo + %c2 unrolled {
+              tir.store %x, %A[%i] : f32
+            }
+
+        after
+
+            tir.store %x, %A[%lo] : f32
+            %i = tir.add %lo, %c1 : i32
+            tir.store %x, %A[%i] : f32
+
+        Steps are the ops with an effect: stores, evaluations, calls. A body counts as one
+        step at least, a loop as its extent times its body, and a loop is unrolled by its
+        size only if no loop that is kept is inside of it. A copy that allocates, binds or
+        asserts is bounded by a `tir.scope` where ops follow. A loop without iterations
+        becomes a `tir.evaluate`. Time is linear in the size of the result.
+    Leaves alone: loops whose extent is no constant after simplification, or above
+        2^31 - 1; loops of kind parallel, vectorized and thread_binding, except that
+        `auto_max_extent = 1` expands parallel and vectorized loops that run once
+    Errors: a loop of kind `unrolled` whose extent is no such constant; a pragma that is
+        not a constant
+    Attributes: read and removed: `pragma_auto_unroll_max_step` and
+        `pragma_unroll_explicit`, as `tir.attr` and on loops, launches and blocks; they
+        set the option for what they are around. Other pragmas of loops that are expanded
+        become `tir.attr` around the copies, and all other annotations of them vanish.
+        created: none
+    Differs from TVM: loops over threads are never expanded, and local accesses unroll
+        serial loops only. A constant extent below 0 counts as 0. The two branches of a
+        `tir.if` are counted apart; in TVM the extent of a loop in one multiplies the
+        steps of the other.
+    """
+
+    name = "tir-unroll-loop"
+    config_key = "tir.UnrollLoop"
+
+    auto_max_step: int | None = None
+    auto_max_depth: int | None = None
+    auto_max_extent: int | None = None
+    explicit_unroll: bool | None = None
+    unroll_local_access: bool | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        plan = _Plan()
+        plan.visit(op, self.resolved_options(UnrollLoopConfig))
+        for pragma in plan.pragmas:
+            _drop_pragma(pragma)
+        for loop in plan.marked:
+            loop.kind = _UNROLLED
+        _expand_all(plan.expanded)
+
+
+# ---- what is unrolled ----
+
+
+class _Size(NamedTuple):
+    """What a walk finds out about ops."""
+
+    steps: int = 0
+    unrolled: int = 0
+    """The most unrolled loops inside of each other."""
+    kept: int = 0
+    """The most other loops inside of each other."""
+
+    def beside(self, other: _Size) -> _Size:
+        """That of both, one behind the other."""
+        return _Size(
+            self.steps + other.steps,
+            max(self.unrolled, other.unrolled),
+            max(self.kept, other.kept),
+        )
+
+
+_Annotated = tir.ForOp | tir.LaunchThreadOp | tir.BlockOp
+_UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
+_NOTHING = _Size()
+_STEP = _Size(1)
+
+
+@dataclass
+class _Plan:
+    """What to do with which op; `visit` fills it, and changes nothing."""
+
+    expanded: dict[tir.ForOp, int] = field(default_factory=dict[tir.ForOp, int])
+    """Loops to expand with their extents, inner ones first."""
+    marked: list[tir.ForOp] = field(default_factory=list[tir.ForOp])
+    pragmas: list[tir.AttrOp | _Annotated] = field(
+        default_factory=list[tir.AttrOp | _Annotated]
+    )
+    _analyzer: Analyzer = field(default_factory=Analyzer)
+    _trees: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
+    _indexing: set[SSAValue] = field(default_factory=set[SSAValue])
+    """The values that indices of local memory depend on."""
+
+    def visit(self, op: Operation, options: UnrollLoopConfig) -> _Size:
+        """The size of an op with all that is inside of it."""
+        if isinstance(op, tir.AttrOp) and op.key.data in (_MAX_STEP, _EXPLICIT):
+            self.pragmas.append(op)
+            options = _with(options, op, op.key.data, op.value_item)
+        elif isinstance(op, _Annotated):
+            options = self._with_annotations(options, op)
+        if options.unroll_local_access:
+            self._mark_local(op)
+        size = _STEP if not op.regions and _is_step(op) else _NOTHING
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    size = size.beside(self.visit(inner, options))
+        return self._visit_loop(op, size, options) if isinstance(op, tir.ForOp) else size
+
+    def _with_annotations(
+        self, options: UnrollLoopConfig, op: _Annotated
+    ) -> UnrollLoopConfig:
+        entries = (op.annotations or _NO_ANNOTATIONS).data
+        found = [key for key in (_MAX_STEP, _EXPLICIT) if key in entries]
+        for key in found:
+            options = _with(options, op, key, entries[key])
+        if found:
+            self.pragmas.append(op)
+        return options
+
+    def _mark_local(self, op: Operation) -> None:
+        if not isinstance(op, tir.LoadOp | tir.StoreOp):
+            return
+        if tir.buffer_definition(op.buffer).type.scope.data not in _LOCAL_SCOPES:
+            return
+        pending = list(op.indices)
+        while pending:
+            value = pending.pop()
+            if value in self._indexing:
+                continue
+            self._indexing.add(value)
+            owner = value.owner
+            if not isinstance(owner, Block | tir.LetOp):
+                pending += owner.operands
+
+    def _visit_loop(
+        self, loop: tir.ForOp, body: _Size, options: UnrollLoopConfig
+    ) -> _Size:
+        extent = self._extent(loop)
+        steps = max(body.steps, 1)
+        unrolls = self._is_unrolled(loop, extent, steps, body, options)
+        runs_once = options.auto_max_extent == 1 and extent is not None and extent <= 1
+        is_bound = loop.kind.data is tir.ForKind.THREAD_BINDING
+        if extent is not None and not is_bound:
+            if (unrolls and options.explicit_unroll) or runs_once:
+                self.expanded[loop] = extent
+            elif unrolls:
+                self.marked.append(loop)
+        if extent is None or not unrolls:
+            return _Size(body.steps, body.unrolled, body.kept + 1)
+        return _Size(steps * extent, body.unrolled + 1, body.kept)
+
+    def _is_unrolled(
+        self,
+        loop: tir.ForOp,
+        extent: int | None,
+        steps: int,
+        body: _Size,
+        options: UnrollLoopConfig,
+    ) -> bool:
+        kind = loop.kind.data
+        if kind is tir.ForKind.UNROLLED and extent is None:
+            raise PassFailedException(
+                f"{describe(loop)} is to be unrolled, but its extent is no constant up "
+                f"to {_LARGEST_EXTENT}; make it constant, or the loop serial"
+            )
+        if kind is not tir.ForKind.SERIAL or extent is None:
+            return kind is tir.ForKind.UNROLLED
+        if extent > 0 and loop.loop_var in self._indexing:
+            return True
+        return (
+            body.kept == 0
+            and body.unrolled <= options.auto_max_depth
+            and (
+                extent * steps <= options.auto_max_step
+                or extent <= options.auto_max_extent
+            )
+        )
+
+    def _extent(self, loop: tir.ForOp) -> int | None:
+        """The number of iterations, if that is known and not too large."""
+        found = tir.constant_value(loop.extent)
+        if found is None:
+            tree = self._analyzer.simplify(view(loop.extent, self._trees))
+            found = smart.literal(tree)
+        if found is None or found > _LARGEST_EXTENT:
+            return None
+        return max(int(found), 0)
+
+
+def _is_step(op: Operation) -> bool:
+    """Whether an op counts: one with an effect, whose result is not part of another."""
+    if isinstance(op, tir.EvaluateOp):
+        return True
+    effects = get_effects(op)
+    writes = effects is None or any(e.kind is MemoryEffectKind.WRITE for e in effects)
+    return writes and all(result.first_use is None for result in op.results)
+
+
+def _with(
+    options: UnrollLoopConfig, op: Operation, key: str, item: SSAValue | Attribute
+) -> UnrollLoopConfig:
+    """The options inside of a pragma."""
+    if isinstance(item, SSAValue):
+        constant = tir.constant_value(item)
+        number = constant if isinstance(constant, int) else None
+    elif key == _EXPLICIT:
+        number = int(is_true(item))
+    else:
+        number = integer_of(item)
+    if number is None:
+        raise PassFailedException(
+            f"{describe(op)}: the value of {key} is no constant; give it an integer"
+        )
+    if key == _EXPLICIT:
+        return replace(options, explicit_unroll=bool(number))
+    return replace(options, auto_max_step=number)
+
+
+# ---- the rewrites ----
+
+
+def _drop_pragma(op: tir.AttrOp | _Annotated) -> None:
+    if isinstance(op, _Annotated):
+        entries = (op.annotations or _NO_ANNOTATIONS).data
+        rest = {k: v for k, v in entries.items() if k not in (_MAX_STEP, _EXPLICIT)}
+        op.annotations = DictionaryAttr(rest) if rest else None
+        return
+    operands = tuple(op.operands)
+    replace_by_body(op, op.body.block)
+    erase_if_unused(operands)
+
+
+def _expand_all(extents: dict[tir.ForOp, int]) -> None:
+    """Expand loops, outer ones first, so that ops of loops that run once move once."""
+    copies = _Copies(extents)
+    for loop, extent in reversed(extents.items()):
+        for instance in copies.take(loop):
+            _expand(instance, extent, copies)
+
+
+class _Copies:
+    """The copies of loops that are still to be expanded, by the loop they came from."""
+
+    def __init__(self, loops: Iterable[tir.ForOp]) -> None:
+        self._of = {loop: [loop] for loop in loops}
+        self._origin = {loop: loop for loop in loops}
+
+    def take(self, loop: tir.ForOp) -> list[tir.ForOp]:
+        """The copies of a loop that have not been forgotten."""
+        return [copy for copy in self._of.pop(loop) if copy in self._origin]
+
+    def cloned(self, region: Region) -> Region:
+        """A clone of a region, whose loops are copies of the same loops."""
+        clone = region.clone()
+        for old, new in zip(region.walk(), clone.walk(), strict=True):
+            if isinstance(old, tir.ForOp) and old in self._origin:
+                assert isinstance(new, tir.ForOp)
+                self._origin[new] = self._origin[old]
+                self._of[self._origin[old]].append(new)
+        return clone
+
+    def forget(self, region: Region) -> None:
+        """Expand none of the loops in a region."""
+        for op in region.walk():
+            if isinstance(op, tir.ForOp):
+                self._origin.pop(op, None)
+
+
+def _expand(loop: tir.ForOp, extent: int, copies: _Copies) -> None:
+    if pragmas := pragmas_of(loop.annotations):
+        _enclose(loop, pragmas)
+    bounds = (loop.min, loop.extent)
+    if extent == 0:
+        copies.forget(loop.body)
+        Rewriter.replace_op(loop, tir.EvaluateOp())
+    for number in range(extent - 1):
+        body = copies.cloned(loop.body).block
+        _set_variable(loop, body, number)
+        insert_body_before(loop, body, followed=True)
+    if extent > 0:
+        _set_variable(loop, loop.body.block, extent - 1)
+        replace_by_body(loop, loop.body.block)
+    erase_if_unused(bounds)
+
+
+def _enclose(loop: tir.ForOp, pragmas: Sequence[Pragma]) -> None:
+    """Put the pragmas of a loop around it."""
+    block, body = loop.parent, Block()
+    assert block is not None
+    outermost = within_pragmas(loop, body, pragmas).first_op
+    assert outermost is not None
+    outermost.detach()
+    block.insert_op_before(outermost, loop)
+    loop.detach()
+    body.add_op(loop)
+
+
+def _set_variable(loop: tir.ForOp, body: Block, number: int) -> None:
+    """Let the argument of `body` be the loop variable of iteration `number`."""
+    (variable,) = body.args
+    if variable.first_use is not None:
+        first = view(loop.min)
+        value = smart.add(first, smart.const(number, variable.type))
+        builder = Builder(InsertPoint.at_start(body))
+        variable.replace_all_uses_with(emit(value, builder, {first: loop.min}))
+    body.erase_arg(variable)
