@@ -41,6 +41,11 @@ def begins_copies(op: Operation) -> bool:
     return isinstance(op, tir.CallOp) and op.callee.data == "dma_copy"
 
 
+def is_asynchronous(op: tir.AttrOp) -> bool:
+    """Whether an attribute begins copies, or closes or awaits a group of them."""
+    return op.key.data in (_SCOPE, _COMMIT, _WAIT)
+
+
 # ---- attributes ----
 
 

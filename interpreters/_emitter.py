@@ -8,7 +8,7 @@ and bounds checks of index arithmetic are seen to be needless.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,7 +54,7 @@ Lane = Callable[[Sequence[str]], str]
 _MAX_NESTED_LOOPS = 16
 """CPython allows 20 nested loops; deeper ones get functions of their own."""
 
-_COMPARISONS = {
+COMPARISONS = {
     CmpPredicate.EQ: "==",
     CmpPredicate.NE: "!=",
     CmpPredicate.LT: "<",
@@ -114,6 +114,9 @@ class Settings:
     call_extern: Callable[..., Any]
     call_foreign: Callable[..., Any]
     grid: Grid
+    together: Callable[[Emitter, Operation], str | None] | None = None
+    """Writes the code that runs a launch with its threads together, and returns the
+    condition that it did; None if it cannot."""
 
     @cached_property
     def copies(self) -> bool:
@@ -218,9 +221,11 @@ class Emitter:
     settings: Settings
     lines: list[str] = field(default_factory=list[str])
     ops: list[Operation | None] = field(default_factory=list[Operation | None])
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    ranges: dict[SSAValue, Interval] = field(default_factory=dict[SSAValue, Interval])
-    buffers: dict[SSAValue, BufferCode] = field(
+    names: MutableMapping[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    ranges: MutableMapping[SSAValue, Interval] = field(
+        default_factory=dict[SSAValue, Interval]
+    )
+    buffers: MutableMapping[SSAValue, BufferCode] = field(
         default_factory=dict[SSAValue, BufferCode]
     )
     bound: dict[Operation, str] = field(default_factory=dict[Operation, str])
@@ -246,9 +251,11 @@ class Emitter:
     loops: int = 0
     count: int = 0
     op: Operation | None = None
-    below: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    below: MutableMapping[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """A text that a value, known not to be negative, is smaller than."""
-    defined_by: dict[SSAValue, object] = field(default_factory=dict[SSAValue, object])
+    defined_by: MutableMapping[SSAValue, object] = field(
+        default_factory=dict[SSAValue, object]
+    )
 
     def translate(self) -> Program:
         """The program of the function. Raises InterpretationError for what it lacks."""
@@ -303,6 +310,16 @@ class Emitter:
         """Give a value a variable."""
         name = self.names[value] = self.fresh("v")
         return name
+
+    def rename(self, value: SSAValue, same: SSAValue) -> None:
+        """Let a value have the variable of another one."""
+        self.names[value] = self[same]
+
+    def check_iteration(self, it: tir.IterVar) -> None:
+        """Check that an iteration variable of a block lies in its domain."""
+        self.line(
+            f"check_iteration({self[it.binding]}, {self[it.min]}, {self[it.extent]})"
+        )
 
     def define(self, value: SSAValue, expression: str) -> None:
         """Compute a value."""
@@ -647,9 +664,13 @@ class Emitter:
         lanes = self.lanes(op.type.element_type)
         arguments = f"{size} + {offset}, {self.kind(element)}, {lanes}"
         scope = op.type.scope.data
-        pointer = self.atom(_thread_code.allocation(self, op, scope, arguments))
+        pointer = self.atom(self.allocation(op, scope, arguments))
         self.allocated(pointer, scope)
         self.buffer(op, pointer, offset, "always")
+
+    def allocation(self, op: Operation, scope: str, arguments: str) -> str:
+        """The text of an allocation."""
+        return _thread_code.allocation(self, op, scope, arguments)
 
     def allocated(self, pointer: str, scope: str) -> None:
         """Note local memory that a kernel allocates in front of its threads."""
@@ -664,10 +685,7 @@ class Emitter:
         for axis, (low, extent) in enumerate(op.region):
             inside = self._within(low, extent, source.extents[axis])
             if not inside and not source.broadcasts:
-                self.line(
-                    f"check_region({self[low]}, {self.mixed(extent)}, "
-                    f"{source.extents[axis]}, {axis})"
-                )
+                self.check_region(low, extent, source.extents[axis], axis)
             if axis < surplus:
                 self._check("extent", 1, self.mixed(extent))
         base = self.atom(self.flat(source, mins))
@@ -696,6 +714,12 @@ class Emitter:
             declared,
             source.watched,
         )
+
+    def check_region(
+        self, low: SSAValue, extent: int | SSAValue, bound: str, axis: int
+    ) -> None:
+        """Check that a region lies within its buffer."""
+        self.line(f"check_region({self[low]}, {self.mixed(extent)}, {bound}, {axis})")
 
     def _within(self, low: SSAValue, extent: int | SSAValue, bound: str) -> bool:
         first, last = self.interval(low)
@@ -744,18 +768,26 @@ class Emitter:
         """Check scalar indices, unless their intervals show that they are in bounds."""
         if code.broadcasts:
             return
-        tests: list[str] = []
-        for index, extent in zip(indices, code.extents, strict=False):
-            low, high = self.interval(index)
-            if low >= 0 and self.below.get(index) == extent:
-                continue
-            if low < 0 or not extent.isdigit() or high >= int(extent):
-                tests.append(f"0 <= {self[index]} < {extent}")
+        tests = [
+            f"0 <= {self[index]} < {extent}"
+            for index, extent in self.doubts(code, indices)
+        ]
         if tests:
             values = "".join(f"{self[index]}, " for index in indices)
             extents = "".join(f"{e}, " for e in code.extents[: len(indices)])
             with self.nest(f"if not ({' and '.join(tests)}):"):
                 self.line(f"check_indices(({values}), ({extents}))")
+
+    def doubts(
+        self, code: BufferCode, indices: Sequence[SSAValue]
+    ) -> Iterator[tuple[SSAValue, str]]:
+        """The indices that may be out of bounds, each with its extent."""
+        for index, extent in zip(indices, code.extents, strict=False):
+            low, high = self.interval(index)
+            if low >= 0 and self.below.get(index) == extent:
+                continue
+            if low < 0 or not extent.isdigit() or high >= int(extent):
+                yield index, extent
 
     def put(self, code: BufferCode, indices: Sequence[SSAValue], text: str) -> str:
         """Write a scalar, and return its place."""
@@ -893,7 +925,7 @@ def _allocate(e: Emitter, op: Operation) -> None:
     dtype = number(element_of(element))
     size = e.size([e.mixed(extent) for extent in op.shape])
     arguments = f"{size}, {e.kind(dtype)}, {e.lanes(element)}"
-    memory = _thread_code.allocation(e, op, op.result.type.scope.data, arguments)
+    memory = e.allocation(op, op.result.type.scope.data, arguments)
     if op.condition is not None:
         memory += f" if {e[op.condition]} else None"
     e.define(op.result, memory)
@@ -1027,15 +1059,16 @@ def _nothing(e: Emitter, op: Operation) -> None:
 def _block(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.BlockOp)
     if op.predicate is None:
-        _block_body(e, op)
+        block_body(e, op)
         return
     with e.nest(f"if {e[op.predicate]}:"):
-        _block_body(e, op)
+        block_body(e, op)
 
 
-def _block_body(e: Emitter, op: tir.BlockOp) -> None:
+def block_body(e: Emitter, op: tir.BlockOp) -> None:
+    """The statements of a block, whose predicate holds."""
     for variable, it in zip(op.iter_vars, op.iters, strict=True):
-        e.names[variable] = e[it.binding]
+        e.rename(variable, it.binding)
         value, low = e.interval(it.binding), e.interval(it.min)
         extent = e.interval(it.extent)
         if low == (0, 0) and e[it.extent] == e.below.get(it.binding):
@@ -1043,7 +1076,7 @@ def _block_body(e: Emitter, op: tir.BlockOp) -> None:
         elif value[0] < low[1] or value[1] >= low[0] + extent[0]:
             if low == (0, 0):
                 e.below[variable] = e[it.extent]
-            e.line(f"check_iteration({e[it.binding]}, {e[it.min]}, {e[it.extent]})")
+            e.check_iteration(it)
         end = max(low[0], low[1] + extent[1] - 1)
         e.ranges[variable] = (max(value[0], low[0]), min(value[1], end))
     outer = e.unwatched
@@ -1068,7 +1101,7 @@ def _init(e: Emitter, op: Operation) -> None:
 
 def _let(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.LetOp)
-    e.names[op.result] = e[op.value]
+    e.rename(op.result, op.value)
     if op.value in e.ranges:
         e.ranges[op.result] = e.ranges[op.value]
     if op.value in e.below:
@@ -1118,7 +1151,7 @@ def _string(e: Emitter, op: Operation) -> None:
 def _binary(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.BinaryOp)
     dtype = number(element_of(op.result.type))
-    template = (_FLOAT_BINARY if dtype.is_float else _INTEGER_BINARY)[type(op)]
+    template = (FLOAT_BINARY if dtype.is_float else INTEGER_BINARY)[type(op)]
     if dtype.is_float:
         kind = e.kind(dtype)
         e.map_lanes(op.result, op.operands, lambda t: template.format(*t, kind=kind))
@@ -1127,7 +1160,7 @@ def _binary(e: Emitter, op: Operation) -> None:
         plain = template.format("int({0})", "int({1})")
         e.map_lanes(op.result, op.operands, lambda t: e.wrapped(dtype, plain.format(*t)))
         return
-    bounds = _result_interval(e, op)
+    bounds = result_interval(e, op)
     fits = bounds is not None and dtype.low <= bounds[0] and bounds[1] <= dtype.high
     if fits and bounds is not None and not is_vector(op.result.type):
         e.ranges[op.result] = bounds
@@ -1139,7 +1172,7 @@ def _binary(e: Emitter, op: Operation) -> None:
     e.map_lanes(op.result, op.operands, lane)
 
 
-_INTEGER_BINARY: dict[type[Operation], str] = {
+INTEGER_BINARY: dict[type[Operation], str] = {
     tir.AddOp: "{0} + {1}",
     tir.SubOp: "{0} - {1}",
     tir.MulOp: "{0} * {1}",
@@ -1150,7 +1183,7 @@ _INTEGER_BINARY: dict[type[Operation], str] = {
     tir.MinOp: "{0} if {0} < {1} else {1}",
     tir.MaxOp: "{0} if {0} > {1} else {1}",
 }
-_FLOAT_BINARY: dict[type[Operation], str] = {
+FLOAT_BINARY: dict[type[Operation], str] = {
     tir.AddOp: "{0} + {1}",
     tir.SubOp: "{0} - {1}",
     tir.MulOp: "{0} * {1}",
@@ -1163,7 +1196,7 @@ _FLOAT_BINARY: dict[type[Operation], str] = {
 }
 
 
-def _result_interval(e: Emitter, op: tir.BinaryOp) -> Interval | None:
+def result_interval(e: Emitter, op: tir.BinaryOp) -> Interval | None:
     """Bounds of an integer operation, before it wraps; None where they are unknown."""
     (a, b), (c, d) = e.interval(op.lhs), e.interval(op.rhs)
     rule = _INTERVALS.get(type(op))
@@ -1219,7 +1252,7 @@ def _not(e: Emitter, op: Operation) -> None:
 
 def _cmp(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.CmpOp)
-    sign = _COMPARISONS[op.predicate.data]
+    sign = COMPARISONS[op.predicate.data]
     if is_handle(op.lhs.type) and sign not in ("==", "!="):
         raise unsupported(op, "pointers have no order here", "compare them for equality")
     e.map_lanes(op.result, op.operands, lambda t: f"{t[0]} {sign} {t[1]}")
@@ -1626,5 +1659,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     tir.CallOp: _call,
     tir.ReducerOp: _nothing,
     tir.ThreadAllreduceOp: _thread_allreduce,
-    **dict.fromkeys(_INTEGER_BINARY, _binary),
+    **dict.fromkeys(INTEGER_BINARY, _binary),
 }

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 AxisOp: TypeAlias = "tir.ForOp | tir.LaunchThreadOp"
 
-_BLOCK_TAGS = tuple(reversed(tir.BLOCK_TAGS))
-_THREAD_TAGS = tir.THREAD_TAGS
+BLOCK_TAGS = tuple(reversed(tir.BLOCK_TAGS))
+THREAD_TAGS = tir.THREAD_TAGS
 _EXTENT_OPS = (tir.ConstOp, tir.BinaryOp, tir.CastOp, tir.LetOp)
 _SHUFFLES = {
     "tvm_warp_shuffle": "shuffle",
@@ -60,7 +60,7 @@ def axis_tag(op: Operation) -> str | None:
         tag = op.tag.data
     elif isinstance(op, tir.ForOp) and op.thread_tag is not None:
         tag = op.thread_tag.data
-    return tag if tag in _BLOCK_TAGS or tag in _THREAD_TAGS else None
+    return tag if tag in BLOCK_TAGS or tag in THREAD_TAGS else None
 
 
 def has_threads(func: tir.FuncOp) -> bool:
@@ -90,8 +90,20 @@ def thread_axis(
         # Only reached where a thread launches a kernel, which the grid reports.
         e.line("grid.begin()")
         return
+    together = None if e.launch else e.settings.together
+    done = None if together is None else together(e, op)
+    if done is None:
+        _launched(e, op, low, extent, tag)
+        return
+    with e.nest(f"if not {done}:"):
+        _launched(e, op, low, extent, tag)
+
+
+def _launched(
+    e: Emitter, op: AxisOp, low: SSAValue | None, extent: SSAValue, tag: str
+) -> None:
     with _launch(e, op):
-        if isinstance(op, tir.ForOp) and tag in _BLOCK_TAGS:
+        if isinstance(op, tir.ForOp) and tag in BLOCK_TAGS:
             _block_loop(e, tag, e[extent], lambda: _reopen(e, op, low, extent, tag))
         else:
             _threads(e, op, lambda: _reopen(e, op, low, extent, tag))
@@ -128,7 +140,7 @@ def _meets_blocks(e: Emitter, root: Operation, seen: set[str]) -> bool:
 
 def device_axes(e: Emitter) -> None:
     """Let a function that threads call open their axes again."""
-    for axis, tag in enumerate(_THREAD_TAGS):
+    for axis, tag in enumerate(THREAD_TAGS):
         e.axes[tag] = (e.atom(f"grid.index({axis})"), e.atom(f"grid.extent({axis})"))
 
 
@@ -191,10 +203,10 @@ def _threads(e: Emitter, root: AxisOp, body: Callable[[], None]) -> None:
             continue
         assert isinstance(op, tir.ForOp | tir.LaunchThreadOp)
         if tag not in extents:
-            extents[tag] = _hoisted(e, op, op.extent)
+            extents[tag] = hoisted(e, op, op.extent)
         elif isinstance(op, tir.ForOp):
             e.repeated.add(tag)
-    blocks = [tag for tag in _BLOCK_TAGS if tag in extents and tag not in e.axes]
+    blocks = [tag for tag in BLOCK_TAGS if tag in extents and tag not in e.axes]
 
     def nest(position: int) -> None:
         if position < len(blocks):
@@ -212,7 +224,7 @@ def _require_one_team(root: AxisOp) -> None:
     while op is not None and not isinstance(op, tir.FuncOp):
         again = isinstance(op, tir.ForOp | tir.WhileOp | tir.IfOp) and not axis_tag(op)
         block = op.parent_block()
-        if axis_tag(op) in _THREAD_TAGS and block is not None:
+        if axis_tag(op) in THREAD_TAGS and block is not None:
             again |= sum(_opens_threads(other) for other in block.ops) > 1
         if again:
             raise unsupported(
@@ -225,17 +237,17 @@ def _require_one_team(root: AxisOp) -> None:
 
 
 def _opens_threads(root: Operation) -> bool:
-    return any(axis_tag(op) in _THREAD_TAGS for op in root.walk())
+    return any(axis_tag(op) in THREAD_TAGS for op in root.walk())
 
 
 def _thread_function(
     e: Emitter, root: AxisOp, extents: dict[str, str], body: Callable[[], None]
 ) -> None:
     name = e.fresh("threads")
-    params = [e.fresh("v") for _ in _THREAD_TAGS]
-    counts = [extents.get(tag, "1") for tag in _THREAD_TAGS]
+    params = [e.fresh("v") for _ in THREAD_TAGS]
+    counts = [extents.get(tag, "1") for tag in THREAD_TAGS]
     loops, e.loops, e.threads = e.loops, 0, True
-    for tag, param, count in zip(_THREAD_TAGS, params, counts, strict=True):
+    for tag, param, count in zip(THREAD_TAGS, params, counts, strict=True):
         e.axes[tag] = (param, count)
     with e.nest(f"def {name}({', '.join(params)}):"):
         outer = dict(e.buffers)
@@ -244,7 +256,7 @@ def _thread_function(
         e.buffers = outer
         e.line("return")
         e.line("yield")
-    for tag in _THREAD_TAGS:
+    for tag in THREAD_TAGS:
         del e.axes[tag]
     e.loops, e.threads = loops, False
     e.line(f"grid.run({name}, {', '.join(counts)})")
@@ -262,7 +274,7 @@ def _own_local_memory(e: Emitter, root: AxisOp) -> None:
             e.buffers[buffer] = replace(code, pointer=pointer, cells=cells, watched=False)
 
 
-def _hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:
+def hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:
     """An extent that is known before the kernel begins."""
     if extent not in e.names:
         owner = extent.owner
@@ -273,7 +285,7 @@ def _hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:
                 "compute it before the kernel",
             )
         for operand in owner.operands:
-            _hoisted(e, op, operand)
+            hoisted(e, op, operand)
         e.statement(owner)
         e.op = op
     return e[extent]
@@ -298,7 +310,7 @@ def _of_threads(value: SSAValue) -> bool:
             pending.extend(owner.operands)
             continue
         parent = owner.parent_op()
-        if parent is not None and axis_tag(parent) in _THREAD_TAGS:
+        if parent is not None and axis_tag(parent) in THREAD_TAGS:
             return True
         if isinstance(parent, tir.BlockOp):
             pending.extend(
@@ -458,9 +470,9 @@ def _axis_of(op: tir.ThreadAllreduceOp, value: SSAValue) -> int | None:
         bindings = zip(parent.iter_vars, parent.iters, strict=True)
         return _axis_of(op, next(it.binding for v, it in bindings if v is value))
     tag = None if parent is None else axis_tag(parent)
-    if tag not in _THREAD_TAGS:
+    if tag not in THREAD_TAGS:
         raise unsupported(op, "it reduces over no thread variable", "name one")
-    return _THREAD_TAGS.index(tag)
+    return THREAD_TAGS.index(tag)
 
 
 def _combiner(e: Emitter, reducer: tir.ReducerOp) -> str:

@@ -50,6 +50,7 @@ from xdsl_tvm.interpreters._memory import (
 )
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._values import public_value, returned_value, value_argument
+from xdsl_tvm.interpreters._vector_code import Together
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     AssertionFailedError,
@@ -94,6 +95,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         functions: Sequence[InterpreterFunctions] = (),
         step_limit: int = DEFAULT_STEP_LIMIT,
         vscale: int = 2,
+        vectorize_threads: bool = True,
     ) -> None:
         self.module = module
         self._externs = dict(externs or {})
@@ -112,6 +114,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 if isinstance(symbol, StringAttr):
                     self._aliases.setdefault(symbol.data, name)
         self._grid = Grid()
+        self._together = Together() if vectorize_threads else None
         self._settings = Settings(
             module,
             vscale,
@@ -121,6 +124,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             self._call_extern,
             self._call_foreign,
             self._grid,
+            self._together,
         )
         self._foreign: Interpreter | None = None
         if functions:
@@ -165,6 +169,16 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             raise found from None
         finally:
             self._depth -= 1
+
+    @property
+    def launches_together(self) -> int:
+        """How many launches ran with their threads together."""
+        return 0 if self._together is None else self._together.ran
+
+    @property
+    def launches_repeated(self) -> int:
+        """How many were begun so and, at a fault, repeated one thread after the other."""
+        return 0 if self._together is None else self._together.repeated
 
     def source(self, name: str) -> str:
         """The Python text that the function `name` runs as, for looking at."""
@@ -365,6 +379,7 @@ def interpret(
     functions: Sequence[InterpreterFunctions] = (),
     step_limit: int = DEFAULT_STEP_LIMIT,
     vscale: int = 2,
+    vectorize_threads: bool = True,
 ) -> InterpretedModule:
     """The functions of a verified module, ready to be called on numpy arrays.
 
@@ -373,6 +388,8 @@ def interpret(
     shares the memory), and arrays for tensors built on the stack. `functions` are xDSL
     implementations of ops of other dialects. `step_limit` bounds the iterations of
     `tir.while` loops in one call, `vscale` is the run-time constant of that name.
+    `vectorize_threads=False` runs the threads of a kernel one after the other even where
+    they could run together, which gives the same results and the same errors.
     """
     return InterpretedModule(
         module,
@@ -380,6 +397,7 @@ def interpret(
         functions=functions,
         step_limit=step_limit,
         vscale=vscale,
+        vectorize_threads=vectorize_threads,
     )
 
 
