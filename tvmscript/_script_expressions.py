@@ -263,6 +263,11 @@ class ExpressionText:
             case ex.Var():
                 return [self._spelling.name_of(node)], _ATOM
             case ex.IntImm():
+                if node.value >= 1 << 63 and self._spelling.style.version.is_flat:
+                    raise DiagnosticException(
+                        "tir.const: TVM 0.27 has no constants beyond int64; print "
+                        "version 0.20"
+                    )
                 return [_integer(node)], _ATOM
             case ex.FloatImm():
                 return [_float(node)], _ATOM

@@ -87,8 +87,8 @@ def _known(path: Path, name: str, found: Mapping[str, T]) -> T:
         return found[name]
     known = ", ".join(found) or "none"
     raise DiagnosticException(
-        f"{path}: there is no definition '{name}'{did_you_mean(name, list(found))}; the file "
-        f"has {known}"
+        f"{path}: there is no definition '{name}'{did_you_mean(name, list(found))}; the "
+        f"file has {known}"
     )
 
 

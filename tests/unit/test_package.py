@@ -79,7 +79,7 @@ def test_bare_folder_names_are_not_importable(tmp_path: Path):
     assert "No module named 'passes'" in failed.stderr
 
 
-EXTRAS = ("llvmlite", "cffi", "cuda", "z3", "pytest", "filecheck", "ml_dtypes")
+EXTRAS = ("llvmlite", "cffi", "cuda", "z3", "tvm", "pytest", "filecheck", "ml_dtypes")
 
 
 def imported_modules(program: str, cwd: Path) -> set[str]:
