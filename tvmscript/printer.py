@@ -25,8 +25,8 @@ Differs from TVM, whose own text does not always read back:
   beside an `offset_factor`, which alone would stand for a new variable;
 * strings with line breaks are strings with escapes;
 * `T.allocate_const` has all elements, and float16 as numbers;
-* floats beyond float32 are `T.FloatImm`; constants beyond int64 are `T.uint64(...)`, which
-  TVM cannot hold;
+* floats beyond float32 are `T.FloatImm`;
+* constants beyond int64 are `T.uint64(...)`, though TVM cannot hold them;
 * `pragma_*` of a loop stay `annotations=` behind the blocks, too, where TVM has a
   `T.attr` around the loop, whose variable is not that of the loop when it is read;
 * blocks that declare no regions print `T.reads()` and `T.writes()`;
