@@ -55,7 +55,8 @@ class PrimFunc(FunctionMarker):
     function stays as it is; the class reads it. Called with options only, it is a
     decorator with them, or a frame of the builder: `with T.prim_func(private=True):`.
 
-    A private function has no `global_symbol`. Raises ScriptError where the function
+    A private function has no `global_symbol`. `s_tir` is newer TVM's permission to hold
+    blocks, which every function has here. Raises ScriptError where the function
     cannot be read, and OSError where its source is not available.
     """
 
@@ -63,7 +64,12 @@ class PrimFunc(FunctionMarker):
     def __call__(self, function: FunctionType, /) -> tir.FuncOp | FunctionType: ...
     @overload
     def __call__(
-        self, /, *, private: bool = False, check_well_formed: bool = True
+        self,
+        /,
+        *,
+        private: bool = False,
+        check_well_formed: bool = True,
+        s_tir: bool = False,
     ) -> PrimFuncDecorator: ...
     def __call__(
         self,
@@ -72,6 +78,7 @@ class PrimFunc(FunctionMarker):
         *,
         private: bool = False,
         check_well_formed: bool = True,
+        s_tir: bool = False,
     ) -> tir.FuncOp | FunctionType | PrimFuncDecorator:
         if function is None:
             return PrimFuncDecorator(private=private, check_well_formed=check_well_formed)

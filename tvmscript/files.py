@@ -137,7 +137,7 @@ def _is_python(node: ast.stmt) -> bool:
 
 def _is_macro(node: Definition) -> bool:
     return any(
-        ast.unparse(each).partition("(")[0].endswith(".macro")
+        ast.unparse(each).partition("(")[0].endswith((".macro", ".inline"))
         for each in node.decorator_list
     )
 

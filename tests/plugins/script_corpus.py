@@ -50,6 +50,8 @@ def scripts_of(file: Path) -> Iterator[Script]:
     preamble: list[str] = []
     for node in ast.parse(text).body:
         match node:
+            case ast.FunctionDef() if _is_macro(node):
+                preamble += lines[node.lineno - 2 : node.end_lineno]
             case ast.FunctionDef() | ast.ClassDef():
                 first = min(each.lineno for each in node.decorator_list)
                 body = "".join([*preamble, "\n", *lines[first - 1 : node.end_lineno]])
@@ -59,3 +61,9 @@ def scripts_of(file: Path) -> Iterator[Script]:
                 preamble += lines[node.lineno - 1 : node.end_lineno]
             case _:
                 pass
+
+
+def _is_macro(node: ast.FunctionDef) -> bool:
+    return any(
+        ast.unparse(each) in ("T.macro", "T.inline") for each in node.decorator_list
+    )

@@ -3,7 +3,12 @@
 from xdsl_tvm.tvmscript import tir as T
 
 
-@T.prim_func
+@T.inline
+def set_zero(S, i):
+    S[i] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
 def blocks(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
     S = T.sblock_alloc_buffer((8,), "float32")
     for i, k in T.grid(8, 8):
@@ -13,7 +18,7 @@ def blocks(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
             T.writes(S[vi])
             T.sblock_attr({"note": 1})
             with T.init():
-                S[vi] = T.float32(0)
+                set_zero(S, vi)
             S[vi] = S[vi] + A[vi, vk]
     for i in range(8):
         with T.sblock("B"):
