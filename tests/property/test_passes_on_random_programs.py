@@ -29,6 +29,7 @@ LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-b
 NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
 """Beginnings of the names of passes that check, print, or leave the dialect."""
 VARIANTS: dict[str, tuple[str, ...]] = {
+    "tir-narrow-data-type": ("target_bits=8", "target_bits=16", "target_bits=32"),
     "tir-unroll-loop": (
         "auto_max_step=64",
         "auto_max_extent=1 explicit_unroll=false unroll_local_access=true",

@@ -94,7 +94,10 @@ STOCK: tuple[type[ModulePass], ...] = (
     CommonSubexpressionElimination,
     DeadCodeElimination,
 )
-OPTIONS = {"tir-verify-form": "{form=packed}"}
+OPTIONS = {
+    "tir-narrow-data-type": "{target_bits=32}",
+    "tir-verify-form": "{form=packed}",
+}
 """Options of the passes that cannot do without."""
 CONTEXT = new_context()
 CONTEXT.allow_unregistered = True
