@@ -14,6 +14,7 @@ from functools import cache
 from types import ModuleType
 
 import pytest
+from ir import parse as parse_dialect
 from script_corpus import CORPUS, LIVE, Script, files, scripts
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -70,6 +71,15 @@ def test_round_trip(script: Script) -> None:
     long = print_script(found.module, sugar=False)
     again = read_again(long, unchecked=script.unchecked)
     assert_structural_equal(found.module, again)
+
+
+@all_scripts()
+def test_text_of_the_dialect_reads_back(script: Script) -> None:
+    module = round_trip(script).module
+    text = str(module)
+    again = parse_dialect(text)
+    assert_structural_equal(module, again)
+    assert str(again) == text
 
 
 NOT_RUN = {
