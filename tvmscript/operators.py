@@ -573,3 +573,39 @@ def call_packed(*args: object) -> Expr:
 def call_cpacked(*args: object) -> Expr:
     """A call of a C symbol with the packed convention; buffers are passed as arrays."""
     return call_builtin("tvm_call_cpacked", *map(_packed_operand, args))
+
+
+TAKES_NO_DTYPE: frozenset[Callable[..., object]] = frozenset(
+    (
+        abs_,
+        address_of,
+        call_cpacked,
+        call_packed,
+        ceil,
+        ex.bitwise_and,
+        ex.bitwise_not,
+        ex.bitwise_or,
+        ex.bitwise_xor,
+        ex.ceildiv,
+        ex.floordiv,
+        ex.floormod,
+        ex.if_then_else,
+        ex.likely,
+        ex.shift_left,
+        ex.shift_right,
+        ex.truncdiv,
+        ex.truncmod,
+        floor,
+        fmod,
+        isfinite,
+        isinf,
+        isnan,
+        nearbyint,
+        pow_,
+        ret,
+        round_,
+        trunc,
+        tvm_access_ptr,
+    )
+)
+"""Functions whose wrappers in TVM accept `dtype=`, as old scripts write, and drop it."""

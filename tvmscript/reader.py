@@ -29,7 +29,7 @@ from xdsl_tvm.tvmscript.constructs import MetaVar, serial
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.evaluator import Evaluator, as_operand, binary, error_text
 from xdsl_tvm.tvmscript.macros import Macro
-from xdsl_tvm.tvmscript.operators import LetAnnotation
+from xdsl_tvm.tvmscript.operators import TAKES_NO_DTYPE, LetAnnotation
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Source
 from xdsl_tvm.tvmscript.statements import (
@@ -167,6 +167,8 @@ class BodyReader:
     ) -> object:
         if isinstance(function, Macro):
             return self._splice(function, args, named)
+        if "dtype" in named and function in TAKES_NO_DTYPE:
+            named = {name: value for name, value in named.items() if name != "dtype"}
         if not callable(function):
             raise TypeError(f"a {type(function).__name__} cannot be called")
         return function(*args, **named)

@@ -308,5 +308,6 @@ def vector_length(A: T.Buffer((1,), "int32")):
 
 @T.prim_func
 def legacy_dtypes(A: T.Buffer((4,), "float32")):
-    A[0] = T.exp(A[1], dtype="float32")
+    A[0] = T.exp(T.floor(A[1], dtype="float32"), dtype="float32")
+    A[2] = T.if_then_else(T.isnan(A[1], dtype="bool"), A[2], A[3], dtype="float32")
     A[1] = T.sqrt(A[0] * A[0], dtype="float32")
