@@ -270,7 +270,7 @@ class VectorEmitter(Emitter):
             return self[pointer] if self._is_outer(pointer) else None
 
     def _outer_buffer(self, buffer: SSAValue) -> None:
-        if not self._is_outer(buffer) or buffer in self.reached:
+        if buffer in self.reached or not self._is_outer(buffer):
             return
         self.reached.add(buffer)
         code = self.buffers[buffer]
@@ -342,7 +342,7 @@ class VectorEmitter(Emitter):
 
     def wrapped_array(self, dtype: Number, text: str) -> str:
         """The integers `text` modulo 2^bits; arrays of 64 bits wrap by themselves."""
-        return text if dtype.bits == 64 else self.wrapped(dtype, text)
+        return f"v_signed64({text})" if dtype.bits == 64 else self.wrapped(dtype, text)
 
     def allocation(self, op: Operation, scope: str, arguments: str) -> str:
         """The text of an allocation, for each block or for each thread."""
@@ -588,7 +588,7 @@ def _ragged_loop(e: VectorEmitter, op: AxisOp, start: str, count: str) -> None:
     outer = e.mask
     with e.loop(f"for {trip} in V.trips({count}, {outer}):"):
         e.mask = e.atom(f"V.both({outer}, {trip} < {count})")
-        e.define(variable, f"{start} + {trip}")
+        e.define(variable, f"V.spread({start} + {trip})")
         e.block(op.body.block)
     e.mask = outer
 
@@ -738,7 +738,7 @@ def _select(e: VectorEmitter, op: Operation) -> None:
 
 def _if_then_else(e: VectorEmitter, op: Operation) -> None:
     assert isinstance(op, tir.IfThenElseOp)
-    if is_handle(op.result.type) or _is_wide(op.result.type):
+    if is_handle(op.result.type):
         raise _OneByOne
     differs = e.differs([op.condition])
     condition = e[op.condition]
@@ -759,13 +759,24 @@ def _if_then_else(e: VectorEmitter, op: Operation) -> None:
             if e.differs([last.value]):
                 e.varying.add(op.result)
     if not differs:
+        # What is the same in one branch may be an array in the other one.
         e.names[op.result] = names[0]
         return
     e.varying.add(op.result)
-    text = f"v_where({condition}, {names[0]}, {names[1]})"
-    if is_vector(op.result.type):
-        text = f"[v_where({condition}, x, y) for x, y in zip({names[0]}, {names[1]})]"
-    e.define(op.result, text)
+    e.define(op.result, _merged(e, op, condition, *names))
+
+
+def _merged(
+    e: VectorEmitter, op: tir.IfThenElseOp, condition: str, yes: str, no: str
+) -> str:
+    """One of two values for each thread."""
+    vector = is_vector(op.result.type)
+    a, b = ("x", "y") if vector else (yes, no)
+    text = f"v_where({condition}, {a}, {b})"
+    if _is_wide(op.result.type):
+        kind = e.kind(number(element_of(op.result.type)))
+        text = f"V.each({kind}, lambda p, q, r: q if p else r, {condition}, {a}, {b})"
+    return f"[{text} for x, y in zip({yes}, {no})]" if vector else text
 
 
 def _is_wide(dtype: Attribute) -> bool:

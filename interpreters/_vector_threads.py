@@ -34,9 +34,9 @@ Value: TypeAlias = Any
 Mask: TypeAlias = "Array | None"
 """The threads that take part; None for all."""
 
-_LEAST_THREADS = 32
+LEAST_THREADS = 32
 """Below this number of threads in a launch, one after the other is faster."""
-_MOST_THREADS = 8192
+MOST_THREADS = 8192
 """About how many run together; more make the arrays too large for caches."""
 _MOST_BYTES = 1 << 28
 """Of one allocation for all threads."""
@@ -417,16 +417,16 @@ def run_together(
     only read. Where False is returned memory is as it was.
     """
     per_block = prod(threads)
-    if min(*blocks, *threads) < 1 or grid.active or per_block > _MOST_THREADS:
+    if min(*blocks, *threads) < 1 or grid.active or per_block > MOST_THREADS:
         return False
     launch = Launch(blocks, threads, {id(p.memory): p.memory for p in _pointers(written)})
-    if launch.count * per_block < _LEAST_THREADS or _overlap(launch, _pointers(read)):
+    if launch.count * per_block < LEAST_THREADS or _overlap(launch, _pointers(read)):
         return False
     before = [
         (m, bytes(m.bytes), None if m.mask is None else bytes(m.mask))
         for m in launch.written.values()
     ]
-    step = max(1, _MOST_THREADS // per_block)
+    step = max(1, MOST_THREADS // per_block)
     try:
         for first in range(0, launch.count, step):
             lanes = Lanes(launch, range(first, min(first + step, launch.count)))
@@ -498,6 +498,13 @@ def kept_as(dtype: Number) -> np.dtype[Any]:
 def wrapped(dtype: Number, value: Array) -> Array:
     """Integers in i64 modulo 2^bits, for dtypes of fewer than 64 bits."""
     return ((value - dtype.low) & (dtype.high - dtype.low)) + dtype.low
+
+
+def signed64(value: Value) -> Value:
+    """Integers modulo 2^64, which arrays of i64 are already."""
+    if isinstance(value, int):
+        return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)
+    return value
 
 
 def _require(condition: Value, mask: Mask, what: str) -> None:
@@ -632,6 +639,7 @@ NAMES: dict[str, Any] = {
     "v_run_together": run_together,
     "v_shift_left": shift_left,
     "v_shift_right": shift_right,
+    "v_signed64": signed64,
     "v_tdiv": truncated_quotient,
     "v_tmod": truncated_remainder,
     "v_where": np.where,

@@ -21,6 +21,7 @@ from xdsl_tvm.interpreters.tir import (
 )
 from xdsl_tvm.tools.cli import main
 
+pytestmark = pytest.mark.usefixtures("each_way")
 KERNELS = Path(__file__).parents[2] / "examples" / "kernels"
 
 
