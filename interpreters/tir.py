@@ -17,8 +17,8 @@ width gives 0, signed overflow wraps, masked-off lanes and `undef` are 0. Iterat
 parallel loops run one after the other; the threads of a GPU block run together, up to the
 next barrier, and races between them are reported (`gpu_simulator.py`). The threads of
 many blocks run as numpy arrays where their code allows it, with the same results and
-errors (`_vector_code.py`). Math functions are computed in f64 and rounded once. An integer
-of a width that no machine has is stored in the next wider one.
+errors (`_vector_code.py`). Math functions are computed in f64 and rounded once. An
+integer of a width that no machine has is stored in the next wider one.
 """
 
 from __future__ import annotations
