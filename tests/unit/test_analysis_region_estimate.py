@@ -21,7 +21,7 @@ from xdsl_tvm.analysis.region_estimate import (
     estimate_region_upper_bound,
 )
 
-I, J, K, N = symbols(i32, i32, i32, i32)  # noqa: E741
+L, J, K, N = symbols(i32, i32, i32, i32)
 Domains = Mapping[Symbol, int]
 Box = list[tuple[int, int]]
 """For each dimension the first element, and the first one past the last."""
@@ -90,39 +90,39 @@ def check(
 
 
 def test_simple_regions():
-    check([(I, 1), (J, 1)], {I: 8, J: 4}, [(0, 8), (0, 4)])
-    check([(I * 8 + J, 1)], {I: 8, J: 8}, [(0, 64)])
+    check([(L, 1), (J, 1)], {L: 8, J: 4}, [(0, 8), (0, 4)])
+    check([(L * 8 + J, 1)], {L: 8, J: 8}, [(0, 64)])
     check(
-        [(I * 8 + J + 3, 1), (Symbol(Const(5, i32)), 2)], {I: 2, J: 8}, [(3, 19), (5, 7)]
+        [(L * 8 + J + 3, 1), (Symbol(Const(5, i32)), 2)], {L: 2, J: 8}, [(3, 19), (5, 7)]
     )
 
 
 def test_dependent_dimensions():
-    check([(I, 1), (I, 1)], {I: 8}, None, [(0, 8), (0, 8)])
-    check([(I // 4, 1), (I, 2)], {I: 8}, None, [(0, 2), (0, 9)])
+    check([(L, 1), (L, 1)], {L: 8}, None, [(0, 8), (0, 8)])
+    check([(L // 4, 1), (L, 2)], {L: 8}, None, [(0, 2), (0, 9)])
 
 
 def test_strides():
-    check([(I * 4, 2)], {I: 64}, None, [(0, 254)])
-    check([(I * 4, 8)], {I: 64}, [(0, 260)])
-    check([(I * -4, 4)], {I: 16}, [(-60, 4)])
-    check([(I * -4, 3)], {I: 16}, None, [(-60, 3)])
+    check([(L * 4, 2)], {L: 64}, None, [(0, 254)])
+    check([(L * 4, 8)], {L: 64}, [(0, 260)])
+    check([(L * -4, 4)], {L: 16}, [(-60, 4)])
+    check([(L * -4, 3)], {L: 16}, None, [(-60, 3)])
 
 
 def test_predicates_on_splits():
-    check([(I * 8 + J, 1)], {I: 8, J: 8}, [(0, 63)], predicate=I * 8 + J < 63)
+    check([(L * 8 + J, 1)], {L: 8, J: 8}, [(0, 63)], predicate=L * 8 + J < 63)
 
 
 def test_several_variables():
-    fused = I * 16 + J * 4 + K
-    domains = {I: 4, J: 4, K: 4}
+    fused = L * 16 + J * 4 + K
+    domains = {L: 4, J: 4, K: 4}
     check([(fused // 8, 1), (fused % 8, 1)], domains, [(0, 8), (0, 8)])
     check([(fused // 4, 1), (fused % 4 + 1, 1)], domains, [(0, 16), (1, 5)])
 
 
 def test_tiles_that_are_not_perfect():
     """A free variable in the base, bounds from both sides."""
-    (h3, h2) = I, J
+    (h3, h2) = L, J
     start = h3 * 8 + h2
     condition = (start >= 1) & (start < 224)
     inputs = ranges({h2.node: (0, 10)})
@@ -141,34 +141,34 @@ def test_tiles_that_are_not_perfect():
 
 
 def test_predicates_that_are_no_help():
-    check([(I, 1), (J, 1)], {I: 8, J: 4}, None, [(0, 8), (0, 4)], predicate=I + J < 3)
-    check([((I + J) // 2, 1)], {I: 8, J: 4}, [(0, 6)])
+    check([(L, 1), (J, 1)], {L: 8, J: 4}, None, [(0, 8), (0, 4)], predicate=L + J < 3)
+    check([((L + J) // 2, 1)], {L: 8, J: 4}, [(0, 6)])
 
 
 def test_empty_boxes():
     found = estimate_region_strict_bound(
-        [Range(I.node, Const(0, i32))], ranges({I.node: (0, 4)})
+        [Range(L.node, Const(0, i32))], ranges({L.node: (0, 4)})
     )
     assert found == [NOTHING]
 
 
 def test_extents_that_are_no_literals():
     """The reference leaves the variables of an extent in its upper bound."""
-    inputs = ranges({I.node: (0, 4)})
-    region = [Range((I * 4).node, (I + 4).node)]
+    inputs = ranges({L.node: (0, 4)})
+    region = [Range((L * 4).node, (L + 4).node)]
     assert estimate_region_strict_bound(region, inputs) is None
     (found,) = estimate_region_upper_bound(region, inputs)
     assert found == IntSet(Const(0, i32), Const(18, i32))
-    products = ranges({I.node: (0, 4), J.node: (0, 4)})
-    region = [Range((I * J).node, (I // (J + N)).node)]
+    products = ranges({L.node: (0, 4), J.node: (0, 4)})
+    region = [Range((L * J).node, (L // (J + N)).node)]
     assert estimate_region_upper_bound(region, products) == [EVERYTHING]
 
 
 @pytest.mark.parametrize("scale", [3, -3])
 def test_symbolic_extents_of_domains(scale: int):
-    domain = {I.node: Range(Const(0, i32), N.node)}
+    domain = {L.node: Range(Const(0, i32), N.node)}
     (found,) = estimate_region_upper_bound(
-        [Range((I * scale).node, Const(3, i32))], domain
+        [Range((L * scale).node, Const(3, i32))], domain
     )
     low, high = (0, N * 3 - 1) if scale > 0 else (3 - N * 3, 2)
     assert found == IntSet(end(low), end(high))

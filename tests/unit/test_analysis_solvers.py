@@ -26,7 +26,7 @@ from xdsl_tvm.analysis.solve_linear import (
 )
 from xdsl_tvm.dialects import tir
 
-X, Y, Z, A, B, N, I = symbols(*[i32] * 7)  # noqa: E741
+X, Y, Z, A, B, N, L = symbols(*[i32] * 7)
 Domains = dict[Symbol, tuple[int, int]]
 """Leaves with their first value and the first one behind the last."""
 
@@ -239,17 +239,17 @@ def narrowed(condition: Symbol) -> str:
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
-        (I > N, I > 7),
-        (I < N, I < 0),
-        (I <= N, I <= 0),
-        (equal(I, N), (I <= 0) & (I >= 7)),
-        (~equal(I, N), (I < 0) | (I > 7)),
-        ((I + N) // 4 > 0, I // 4 > 0),
-        (I - N < 10, I < 10),
-        (I * -1 < N, I * -1 < 0),
-        (N * -1 > I, I < -7),
-        (~(I > N), I <= 0),
-        (I < 3, I < 3),
+        (L > N, L > 7),
+        (L < N, L < 0),
+        (L <= N, L <= 0),
+        (equal(L, N), (L <= 0) & (L >= 7)),
+        (~equal(L, N), (L < 0) | (L > 7)),
+        ((L + N) // 4 > 0, L // 4 > 0),
+        (L - N < 10, L < 10),
+        (L * -1 < N, L * -1 < 0),
+        (N * -1 > L, L < -7),
+        (~(L > N), L <= 0),
+        (L < 3, L < 3),
     ],
     ids=str,
 )
@@ -258,7 +258,7 @@ def test_narrow_predicates(condition: Symbol, expected: Symbol):
 
 
 @pytest.mark.parametrize(
-    "condition", [(I + N) % 8 < 3, I // N > 0, I * N * N > N], ids=str
+    "condition", [(L + N) % 8 < 3, L // N > 0, L * N * N > N], ids=str
 )
 def test_predicates_that_cannot_be_narrowed(condition: Symbol):
     assert narrowed(condition) == "0"
@@ -283,5 +283,5 @@ def test_loads_that_depend_on_a_parameter():
     parameters: dict[Expr, IntSet] = {n: IntSet(Const(0, i32), Const(7, i32))}
     load = view(first.result)
     assert str(narrow_predicate(load, parameters)) == "0"
-    either = smart.disjunction(load, smart.le(I.node, n))
-    assert str(narrow_predicate(either, parameters)) == text(I <= 0)
+    either = smart.disjunction(load, smart.le(L.node, n))
+    assert str(narrow_predicate(either, parameters)) == text(L <= 0)

@@ -6,6 +6,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import cast
 
@@ -599,9 +600,9 @@ def test_the_vocabulary_of_v0_20() -> None:
 
 def test_unknown_names() -> None:
     with pytest.raises(AttributeError, match=r"no 'serail'.*did you mean 'serial'"):
-        T.serail  # noqa: B018
+        attrgetter("serail")(T)
     with pytest.raises(AttributeError, match=r"T\.Reduce is not supported"):
-        T.Reduce  # noqa: B018
+        attrgetter("Reduce")(T)
     assert not hasattr(T, "_private")
 
 
