@@ -310,16 +310,14 @@ class Lanes:
             raise Fault("the threads need too much memory together")
         return np.zeros(each * times, dtype)
 
-    def window(
-        self, pointer: Pointer | Rows | Columns | None, skip: int, element: Number
-    ) -> Window | LocalWindow:
+    def window(self, pointer: object, skip: int, element: Number) -> Window | LocalWindow:
         """The elements behind a pointer, `skip` of them further."""
         if isinstance(pointer, Columns):
             return LocalWindow(self, element, pointer, skip)
         if isinstance(pointer, Rows):
             return self._shared_window(pointer, skip, element)
-        if pointer is None:
-            raise Fault("a buffer views the null pointer")
+        if not isinstance(pointer, Pointer):
+            raise Fault("a buffer views no memory")
         return self._global_window(pointer, skip, element)
 
     def _shared_window(self, memory: Rows, skip: int, element: Number) -> Window:

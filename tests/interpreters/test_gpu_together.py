@@ -12,6 +12,7 @@ from xdsl_tvm.interpreters import _vector_races, _vector_threads
 from xdsl_tvm.interpreters.tir import (
     ArgumentError,
     RaceError,
+    SimulationError,
     UninitializedReadError,
     interpret,
 )
@@ -255,3 +256,16 @@ def test_a_kernel_that_divides_by_zero_somewhere() -> None:
     assert counts(function) == (1, 0)
     with pytest.raises(InterpretationError, match=r"by zero, by thread \(32, 0, 0\)"):
         kernel(body.replace("ne %d", "ge %d"))(out, given)
+
+
+@pytest.mark.usefixtures("each_way")
+def test_a_buffer_that_views_the_null_pointer() -> None:
+    text = f"""tir.func @f(%h: !tir.ptr<f32>) {{
+      {CONSTANTS}
+      tir.launch_thread %t = "threadIdx.x" to %c32 {{
+        %H = tir.decl_buffer "H" %h : !tir.buffer<64xf32>
+        tir.store %one, %H[%t] : f32
+      }}
+    }}"""
+    with pytest.raises(SimulationError, match="null pointer"):
+        interpret(parse(text))["f"](None)
