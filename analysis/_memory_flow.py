@@ -79,6 +79,11 @@ def with_known_loads(tree: Expr, value_of: Callable[[tir.LoadOp], Expr | None]) 
     return tree
 
 
+def is_volatile(op: Operation) -> bool:
+    """Whether it says that memory may change by itself, and be read by others."""
+    return isinstance(op, tir.AttrOp) and op.key.data == "volatile_scope"
+
+
 def _kinds(op: Operation) -> set[MemoryEffectKind] | None:
     effects = get_effects(op)
     return None if effects is None else {effect.kind for effect in effects}
@@ -137,6 +142,8 @@ class _Touched:
             return {}
         if isinstance(op, _LOOPS):
             return self._by_loop(op)
+        if is_volatile(op):
+            return None
         if isinstance(op, (*_ONCE, tir.BlockOp)):
             return self.by_regions(op)
         if isinstance(op, tir.WhileOp) and not self._reads:
@@ -271,6 +278,9 @@ class _Flow(ABC):
                 self._choice(op, state)
             case tir.BlockOp():
                 self._block(op, state)
+            case tir.AttrOp() if is_volatile(op):
+                self._interrupted()
+                state.clear()
             case tir.ScopeOp() | tir.AttrOp():
                 self._region(op.body, state)
                 self._leave(op, state)

@@ -6,7 +6,7 @@ are about values, so they hold wherever their scope says, whatever is written to
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -55,12 +55,16 @@ class FactsWalker:
 
     def _walk_block(self, block: Block) -> None:
         with ExitStack() as scopes:
-            for op in list(block.ops):
+            for op in self._ops(block):
                 self._visit(op)
                 if op.parent is not block:
                     continue
                 self._after(op, scopes)
                 self.walk(op)
+
+    def _ops(self, block: Block) -> Iterator[Operation]:
+        """The ops of a block to visit; those that a visit adds are not among them."""
+        return iter(list(block.ops))
 
     def _enter(self, op: Operation, position: int, scopes: ExitStack) -> None:
         """Record what holds in a region of the op."""
@@ -87,7 +91,7 @@ class FactsWalker:
         match op:
             case tir.AssertOp():
                 self._assume(self.tree(op.condition), scopes)
-            case tir.LetOp():
+            case tir.LetOp() if op.value.type == op.result.type:
                 scopes.enter_context(self.analyzer.assumed(()))
                 self.analyzer.bind(op.result, self.tree(op.value))
             case _:

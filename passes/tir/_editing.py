@@ -93,18 +93,38 @@ def within_pragmas(op: Operation, body: Block, pragmas: Sequence[Pragma]) -> Blo
     return body
 
 
+def enclose_in_pragmas(loop: tir.ForOp) -> None:
+    """Put the `tir.attr` scopes that the pragmas of `loop` stand for around it."""
+    block, body = loop.parent, Block()
+    assert block is not None, "a detached op has no place"
+    outermost = within_pragmas(loop, body, pragmas_of(loop.annotations)).first_op
+    if outermost is not None:
+        outermost.detach()
+        block.insert_op_before(outermost, loop)
+        loop.detach()
+        body.add_op(loop)
+
+
 def erase_if_unused(values: Iterable[SSAValue]) -> None:
     """Erase the expressions behind `values` that nothing uses, and so on upward.
 
-    Only ops without regions and without effects other than reads are erased.
+    Only ops without effects other than reads are erased, and of those with regions only
+    choices.
     """
     pending = [value.owner for value in values]
     while pending:
         op = pending.pop()
-        if isinstance(op, Block) or op.parent is None or op.regions:
+        if isinstance(op, Block) or op.parent is None:
+            continue
+        if op.regions and not isinstance(op, tir.IfThenElseOp):
             continue
         if is_trivially_dead(op):
-            pending += [operand.owner for operand in op.operands]
+            pending += [
+                operand.owner
+                for inner in op.walk()
+                for operand in inner.operands
+                if inner is op or not op.is_ancestor(operand.owner)
+            ]
             Rewriter.erase_op(op)
 
 

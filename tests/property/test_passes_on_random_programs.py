@@ -29,7 +29,18 @@ LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-b
 NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
 """Beginnings of the names of passes that check, print, or leave the dialect."""
 VARIANTS: dict[str, tuple[str, ...]] = {
+    "tir-common-subexpr-elim-tir": ("", "identify_equiv_terms=true"),
+    "tir-remove-no-op": ("", "use_dataflow_analysis=true"),
+    "tir-hoist-expression": ("", "hoisted_conditionals=15 hoisted_let_bindings=7"),
+    "tir-hoist-if-then-else": ("", "support_block_scope_hosting=true"),
     "tir-narrow-data-type": ("target_bits=8", "target_bits=16", "target_bits=32"),
+    "tir-simplify": (
+        "",
+        "transitively_prove_inequalities=true convert_boolean_to_and_of_ors=true "
+        "apply_constraints_to_boolean_branches=true",
+        "propagate_knowns_to_prove_conditional=true "
+        "propagate_knowns_to_simplify_expressions=true",
+    ),
     "tir-unroll-loop": (
         "auto_max_step=64",
         "auto_max_extent=1 explicit_unroll=false unroll_local_access=true",
