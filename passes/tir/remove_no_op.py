@@ -1,0 +1,421 @@
+"""Statements without effect are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis._tree_form import Facts, Memory, memory_of
+from xdsl_tvm.analysis.analyzer import Analyzer, ProofStrength
+from xdsl_tvm.analysis.control_flow import ControlFlow
+from xdsl_tvm.analysis.expr import Expr, Value, emit, postorder, view
+from xdsl_tvm.analysis.extension import Extension
+from xdsl_tvm.analysis.facts import negated
+from xdsl_tvm.analysis.rewrite_simplify import RewriteLimitError
+from xdsl_tvm.analysis.scoped_facts import FactsWalker
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import integer_of
+from xdsl_tvm.passes._pass_config import RemoveNoOpConfig
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._editing import describe, replace_by_body
+
+_SKIP = "pragma_debug_skip_region"
+_WAIT = "async_wait_queue_scope"
+_INFLIGHT = "async_wait_inflight_count"
+_VOLATILE = "volatile_scope"
+_EFFECTS = (_WAIT, _INFLIGHT, "async_commit_queue_scope", "pragma_import_")
+"""Beginnings of the keys whose scopes do something with nothing in them."""
+_MAX_NODES = 64
+"""Larger trees are not searched for what was read from where they are stored."""
+_EXTENSIONS = (
+    Extension.TRANSITIVELY_PROVE_INEQUALITIES
+    | Extension.CONVERT_BOOLEAN_TO_AND_OF_ORS
+    | Extension.APPLY_CONSTRAINTS_TO_BOOLEAN_BRANCHES
+)
+
+
+@dataclass(frozen=True)
+class RemoveNoOp(CompilerPass):
+    """Summary: Removes statements without effect.
+
+    TVM name: tir.RemoveNoOp (v0.20)
+    Input form: any
+    Output form: the same
+    Options: those of the `PassContext` key `tir.RemoveNoOp`, which gives the values of
+        those that are unset
+        `use_dataflow_analysis` (false): what memory holds is followed through the
+        program; so stores go that are overwritten before a read, or that write what is
+        there already
+        `max_simplification_steps` (0): more rewrites than this in the proofs for one
+        function are an error; 0 is no limit
+    Rewrites: before
+
+            tir.for %i = %c0 to %c16 {
+              %x = tir.load %A[%i] : f32
+              tir.store %x, %A[%i] : f32
+            }
+            tir.if %p {
+            } else {
+              tir.store %y, %A[%c0] : f32
+            }
+
+        after
+
+            %0 = tir.not %p : i1
+            tir.if %0 {
+              tir.store %y, %A[%c0] : f32
+            }
+
+        What goes: evaluations, since what has an effect is an op of its own; lets,
+        allocations and views that nothing uses; ops without an effect that nothing uses;
+        loops, launches of threads, branches, scopes and attributes with nothing left
+        inside; loops that never run by the ranges of the variables around them; stores
+        of what was read from the same element, with no write to that memory between. An
+        `if` on a constant becomes its branch. A wait for less than no copies becomes its
+        body. `pragma_debug_skip_region` goes with all that is in it. Time is linear in
+        the size of the module, times the depth of its loops with the dataflow.
+    Leaves alone: `tir.while`, `tir.assert`, blocks with what they declare,
+        `tir.allocate_const`, buffers that are parameters, calls that update state;
+        memory that is written and never read; volatile memory
+    Errors: more rewrites than `max_simplification_steps`
+    Attributes: read: `pragma_debug_skip_region`, `async_wait_queue_scope`,
+        `async_wait_inflight_count` and `volatile_scope`, as `tir.attr`; created: none;
+        removed: those of what goes
+    Differs from TVM: an allocation that is unused goes whatever is behind it. Waits,
+        commits and imports stay where their body is empty, since they do something.
+        Variables of threads and blocks count for loops that never run. A store of a
+        float goes only if its value is the one that is there, not by `value - load == 0`;
+        stores to volatile memory stay; a store does not go by a load with another
+        predicate. Dataflow questions are exact about loops, aliases and calls where
+        TVM's are not.
+    """
+
+    name = "tir-remove-no-op"
+    config_key = "tir.RemoveNoOp"
+
+    use_dataflow_analysis: bool | None = None
+    max_simplification_steps: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        options = self.resolved_options(RemoveNoOpConfig)
+        for func in op.body.block.ops:
+            if any(inner.dialect_name() == "tir" for inner in func.walk()):
+                _remove(func, options)
+
+
+def _remove(root: Operation, options: RemoveNoOpConfig) -> None:
+    analyzer, flow = Analyzer(), None
+    for block in _blocks(root):
+        _take_branches(block)
+    if options.use_dataflow_analysis:
+        analyzer, flow = Analyzer(_EXTENSIONS), ControlFlow(root)
+    analyzer.set_maximum_rewrites(options.max_simplification_steps or None)
+    _Statements(root, analyzer, flow).remove()
+    sweep(root)
+
+
+def _blocks(op: Operation) -> list[Block]:
+    return [block for region in op.regions for block in region.blocks]
+
+
+# ---- branches on constants ----
+
+
+def _take_branches(block: Block) -> None:
+    """Replace branches on constants, outer ones first, so that no op moves twice."""
+    op = block.first_op
+    while op is not None:
+        if isinstance(op, tir.IfOp) and tir.constant_value(op.condition) is not None:
+            op = _taken(op, block)
+            continue
+        for inner in _blocks(op):
+            _take_branches(inner)
+        op = op.next_op
+
+
+def _taken(branch: tir.IfOp, block: Block) -> Operation | None:
+    """Put the branch that is taken in its place; the op that comes next."""
+    before = branch.prev_op
+    holds = tir.constant_value(branch.condition)
+    region = branch.then_region if holds else branch.else_region
+    if region is None:
+        Rewriter.erase_op(branch)
+    else:
+        replace_by_body(branch, region.block)
+    return block.first_op if before is None else before.next_op
+
+
+# ---- statements that need a proof ----
+
+
+class _Statements:
+    """One walk over the statements of a function, removing what is proven needless."""
+
+    def __init__(
+        self, root: Operation, analyzer: Analyzer, flow: ControlFlow | None
+    ) -> None:
+        self._root = root
+        self._analyzer = analyzer
+        self._flow = flow
+        self._facts = Facts([root])
+        self._walker = FactsWalker(analyzer, self._visit)
+        self._volatile = _volatile_memory(root)
+        self._waits: list[tir.AttrOp] = []
+
+    def remove(self) -> None:
+        self._walker.walk(self._root)
+        for wait in self._waits:
+            replace_by_body(wait, wait.body.block)
+
+    def _visit(self, op: Operation) -> None:
+        try:
+            self._try(op)
+        except RewriteLimitError as error:
+            raise PassFailedException(
+                f"{describe(op)}: {error}; raise max_simplification_steps, 0 is no limit"
+            ) from None
+
+    def _try(self, op: Operation) -> None:
+        match op:
+            case tir.LetOp() if op.value.type == op.result.type:
+                self._walker.trees[op.result] = self._walker.tree(op.value)
+            case tir.ForOp() if self._never_runs(op):
+                Rewriter.erase_op(op)
+            case tir.AttrOp() if op.key.data == _SKIP:
+                Rewriter.erase_op(op)
+            case tir.AttrOp() if op.key.data == _WAIT:
+                self._visit_wait(op)
+            case tir.StoreOp() if self._is_needless(op):
+                if self._flow is not None:
+                    self._flow.forget(op)
+                Rewriter.erase_op(op)
+            case _:
+                pass
+
+    def _never_runs(self, loop: tir.ForOp) -> bool:
+        extent = self._walker.tree(loop.extent)
+        number = smart.literal(extent)
+        if number is not None:
+            return number <= 0
+        never = smart.le(extent, 0)
+        return self._analyzer.can_prove(never, ProofStrength.SYMBOLIC_BOUND)
+
+    def _visit_wait(self, op: tir.AttrOp) -> None:
+        """Note a wait that waits for nothing, with the count that is next within."""
+        count = op.body.block.first_op
+        while count is not None and _is_plain(count):
+            count = count.next_op
+        if not isinstance(count, tir.AttrOp) or count.key.data != _INFLIGHT:
+            return
+        number = count.value_item
+        if isinstance(number, SSAValue):
+            none = self._analyzer.can_prove(smart.lt(self._walker.tree(number), 0))
+        else:
+            none = (integer_of(number) or 0) < 0
+        if none:
+            self._waits += (op, count)
+
+    # ---- stores ----
+
+    def _is_needless(self, store: tir.StoreOp) -> bool:
+        memory = memory_of(store.buffer)
+        if self._volatile and (memory is None or self._volatile & {memory, None}):
+            return False
+        if self._flow is not None and (
+            self._flow.is_overwritten(store, self._analyzer)
+            or self._is_there(store, self._flow)
+        ):
+            return True
+        return self._is_read_from_there(store)
+
+    def _is_there(self, store: tir.StoreOp, flow: ControlFlow) -> bool:
+        """Whether memory certainly holds what is stored, by the dataflow."""
+        held = flow.value_at(store, self._analyzer)
+        if held is None:
+            return False
+        value = self._walker.tree(store.value)
+        if self._is_equal(value, held):
+            return True
+        return self._is_equal(flow.with_known_values(value, self._analyzer), held)
+
+    def _is_read_from_there(self, store: tir.StoreOp) -> bool:
+        """Whether the value is what a load of the same element has given."""
+        value = self._walker.tree(store.value)
+        nodes = list(islice(postorder(value), _MAX_NODES + 1))
+        if len(nodes) > _MAX_NODES:
+            return False
+        return any(
+            isinstance(node, Value)
+            and isinstance(read := node.value.owner, tir.LoadOp)
+            and self._is_same_element(read, store)
+            and self._is_equal(value, node)
+            for node in nodes
+        )
+
+    def _is_same_element(self, read: tir.LoadOp, store: tir.StoreOp) -> bool:
+        """Whether a load has read all that a store writes, and it is still there."""
+        return (
+            read.result.type == store.value.type
+            and read.predicate in (None, store.predicate)
+            and len(read.indices) == len(store.indices)
+            and self._is_same_buffer(read.buffer, store.buffer)
+            and self._are_equal(tuple(read.indices), tuple(store.indices))
+            and _runs_once(store, read.parent)
+            and not self._facts.is_written_between(read, store)
+        )
+
+    def _is_same_buffer(self, one: SSAValue, other: SSAValue) -> bool:
+        """Whether two buffers have the same elements at the same indices."""
+        if one is other:
+            return True
+        first, second = tir.buffer_definition(one), tir.buffer_definition(other)
+        return (
+            _pointer_of(one) is _pointer_of(other)
+            and first.type.element_type == second.type.element_type
+            and self._are_equal(first.shape, second.shape)
+            and self._are_equal(first.layout_strides, second.layout_strides)
+            and self._are_equal(_offset_of(first), _offset_of(second))
+        )
+
+    def _are_equal(
+        self, some: Sequence[SSAValue | int], others: Sequence[SSAValue | int]
+    ) -> bool:
+        if len(some) != len(others):
+            return False
+        return all(
+            one == other
+            if isinstance(one, int) or isinstance(other, int)
+            else self._is_equal(self._walker.tree(one), self._walker.tree(other))
+            for one, other in zip(some, others, strict=True)
+        )
+
+    def _is_equal(self, one: Expr, other: Expr) -> bool:
+        if one is other:
+            return True
+        if one.dtype != other.dtype:
+            return False
+        simplify = self._analyzer.simplify
+        return simplify(one) is simplify(other) or self._analyzer.can_prove_equal(
+            one, other
+        )
+
+
+def _volatile_memory(root: Operation) -> set[Memory]:
+    return {
+        memory_of(op.node_item) if isinstance(op.node_item, SSAValue) else None
+        for op in root.walk()
+        if isinstance(op, tir.AttrOp) and op.key.data == _VOLATILE
+    }
+
+
+def _runs_once(op: Operation, block: Block | None) -> bool:
+    """Whether an op is in a block, or in ops there that run what is in them once."""
+    while op.parent is not block:
+        parent = op.parent_op()
+        if not isinstance(parent, _ONCE):
+            return False
+        op = parent
+    return True
+
+
+_ONCE = (tir.IfOp, tir.BlockOp, tir.InitOp, tir.ScopeOp, tir.AttrOp)
+
+
+def _pointer_of(value: SSAValue) -> SSAValue:
+    """What stands for the data pointer of a buffer, or for a pointer."""
+    while True:
+        match value.owner:
+            case tir.DeclBufferOp(data=source) | tir.DataOp(buffer=source):
+                value = source
+            case tir.LetOp(value=source):
+                value = source
+            case _:
+                return value
+
+
+def _offset_of(definition: tir.BufferDefinition) -> Sequence[SSAValue]:
+    return () if definition.elem_offset is None else (definition.elem_offset,)
+
+
+# ---- what is left without an effect ----
+
+
+def sweep(root: Operation) -> None:
+    """Remove what has no effect from the regions of an op, users before what they use."""
+    for block in reversed(_blocks(root)):
+        op = block.last_op
+        while op is not None:
+            before = op.prev_op
+            sweep(op)
+            _sweep_one(op)
+            op = before
+
+
+def _sweep_one(op: Operation) -> None:
+    match op:
+        case tir.EvaluateOp():
+            Rewriter.erase_op(op)
+        case tir.IfOp():
+            _sweep_branch(op)
+        case tir.ForOp() | tir.LaunchThreadOp() | tir.ScopeOp() if _is_empty(op.body):
+            Rewriter.erase_op(op)
+        case tir.AttrOp() if _is_empty(op.body) and not op.key.data.startswith(_EFFECTS):
+            Rewriter.erase_op(op)
+        case tir.LetOp() | tir.AllocateOp() | tir.DeclBufferOp() | tir.BufferRealizeOp():
+            if all(result.first_use is None for result in op.results):
+                Rewriter.erase_op(op)
+        case _ if _is_plain(op) and is_trivially_dead(op):
+            Rewriter.erase_op(op)
+        case _:
+            pass
+
+
+def _is_plain(op: Operation) -> bool:
+    """Whether an op gives values, or holds no other ops."""
+    return bool(op.results) or not op.regions
+
+
+def _is_empty(region: Region) -> bool:
+    return region.block.is_empty
+
+
+def _sweep_branch(branch: tir.IfOp) -> None:
+    otherwise = branch.else_region
+    if otherwise is not None and _is_empty(otherwise):
+        branch.detach_region(otherwise)
+        otherwise = None
+    if not _is_empty(branch.then_region):
+        return
+    if otherwise is None:
+        Rewriter.erase_op(branch)
+        return
+    condition = _negated(branch)
+    inverted = tir.IfOp(condition, branch.detach_region(otherwise))
+    inverted.location = branch.location
+    inverted.attributes.update(branch.attributes)
+    Rewriter.replace_op(branch, inverted, [])
+
+
+def _negated(branch: tir.IfOp) -> SSAValue:
+    """The negation of the condition, as far as one op tells."""
+    condition = branch.condition
+    owner = condition.owner
+    if isinstance(owner, tir.NotOp):
+        return owner.value
+    # A comparison of floats stays: with a NaN, neither it nor its opposite holds.
+    leaves: Sequence[SSAValue] = (condition,)
+    if isinstance(owner, tir.CmpOp) and not tir.is_float(owner.lhs.type):
+        leaves = owner.operands
+    known: dict[SSAValue, Expr] = {leaf: Value(leaf) for leaf in leaves}
+    builder = Builder(InsertPoint.before(branch))
+    return emit(negated(view(condition, known)), builder)
