@@ -77,6 +77,7 @@ NEEDS_PASS = {
     "tir.block": "tir-lower-init-block,tir-convert-blocks-to-opaque,"
     "tir-lower-opaque-block",
     "tir.init": "tir-lower-init-block",
+    "tir.match_region": "tir-lower-match-buffer",
 }
 """Passes that must have removed an op."""
 
@@ -101,8 +102,6 @@ class BodyConverter(Emitter):
         needed = NEEDS_PASS.get(op.name)
         if needed is not None:
             return self.fail(f"functions must be loops and buffers here; run {needed}")
-        if isinstance(op, tir.MatchRegionOp):
-            return self.fail("views of regions have no lowering; index the source buffer")
         builtin = tir.builtin_name(op)
         return self.fail(
             "it has no lowering" if builtin is None else no_lowering(builtin)

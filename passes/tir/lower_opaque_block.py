@@ -93,7 +93,7 @@ class LowerOpaqueBlock(CompilerPass):
         which stand for attribute scopes around the loop in the order of their keys
     Errors: a block with iteration variables: run tir-convert-blocks-to-opaque first; a
         `tir.init`: run tir-lower-init-block first; a `tir.match_region`:
-        index its source instead; a pragma that is no string, number or unit;
+        run tir-lower-match-buffer first; a pragma that is no string, number or unit;
         strides of an allocated buffer that do not divide each other, or that let rows
         overlap; an allocated buffer with an offset; `buffer_dim_align` that names no
         written buffer
@@ -143,7 +143,7 @@ def _check(op: Operation) -> None:
             )
         case tir.MatchRegionOp():
             raise PassFailedException(
-                f"{describe(op)} must be gone here; index its source buffer instead"
+                f"{describe(op)} must be gone here; run tir-lower-match-buffer first"
             )
         case tir.BlockOp() if not op.is_opaque:
             raise PassFailedException(

@@ -20,12 +20,14 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.contract import contract_of
 from xdsl_tvm.passes.tir.convert_blocks_to_opaque import ConvertBlocksToOpaque
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
+from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 from xdsl_tvm.registry import new_context
 
 PASSES: dict[str, type[ModulePass]] = {
     "lower-init-block": LowerInitBlock,
     "convert-blocks-to-opaque": ConvertBlocksToOpaque,
+    "lower-match-buffer": LowerMatchBuffer,
     "lower-opaque-block": LowerOpaqueBlock,
 }
 FOLDER = Path(__file__).parent.parent / "filecheck" / "passes" / "tir"
@@ -66,11 +68,7 @@ def test_filecheck_inputs_compute_the_same_before_and_after(name: str, chunk: st
 
 @pytest.mark.parametrize(
     "chunk",
-    [
-        pytest.param(chunk, id=f"{name}-{label}")
-        for name, label, chunk in INPUTS
-        if "tir.match_region" not in chunk
-    ],
+    [pytest.param(chunk, id=f"{name}-{label}") for name, label, chunk in INPUTS],
 )
 @pytest.mark.parametrize("shared", [False, True])
 def test_block_free_form_computes_the_same(chunk: str, shared: bool):

@@ -27,7 +27,7 @@ tir.func @match(%b: !tir.handle) {
     %V = tir.match_region %B[%c0 to 2] : !tir.buffer<2xi32>
   }
 }
-// CHECK: tir.match_region in @match must be gone here; index its source buffer instead
+// CHECK: tir.match_region in @match must be gone here; run tir-lower-match-buffer first
 
 // -----
 

@@ -1,0 +1,91 @@
+"""Where the elements of a buffer lie in its memory (spec tir-ir.md §7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from xdsl.ir import SSAValue
+
+from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.expr import Expr, Value
+from xdsl_tvm.dialects import tir
+
+Mixed = int | SSAValue
+"""A constant, or a value."""
+
+
+def leaf(value: SSAValue) -> Expr:
+    """A value as a tree of one node, a constant as that constant."""
+    number = tir.constant_value(value)
+    return Value(value) if number is None else smart.const(number, value.type)
+
+
+def groups(buffer: tir.BufferDefinition) -> list[range]:
+    """The axes that make each physical dimension; one group without separators."""
+    separators = buffer.axis_separators
+    inner = () if separators is None else separators.get_values()
+    ends = (0, *inner, buffer.type.get_num_dims())
+    return [range(first, end) for first, end in pairwise(ends)]
+
+
+def flat_indices(
+    buffer: tir.BufferDefinition,
+    indices: Sequence[Expr],
+    tree: Callable[[SSAValue], Expr] = leaf,
+) -> list[Expr]:
+    """The physical index in each group of axes, in elements, without the offset.
+
+    It is `indices . strides` with strides, otherwise row-major. `tree` gives the trees of
+    dynamic extents and strides. A group without axes has the index 0.
+    """
+    return [_flat_index(buffer, group, indices, tree) for group in groups(buffer)]
+
+
+def _flat_index(
+    buffer: tir.BufferDefinition,
+    group: range,
+    indices: Sequence[Expr],
+    tree: Callable[[SSAValue], Expr],
+) -> Expr:
+    strides = buffer.layout_strides
+    total: Expr | None = None
+    for axis in group:
+        index = indices[axis]
+        if strides:
+            index = times(index, strides[axis], tree)
+        elif total is not None:
+            total = times(total, buffer.shape[axis], tree)
+        total = index if total is None else smart.add(total, index)
+    return smart.const(0, buffer.extent_type) if total is None else total
+
+
+def times(factor: Expr, other: Mixed, tree: Callable[[SSAValue], Expr] = leaf) -> Expr:
+    """A product with an extent or a stride."""
+    return smart.mul(factor, other if isinstance(other, int) else tree(other))
+
+
+def row_major_strides(
+    buffer: tir.BufferDefinition, tree: Callable[[SSAValue], Expr] = leaf
+) -> Iterator[Expr]:
+    """The distance of neighbours along each axis, the last axis first.
+
+    Those that the buffer declares, or else the products of the extents behind an axis.
+    """
+    if buffer.layout_strides:
+        for stride in reversed(buffer.layout_strides):
+            yield as_tree(stride, buffer, tree)
+        return
+    step: Expr = smart.const(1, buffer.extent_type)
+    for extent in reversed(buffer.shape):
+        yield step
+        step = times(step, extent, tree)
+
+
+def as_tree(
+    extent: Mixed, buffer: tir.BufferDefinition, tree: Callable[[SSAValue], Expr] = leaf
+) -> Expr:
+    """The tree of an extent or a stride of the buffer."""
+    if isinstance(extent, int):
+        return smart.const(extent, buffer.extent_type)
+    return tree(extent)
