@@ -550,8 +550,15 @@ def _launch(
 _AXIS_KEYS = ("thread_extent", "virtual_thread")
 
 
+def _text(what: str, value: object) -> str:
+    """A string, which a script that is read may not have given."""
+    if not isinstance(value, str):
+        raise ScriptTypeError(f"{what} must be a string, got {value!r}")
+    return value
+
+
 def attr(
-    node: object, key: str, value: ExprLike
+    node: object, key: object, value: ExprLike
 ) -> frames.AttrFrame | frames.LaunchThreadFrame:
     """An annotation around the rest of the scope (spec tir-ir.md §11).
 
@@ -559,6 +566,7 @@ def attr(
     value. Of the variable of a thread axis, `thread_extent` and `virtual_thread` launch.
     """
     setting = convert(value)
+    key = _text("T.attr: the key", key)
     if key not in _AXIS_KEYS:
         return frames.AttrFrame(node, key, setting)
     if not isinstance(node, Var) or node.thread_tag is None:
@@ -576,7 +584,7 @@ def block(name: str = "", no_realize: bool = False) -> frames.BlockFrame:
     """A block; `T.axis`, `T.reads` and others describe it."""
     if no_realize:
         raise ScriptTypeError("T.block(no_realize=True): no function holds a block alone")
-    return frames.BlockFrame(name)
+    return frames.BlockFrame(_text("T.block: the name", name))
 
 
 def init() -> frames.InitFrame:

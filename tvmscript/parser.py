@@ -31,6 +31,7 @@ from xdsl_tvm.tvmscript.definitions import (
     RelaxMarker,
 )
 from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.reader import BodyReader
 from xdsl_tvm.tvmscript.source import LiveDefinition, Source, find_definition
@@ -367,12 +368,15 @@ def module_op(module: ReadModule) -> ModuleOp:
 def _emitted(module: ReadModule) -> ModuleOp:
     try:
         return module_to_ssa(module.nodes())
-    except StatementError as error:
+    except ScriptTypeError as error:
         if not module.functions:
             raise
         # All functions of a module come from one source.
         read = next(iter(module.functions.values()))
-        span = read.source.span(error.line or read.node.lineno, error.column or 0)
+        line, column = None, None
+        if isinstance(error, StatementError):
+            line, column = error.line, error.column
+        span = read.source.span(line or read.node.lineno, column or 0)
         raise ScriptError(span, str(error)) from error
 
 

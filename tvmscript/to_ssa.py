@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir._assembly import Mixed
@@ -69,7 +70,7 @@ def module_to_ssa(module: st.IRModule) -> ModuleOp:
         _Function(function, module.functions).build()
         for function in module.functions.values()
     ]
-    attributes = {key: _annotation(value) for key, value in module.attrs.items()}
+    attributes = _attributes(module.attrs)
     if module.global_infos:
         attributes["global_infos"] = _annotation(module.global_infos)
     return ModuleOp(functions, attributes)
@@ -108,10 +109,16 @@ def _without_nodes(value: object) -> object:
             return value
 
 
+def _attributes(values: Mapping[str, object]) -> dict[str, Attribute]:
+    for key in values:
+        # What a script gives is not checked by a type checker.
+        if not isinstance(cast(object, key), str):
+            raise ScriptTypeError(f"the name of an attribute must be a string, got {key}")
+    return {key: _annotation(value) for key, value in values.items()}
+
+
 def _dictionary(annotations: Mapping[str, object]) -> DictionaryAttr | None:
-    if not annotations:
-        return None
-    return DictionaryAttr({key: _annotation(v) for key, v in annotations.items()})
+    return DictionaryAttr(_attributes(annotations)) if annotations else None
 
 
 @dataclass(slots=True)
@@ -163,7 +170,7 @@ class _Function(ExpressionOps):
             entry.add_ops(constants)
         else:
             entry.insert_ops_before(constants, entry.first_op)
-        attributes = {key: _annotation(v) for key, v in function.attrs.items()}
+        attributes = _attributes(function.attrs)
         if not function.private and "global_symbol" not in attributes:
             attributes["global_symbol"] = StringAttr(function.name)
         outputs = [] if function.ret_type is None else [function.ret_type]
@@ -801,7 +808,7 @@ def _at(place: _HasPosition, work: Callable[[], T]) -> T:
         return work()
     except StatementError:
         raise
-    except ScriptTypeError as error:
+    except (ScriptTypeError, VerifyException) as error:
         raise StatementError(str(error), place.line, place.column) from error
 
 

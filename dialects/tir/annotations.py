@@ -68,8 +68,8 @@ def annotation_attr(value: object) -> Attribute:
         case None:
             return NoneAttr()
         case Mapping():
-            items = cast("Mapping[str, object]", value).items()
-            return DictionaryAttr({key: annotation_attr(item) for key, item in items})
+            items = cast("Mapping[object, object]", value).items()
+            return DictionaryAttr({_key(k): annotation_attr(item) for k, item in items})
         case Sequence():
             return ArrayAttr(map(annotation_attr, cast("Sequence[object]", value)))
         case _:
@@ -77,6 +77,12 @@ def annotation_attr(value: object) -> Attribute:
                 f"a value of type {type(value).__name__} cannot be an annotation; use a "
                 "bool, a number, a string, a list, a dictionary or an attribute"
             )
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"the keys of a dictionary must be strings, got {key!r}")
+    return key
 
 
 def _integer(value: int) -> Attribute:

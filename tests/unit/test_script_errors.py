@@ -59,6 +59,22 @@ BODIES = {
         "x = «A[0, 0].foo»",
         "no attribute 'foo'",
     ),
+    "key of an attribute": (
+        "«T.attr(0, A, 1)»",
+        "T.attr: the key must be a string",
+    ),
+    "key of an annotation": (
+        "«for i in T.serial(4, annotations={3: 1}):»\n    B[i] = 0",
+        "the name of an attribute must be a string, got 3",
+    ),
+    "name of a block": (
+        "with «T.block(16)»:\n    B[0] = 0",
+        "T.block: the name must be a string, got 16",
+    ),
+    "negative extent": (
+        "«C = T.decl_buffer((4, -1))»",
+        "tir.buffer extent must not be negative, got -1",
+    ),
     "wrong rank": (
         "«A[0]» = 1.0",
         "buffer A has 2 dimensions, indexed by 1",
