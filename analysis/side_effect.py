@@ -51,6 +51,17 @@ def side_effect(item: SSAValue | Operation) -> CallEffect:
     return found
 
 
+def is_collective(op: Operation) -> bool:
+    """Whether the threads of a block may have to reach an op together.
+
+    Barriers, shuffles, reductions over threads, and whatever else changes more than
+    memory that is named; what the op holds does not count.
+    """
+    if isinstance(op, tir.StoreOp):
+        return False
+    return _own_effect(op) >= CallEffect.UPDATE_STATE
+
+
 def _parts(op: Operation) -> list[Operation]:
     """The ops whose values an op uses, and those it holds."""
     parts = [value.owner for value in op.operands if isinstance(value.owner, Operation)]

@@ -1,0 +1,90 @@
+"""Options of the passes that hoist conditions and split loops, from Python."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes import tir as tir_passes
+from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.passes.tir.hoist_expression import HoistedConditionals, HoistedLetBindings
+from xdsl_tvm.registry import new_context
+
+GUARDED = """
+tir.func @f(%a: !tir.handle, %n: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c4 {
+    tir.for %i = %c0 to %c4 {
+      %p = tir.cmp lt %t, %n : i32
+      %q = tir.let "q" %p : i1
+      tir.if %q {
+        tir.store %i, %A[%t] : i32
+      }
+    }
+  }
+}
+"""
+
+
+def parsed(text: str) -> ModuleOp:
+    return Parser(new_context(), text).parse_module()
+
+
+def is_hoisted(module: ModuleOp) -> bool:
+    """Whether a condition is outside of a loop."""
+    guards = [op for op in module.walk() if isinstance(op, tir.IfOp)]
+    return any(isinstance(op, tir.ForOp) for guard in guards for op in guard.walk())
+
+
+def test_flags_of_hoist_expression() -> None:
+    block = HoistedConditionals.UsingBlockVar | HoistedConditionals.IfElseStmt
+    assert block == 9
+    assert is_hoisted(tir_passes.HoistExpression(block)(parsed(GUARDED)))
+    for conditionals, lets in (
+        (HoistedConditionals.IfElseStmt, HoistedLetBindings.All),
+        (HoistedConditionals.All, HoistedLetBindings.Never),
+        (HoistedConditionals.Never, HoistedLetBindings.All),
+    ):
+        hoist = tir_passes.HoistExpression(conditionals, lets)
+        assert not is_hoisted(hoist(parsed(GUARDED)))
+    assert str(tir_passes.HoistExpression(block)) == (
+        "tir-hoist-expression{hoisted_conditionals=9}"
+    )
+
+
+def test_options_of_hoisting_come_from_the_context() -> None:
+    with PassContext(config={"tir.HoistExpression": {"hoisted_conditionals": 9}}):
+        assert is_hoisted(tir_passes.HoistExpression()(parsed(GUARDED)))
+    assert not is_hoisted(tir_passes.HoistExpression()(parsed(GUARDED)))
+    text = GUARDED.replace("%q = tir", "%r = tir").replace("if %q", "if %p")
+    config = {"tir.HoistIfThenElse": {"support_block_scope_hosting": True}}
+    with PassContext(config=config):
+        assert is_hoisted(tir_passes.HoistIfThenElse()(parsed(text)))
+        assert not is_hoisted(tir_passes.HoistIfThenElse("basic")(parsed(text)))
+    assert not is_hoisted(tir_passes.HoistIfThenElse()(parsed(text)))
+
+
+def test_guards_without_another_branch_do_not_multiply_loops() -> None:
+    guards = "".join(
+        f"%p{n} = tir.cmp lt %n, %k{n} : i32\ntir.if %p{n} {{\n" for n in range(40)
+    )
+    constants = "".join(f"%k{n} = tir.const {100 - n} : i32\n" for n in range(40))
+    text = f"""
+tir.func @f(%a: !tir.handle, %n: i32) {{
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  {constants}
+  tir.for %i = %c0 to %c4 {{
+    {guards}
+    tir.store %i, %A[%i] : i32
+    {"}" * 40}
+  }}
+}}
+"""
+    module = tir_passes.HoistIfThenElse()(parsed(text))
+    assert sum(isinstance(op, tir.ForOp) for op in module.walk()) == 1
+    assert is_hoisted(module)
