@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -36,6 +36,7 @@ from xdsl_tvm.analysis.expr import (
     Ramp,
     Value,
     leaf_values,
+    postorder,
     substitute,
 )
 from xdsl_tvm.analysis.facts import conjuncts, negated
@@ -44,6 +45,8 @@ from xdsl_tvm.dialects.tir import CmpPredicate, ForKind
 
 MAX_KNOWN = 8
 """Statements about one buffer that are kept, and touches of it that are told apart."""
+MAX_SIZE = 64
+"""Nodes of values with what is known put in; of larger ones the loads stay."""
 MAX_BUFFERS = 32
 """Buffers about which statements are kept at one time."""
 
@@ -435,15 +438,12 @@ class _Flow(ABC):
             and part.lhs in known.axes
         }
         kept: list[Expr] = []
-        with ExitStack() as scopes:
-            scopes.enter_context(self._space.analyzer.assumed(_parts(known.where)))
-            for part in where:
-                seen = self._space.analyzer.simplify(substitute(part, equal))
-                if not isinstance(seen, Const):
-                    kept.append(part)
-                    scopes.enter_context(self._space.analyzer.assumed(_parts((part,))))
-                elif not seen.value:
-                    return None
+        for part in where:
+            seen = self._space.analyzer.simplify(substitute(part, equal))
+            if not isinstance(seen, Const):
+                kept.append(part)
+            elif not seen.value:
+                return None
         return tuple(kept)
 
     def _add(self, state: State, buffer: SSAValue, known: Known) -> None:
@@ -475,10 +475,6 @@ class _Flow(ABC):
 
 
 _IN_ORDER = (ForKind.SERIAL, ForKind.UNROLLED)
-
-
-def _parts(conditions: Iterable[Expr]) -> list[Expr]:
-    return [part for condition in conditions for part in conjuncts(condition)]
 
 
 def _joined(first: tuple[Expr, State], second: tuple[Expr, State]) -> State:
@@ -548,7 +544,7 @@ class Forward(_Flow):
         indices = self._space.indices(op.indices)
         if indices is None or op.predicate is not None:
             return
-        value: Expr | None = with_known_loads(self._space.tree(op.value), self._value_of)
+        value: Expr | None = self._known_value(op.value)
         where = self._space.region(indices)
         axes = self._space.axes(indices.trees)
         if indices.lane is not None:
@@ -561,6 +557,15 @@ class Forward(_Flow):
             known = self._behind(known, span, (), serial=False)
         if known is not None:
             self._add(state, op.buffer, known)
+
+    def _known_value(self, value: SSAValue) -> Expr:
+        """What is stored, if possible in terms of what is not loaded."""
+        tree = self._space.tree(value)
+        known = with_known_loads(tree, self._value_of)
+        is_small = (
+            known is tree or len(list(islice(postorder(known), MAX_SIZE))) < MAX_SIZE
+        )
+        return known if is_small else tree
 
     def _value_of(self, load: tir.LoadOp) -> Expr | None:
         if load.predicate is not None:
