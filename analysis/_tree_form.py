@@ -377,8 +377,12 @@ _ONCE = (
 """Ops that run each of their regions at most once, or are no more than a definition."""
 
 
-def memory_of(value: SSAValue) -> Memory:
-    """The memory behind a buffer or a pointer."""
+def memory_of(value: SSAValue, *, distinct_parameters: bool = False) -> Memory:
+    """The memory behind a buffer or a pointer.
+
+    With `distinct_parameters`, that behind one parameter is another than that behind the
+    next, also where the function does not promise so.
+    """
     while True:
         owner = value.owner
         match owner:
@@ -406,7 +410,7 @@ def memory_of(value: SSAValue) -> Memory:
                 if not isinstance(func, tir.FuncOp):
                     return None
                 flag = func.attributes.get("tir.noalias")
-                if isinstance(flag, UnitAttr):
+                if distinct_parameters or isinstance(flag, UnitAttr):
                     return value
                 set_ = isinstance(flag, IntegerAttr) and flag.value.data != 0
                 return value if set_ else _PARAMETERS

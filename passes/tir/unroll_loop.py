@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -22,13 +22,11 @@ from xdsl_tvm.dialects.tir.annotations import integer_of, is_true
 from xdsl_tvm.passes._pass_config import UnrollLoopConfig
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import (
-    Pragma,
     describe,
+    enclose_in_pragmas,
     erase_if_unused,
     insert_body_before,
-    pragmas_of,
     replace_by_body,
-    within_pragmas,
 )
 
 _MAX_STEP = "pragma_auto_unroll_max_step"
@@ -325,8 +323,7 @@ class _Copies:
 
 
 def _expand(loop: tir.ForOp, extent: int, copies: _Copies) -> None:
-    if pragmas := pragmas_of(loop.annotations):
-        _enclose(loop, pragmas)
+    enclose_in_pragmas(loop)
     bounds = (loop.min, loop.extent)
     if extent == 0:
         copies.forget(loop.body)
@@ -339,18 +336,6 @@ def _expand(loop: tir.ForOp, extent: int, copies: _Copies) -> None:
         _set_variable(loop, loop.body.block, extent - 1)
         replace_by_body(loop, loop.body.block)
     erase_if_unused(bounds)
-
-
-def _enclose(loop: tir.ForOp, pragmas: Sequence[Pragma]) -> None:
-    """Put the pragmas of a loop around it."""
-    block, body = loop.parent, Block()
-    assert block is not None
-    outermost = within_pragmas(loop, body, pragmas).first_op
-    assert outermost is not None
-    outermost.detach()
-    block.insert_op_before(outermost, loop)
-    loop.detach()
-    body.add_op(loop)
 
 
 def _set_variable(loop: tir.ForOp, body: Block, number: int) -> None:

@@ -48,3 +48,41 @@ def test_loops_that_run_once_unroll_in_linear_time() -> None:
     module = tir_passes.UnrollLoop()(parsed(text))
     assert not loops(module)
     assert sum(isinstance(op, tir.StoreOp) for op in module.walk()) == 4
+
+
+BOUND = """
+tir.func @f(%a: !tir.handle, %n: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  tir.for %i = %c0 to %c4 vectorized {
+    %p = tir.cmp lt %i, %n : i32
+    tir.if %p {
+      tir.store %i, %A[%i] : i32
+    }
+  }
+}
+"""
+
+
+def test_the_predication_of_vectorize_loop_comes_from_the_context() -> None:
+    key = "tir.enable_buffer_level_predication"
+    with PassContext(config={key: True}):
+        assert not loops(tir_passes.VectorizeLoop()(parsed(BOUND)))
+        off = tir_passes.VectorizeLoop(enable_buffer_level_predication=False)
+        assert loops(off(parsed(BOUND)))
+    assert loops(tir_passes.VectorizeLoop()(parsed(BOUND)))
+
+
+def test_expressions_that_scalar_loops_share_are_not_copied_without_end() -> None:
+    count = 200
+    chain = "\n".join(
+        f'%x{n + 1} = tir.call "clz"(%x{n}) : (i32) -> i32' for n in range(count)
+    )
+    stores = "tir.store %x200, %A[%i] : i32\n" * count
+    body = f"%x0 = tir.add %i, %i : i32\n{chain}\n{stores}"
+    text = LOOP.replace("%c4 {", "%c4 vectorized {")
+    module = parsed(text.replace("tir.store %i, %A[%i] : i32", body))
+    before = sum(1 for _ in module.walk())
+    after = tir_passes.VectorizeLoop()(module)
+    assert sum(1 for _ in after.walk()) < 6 * before
