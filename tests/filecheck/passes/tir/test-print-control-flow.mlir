@@ -183,3 +183,105 @@ tir.func @assumed(%a: !tir.handle, %b: !tir.handle, %n: i32) attributes {tir.noa
 // CHECK:         %y = tir.load %{{.*}}[%c0] : i32
 // CHECK:         tir.load %{{.*}}[%l] {known = "%l"} : i32
 // CHECK:         tir.load %{{.*}}[%w] {known = "ramp(4, 1)"} : vector<8xi32>
+
+// -----
+
+// Threads and iterations in no order, blocks with an init, loops of unknown length.
+tir.func @orders(%a: !tir.handle, %b: !tir.handle, %n: i32) attributes {tir.noalias = true} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<16xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
+  %c16 = tir.const 16 : i32
+  tir.for %h = %c0 to %c16 parallel {
+    tir.store %h, %A[%h] : i32
+    tir.store %h, %B[%c0] : i32
+  }
+  %p = tir.load %A[%c4] : i32
+  %q = tir.load %B[%c0] : i32
+  tir.launch_thread %t = "threadIdx.x" to %c16 {
+    tir.store %c1, %B[%t] : i32
+    %r = tir.load %B[%t] : i32
+    tir.evaluate %r : i32
+    %z = tir.string "shared"
+    %y = tir.call "tvm_storage_sync"(%z) : (!tir.handle) -> i32
+    %s = tir.load %B[%t] : i32
+    tir.evaluate %s : i32
+  }
+  tir.for %i = %c0 to %c16 {
+    tir.store %c1, %A[%i] : i32
+    tir.block "S" (%v : S in [%c0 to %c16] = %i, %k : R in [%c0 to %c1] = %c0) {
+      tir.reads
+      tir.writes %A[%v]
+      tir.init {
+        tir.store %c0, %A[%v] : i32
+      }
+      %u = tir.load %A[%v] : i32
+      %w = tir.add %u, %c2 : i32
+      tir.store %w, %B[%v] : i32
+    }
+    %x = tir.load %B[%i] : i32
+    tir.evaluate %x : i32
+  }
+  tir.store %c2, %A[%c0] : i32
+  tir.while {
+    %d = tir.load %A[%c0] : i32
+    %e = tir.cmp lt %d, %n : i32
+    tir.yield %e : i1
+  } do {
+    %f = tir.load %A[%c0] : i32
+    %g = tir.add %f, %c1 : i32
+    tir.store %g, %A[%c0] : i32
+  }
+  %j = tir.load %A[%c0] : i32
+  %l = tir.load %B[%c1] : i32
+  tir.evaluate %j : i32
+  tir.evaluate %l : i32
+  tir.block "T" (%m : S in [%c0 to %c16] = %c4) {
+    tir.reads
+    tir.writes %B[%m]
+    tir.store %m, %B[%m] : i32
+  }
+  %o = tir.load %B[%c4] : i32
+  tir.evaluate %o : i32
+}
+// CHECK-LABEL: tir.func @orders
+// CHECK:         %p = tir.load %{{.*}} {known = "4"} : i32
+// CHECK:         %q = tir.load %{{.*}}[%c0] : i32
+// CHECK:         %r = tir.load %{{.*}} {known = "1"} : i32
+// CHECK:         %s = tir.load %{{.*}}[%t] : i32
+// CHECK:         %u = tir.load %{{.*}}[%v] : i32
+// CHECK:         %x = tir.load %{{.*}}[%i] : i32
+// CHECK:         %d = tir.load %{{.*}}[%c0] : i32
+// CHECK:         %f = tir.load %{{.*}}[%c0] : i32
+// CHECK:         %j = tir.load %{{.*}}[%c0] : i32
+// CHECK:         %l = tir.load %{{.*}}[%c1] : i32
+// CHECK:         %o = tir.load %{{.*}} {known = "4"} : i32
+
+// -----
+
+// Memory that may change by itself, or be read by others; elements that overlap.
+tir.func @volatile(%a: !tir.handle, %h: !tir.ptr<i32>, %n: i32) attributes {tir.noalias = true} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %d = tir.data %A : !tir.ptr<i32>
+  tir.attr "volatile_scope" (%d) = %c1 {
+    tir.store %n, %A[%c0] : i32
+    tir.store %c1, %A[%c0] : i32
+    %x = tir.load %A[%c0] : i32
+    tir.evaluate %x : i32
+  }
+  %y = tir.load %A[%c0] : i32
+  tir.evaluate %y : i32
+  %B = tir.decl_buffer "B" %h strides [%c1, 1] : !tir.buffer<4x4xi32>
+  tir.store %c0, %B[%c0, %c1] : i32
+  tir.store %c1, %B[%c1, %c0] : i32
+  %z = tir.load %B[%c0, %c1] : i32
+  tir.evaluate %z : i32
+}
+// CHECK-LABEL: tir.func @volatile
+// CHECK-NOT:     known
+// CHECK-NOT:     overwritten
