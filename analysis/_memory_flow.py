@@ -60,6 +60,9 @@ _LOOPS = (tir.ForOp, tir.LaunchThreadOp)
 _Loop: TypeAlias = tir.ForOp | tir.LaunchThreadOp
 
 
+_AT_OTHER_TIMES = ("volatile_scope", "async_scope", "async_commit_queue_scope")
+
+
 def is_assume(op: Operation) -> bool:
     """Whether it is a call of `assume`."""
     return isinstance(op, tir.CallOp) and op.callee.data == "assume"
@@ -83,8 +86,8 @@ def with_known_loads(tree: Expr, value_of: Callable[[tir.LoadOp], Expr | None]) 
 
 
 def is_volatile(op: Operation) -> bool:
-    """Whether it says that memory may change by itself, and be read by others."""
-    return isinstance(op, tir.AttrOp) and op.key.data == "volatile_scope"
+    """Whether it says that memory may change, or be accessed, at other times."""
+    return isinstance(op, tir.AttrOp) and op.key.data in _AT_OTHER_TIMES
 
 
 def _kinds(op: Operation) -> set[MemoryEffectKind] | None:
