@@ -578,14 +578,15 @@ _BINARY: dict[type[Operation], type[Binary]] = {
     for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, And, Or)
 }
 _UNARY = (tir.NotOp, tir.CastOp, tir.BroadcastOp)
-_VIEWED = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.RampOp)
+EXPRESSION_OPS = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.RampOp)
+"""The ops that are nodes of trees, calls and lazy choices aside."""
 
 
 def _is_viewed(op: Operation | Block) -> bool:
     """Whether the op is a node over the trees of its operands."""
     if isinstance(op, tir.CallOp):
         return op.callee.data in PURE_CALLS and op.result is not None
-    return isinstance(op, _VIEWED)
+    return isinstance(op, EXPRESSION_OPS)
 
 
 def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -> Expr:
@@ -643,7 +644,7 @@ _CHOICE_PARTS = (tir.IfThenElseOp, tir.YieldOp)
 
 
 def _node(op: Operation, operands: list[Expr]) -> Expr:
-    """The node for an op of `_VIEWED`."""
+    """The node for an op of `EXPRESSION_OPS`."""
     binary = _BINARY.get(type(op))
     if binary is not None:
         return binary(*operands)

@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.const_int_bound import Bound, add
-from xdsl_tvm.analysis.expr import Expr, Value, integer_range, view
+from xdsl_tvm.analysis.expr import EXPRESSION_OPS, Expr, Value, integer_range, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._editing import erase_if_unused
 
@@ -32,16 +32,6 @@ _FOLLOWING = (
     "shift_right",
 )
 _SHIFTS = ("shift_left", "shift_right")
-_EXPRESSIONS = (
-    tir.BinaryOp,
-    tir.BroadcastOp,
-    tir.CastOp,
-    tir.CmpOp,
-    tir.ConstOp,
-    tir.NotOp,
-    tir.RampOp,
-    tir.SelectOp,
-)
 _OF_INDICES = (
     tir.AddressOfOp,
     tir.AllocateOp,
@@ -84,7 +74,7 @@ def is_expression(op: Operation | Block) -> bool:
     """Whether the type of the op follows from that of its operands."""
     if isinstance(op, tir.CallOp):
         return op.callee.data in _FOLLOWING and op.result is not None
-    return isinstance(op, _EXPRESSIONS)
+    return isinstance(op, EXPRESSION_OPS)
 
 
 def variables_of(op: Operation) -> tuple[BlockArgument, ...]:

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.definedness import is_total
 from xdsl_tvm.analysis.expr import (
+    EXPRESSION_OPS,
     Broadcast,
     Const,
     Expr,
@@ -35,16 +36,6 @@ from xdsl_tvm.passes.tir._shared_terms import (
 )
 
 _Counts = dict[Expr, int]
-_VIEWED = (
-    tir.BinaryOp,
-    tir.BroadcastOp,
-    tir.CastOp,
-    tir.CmpOp,
-    tir.ConstOp,
-    tir.NotOp,
-    tir.RampOp,
-    tir.SelectOp,
-)
 _VARIABLES = (tir.AllocateConstOp, tir.AllocateOp, tir.LetOp, tir.ShapeVarOp)
 _PROLOGUE = (
     tir.AllocBufferOp,
@@ -59,7 +50,7 @@ _PROLOGUE = (
 """Ops that stand before the statements of a block."""
 _CONTINUE = (
     *_PROLOGUE,
-    *_VIEWED,
+    *EXPRESSION_OPS,
     *_VARIABLES,
     tir.BufferDefinition,
     tir.DataOp,
@@ -147,7 +138,7 @@ class _Text:
         self._keys: dict[Expr, Expr] = {}
         self._analyzer = Analyzer() if identify else None
         for op in func.walk():
-            if not isinstance(op, _VIEWED):
+            if not isinstance(op, EXPRESSION_OPS):
                 self._trees.update((value, Value(value)) for value in op.results)
                 continue
             self._ranks.setdefault(self.tree(op.results[0]), len(self._ranks))
@@ -237,7 +228,7 @@ def _slots(op: Operation) -> list[SSAValue]:
     if isinstance(op, tir.IfThenElseOp):
         for region in op.regions:
             for inner in region.block.ops:
-                if not isinstance(inner, _VIEWED) and not _is_inline(inner):
+                if not isinstance(inner, EXPRESSION_OPS) and not _is_inline(inner):
                     slots += inner.operands
     return slots
 
@@ -255,7 +246,7 @@ class _Counter:
         total: _Counts = {}
         # What uses a load comes first, and claims it.
         for op in reversed(list(block.ops)):
-            if isinstance(op, (*_VIEWED, tir.MatchBufferOp)):
+            if isinstance(op, (*EXPRESSION_OPS, tir.MatchBufferOp)):
                 continue
             regions = [
                 self._block(inner) for region in op.regions for inner in region.blocks
@@ -351,7 +342,7 @@ class _Block:
         for position, op in enumerate(block.ops):
             self.places[op] = position
             self._stops.append(stops)
-            if isinstance(op, _VIEWED):
+            if isinstance(op, EXPRESSION_OPS):
                 self._evaluated.setdefault(text.tree(op.results[0]), position)
             elif not isinstance(op, _CONTINUE) and not (
                 _is_inline(op) and not op.regions
@@ -516,7 +507,7 @@ class _Eliminator:
 
     def _op(self, op: Operation, made: dict[SSAValue, SSAValue]) -> None:
         for position, value in enumerate(list(op.operands)):
-            if isinstance(op, _VIEWED):
+            if isinstance(op, EXPRESSION_OPS):
                 new = self._value_of(self._text.tree(value)) or value
             elif isinstance(op, tir.IfOp | tir.ForOp):
                 new = self._of_slot(op, value)
@@ -555,7 +546,7 @@ class _Eliminator:
                 continue
             bound = self._value_of(self._text.tree(value))
             owner = value.owner
-            if bound is not None or not isinstance(owner, _VIEWED):
+            if bound is not None or not isinstance(owner, EXPRESSION_OPS):
                 made[value] = value if bound is None else bound
                 continue
             missing = [operand for operand in owner.operands if operand not in made]
