@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis import smart
@@ -37,7 +38,8 @@ def flat_indices(
     """The physical index in each group of axes, in elements, without the offset.
 
     It is `indices . strides` with strides, otherwise row-major. `tree` gives the trees of
-    dynamic extents and strides. A group without axes has the index 0.
+    dynamic extents and strides. A group without axes has the index 0. Indices that are
+    unsigned, or narrower than 32 bits, are made wide enough first.
     """
     return [_flat_index(buffer, group, indices, tree) for group in groups(buffer)]
 
@@ -51,13 +53,22 @@ def _flat_index(
     strides = buffer.layout_strides
     total: Expr | None = None
     for axis in group:
-        index = indices[axis]
+        index = _widened(indices[axis])
         if strides:
             index = times(index, strides[axis], tree)
         elif total is not None:
             total = times(total, buffer.shape[axis], tree)
         total = index if total is None else smart.add(total, index)
     return smart.const(0, buffer.extent_type) if total is None else total
+
+
+def _widened(index: Expr) -> Expr:
+    """An index in a type in which it may be multiplied by extents."""
+    element = tir.element_of(index.dtype)
+    if tir.is_index_type(element):
+        return index
+    wide = i32 if tir.bits_of_lane(element) < 32 else i64
+    return smart.cast(tir.like_lanes(wide, index.dtype), index)
 
 
 def times(factor: Expr, other: Mixed, tree: Callable[[SSAValue], Expr] = leaf) -> Expr:

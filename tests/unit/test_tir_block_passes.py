@@ -15,10 +15,12 @@ from xdsl.transforms.common_subexpression_elimination import (
 )
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.forms import FLAT
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.contract import contract_of
 from xdsl_tvm.passes.tir.convert_blocks_to_opaque import ConvertBlocksToOpaque
+from xdsl_tvm.passes.tir.flatten_buffer import FlattenBuffer
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
 from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
@@ -29,6 +31,7 @@ PASSES: dict[str, type[ModulePass]] = {
     "convert-blocks-to-opaque": ConvertBlocksToOpaque,
     "lower-match-buffer": LowerMatchBuffer,
     "lower-opaque-block": LowerOpaqueBlock,
+    "flatten-buffer": FlattenBuffer,
 }
 FOLDER = Path(__file__).parent.parent / "filecheck" / "passes" / "tir"
 
@@ -85,6 +88,28 @@ def test_block_free_form_computes_the_same(chunk: str, shared: bool):
         assert not isinstance(op, tir.BlockOp | tir.AllocBufferOp | tir.InitOp)
         if isinstance(op, tir.ForOp):
             assert op.kind.data is not tir.ForKind.THREAD_BINDING
+    assert FLAT.holds(module)
+
+
+def test_flattening_twice_changes_nothing_more():
+    module = parse(
+        """tir.func @f(%p: !tir.ptr<i32>, %n: i32) -> i1 {
+             %A = tir.decl_buffer "A" %p offset %n : !tir.buffer<4x4xi32>
+             %B = tir.decl_buffer "B" %p strides [8, 2] offset %n : !tir.buffer<4x4xi32>
+             %T = tir.alloc_buffer "T" : !tir.buffer<4x4xi1>
+             %q = tir.address_of %T[%n, %n] : !tir.ptr<i1>
+             tir.evaluate %q : !tir.ptr<i1>
+             tir.store %n, %A[%n, %n] : i32
+             tir.store %n, %B[%n, %n] : i32
+             %x = tir.load %T[%n, %n] : i1
+             tir.ret %x : i1
+           }"""
+    )
+    FlattenBuffer().apply(new_context(), module)
+    module.verify()
+    once = module.clone()
+    FlattenBuffer().apply(new_context(), module)
+    assert module.is_structurally_equivalent(once)
 
 
 def test_inputs_are_found_for_every_pass():
