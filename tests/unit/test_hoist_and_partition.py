@@ -88,3 +88,87 @@ tir.func @f(%a: !tir.handle, %n: i32) {{
     module = tir_passes.HoistIfThenElse()(parsed(text))
     assert sum(isinstance(op, tir.ForOp) for op in module.walk()) == 1
     assert is_hoisted(module)
+
+
+HINTED = """
+tir.func @f(%a: !tir.handle, %n: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<9xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c9 = tir.const 9 : i32
+  tir.for %i = %c0 to %c9 annotations {pragma_loop_partition_hint = true} {
+    %p = tir.cmp eq %i, %c4 : i32
+    tir.if %p {
+      tir.store %n, %A[%i] : i32
+    }
+  }
+}
+"""
+
+
+def extents(module: ModuleOp) -> list[object]:
+    return [
+        tir.constant_value(op.extent) for op in module.walk() if isinstance(op, tir.ForOp)
+    ]
+
+
+def test_options_of_loop_partition_come_from_the_context() -> None:
+    partition = tir_passes.LoopPartition()
+    assert extents(partition(parsed(HINTED))) == [4, 4]
+    config = {"tir.LoopPartition": {"no_unroll_loop_with_extent_one": True}}
+    with PassContext(config=config):
+        assert extents(partition(parsed(HINTED))) == [4, 1, 4]
+    likely = HINTED.replace(" annotations {pragma_loop_partition_hint = true}", "")
+    likely = likely.replace(
+        "tir.if %p", '%q = tir.call "likely"(%p) : (i1) -> i1\ntir.if %q'
+    )
+    assert extents(partition(parsed(likely))) == [9]
+    with PassContext(config={"tir.LoopPartition": {"partition_const_loop": True}}):
+        assert extents(partition(parsed(likely))) == [4, 4]
+
+
+def test_marks_go_everywhere() -> None:
+    unused = HINTED.replace("= true}", "= false, key = 1 : i32}")
+    unused = unused.replace(
+        "tir.if %p",
+        '%q = tir.call "ignore_loop_partition"(%p) : (i1) -> i1\n'
+        '%r = tir.call "likely"(%q) : (i1) -> i1\n'
+        "tir.if %r",
+    )
+    text = str(tir_passes.LoopPartition()(parsed(unused)))
+    assert "annotations {key = 1 : i32}" in text
+    assert "tir.call" not in text
+
+
+def test_a_condition_of_two_guards_is_known_in_the_main_part() -> None:
+    guard = "    tir.if %p {\n      tir.store %n, %A[%i] : i32\n    }\n"
+    text = HINTED.replace(guard, guard + guard)
+    module = tir_passes.LoopPartition()(parsed(text))
+    conditions = [op.condition for op in module.walk() if isinstance(op, tir.IfOp)]
+    assert len(conditions) == 6
+    known = [tir.constant_value(value) for value in conditions]
+    assert known == [None, None, 1, 1, None, None]
+
+
+def test_parts_grow_with_the_number_of_points() -> None:
+    count = 12
+    points = "\n".join(
+        f"%p{n} = tir.cmp eq %i, %k{n} : i32\n"
+        f"tir.if %p{n} {{\ntir.store %n, %A[%i] : i32\n}}"
+        for n in range(count)
+    )
+    constants = "\n".join(f"%k{n} = tir.const {2 * n + 1} : i32" for n in range(count))
+    text = f"""
+tir.func @f(%a: !tir.handle, %n: i32) {{
+  %A = tir.match_buffer %a : !tir.buffer<99xi32>
+  %c0 = tir.const 0 : i32
+  %c99 = tir.const 99 : i32
+  {constants}
+  tir.for %i = %c0 to %c99 annotations {{pragma_loop_partition_hint = true}} {{
+    {points}
+  }}
+}}
+"""
+    module = tir_passes.LoopPartition(no_unroll_loop_with_extent_one=True)(parsed(text))
+    assert sum(each == 1 for each in extents(module)) == 2 * count
+    assert len(extents(module)) == 2 * count + 1
