@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.registry import new_context
@@ -43,12 +44,12 @@ def sums(names: list[str], terms: int) -> ModuleOp:
 
 
 def bindings(module: ModuleOp) -> list[tuple[str, str]]:
-    """Name and value of each binding, in their order."""
+    """Name and value of each binding, an op and its constants, in their order."""
     found: list[tuple[str, str]] = []
     for op in module.walk():
         if isinstance(op, tir.LetOp) and op.var_name is not None:
             owner = op.value.owner
-            assert isinstance(owner, tir.BinaryOp)
+            assert isinstance(owner, tir.BinaryOp | tir.CmpOp)
             numbers = (tir.constant_value(v) for v in (owner.lhs, owner.rhs))
             text = ", ".join(str(number) for number in numbers)
             found.append((op.var_name.data, f"{owner.name} {text}"))
@@ -90,6 +91,41 @@ def test_larger_expressions_have_their_number_first() -> None:
         ("cse_var_2", "tir.mul None, 2"),
         ("cse_var_1", "tir.sub None, None"),
     ]
+
+
+@pytest.mark.parametrize("identify", [False, True])
+def test_guarded_divisions_stay_guarded(identify: bool) -> None:
+    """Both choices divide by the same number, which may be 0 where they do not."""
+    choice = """
+      %u{n} = tir.if_then_else %p -> i32 {{
+        %q{n} = tir.floordiv %y, %x : i32
+        %r{n} = tir.mul %q{n}, %y : i32
+        tir.yield %r{n} : i32
+      }} else {{
+        tir.yield %c{n} : i32
+      }}
+      tir.if %p {{
+        %m{n} = tir.floormod %y, %x : i32
+        tir.evaluate %m{n} : i32
+      }}
+    """
+    module = parsed(
+        f"""
+        tir.func @f(%x: i32, %y: i32) -> i32 {{
+          %c0 = tir.const 0 : i32
+          %c1 = tir.const 1 : i32
+          %p = tir.cmp ne %x, %c0 : i32
+          {choice.format(n=0)}
+          {choice.format(n=1)}
+          %s = tir.add %u0, %u1 : i32
+          tir.ret %s : i32
+        }}"""
+    )
+    one = tir_passes.CommonSubexprElimTIR(identify_equiv_terms=identify)
+    after = one(module)
+    assert [name for name, _ in bindings(after)] == ["cse_var_1"]
+    for x in (0, 3):
+        assert interpret(after)["f"](x, 7) == interpret(module)["f"](x, 7)
 
 
 def deep(dtype: str) -> ModuleOp:
