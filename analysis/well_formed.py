@@ -174,7 +174,7 @@ class _ShapeVars:
         """Value -> the variables it needs that were not bound where it is computed."""
         self.early: list[tuple[Operation, _Vars]] = []
         self.constraints: list[tuple[Operation, _Vars]] = []
-        self.rebound: list[Operation] = []
+        self.rebound: list[tuple[Operation, tir.ShapeVarOp]] = []
 
     def visit_block(self, block: Block) -> None:
         bound_here: list[SSAValue] = []
@@ -190,10 +190,11 @@ class _ShapeVars:
         offset = () if op.elem_offset is None else (op.elem_offset,)
         found: list[SSAValue] = []
         for value in (*op.extents, *op.strides, *offset):
-            if not isinstance(value.owner, tir.ShapeVarOp) or value in self.bound:
+            variable = value.owner
+            if not isinstance(variable, tir.ShapeVarOp) or value in self.bound:
                 continue
             if value in self.ended:
-                self.rebound.append(op)
+                self.rebound.append((op, variable))
             self.bound.add(value)
             found.append(value)
         return found
@@ -254,8 +255,18 @@ def _undefined_vars(func: tir.FuncOp) -> Iterator[Violation]:
             )
 
 
+def shape_vars_bound_again(
+    func: tir.FuncOp,
+) -> list[tuple[Operation, tir.ShapeVarOp]]:
+    """The matches that bind a shape variable which one in another scope binds before.
+
+    Those are the violations of SingleDefinition, each with its variable.
+    """
+    return _shape_vars(func).rebound
+
+
 def _single_definition(func: tir.FuncOp) -> Iterator[Violation]:
-    for op in _shape_vars(func).rebound:
+    for op, _ in shape_vars_bound_again(func):
         yield Violation(
             op,
             "SingleDefinition",

@@ -28,6 +28,7 @@ from xdsl_tvm.passes.tir._editing import (
     insert_body_before,
     replace_by_body,
 )
+from xdsl_tvm.passes.tir.convert_ssa import define_shape_vars_once
 
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
@@ -68,7 +69,8 @@ class UnrollLoop(CompilerPass):
         step at least, a loop as its extent times its body, and a loop is unrolled by its
         size only if no loop that is kept is inside of it. A copy that allocates, binds or
         asserts is bounded by a `tir.scope` where ops follow. A loop without iterations
-        becomes a `tir.evaluate`. Time is linear in the size of the result.
+        becomes a `tir.evaluate`. Copies that bind a
+        `tir.shape_var` each get one. Time is linear in the size of the result.
     Leaves alone: loops whose extent is no constant after simplification, or above
         2^31 - 1; loops of kind parallel, vectorized and thread_binding, except that
         `auto_max_extent = 1` expands parallel and vectorized loops that run once
@@ -101,7 +103,18 @@ class UnrollLoop(CompilerPass):
             _drop_pragma(pragma)
         for loop in plan.marked:
             loop.kind = _UNROLLED
+        functions = {_function_of(loop): None for loop in plan.expanded}
         _expand_all(plan.expanded)
+        for function in functions:
+            if function is not None:
+                define_shape_vars_once(function)
+
+
+def _function_of(op: Operation) -> tir.FuncOp | None:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, tir.FuncOp):
+        parent = parent.parent_op()
+    return parent
 
 
 # ---- what is unrolled ----

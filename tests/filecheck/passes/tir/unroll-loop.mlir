@@ -288,3 +288,28 @@ tir.func @order(%a: !tir.handle, %n: i32) attributes {global_symbol = "order"} {
 // STEP16:         tir.for %{{.*}} parallel {
 // STEP16:         } else {
 // STEP16-NOT:       tir.for
+
+// -----
+
+// Each copy binds a variable of its own.
+tir.func @matches(%a: !tir.handle) attributes {global_symbol = "matches"} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<2xi32>
+  %n = tir.shape_var "n" : i32
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  tir.for %i = %c0 to %c2 unrolled {
+    tir.block "B" {
+      tir.reads
+      tir.writes %A[%i]
+      %V = tir.match_region "V" %A[%i to %i + 1] [%n] : !tir.buffer<?xi32>
+      tir.store %n, %V[%c0] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @matches
+// CHECK:         %[[N:.*]] = tir.shape_var "n" : i32
+// CHECK:         tir.block "B"
+// CHECK:           tir.store %[[N]]
+// CHECK:         tir.block "B"
+// CHECK-NEXT:      %[[M:.*]] = tir.shape_var "n" : i32
+// CHECK:           tir.store %[[M]]
