@@ -753,3 +753,40 @@ tir.func @slices(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
+
+// -----
+
+// The index is shown to be other in each lane, so reading and writing at it is no conflict.
+tir.func @mods(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "mods"} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64xi32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<64xi64>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %c16 = tir.const 16 : i32
+  tir.for %i = %c0 to %c16 {
+    tir.for "v" %v = %c0 to %c4 vectorized {
+      %r = tir.mul %i, %c4 : i32
+      %f = tir.add %r, %v : i32
+      %d = tir.floordiv %f, %c8 : i32
+      %m = tir.floormod %f, %c8 : i32
+      %d8 = tir.mul %d, %c8 : i32
+      %at = tir.add %d8, %m : i32
+      %x = tir.load %A[%at] : i32
+      %y = tir.add %x, %v : i32
+      tir.store %y, %A[%at] : i32
+      %w = tir.cast %f : i32 to i64
+      tir.store %w, %B[%w] : i64
+    }
+  }
+}
+// CHECK-LABEL: tir.func @mods
+// CHECK:         tir.for
+// CHECK-NEXT:      %[[R:.*]] = tir.mul
+// CHECK:           %[[F:.*]] = tir.ramp %[[R]], %{{.*}} : vector<4xi32>
+// CHECK:           tir.floordiv %[[F]], %{{.*}} : vector<4xi32>
+// CHECK:           tir.floormod %[[F]], %{{.*}} : vector<4xi32>
+// CHECK:           %[[X:.*]] = tir.load %{{.*}}[%[[AT:.*]]] : vector<4xi32>
+// CHECK:           tir.store %{{.*}}, %{{.*}}[%[[AT]]] : vector<4xi32>
+// CHECK:           %[[W:.*]] = tir.ramp %{{.*}}, %{{.*}} : vector<4xi64>
+// CHECK-NEXT:      tir.store %[[W]], %{{.*}}[%[[W]]] : vector<4xi64>
