@@ -281,6 +281,9 @@ def _only_reads(op: Operation) -> bool:
 
 # ---- the rewrites ----
 
+_MAX_DOUBLINGS = 6
+"""How many conditions may each double the same code; others stay where they are."""
+
 
 class _Rewriter:
     """Makes the moves of a plan, those of outer loops first."""
@@ -288,6 +291,7 @@ class _Rewriter:
     def __init__(self, moves: dict[Operation, _Moves]) -> None:
         self._moves = moves
         self._analyzer = Analyzer()
+        self._doublings = 0
 
     def visit(self, region: Region) -> None:
         for block in region.blocks:
@@ -320,8 +324,13 @@ class _Rewriter:
             if truth is not None:
                 _decide(condition, truth=truth)
             elif not _diverges(loop, tree):
-                self._split(loop, condition, tree, conditions[position + 1 :])
-                return
+                alone = _is_guard_of_all(condition, loop)
+                if alone or self._doublings < _MAX_DOUBLINGS:
+                    rest = conditions[position + 1 :]
+                    self._doublings += not alone
+                    self._split(loop, condition, tree, rest, doubled=not alone)
+                    self._doublings -= not alone
+                    return
         self._visit_inside(loop)
 
     def _truth(self, tree: Expr) -> bool | None:
@@ -337,9 +346,12 @@ class _Rewriter:
         condition: _Condition,
         tree: Expr,
         rest: list[_Condition],
+        *,
+        doubled: bool,
     ) -> None:
+        """Put the loop in an `if`, with a copy of it for the case of false."""
         _move_out(condition.value, loop)
-        copy = None if _is_guard_of_all(condition, loop) else self._copied(loop)
+        copy = self._copied(loop) if doubled else None
         # Read before the condition is resolved, which takes it from the op.
         value = condition.value
         choice = tir.IfOp(value, else_region=None if copy is None else Region(Block()))

@@ -70,7 +70,8 @@ class HoistExpression(CompilerPass):
         statements. The pass ends with `tir-simplify` and `tir-remove-no-op`.
     Leaves alone: conditions and bindings that read memory or may fail; those in a
         `tir.block`, which stay inside of it; loops in which threads meet, if the
-        condition may differ between them
+        condition may differ between them; conditions for which a loop would be copied,
+        if six others have doubled it
     Errors: options that are no sum of these bits
     Attributes: read: none; created: none; removed: none
     Differs from TVM: a copy for the other case is left out only if it would do nothing;

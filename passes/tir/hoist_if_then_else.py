@@ -61,7 +61,8 @@ class HoistIfThenElse(CompilerPass):
         with `tir-simplify` and `tir-remove-no-op`.
     Leaves alone: conditions that read memory or may fail, and those that a `tir.let`
         inside of the loop computes; conditions in a `tir.block`, which stay inside of it;
-        loops in which threads meet, if the condition may differ between them
+        loops in which threads meet, if the condition may differ between them; conditions
+        for which a loop would be copied, if six others have doubled it
     Errors: a `variant` other than "basic"
     Attributes: read: `tir.HoistIfThenElseExprWithBlock` of the function; 1 hoists the
         conditions of `tir.if_then_else` instead, thread variables included. created:

@@ -65,6 +65,7 @@ class LoopPartition(CompilerPass):
         never run are left out. A part that runs once is put in place without a loop if it
         has no annotations; all others start at 0 and keep kind and annotations.
         A launch of threads is not split: its body becomes an `if` with both versions.
+        Time is linear in the size of the result times the depth of the loops.
         Loops are split if their variable is hinted, or in an argument of `likely` while a
         bound is no constant; of the launches, those of blocks.
     Leaves alone: loops bound to threads; loops with a `tir.block` or a

@@ -30,8 +30,10 @@ NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
 """Beginnings of the names of passes that check, print, or leave the dialect."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "tir-common-subexpr-elim-tir": ("", "identify_equiv_terms=true"),
+    "tir-reduce-branching-through-overcompute": ("", "use_dataflow_analysis=true"),
     "tir-remove-no-op": ("", "use_dataflow_analysis=true"),
     "tir-hoist-expression": ("", "hoisted_conditionals=15 hoisted_let_bindings=7"),
+    "tir-loop-partition": ("partition_const_loop=true",),
     "tir-hoist-if-then-else": ("", "support_block_scope_hosting=true"),
     "tir-narrow-data-type": ("target_bits=8", "target_bits=16", "target_bits=32"),
     "tir-simplify": (

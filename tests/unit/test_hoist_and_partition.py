@@ -90,6 +90,33 @@ tir.func @f(%a: !tir.handle, %n: i32) {{
     assert is_hoisted(module)
 
 
+def test_choices_do_not_double_loops_without_end() -> None:
+    count = 12
+    constants = "\n".join(f"%k{n} = tir.const {n} : i32" for n in range(count))
+    sums = "%s0 = tir.add %i, %n : i32\n" + "\n".join(
+        f"%p{n} = tir.cmp eq %m{n}, %c0 : i32\n"
+        f"%q{n} = tir.if_then_else %p{n} -> i32 {{\n"
+        f"tir.yield %k{n} : i32\n}} else {{\ntir.yield %n : i32\n}}\n"
+        f"%s{n + 1} = tir.add %s{n}, %q{n} : i32"
+        for n in range(count)
+    )
+    parameters = ", ".join(f"%m{n}: i32" for n in range(count))
+    text = f"""
+tir.func @f(%a: !tir.handle, %n: i32, {parameters}) {{
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  {constants}
+  tir.for %i = %c0 to %c4 {{
+    {sums}
+    tir.store %s{count}, %A[%i] : i32
+  }}
+}}
+"""
+    module = tir_passes.HoistExpression()(parsed(text))
+    assert sum(isinstance(op, tir.ForOp) for op in module.walk()) == 64
+
+
 HINTED = """
 tir.func @f(%a: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<9xi32>
