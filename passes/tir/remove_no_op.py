@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -15,10 +14,9 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis._tree_form import Facts, Memory, memory_of
 from xdsl_tvm.analysis.analyzer import Analyzer, ProofStrength
 from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.expr import Expr, Value, emit, postorder, view
+from xdsl_tvm.analysis.expr import Expr, Value, emit, view
 from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.facts import negated
 from xdsl_tvm.analysis.rewrite_simplify import RewriteLimitError
@@ -28,20 +26,19 @@ from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes._pass_config import RemoveNoOpConfig
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe, replace_by_body
+from xdsl_tvm.passes.tir._needless_stores import NeedlessStores
 
 _SKIP = "pragma_debug_skip_region"
 _WAIT = "async_wait_queue_scope"
 _INFLIGHT = "async_wait_inflight_count"
-_VOLATILE = "volatile_scope"
 _EFFECTS = (_WAIT, _INFLIGHT, "async_commit_queue_scope", "pragma_import_")
 """Beginnings of the keys whose scopes do something with nothing in them."""
-_MAX_NODES = 64
-"""Larger trees are not searched for what was read from where they are stored."""
-_EXTENSIONS = (
+DATAFLOW_EXTENSIONS = (
     Extension.TRANSITIVELY_PROVE_INEQUALITIES
     | Extension.CONVERT_BOOLEAN_TO_AND_OF_ORS
     | Extension.APPLY_CONSTRAINTS_TO_BOOLEAN_BRANCHES
 )
+"""What proofs about the dataflow may use beyond the ordinary."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ def _remove(root: Operation, options: RemoveNoOpConfig) -> None:
     for block in _blocks(root):
         _take_branches(block)
     if options.use_dataflow_analysis:
-        analyzer, flow = Analyzer(_EXTENSIONS), ControlFlow(root)
+        analyzer, flow = Analyzer(DATAFLOW_EXTENSIONS), ControlFlow(root)
     analyzer.set_maximum_rewrites(options.max_simplification_steps or None)
     _Statements(root, analyzer, flow).remove()
     sweep(root)
@@ -167,9 +164,8 @@ class _Statements:
         self._root = root
         self._analyzer = analyzer
         self._flow = flow
-        self._facts = Facts([root])
         self._walker = FactsWalker(analyzer, self._visit)
-        self._volatile = _volatile_memory(root)
+        self._stores = NeedlessStores(root, self._walker, flow)
         self._waits: list[tir.AttrOp] = []
 
     def remove(self) -> None:
@@ -225,126 +221,13 @@ class _Statements:
         if none:
             self._waits += (op, count)
 
-    # ---- stores ----
-
     def _is_needless(self, store: tir.StoreOp) -> bool:
-        memory = memory_of(store.buffer)
-        if self._volatile and (memory is None or self._volatile & {memory, None}):
-            return False
-        if self._flow is not None and (
-            self._flow.is_overwritten(store, self._analyzer)
-            or self._is_there(store, self._flow)
-        ):
-            return True
-        return self._is_read_from_there(store)
-
-    def _is_there(self, store: tir.StoreOp, flow: ControlFlow) -> bool:
-        """Whether memory certainly holds what is stored, by the dataflow."""
-        held = flow.value_at(store, self._analyzer)
-        if held is None:
-            return False
-        value = self._walker.tree(store.value)
-        if self._is_equal(value, held):
-            return True
-        return self._is_equal(flow.with_known_values(value, self._analyzer), held)
-
-    def _is_read_from_there(self, store: tir.StoreOp) -> bool:
-        """Whether the value is what a load of the same element has given."""
-        value = self._walker.tree(store.value)
-        nodes = list(islice(postorder(value), _MAX_NODES + 1))
-        if len(nodes) > _MAX_NODES:
-            return False
-        return any(
-            isinstance(node, Value)
-            and isinstance(read := node.value.owner, tir.LoadOp)
-            and self._is_same_element(read, store)
-            and self._is_equal(value, node)
-            for node in nodes
+        stores = self._stores
+        return not stores.is_volatile(store) and (
+            stores.is_overwritten(store)
+            or stores.is_there(store)
+            or stores.is_read_from_there(store)
         )
-
-    def _is_same_element(self, read: tir.LoadOp, store: tir.StoreOp) -> bool:
-        """Whether a load has read all that a store writes, and it is still there."""
-        return (
-            read.result.type == store.value.type
-            and read.predicate in (None, store.predicate)
-            and len(read.indices) == len(store.indices)
-            and self._is_same_buffer(read.buffer, store.buffer)
-            and self._are_equal(tuple(read.indices), tuple(store.indices))
-            and _runs_once(store, read.parent)
-            and not self._facts.is_written_between(read, store)
-        )
-
-    def _is_same_buffer(self, one: SSAValue, other: SSAValue) -> bool:
-        """Whether two buffers have the same elements at the same indices."""
-        if one is other:
-            return True
-        first, second = tir.buffer_definition(one), tir.buffer_definition(other)
-        return (
-            _pointer_of(one) is _pointer_of(other)
-            and first.type.element_type == second.type.element_type
-            and self._are_equal(first.shape, second.shape)
-            and self._are_equal(first.layout_strides, second.layout_strides)
-            and self._are_equal(_offset_of(first), _offset_of(second))
-        )
-
-    def _are_equal(
-        self, some: Sequence[SSAValue | int], others: Sequence[SSAValue | int]
-    ) -> bool:
-        if len(some) != len(others):
-            return False
-        return all(
-            one == other
-            if isinstance(one, int) or isinstance(other, int)
-            else self._is_equal(self._walker.tree(one), self._walker.tree(other))
-            for one, other in zip(some, others, strict=True)
-        )
-
-    def _is_equal(self, one: Expr, other: Expr) -> bool:
-        if one is other:
-            return True
-        if one.dtype != other.dtype:
-            return False
-        simplify = self._analyzer.simplify
-        return simplify(one) is simplify(other) or self._analyzer.can_prove_equal(
-            one, other
-        )
-
-
-def _volatile_memory(root: Operation) -> set[Memory]:
-    return {
-        memory_of(op.node_item) if isinstance(op.node_item, SSAValue) else None
-        for op in root.walk()
-        if isinstance(op, tir.AttrOp) and op.key.data == _VOLATILE
-    }
-
-
-def _runs_once(op: Operation, block: Block | None) -> bool:
-    """Whether an op is in a block, or in ops there that run what is in them once."""
-    while op.parent is not block:
-        parent = op.parent_op()
-        if not isinstance(parent, _ONCE):
-            return False
-        op = parent
-    return True
-
-
-_ONCE = (tir.IfOp, tir.BlockOp, tir.InitOp, tir.ScopeOp, tir.AttrOp)
-
-
-def _pointer_of(value: SSAValue) -> SSAValue:
-    """What stands for the data pointer of a buffer, or for a pointer."""
-    while True:
-        match value.owner:
-            case tir.DeclBufferOp(data=source) | tir.DataOp(buffer=source):
-                value = source
-            case tir.LetOp(value=source):
-                value = source
-            case _:
-                return value
-
-
-def _offset_of(definition: tir.BufferDefinition) -> Sequence[SSAValue]:
-    return () if definition.elem_offset is None else (definition.elem_offset,)
 
 
 # ---- what is left without an effect ----

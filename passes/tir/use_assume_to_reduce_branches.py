@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis._memory_flow import is_assume
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.control_flow import ControlFlow
@@ -22,9 +21,9 @@ from xdsl_tvm.analysis.side_effect import side_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect, CmpPredicate
 from xdsl_tvm.dialects.tir.annotations import integer_of
-from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import can_speculate, describe, erase_if_unused
+from xdsl_tvm.passes.tir._in_bounds import is_in_bounds
 
 _PATTERN = "op_pattern"
 _ELEMENTWISE, _BROADCAST = 0, 1
@@ -200,19 +199,7 @@ class _Branches:
         if self._flow.value_of(op, self._analyzer) is not None:
             # What is known of an element comes from an access to it.
             return True
-        shape = tir.buffer_definition(op.buffer).shape
-        return all(
-            self._is_within(self._walker.tree(index), extent)
-            for index, extent in zip(op.indices, shape, strict=True)
-        )
-
-    def _is_within(self, index: Expr, extent: SSAValue | int) -> bool:
-        """Whether an index is certainly one of the dimension."""
-        if not is_index_type(index.dtype):
-            return False
-        bound = extent if isinstance(extent, int) else self._walker.tree(extent)
-        inside = smart.conjunction(smart.ge(index, 0), smart.lt(index, bound))
-        return self._analyzer.can_prove(inside)
+        return is_in_bounds(op, self._walker)
 
 
 def _is_stored(choice: tir.IfThenElseOp) -> bool:

@@ -416,6 +416,12 @@ tir.func @not_self(%a: !tir.handle, %b: !tir.handle, %q: vector<4xi1>) {
   tir.store %u, %A[%r] : vector<4xf32>
   %v = tir.load %A[%r] : vector<4xf32>
   tir.store %v, %A[%r] if %q : vector<4xf32>
+  %k = tir.call "reinterpret"(%v) : (vector<4xf32>) -> vector<4xi32>
+  %zeros = tir.broadcast %c0 : vector<4xi32>
+  %none = tir.floordiv %k, %zeros : vector<4xi32>
+  %f = tir.call "reinterpret"(%none) : (vector<4xi32>) -> vector<4xf32>
+  %g = tir.add %f, %v : vector<4xf32>
+  tir.store %g, %A[%r] if %q : vector<4xf32>
   %p = tir.data %A : !tir.ptr<f32>
   tir.attr "volatile_scope" (%p) = %c1 {
     %w = tir.load %A[%c0] : f32
