@@ -41,7 +41,7 @@ def side_effect(item: SSAValue | Operation) -> CallEffect:
         # Asked for a statement, one means what it does; behind a value, its variable.
         if op is not item and _is_variable(op):
             continue
-        found = max(found, _own_effect(op))
+        found = max(found, own_effect(op))
         if found >= CallEffect.UPDATE_STATE:
             return CallEffect.UPDATE_STATE
         for part in _parts(op):
@@ -49,17 +49,6 @@ def side_effect(item: SSAValue | Operation) -> CallEffect:
                 seen.add(part)
                 stack.append(part)
     return found
-
-
-def is_collective(op: Operation) -> bool:
-    """Whether the threads of a block may have to reach an op together.
-
-    Barriers, shuffles, reductions over threads, and whatever else changes more than
-    memory that is named; what the op holds does not count.
-    """
-    if isinstance(op, tir.StoreOp):
-        return False
-    return _own_effect(op) >= CallEffect.UPDATE_STATE
 
 
 def _parts(op: Operation) -> list[Operation]:
@@ -82,7 +71,7 @@ def _is_variable(op: Operation) -> bool:
             return isinstance(op, tir.BufferDefinition)
 
 
-def _own_effect(op: Operation) -> CallEffect:
+def own_effect(op: Operation) -> CallEffect:
     """The effect of an op without that of its operands and regions."""
     name = tir.builtin_name(op)
     if name is not None:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from enum import IntFlag
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Call, Const, Expr, leaf_values, view
 from xdsl_tvm.analysis.facts import negated
-from xdsl_tvm.analysis.side_effect import is_collective
+from xdsl_tvm.analysis.thread_divergence import may_diverge
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._editing import (
     can_speculate,
@@ -323,7 +323,7 @@ class _Rewriter:
             truth = self._truth(tree)
             if truth is not None:
                 _decide(condition, truth=truth)
-            elif not _diverges(loop, tree):
+            elif not may_diverge(loop, leaf_values(tree)):
                 alone = _is_guard_of_all(condition, loop)
                 if alone or self._doublings < _MAX_DOUBLINGS:
                     rest = conditions[position + 1 :]
@@ -422,30 +422,6 @@ def _move_out(value: SSAValue, loop: Operation) -> None:
         block.insert_op_before(op, loop)
         if isinstance(op, tir.LetOp):
             op.kind = tir.LetKindAttr(tir.LetKind.STMT)
-
-
-def _diverges(loop: Operation, tree: Expr) -> bool:
-    """Whether threads that meet in the loop may be kept apart by the condition."""
-    if all(map(_is_uniform, leaf_values(tree))):
-        return False
-    return any(map(is_collective, loop.walk()))
-
-
-def _is_uniform(value: SSAValue) -> bool:
-    """Whether a value is certainly the same in all threads of a block."""
-    if not isinstance(value, BlockArgument):
-        return isinstance(value.owner, tir.ShapeVarOp)
-    match value.owner.parent_op():
-        case tir.FuncOp():
-            return True
-        case tir.LaunchThreadOp() as launch:
-            return launch.axis.is_block
-        case tir.ForOp() as loop:
-            bounds = (loop.min, loop.extent)
-            is_bound = loop.kind.data is tir.ForKind.THREAD_BINDING
-            return not is_bound and None not in map(tir.constant_value, bounds)
-        case _:
-            return False
 
 
 def _is_guard_of_all(condition: _Condition, loop: Operation) -> bool:

@@ -48,7 +48,7 @@ from xdsl_tvm.analysis.int_set import (
     intersection,
 )
 from xdsl_tvm.analysis.linear_equation import mentions
-from xdsl_tvm.analysis.side_effect import is_collective
+from xdsl_tvm.analysis.thread_divergence import is_collective, may_diverge
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.annotations import is_true
@@ -189,11 +189,13 @@ class _Finder:
         return deduce_bound(self._variable, tree, self._hint, self._relax, self._analyzer)
 
     def _is_usable(self, found: IntSet) -> bool:
-        """Whether the ends can be computed in front of the loop."""
-        return all(
-            end is None
-            or (_never_fails(end) and self._is_known_outside(leaf_values(end)))
-            for end in (found.min, found.max)
+        """Whether the ends can be computed in front of the loop, and may part it."""
+        ends = [end for end in (found.min, found.max) if end is not None]
+        values = leaf_values(*ends)
+        return (
+            all(map(_never_fails, ends))
+            and self._is_known_outside(values)
+            and not may_diverge(self._loop, values)
         )
 
     def _is_known_outside(self, values: Iterable[SSAValue]) -> bool:

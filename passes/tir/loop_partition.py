@@ -70,7 +70,8 @@ class LoopPartition(CompilerPass):
         bound is no constant; of the launches, those of blocks.
     Leaves alone: loops bound to threads; loops with a `tir.block` or a
         `tir.thread_allreduce` inside, unless the latter have a hint; loops over 8- and
-        16-bit and over unsigned integers; launches of threads that meet inside
+        16-bit and over unsigned integers; launches of threads that meet inside; loops in
+        which threads meet, by bounds that may differ between them
     Errors: none
     Attributes: read and removed: `pragma_loop_partition_hint` of loops and launches;
         created: none

@@ -1196,3 +1196,69 @@ tir.func @loaded(%A_handle: !tir.handle, %B_handle: !tir.handle, %n: i32) attrib
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:}
+
+// -----
+
+// Threads that meet in a loop all run the same parts of it.
+tir.func @meet(%A_handle: !tir.handle, %B_handle: !tir.handle, %n: i32) attributes {global_symbol = "meet", param_names = ["A_handle", "B_handle", "n"]} {
+  %c4 = tir.const 4 : i32
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<4xi32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<4xi32>
+  tir.launch_thread %tx = "threadIdx.x" to %c4 {
+    %0 = tir.load %B[%tx] : i32
+    %c = tir.let "c" %0 : i32
+    tir.for "i" %i = %c0 to %c8 annotations {pragma_loop_partition_hint = true} {
+      %1 = tir.cmp lt %i, %c : i32
+      tir.if %1 {
+        tir.store %i, %A[%tx] : i32
+      }
+      %2 = tir.string "shared"
+      %3 = tir.call "tvm_storage_sync"(%2) : (!tir.handle) -> i32
+    }
+    tir.for "i" %i_1 = %c0 to %c8 annotations {pragma_loop_partition_hint = true} {
+      %4 = tir.cmp lt %i_1, %n : i32
+      tir.if %4 {
+        tir.store %i_1, %A[%tx] : i32
+      }
+      %5 = tir.string "shared"
+      %6 = tir.call "tvm_storage_sync"(%5) : (!tir.handle) -> i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @meet
+// CHECK:       tir.launch_thread %[[TX:.*]] = "threadIdx.x" to %{{.*}} {
+// CHECK-NEXT:    %[[V0:.*]] = tir.load %{{.*}}[%[[TX]]] : i32
+// CHECK-NEXT:    %[[C:.*]] = tir.let "c" %[[V0]] : i32
+// CHECK-NEXT:    tir.for "i" %[[I:.*]] = %{{.*}} to %{{.*}} {
+// CHECK-NEXT:      %[[V1:.*]] = tir.cmp lt %[[I]], %[[C]] : i32
+// CHECK-NEXT:      tir.if %[[V1]] {
+// CHECK-NEXT:        tir.store %[[I]], %{{.*}}[%[[TX]]] : i32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[V2:.*]] = tir.string "shared"
+// CHECK-NEXT:      %[[V3:.*]] = tir.call "tvm_storage_sync"(%[[V2]]) : (!tir.handle) -> i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[V4:.*]] = tir.min %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT:    %[[V5:.*]] = tir.max %[[V4]], %{{.*}} : i32
+// CHECK-NEXT:    %[[V6:.*]] = tir.sub %{{.*}}, %[[V5]] : i32
+// CHECK-NEXT:    tir.for "i" %[[I_1:.*]] = %{{.*}} to %[[V5]] {
+// CHECK-NEXT:      %[[V7:.*]] = tir.const true
+// CHECK-NEXT:      tir.if %[[V7]] {
+// CHECK-NEXT:        tir.store %[[I_1]], %{{.*}}[%[[TX]]] : i32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[V8:.*]] = tir.string "shared"
+// CHECK-NEXT:      %[[V9:.*]] = tir.call "tvm_storage_sync"(%[[V8]]) : (!tir.handle) -> i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[V10:.*]] = tir.const 0 : i32
+// CHECK-NEXT:    tir.for "i" %[[I_2:.*]] = %[[V10]] to %[[V6]] {
+// CHECK-NEXT:      %[[I_3:.*]] = tir.add %[[I_2]], %[[V5]] : i32
+// CHECK-NEXT:      %[[V11:.*]] = tir.cmp lt %[[I_3]], %{{.*}} : i32
+// CHECK-NEXT:      tir.if %[[V11]] {
+// CHECK-NEXT:        tir.store %[[I_3]], %{{.*}}[%[[TX]]] : i32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[V12:.*]] = tir.string "shared"
+// CHECK-NEXT:      %[[V13:.*]] = tir.call "tvm_storage_sync"(%[[V12]]) : (!tir.handle) -> i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:}
