@@ -24,11 +24,13 @@ from xdsl_tvm.passes.tir.flatten_buffer import FlattenBuffer
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
 from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
+from xdsl_tvm.passes.tir.unify_thread_binding import UnifyThreadBinding
 from xdsl_tvm.registry import new_context
 
 PASSES: dict[str, type[ModulePass]] = {
     "lower-init-block": LowerInitBlock,
     "convert-blocks-to-opaque": ConvertBlocksToOpaque,
+    "unify-thread-binding": UnifyThreadBinding,
     "lower-match-buffer": LowerMatchBuffer,
     "lower-opaque-block": LowerOpaqueBlock,
     "flatten-buffer": FlattenBuffer,

@@ -20,7 +20,7 @@ tir.func @two(%a: !tir.handle) attributes {global_symbol = "two"} {
   }
 }
 
-tir.func @nothing(%n: i32) {
+tir.func @nothing(%n: i32) attributes {global_symbol = "nothing"} {
   %c0 = tir.const 0 : i32
   tir.for %i = %c0 to %n parallel {
     tir.evaluate %i : i32
