@@ -8,8 +8,16 @@ from collections.abc import Callable
 from xdsl_tvm.passes._compiler_pass import CompilerPass
 from xdsl_tvm.passes._sequential import pass_attribute
 from xdsl_tvm.passes.infra import Apply, Filter, PrimFuncPass, prim_func_pass
+from xdsl_tvm.passes.tir._hoisted_flags import HoistedConditionals, HoistedLetBindings
 
-__all__ = ["Apply", "Filter", "PrimFuncPass", "prim_func_pass"]
+__all__ = [
+    "Apply",
+    "Filter",
+    "HoistedConditionals",
+    "HoistedLetBindings",
+    "PrimFuncPass",
+    "prim_func_pass",
+]
 
 
 def __getattr__(name: str) -> Callable[..., CompilerPass]:

@@ -8,7 +8,7 @@ from xdsl.parser import Parser
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.passes.infra import PassContext
-from xdsl_tvm.passes.tir.hoist_expression import HoistedConditionals, HoistedLetBindings
+from xdsl_tvm.passes.tir import HoistedConditionals, HoistedLetBindings
 from xdsl_tvm.registry import new_context
 
 GUARDED = """
