@@ -181,8 +181,8 @@ def _evaluate(value: int | SSAValue, values: Mapping[SSAValue, int]) -> int:
     if value in values:
         return values[value]
     owner = value.owner
-    if isinstance(owner, tir.ConstOp):
-        return int(owner.literal)
+    if isinstance(owner, tir.ConstOp) and isinstance(owner.literal, int):
+        return owner.literal
     if isinstance(owner, tir.CastOp | tir.LetOp):
         return _evaluate(owner.value, values)
     if isinstance(owner, tir.BinaryOp) and type(owner) in _OPERATORS:
