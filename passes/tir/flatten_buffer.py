@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, emit, postorder
+from xdsl_tvm.analysis.expr import Div, Expr, FloorDiv, FloorMod, Mod, emit, postorder
 from xdsl_tvm.analysis.flat_index import Mixed, as_tree, flat_indices, groups
 from xdsl_tvm.analysis.iter_map import iter_map_simplify
 from xdsl_tvm.dialects import tir
@@ -387,14 +387,18 @@ class _Flattening(ExpressionRewriter):
         return [self._simplified(index) for index in flat]
 
     def _simplified(self, index: Expr) -> Expr:
-        if tir.is_vector(index.dtype):
-            return self.analyzer.simplify(index)
-        leaves = set(postorder(index))
-        inputs = {
-            leaf: found
-            for leaf in leaves
-            if (found := self.analyzer.range_of(leaf)) is not None
-        }
+        nodes = list(postorder(index))
+        # Maps of iterators tell more only where parts of one are put together again.
+        if any(isinstance(node, _SPLITS) for node in nodes) and tir.is_scalar(
+            index.dtype
+        ):
+            index = self._joined(index, nodes)
+        return self.analyzer.simplify(index)
+
+    def _joined(self, index: Expr, nodes: list[Expr]) -> Expr:
+        """The index as a map of the variables whose ranges are known."""
+        ranges = ((node, self.analyzer.range_of(node)) for node in nodes)
+        inputs = {node: found for node, found in ranges if found is not None}
         relevant = [
             condition
             for condition in self._conditions
@@ -402,7 +406,7 @@ class _Flattening(ExpressionRewriter):
         ]
         predicate = reduce(smart.conjunction, relevant) if relevant else None
         (index,) = iter_map_simplify([index], inputs, predicate, analyzer=self.analyzer)
-        return self.analyzer.simplify(index)
+        return index
 
     def _region(self, region: tir.BufferRegion, op: Operation) -> tir.BufferRegion:
         old = region.buffer
@@ -467,6 +471,7 @@ class _Flattening(ExpressionRewriter):
         Rewriter.replace_op(op, new)
 
 
+_SPLITS = (Div, FloorDiv, FloorMod, Mod)
 _OF_VALUES = (
     tir.LoadOp,
     tir.ReadsOp,
