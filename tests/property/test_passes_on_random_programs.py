@@ -2,7 +2,8 @@
 
 Passes are found by themselves, so that none is forgotten; a pass with options that matter
 lists its variants here. Programs come in the form with blocks and in the one that loops
-over buffers only. `XDSL_TVM_FUZZ` sets the number of programs per pass.
+over buffers only. `XDSL_TVM_FUZZ` sets the number of
+programs per pass, `XDSL_TVM_FUZZ_FROM` the first of them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from xdsl_tvm.registry import all_passes, new_context
 
 PASSES = all_passes()
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
 NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
 """Beginnings of the names of passes that check, print, or leave the dialect."""
@@ -82,7 +84,7 @@ def text_of(module: ModuleOp) -> str:
 def programs() -> list[tuple[int, ModuleOp]]:
     """Programs with blocks, and the same ones without, by seed."""
     found: list[tuple[int, ModuleOp]] = []
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         program = random_module(seed, isolated=True)
         if program.foreign:
             continue
