@@ -2,8 +2,8 @@
 
 Passes are found by themselves, so that none is forgotten; a pass with options that matter
 lists its variants here. Programs come in the form with blocks and in the one that loops
-over buffers only. `XDSL_TVM_FUZZ` sets the number of
-programs per pass, `XDSL_TVM_FUZZ_FROM` the first of them.
+over buffers only. `XDSL_TVM_FUZZ` sets the number of programs per pass,
+`XDSL_TVM_FUZZ_FROM` the first of them.
 """
 
 from __future__ import annotations
