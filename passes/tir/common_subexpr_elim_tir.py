@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, MutableMapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -334,8 +335,10 @@ class _Names:
 class _Block:
     """The ops of a block by position, and what is evaluated where."""
 
-    def __init__(self, block: Block, text: _Text) -> None:
+    def __init__(self, block: Block, text: _Text, around: AbstractSet[Block]) -> None:
         self.places: dict[Operation, int] = {}
+        self._around = around
+        self._visible: dict[Expr, bool] = {}
         self._evaluated: dict[Expr, int] = {}
         self._stops: list[int] = []
         stops = 0
@@ -359,6 +362,15 @@ class _Block:
             return self.places.get(node.value.owner, -1)
         return max(operands, default=-1)
 
+    def is_visible(self, tree: Expr) -> bool:
+        """Whether the block, or one around it, has all bindings in a tree."""
+        return fold(tree, self._is_visible, self._visible)
+
+    def _is_visible(self, node: Expr, operands: list[bool]) -> bool:
+        if isinstance(node, Value) and isinstance(node.value.owner, Operation):
+            return node.value.owner.parent in self._around
+        return all(operands)
+
     def is_evaluated(self, tree: Expr) -> bool:
         """Whether the block computes a tree whenever it gets to the place of the tree."""
         position = self._evaluated.get(tree)
@@ -379,6 +391,7 @@ class _Eliminator:
         self._added: list[Expr] = []
         self._constants = self._at_entry()
         self._unused: list[SSAValue] = []
+        self._around: set[Block] = set()
 
     def run(self) -> None:
         """Bind what is shared, and erase what is no longer used."""
@@ -423,8 +436,10 @@ class _Eliminator:
         def term(tree: Expr) -> Term:
             if info is None:
                 return Term(tree, -1, self._text.is_bindable(tree))
-            may_share = self._text.is_bindable(tree) and (
-                self._text.is_total(tree) or info.is_evaluated(tree)
+            may_share = (
+                self._text.is_bindable(tree)
+                and info.is_visible(tree)
+                and (self._text.is_total(tree) or info.is_evaluated(tree))
             )
             return Term(tree, info.place(tree), may_share)
 
@@ -479,7 +494,8 @@ class _Eliminator:
     # ---- statements ----
 
     def _block(self, block: Block, kind: tir.LetKind) -> None:
-        info = _Block(block, self._text)
+        self._around.add(block)
+        info = _Block(block, self._text, self._around)
         by_place: dict[int, list[Shared]] = {}
         for each in self._shared(self._counter.tables[block], info):
             by_place.setdefault(each.place, []).append(each)
@@ -494,6 +510,7 @@ class _Eliminator:
                     self._let(op, made, by_place.get(info.places[op], []))
                 else:
                     self._op(op, made)
+        self._around.remove(block)
 
     def _let(
         self, op: tir.LetOp, made: dict[SSAValue, SSAValue], shared: list[Shared]
