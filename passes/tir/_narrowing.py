@@ -573,6 +573,9 @@ class Narrower:
             block.insert_op_before(new, op)
             self._inserts[key] = new.results[0]
             self._replaced.append(new.results[0])
+        elif new.parent is None:
+            # Its operands would count it among their uses.
+            new.erase()
         return self._inserts[key]
 
 
