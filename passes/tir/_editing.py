@@ -71,16 +71,23 @@ def insert_body_before(op: Operation, body: Block, *, followed: bool) -> None:
         Rewriter.inline_block(body, InsertPoint.before(op))
 
 
+PARTITION_HINT = "pragma_loop_partition_hint"
+"""The pragma that LoopPartition reads on a loop itself."""
 Pragma = tuple[str, Attribute]
 """A `pragma_*` annotation: its key and its value."""
 
 
 def pragmas_of(annotations: DictionaryAttr | None) -> list[Pragma]:
-    """The `pragma_*` entries, sorted by key: the first stands for the outermost scope."""
+    """The `pragma_*` entries, sorted by key: the first stands for the outermost scope.
+
+    A hint to split a loop is left out, since it says nothing without the loop.
+    """
     if annotations is None:
         return []
     return sorted(
-        (key, value) for key, value in annotations.data.items() if key.startswith(_PRAGMA)
+        (key, value)
+        for key, value in annotations.data.items()
+        if key.startswith(_PRAGMA) and key != PARTITION_HINT
     )
 
 

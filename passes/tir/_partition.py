@@ -54,9 +54,12 @@ from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes._pass_config import LoopPartitionConfig
-from xdsl_tvm.passes.tir._editing import erase_if_unused, replace_by_body
+from xdsl_tvm.passes.tir._editing import (
+    PARTITION_HINT,
+    erase_if_unused,
+    replace_by_body,
+)
 
-HINT = "pragma_loop_partition_hint"
 _UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
 _DIVISIONS = (Div, FloorDiv, FloorMod, Mod)
 _ROUNDS = 32
@@ -70,7 +73,7 @@ def is_hinted(op: Operation) -> bool:
     """Whether it is a loop or a launch that is to be partitioned on all comparisons."""
     if not isinstance(op, _Loop) or op.annotations is None:
         return False
-    return is_true(op.annotations.data.get(HINT))
+    return is_true(op.annotations.data.get(PARTITION_HINT))
 
 
 def _variable(loop: _Loop) -> BlockArgument:
@@ -442,7 +445,9 @@ class Partitioner:
         """Let a part start at 0, or put its only iteration in its place."""
         body, variable, start = part.body.block, part.loop_var, part.min
         extent = part.extent
-        others = set(() if part.annotations is None else part.annotations.data) - {HINT}
+        others = set(() if part.annotations is None else part.annotations.data) - {
+            PARTITION_HINT
+        }
         runs_once = tir.is_constant(extent, 1)
         if runs_once and not others and not self.options.no_unroll_loop_with_extent_one:
             variable.replace_all_uses_with(start)

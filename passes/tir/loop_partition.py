@@ -12,7 +12,8 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes._pass_config import LoopPartitionConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._partition import HINT, Partitioner, is_hinted
+from xdsl_tvm.passes.tir._editing import PARTITION_HINT
+from xdsl_tvm.passes.tir._partition import Partitioner, is_hinted
 
 _MARKS = frozenset(("likely", "ignore_loop_partition"))
 
@@ -108,5 +109,5 @@ def _clean(op: Operation) -> None:
         if op.callee.data in _MARKS and len(op.args) == 1:
             Rewriter.replace_op(op, [], [op.args[0]])
     elif isinstance(op, tir.ForOp | tir.LaunchThreadOp) and op.annotations is not None:
-        entries = {k: v for k, v in op.annotations.data.items() if k != HINT}
+        entries = {k: v for k, v in op.annotations.data.items() if k != PARTITION_HINT}
         op.annotations = DictionaryAttr(entries) if entries else None
