@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 from ir import parse
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
@@ -38,7 +39,7 @@ tir.func @f(%a: !tir.handle) {{
 def bound_before_use(module: ModuleOp) -> bool:
     places = {op: place for place, op in enumerate(module.walk())}
     return all(
-        places.get(operand.owner, -1) < place
+        isinstance(operand.owner, Block) or places[operand.owner] < place
         for op, place in places.items()
         for operand in op.operands
     )
