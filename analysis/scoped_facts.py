@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.expr import Expr, view
+from xdsl_tvm.analysis.expr import Expr, leaf_values, view
 from xdsl_tvm.analysis.facts import negated
 from xdsl_tvm.dialects import tir
 
@@ -77,7 +77,7 @@ class FactsWalker:
             case tir.BlockOp():
                 domains = zip(op.iter_vars, op.dom_mins, op.dom_extents, strict=True)
                 for variable, low, extent in domains:
-                    self._bind(variable, low, extent, scopes)
+                    self._bind_iteration(variable, low, extent, scopes)
                 if op.predicate is not None:
                     self._assume(self.tree(op.predicate), scopes)
             case tir.IfOp() | tir.IfThenElseOp():
@@ -105,6 +105,25 @@ class FactsWalker:
     ) -> None:
         self._bind_range(variable, self.tree(low), self.tree(extent), scopes)
 
+    def _bind_iteration(
+        self, variable: SSAValue, low: SSAValue, extent: SSAValue, scopes: ExitStack
+    ) -> None:
+        """Bind a variable of a block, but not to what the block may not use.
+
+        A domain of one number would take the place of the variable. Where it may come
+        from a loop around the block, the rule BlockVarAccess does not let it.
+        """
+        start = self.tree(low)
+        if tir.is_constant(extent, 1) and not _is_known_at_entry(start):
+            if low.type == variable.type:
+                end = smart.add(start, 1)
+                tree = self.tree(variable)
+                within = (smart.ge(tree, start), smart.lt(tree, end))
+                scopes.enter_context(self.analyzer.assumed(within))
+                self.analyzer.update(variable, self.analyzer.const_int_bound(start))
+            return
+        self._bind(variable, low, extent, scopes)
+
     def _bind_range(
         self, variable: SSAValue, low: Expr, extent: Expr, scopes: ExitStack
     ) -> None:
@@ -113,3 +132,13 @@ class FactsWalker:
         if smart.literal(extent) is None:
             scopes.enter_context(self.analyzer.assumed((smart.gt(extent, 0),)))
         self.analyzer.bind(variable, Range(low, extent))
+
+
+def _is_known_at_entry(tree: Expr) -> bool:
+    """Whether a tree is made of parameters and shape variables only."""
+    return all(
+        isinstance(value.block.parent_op(), tir.FuncOp)
+        if isinstance(value, BlockArgument)
+        else isinstance(value.owner, tir.ShapeVarOp)
+        for value in leaf_values(tree)
+    )
