@@ -1,0 +1,11 @@
+"""`python -m tests.property.fuzz_pipelines --n 200 --seed 0`: see `pipeline_fuzz`."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[1] / "plugins"))
+    runpy.run_module("pipeline_fuzz", run_name="__main__")
