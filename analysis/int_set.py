@@ -170,6 +170,11 @@ def meet(a: IntSet, b: IntSet) -> IntSet:
     return IntSet(low, high)
 
 
+def added(a: IntSet, b: IntSet) -> IntSet:
+    """The sums of a member of each set, which are not empty."""
+    return IntSet(_both(smart.add, a.min, b.min), _both(smart.add, a.max, b.max))
+
+
 def simplified(found: IntSet, analyzer: Analyzer) -> IntSet:
     """The set with simplified ends."""
     low = None if found.min is None else analyzer.simplify(found.min)
@@ -492,7 +497,7 @@ class IntSetEvaluator:
                 return operands[0]
             case Select():
                 return _hull(operands[1], operands[2])
-            case IfThenElse() if _always_defined(operands[1], operands[2]):
+            case IfThenElse() if always_defined(operands[1], operands[2]):
                 return _hull(operands[1], operands[2])
             case Cast(value=value):
                 return self._cast(node, value.dtype, operands[0])
@@ -542,9 +547,7 @@ class IntSetEvaluator:
             return single_point(smart.binary(type(node), a.point, b.point))
         match node:
             case Add():
-                return IntSet(
-                    _both(smart.add, a.min, b.min), _both(smart.add, a.max, b.max)
-                )
+                return added(a, b)
             case Sub():
                 return IntSet(
                     _both(smart.sub, a.min, b.max), _both(smart.sub, a.max, b.min)
@@ -686,7 +689,7 @@ def _map_ends(found: IntSet, function: Callable[[Expr], Expr]) -> IntSet:
 _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)
 
 
-def _always_defined(*sets: IntSet) -> bool:
+def always_defined(*sets: IntSet) -> bool:
     """Whether the ends divide by nothing but literals other than zero."""
     roots = [end for found in sets for end in _ends(found)]
     return not any(

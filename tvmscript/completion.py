@@ -9,12 +9,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from xdsl_tvm.analysis import expr as tree
-from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.int_set import (
     EVERYTHING,
     IntSet,
     IntSetEvaluator,
+    added,
     cover_range,
     from_range,
     simplified,
@@ -384,7 +384,7 @@ class _Accesses:
         for axis, inner in enumerate(box, leading):
             start = self._set(view.source.region[axis].min)
             if None not in (inner.min, inner.max, start.min, start.max):
-                source[axis] = _sum(start, inner)
+                source[axis] = added(start, inner)
         return source
 
     def _box(self, indices: Sequence[ex.Expr]) -> Box:
@@ -468,13 +468,6 @@ class _Accesses:
         finally:
             self._sets = before
             self._evaluator = None
-
-
-def _sum(first: IntSet, second: IntSet) -> IntSet:
-    """The sums of two bounded sets."""
-    ends = [(first.min, second.min), (first.max, second.max)]
-    low, high = (smart.add(a, b) for a, b in ends if a is not None and b is not None)
-    return IntSet(low, high)
 
 
 def _expressions(stmt: Stmt) -> Iterator[ex.Expr]:
