@@ -198,7 +198,8 @@ class _Accesses:
             whole = Range(smart.const(0, extent.dtype), extent)
             bounded = found.is_bounded and always_defined(found)
             found = simplified(found, self._analyzer) if bounded else EVERYTHING
-            ranges.append(cover_range(found, whole, self._analyzer))
+            covered = cover_range(found, whole, self._analyzer)
+            ranges.append(_not_negative(covered))
         return AccessRegion(buffer, tuple(ranges))
 
     # ---- ops ----
@@ -446,3 +447,11 @@ def _dtypes(found: IntSet) -> tuple[object, ...]:
     """The type of the bounds of a set; empty if it has none."""
     ends = (found.min, found.max)
     return tuple(dict.fromkeys(end.dtype for end in ends if end is not None))
+
+
+def _not_negative(found: Range) -> Range:
+    """The range; of code that never runs, none of it."""
+    number = smart.literal(found.extent)
+    if number is None or number >= 0:
+        return found
+    return Range(found.min, smart.const(0, found.extent.dtype))

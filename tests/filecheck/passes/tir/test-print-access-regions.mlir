@@ -161,3 +161,19 @@ tir.func @others(%a: !tir.handle, %n: i32) {
     }
   }
 }
+
+// -----
+
+// Loops that do not run access nothing.
+// CHECK-LABEL: tir.func @never
+tir.func @never(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64xi32>
+  %c0 = tir.const 0 : i32
+  %m1 = tir.const -1 : i32
+  // CHECK: access_regions = "reads ; writes %A[0 for 0]; opaque "
+  tir.block "never" {
+    tir.for %i = %c0 to %m1 {
+      tir.store %c0, %A[%i] : i32
+    }
+  }
+}
