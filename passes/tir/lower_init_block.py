@@ -23,8 +23,8 @@ class LowerInitBlock(CompilerPass):
     TVM name: tir.LowerInitBlock (v0.20)
     Input form: blocks that still have their iteration variables
     Output form: the same, and no block has a `tir.init`; where the domain of a reduction
-        variable starts at a value computed from a loop variable, the guard uses this value
-        inside the block, which BlockVarAccess allows again when blocks are opaque
+        variable starts at a value computed from a loop variable, the guard uses this
+        value inside the block, which BlockVarAccess allows again when blocks are opaque
     Options: none
     Rewrites: before
 
