@@ -661,8 +661,7 @@ def check_round_trip(module: ModuleOp) -> bool:
     """Whether the module has a script; if so, it reads back as the same nodes, which
     have the same script, and so does the script without sugar.
 
-    Programs that use a symbolic size which nothing binds, or that launch one axis of one
-    name with several extents, are not well-formed and not read at all.
+    Programs that use a symbolic size which nothing binds are not read at all.
     """
     text, reason = script_or_reason(module)
     assert "\n" not in reason
@@ -670,7 +669,7 @@ def check_round_trip(module: ModuleOp) -> bool:
         return False
     again, reason = read_or_reason(text)
     if again is None:
-        assert "is not defined here" in reason or "at its first launch" in reason
+        assert "is not defined here" in reason
         return False
     expected = module_to_ssa(module_script(module))
     assert_structural_equal(expected, again)
@@ -683,7 +682,9 @@ def check_round_trip(module: ModuleOp) -> bool:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_programs_of_filecheck_tests_read_back(folder: str):
     paths = sorted((FILECHECK / folder).glob("*.mlir"))
-    paths = [path for path in paths if not path.stem.endswith("-invalid")]
+    # The inputs of ConvertSSA define variables twice, which is not well-formed.
+    left_out = ("-invalid", "convert-ssa")
+    paths = [path for path in paths if not path.stem.endswith(left_out)]
     checked = [check_round_trip(m) for path in paths for m in programs_of(path)]
     assert sum(checked) > 5
 
