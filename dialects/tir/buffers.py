@@ -144,12 +144,12 @@ class BufferDefinition(IRDLOperation, ABC):
 
     @property
     def extent_type(self) -> IntegerType:
-        """The dtype of the extents: `i32` or `i64`."""
+        """The dtype of the extents: `i32`, or `i64` where one is larger than that."""
         if self.index_type is not None:
             return self.index_type
         if self.extents:
             return cast(IntegerType, self.extents[0].type)
-        return i32
+        return i64 if max(self.type.get_shape(), default=0) >= 1 << 31 else i32
 
     @staticmethod
     def layout_properties(layout: BufferLayout) -> dict[str, Attribute | None]:
