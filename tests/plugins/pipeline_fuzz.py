@@ -20,6 +20,7 @@ from functools import cache
 from io import StringIO
 from typing import Any
 
+from rewriting_passes import LOWERING, rewriting_passes
 from tir_programs import random_module
 from varied_programs import varied_module
 from xdsl.context import Context
@@ -40,8 +41,6 @@ from xdsl_tvm.passes.pipeline_runner import parse_passes
 from xdsl_tvm.passes.tir import VerifyWellFormed
 from xdsl_tvm.registry import all_passes, new_context
 
-LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
-NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
 STOCK = (
     CanonicalizePass,
     CommonSubexpressionElimination,
@@ -75,8 +74,7 @@ class Case:
 def rewrites() -> tuple[tuple[str, type[ModulePass]], ...]:
     """The passes from TIR to TIR, by name."""
     known = all_passes()
-    names = sorted(n for n in known if n.startswith("tir-"))
-    return tuple((n, known[n]()) for n in names if not n.startswith(NOT_REWRITES))
+    return tuple((name, known[name]()) for name in rewriting_passes())
 
 
 def random_pass(rng: random.Random, skipped: frozenset[str] = frozenset()) -> ModulePass:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 
 import pytest
+from rewriting_passes import lower_blocks
 from tir_programs import random_module
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
-from xdsl_tvm.passes.pipeline_runner import parse_passes
 from xdsl_tvm.passes.tir.inject_double_buffer import InjectDoubleBuffer
-from xdsl_tvm.registry import all_passes, new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
-LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
 
 
 def mark(module: ModuleOp, from_zero: bool) -> int:
@@ -57,8 +55,7 @@ def test_bodies_that_run_ahead(factor: int) -> None:
         if program.foreign:
             continue
         module = program.module
-        for one in parse_passes(all_passes(), LOWERING):
-            one.apply(new_context(), module)
+        lower_blocks(module)
         marked = mark(module, from_zero=factor > 0)
         module.verify()
         try:

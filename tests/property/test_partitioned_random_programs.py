@@ -10,17 +10,15 @@ import os
 from collections.abc import Callable
 
 import pytest
+from rewriting_passes import lower_blocks
 from tir_programs import random_module
 from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, ModuleOp, i1
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes import tir as tir_passes
-from xdsl_tvm.passes.pipeline_runner import parse_passes
-from xdsl_tvm.registry import all_passes, new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
-LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
 HINT = DictionaryAttr({"pragma_loop_partition_hint": BoolAttr.from_bool(True)})
 
 
@@ -28,8 +26,7 @@ def program(seed: int) -> ModuleOp | None:
     found = random_module(seed, isolated=True)
     if found.foreign:
         return None
-    for one in parse_passes(all_passes(), LOWERING):
-        one.apply(new_context(), found.module)
+    lower_blocks(found.module)
     return found.module
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from io import StringIO
 
 import pytest
+from rewriting_passes import lower_blocks, rewriting_passes
 from tir_programs import random_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -22,14 +23,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.pipeline_runner import parse_passes
-from xdsl_tvm.registry import all_passes, new_context
+from xdsl_tvm.registry import all_passes
 
 PASSES = all_passes()
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-LOWERING = "tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block"
-NOT_REWRITES = ("tir-verify-", "tir-test-", "tir-convert-to-", "tir-default-")
-"""Beginnings of the names of passes that check, print, or leave the dialect."""
 VARIANTS: dict[str, tuple[str, ...]] = {
     "tir-common-subexpr-elim-tir": ("", "identify_equiv_terms=true"),
     "tir-reduce-branching-through-overcompute": ("", "use_dataflow_analysis=true"),
@@ -58,16 +56,9 @@ REFUSES_ANY = frozenset[str]()
 
 
 def pipelines() -> Iterator[str]:
-    for name in sorted(PASSES):
-        if name.startswith("tir-") and not name.startswith(NOT_REWRITES):
-            for options in VARIANTS.get(name, ("",)):
-                yield f"{name}{{{options}}}" if options else name
-
-
-def apply(pipeline: str, module: ModuleOp) -> None:
-    for one in passes_of(pipeline):
-        one.apply(new_context(), module)
-        module.verify()
+    for name in rewriting_passes():
+        for options in VARIANTS.get(name, ("",)):
+            yield f"{name}{{{options}}}" if options else name
 
 
 def passes_of(pipeline: str) -> tuple[ModulePass, ...]:
@@ -90,7 +81,7 @@ def programs() -> list[tuple[int, ModuleOp]]:
             continue
         found.append((seed, program.module))
         lowered = program.module.clone()
-        apply(LOWERING, lowered)
+        lower_blocks(lowered)
         found.append((seed, lowered))
     return found
 
