@@ -25,7 +25,6 @@ from xdsl_tvm.analysis._buffer_knowledge import (
     without_values_in,
 )
 from xdsl_tvm.analysis._buffer_knowledge import Region as Elements
-from xdsl_tvm.analysis._tree_form import memory_of
 from xdsl_tvm.analysis.analyzer import Range
 from xdsl_tvm.analysis.expr import (
     Broadcast,
@@ -40,6 +39,7 @@ from xdsl_tvm.analysis.expr import (
     substitute,
 )
 from xdsl_tvm.analysis.facts import conjuncts, negated
+from xdsl_tvm.analysis.memory_order import memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate, ForKind
 

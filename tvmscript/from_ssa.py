@@ -47,7 +47,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import get_effects
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.analysis._tree_form import Facts, Kind, name_of
+from xdsl_tvm.analysis._tree_form import name_of
+from xdsl_tvm.analysis.memory_order import Facts, Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.relax import VDeviceAttr
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr

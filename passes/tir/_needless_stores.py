@@ -7,9 +7,9 @@ from itertools import islice
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_tvm.analysis._tree_form import Facts, Memory, memory_of
 from xdsl_tvm.analysis.control_flow import ControlFlow
 from xdsl_tvm.analysis.expr import Expr, Value, postorder
+from xdsl_tvm.analysis.memory_order import Facts, Memory, memory_of
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.folding import FoldError

@@ -15,9 +15,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis._tree_form import Facts
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, Ramp, Value, emit, view
+from xdsl_tvm.analysis.memory_order import Facts
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.buffers import accessed_type
 from xdsl_tvm.passes.tir._editing import (

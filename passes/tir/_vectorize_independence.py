@@ -14,9 +14,9 @@ from typing import NamedTuple
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
 
-from xdsl_tvm.analysis._tree_form import Memory, memory_of
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.expr import Const, Expr, Ramp, Value, leaf_values, view
+from xdsl_tvm.analysis.memory_order import Memory, memory_of
 from xdsl_tvm.analysis.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_index_type

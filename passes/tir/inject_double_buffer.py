@@ -15,8 +15,8 @@ from xdsl.traits import MemoryEffectKind, RecursiveMemoryEffect, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis._tree_form import Memory, memory_of
 from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.analysis.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes._pass_config import InjectDoubleBufferConfig
 from xdsl_tvm.passes.infra import CompilerPass

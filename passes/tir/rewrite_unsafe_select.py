@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 
-from xdsl_tvm.analysis._tree_form import Facts
+from xdsl_tvm.analysis.memory_order import Facts
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import can_speculate
