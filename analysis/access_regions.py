@@ -89,14 +89,18 @@ class AccessRegions:
 
 
 def get_block_access_region(
-    block: tir.BlockOp, buffers: AbstractSet[SSAValue] | None = None
+    block: tir.BlockOp,
+    buffers: AbstractSet[SSAValue] | None = None,
+    *,
+    as_declared: bool = True,
 ) -> AccessRegions:
     """What the body and the init of a block access of `buffers`.
 
     Without `buffers`, of all that are defined outside of the block. What a block with an
     init writes is not among its reads. Memory outside that no buffer names is left out.
+    Blocks inside access what they declare; with `as_declared=False` what is in them.
     """
-    found = _Accesses(block, buffers)
+    found = _Accesses(block, buffers, as_declared=as_declared)
     found.visit_regions(block)
     return AccessRegions(
         found.regions(found.read, () if block.init is None else found.written.keys()),
@@ -155,7 +159,14 @@ _NAMES = (tir.DataOp, tir.AddressOfOp, tir.DeclBufferOp, tir.LetOp, tir.AttrOp)
 class _Accesses:
     """The boxes of buffers from outside of `root` that ops in it access."""
 
-    def __init__(self, root: Operation, buffers: AbstractSet[SSAValue] | None) -> None:
+    def __init__(
+        self,
+        root: Operation,
+        buffers: AbstractSet[SSAValue] | None,
+        *,
+        as_declared: bool = True,
+    ) -> None:
+        self._as_declared = as_declared
         self.read: Boxes = {}
         self.written: Boxes = {}
         self.opaque: Boxes = {}
@@ -271,7 +282,7 @@ class _Accesses:
             for inner in op.body.block.ops
             if isinstance(inner, tir.ReadsOp | tir.WritesOp)
         ]
-        if len(declared) < 2:
+        if len(declared) < 2 or not self._as_declared:
             self.visit_regions(op)
             return
         for each in declared:
