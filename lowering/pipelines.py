@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
+from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.registry import all_passes
@@ -31,12 +32,15 @@ RELAX_TO_TIR = (
 RELAX_TO_MEMREF = ("relax-convert-to-memref",)
 """Relax functions to functions on memrefs."""
 
+TIR_OPTIMIZATION = ('tir-default-pipeline{target="llvm"}',)
+"""Blocks to flat vector code, by the default pipeline."""
+
 TIR_BLOCKS_TO_LOOPS = (
     "tir-lower-init-block",
     "tir-convert-blocks-to-opaque",
     "tir-lower-opaque-block",
 )
-"""Blocks to loops and buffers."""
+"""Blocks to loops and buffers, and nothing else."""
 
 FLAT_TO_LLVM = (
     "tvm-convert-cf-to-llvm",
@@ -52,12 +56,16 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 """The same, and structured control flow before them."""
 
 
-def llvm_pipeline(*, relax: bool = False) -> str:
-    """The road to the llvm dialect for the CPU, as pipeline text."""
+def llvm_pipeline(*, relax: bool = False, optimize: bool = False) -> str:
+    """The road to the llvm dialect for the CPU, as pipeline text.
+
+    With `optimize`, TIR functions take TVM's default pipeline on the way; else they are
+    lowered as they are written.
+    """
     return ",".join(
         (
             *(RELAX_TO_TIR if relax else ()),
-            *TIR_BLOCKS_TO_LOOPS,
+            *(TIR_OPTIMIZATION if optimize else TIR_BLOCKS_TO_LOOPS),
             *(RELAX_TO_MEMREF if relax else ()),
             "tir-convert-to-memref",
             "tvm-expand-math",
@@ -85,14 +93,19 @@ def kernel_pipeline(arch: str = "sm_80") -> str:
     )
 
 
-def run_pipeline(ctx: Context, module: ModuleOp, names: Sequence[str]) -> None:
-    """Run passes of this package on `module`, in place, by name."""
-    passes = all_passes()
-    for name in names:
-        pass_class = passes.get(name)
+def run_pipeline(ctx: Context, module: ModuleOp, passes: str | Sequence[str]) -> None:
+    """Run passes of this package on `module`, in place.
+
+    `passes` is a pipeline text, or several. Raises PassFailedException for a pass that
+    this package does not have, and what the passes raise.
+    """
+    text = passes if isinstance(passes, str) else ",".join(passes)
+    known = all_passes()
+    for spec in parse_pipeline(text):
+        pass_class = known.get(spec.name)
         if pass_class is None:
-            raise PassFailedException(f"there is no pass named '{name}'")
-        pass_class()().apply(ctx, module)
+            raise PassFailedException(f"there is no pass named '{spec.name}'")
+        pass_class().from_pass_spec(spec).apply(ctx, module)
 
 
 def has_relax_functions(module: ModuleOp) -> bool:
@@ -100,13 +113,14 @@ def has_relax_functions(module: ModuleOp) -> bool:
     return any(op.name == "relax.func" for op in module.body.ops)
 
 
-def lower_to_llvm(ctx: Context, module: ModuleOp) -> None:
+def lower_to_llvm(ctx: Context, module: ModuleOp, *, optimize: bool = False) -> None:
     """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
 
-    Raises PassFailedException where something has no lowering for the CPU.
+    With `optimize`, TIR functions take the default pipeline on the way. Raises
+    PassFailedException where something has no lowering for the CPU.
     """
-    text = llvm_pipeline(relax=has_relax_functions(module))
-    run_pipeline(ctx, module, text.split(","))
+    relax = has_relax_functions(module)
+    run_pipeline(ctx, module, llvm_pipeline(relax=relax, optimize=optimize))
 
 
 def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:
@@ -115,7 +129,7 @@ def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:
     Each becomes a `func.func` that launches kernels of a `gpu.module`. Raises
     PassFailedException where something has no lowering for the GPU.
     """
-    run_pipeline(ctx, module, gpu_pipeline().split(","))
+    run_pipeline(ctx, module, gpu_pipeline())
 
 
 def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
@@ -125,8 +139,6 @@ def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
     stay as they launch kernels. Raises PassFailedException where something has no
     lowering for a GPU of `arch`.
     """
-    from xdsl_tvm.lowering.tvm.verify_llvm_legal import VerifyLLVMLegal
-
     lower_to_gpu(ctx, module)
     kernels = [op for op in module.body.ops if isinstance(op, gpu.ModuleOp)]
     if not kernels:
@@ -138,10 +150,8 @@ def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
         successors.append(kernel.next_op)
         kernel.detach()
         inner.body.block.add_op(kernel)
-    names = kernel_pipeline(arch).split(",")
     try:
-        run_pipeline(ctx, inner, names[:-1])
-        VerifyLLVMLegal("nvptx", arch).apply(ctx, inner)
+        run_pipeline(ctx, inner, kernel_pipeline(arch))
     finally:
         _put_back(module, list(inner.body.ops), successors)
 

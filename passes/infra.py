@@ -6,6 +6,7 @@
 
 from xdsl_tvm.passes._apply_pass_to_function import ApplyPassToFunction
 from xdsl_tvm.passes._compiler_pass import CompilerPass
+from xdsl_tvm.passes._composite import CompositePass, pipeline_text
 from xdsl_tvm.passes._instruments import (
     PassInstrument,
     PassPrintingInstrument,
@@ -42,6 +43,7 @@ __all__ = [
     "Apply",
     "ApplyPassToFunction",
     "CompilerPass",
+    "CompositePass",
     "ConfigStruct",
     "Filter",
     "HoistExpressionConfig",
@@ -66,6 +68,7 @@ __all__ = [
     "construct_pass",
     "module_pass",
     "pass_instrument",
+    "pipeline_text",
     "prim_func_pass",
     "register_pass",
 ]

@@ -133,7 +133,7 @@ class Executable(ABC, Mapping[str, Callable[..., Any]]):
 class NativeExecutable(Executable):
     """Functions compiled for this machine's processor."""
 
-    def __init__(self, module: ModuleOp, opt_level: int) -> None:
+    def __init__(self, module: ModuleOp, opt_level: int, optimize: bool) -> None:
         from xdsl_tvm.passes.infra import PassContext
         from xdsl_tvm.runtime import llvm_jit
         from xdsl_tvm.runtime.module_fingerprint import (
@@ -143,12 +143,13 @@ class NativeExecutable(Executable):
 
         super().__init__(module)
         self._module = module
+        self._optimize = optimize
         key = llvm_jit.host_cache_key(
             "module",
             module_fingerprint(module),
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
-            str(opt_level),
+            f"{opt_level} {optimize}",
         )
         self._object = ObjectCache.default().get_or_make(
             key, lambda: llvm_jit.compile_object(self.llvm_ir, opt_level)
@@ -171,7 +172,7 @@ class NativeExecutable(Executable):
         from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
         context = new_context()
-        lower_to_llvm(context, self._module)
+        lower_to_llvm(context, self._module, optimize=self._optimize)
         return emit_llvm_ir(host_functions(context, self._module))
 
     def object_file(self, path: str | Path) -> None:
@@ -280,12 +281,15 @@ def compile(
     target: str | Target = "llvm",
     *,
     opt_level: int = 2,
+    optimize: bool = False,
     arch: str | None = None,
 ) -> Executable:
     """Compile a module for this machine.
 
     `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
-    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. `arch` is the GPU architecture,
+    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With
+    `optimize`, TIR functions for the processor take `tir-default-pipeline`; without, they
+    are compiled as they are written. `arch` is the GPU architecture,
     such as `sm_80`, by default that of the target, or else of the GPU. The module is left
     as it is.
 
@@ -307,7 +311,7 @@ def compile(
         return CudaExecutable(loaded, arch)
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module else loaded
-    return NativeExecutable(owned, opt_level)
+    return NativeExecutable(owned, opt_level, optimize)
 
 
 def _kind_and_arch(target: Target) -> tuple[str, str | None]:

@@ -13,6 +13,7 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.infra import pipeline_text
 from xdsl_tvm.passes.pipeline_runner import (
     PassCheck,
     PipelineRunner,
@@ -65,6 +66,11 @@ class OptMain(xDSLOptMain):
             help="run every TIR function before and after each pass on random inputs, "
             "and compare; with --reproducer, a failing case is cut down and saved",
         )
+        add(
+            "--print-pipeline",
+            action="store_true",
+            help="print the passes that -p stands for, as text for -p, and read no input",
+        )
         add("--timing", action="store_true", help="print the time of each pass")
         add(
             "--verify-each",
@@ -105,6 +111,9 @@ class OptMain(xDSLOptMain):
         self.runner.run(self.ctx, prog, verify=not self.args.disable_verify)
 
     def run(self) -> None:
+        if self.args.print_pipeline:
+            print(pipeline_text(self.runner.passes))
+            return
         try:
             super().run()
         finally:

@@ -26,7 +26,7 @@ import xdsl_tvm
 from xdsl_tvm.lowering.pipelines import (
     RELAX_TO_MEMREF,
     RELAX_TO_TIR,
-    TIR_BLOCKS_TO_LOOPS,
+    TIR_OPTIMIZATION,
     TO_LLVM,
     run_pipeline,
 )
@@ -41,7 +41,7 @@ ACCURACY = 0.95
 TOLERANCE = 1e-5
 STAGES = (
     ("legalized-tir", RELAX_TO_TIR),
-    ("loops-and-buffers", TIR_BLOCKS_TO_LOOPS),
+    ("flat-tir", TIR_OPTIMIZATION),
     ("memref", (*RELAX_TO_MEMREF, "tir-convert-to-memref")),
     ("math-expanded", ("tvm-expand-math",)),
     ("llvm-dialect", (*TO_LLVM, "tvm-verify-llvm-legal")),

@@ -23,12 +23,14 @@ class VerifyForm(CompilerPass):
     Output form: the form of the option
     Options: `form`: the name of a form, each narrower than the one before: `blocks`,
         `opaque-blocks`, `loops-and-buffers`, `flat`, `vector`, `host-device`, `packed`;
-        `xdsl_tvm.analysis.forms` defines them
+        `xdsl_tvm.analysis.forms` defines them; `verify_ops`: also run the verifiers of
+        all ops, as xDSL does at the ends of a pipeline
     Rewrites: none
     Leaves alone: everything; ops of other dialects are of every form, and the TIR inside
         of them is checked. Time is linear in the size of the module.
-    Errors: the first op that is not of the form, with its function, the form, and the
-        pass that removes such ops, if there is one yet; a form of another name
+    Errors: with `verify_ops`, what a verifier says; the first op that is not of the
+        form, with its function, the form, and the pass that removes such ops, if there
+        is one yet; a form of another name
     Attributes: read: `tir.is_global_func` and `global_symbol` of functions; created:
         none; removed: none
     Differs from TVM: TVM states its forms nowhere, and passes fail on what they do not
@@ -38,6 +40,7 @@ class VerifyForm(CompilerPass):
     name = "tir-verify-form"
 
     form: str
+    verify_ops: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         form = FORMS.get(self.form)
@@ -45,6 +48,8 @@ class VerifyForm(CompilerPass):
             raise PassFailedException(
                 f"there is no form '{self.form}'; the forms are {', '.join(FORMS)}"
             )
+        if self.verify_ops:
+            op.verify()
         violation = form.first_violation(op)
         if violation is None:
             return

@@ -29,7 +29,7 @@ def test_demo(tmp_path: Path):
     contents = {
         "1-relax.mlir": "relax.nn.softmax",
         "2-legalized-tir.mlir": "tir.block",
-        "3-loops-and-buffers.mlir": "tir.for",
+        "3-flat-tir.mlir": "tir.for",
         "4-memref.mlir": "memref.load",
         "5-math-expanded.mlir": "arith.mulf",
         "6-llvm-dialect.mlir": "llvm.func @main",

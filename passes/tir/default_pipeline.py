@@ -1,0 +1,235 @@
+"""TVM's default TIR pipeline, as one pass (spec tir-passes-d II.2).
+
+`ROWS` is the whole list of the reference. A row whose pass does not exist yet is a gap;
+it takes part as soon as the registry knows its pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects.tir.target import DeviceType, Target
+from xdsl_tvm.passes._sequential import find_pass_class
+from xdsl_tvm.passes.infra import CompositePass, PassContext
+from xdsl_tvm.passes.tir.verify_form import VerifyForm
+from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
+
+Options = Callable[[PassContext], dict[str, bool | int | str]]
+
+
+def _flag(context: PassContext, key: str) -> bool:
+    return bool(context.get_config(key, bool))
+
+
+def _fixed(**options: bool | int | str) -> Options:
+    return lambda context: options
+
+
+_NO_OPTIONS: Final = _fixed()
+
+
+def _vectorize(context: PassContext) -> dict[str, bool | int | str]:
+    return {"enable_vectorize": not _flag(context, "tir.disable_vectorize")}
+
+
+def _cse(context: PassContext) -> dict[str, bool | int | str]:
+    return {
+        "enable_cse_tir": not _flag(context, "tir.disable_cse_tir"),
+        "identify_equiv_terms": _flag(context, "tir.enable_equiv_terms_in_cse_tir"),
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """One place of the pipeline."""
+
+    name: str
+    """TVM's name of the pass: `LowerInitBlock`."""
+    options: Options = _NO_OPTIONS
+    """The options of the pass in the reference's list, by the context."""
+    when: str | None = None
+    """The configuration key that adds the pass, where it is not always present."""
+    unless: str | None = None
+    """The configuration key that drops it."""
+    form: str | None = None
+    """The form (`analysis/forms.py`) that all programs have after it."""
+    device_only: bool = False
+    """Does nothing for a CPU, so that its absence is no gap there."""
+
+    def is_enabled(self, context: PassContext) -> bool:
+        """Whether the configuration of the context has the pass in the list."""
+        if self.when is not None and not _flag(context, self.when):
+            return False
+        return self.unless is None or not _flag(context, self.unless)
+
+    def find(self) -> type[ModulePass] | None:
+        """The class of the pass, None if it does not exist yet."""
+        return find_pass_class("tir", self.name)
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    Row("LowerCrossThreadReduction"),
+    Row("LowerInitBlock"),
+    Row("PlanAndUpdateBufferAllocationLocation"),
+    Row("ConvertBlocksToOpaque", form="opaque-blocks"),
+    Row("LiftThreadBinding", device_only=True),
+    Row("ManifestSharedMemoryLocalStage", device_only=True),
+    Row("CompactBufferAllocation", _fixed(is_strict=True)),
+    Row("LowerAutoCopy", device_only=True),
+    Row("UnifyThreadBinding"),
+    Row("LowerMatchBuffer"),
+    Row("Simplify"),
+    Row("InjectPermutedLayout", device_only=True),
+    Row("InjectSoftwarePipeline"),
+    Row("TransformMmaBufferLayout", device_only=True),
+    Row("LowerOpaqueBlock", form="loops-and-buffers"),
+    Row("FlattenBuffer", form="flat"),
+    Row("BF16ComputeLegalize"),
+    Row("NarrowDataType", _fixed(target_bits=32)),
+    Row("LoopPartition"),
+    Row("VectorizeLoop", _vectorize),
+    Row("InjectVirtualThread", form="vector"),
+    Row("InjectDoubleBuffer"),
+    Row("StorageRewrite", unless="tir.disable_storage_rewrite"),
+    Row("LowerAsyncDMA", when="tir.use_async_copy", device_only=True),
+    Row("HoistIfThenElse"),
+    Row("UnrollLoop"),
+    Row("RenormalizeSplitPattern"),
+    Row("Simplify"),
+    Row("RemoveNoOp"),
+    Row("RewriteUnsafeSelect"),
+    Row("InstrumentBoundCheckers", when="tir.instrument_bound_checkers"),
+    Row("InjectPTXLDG32", when="tir.ptx_ldg32", device_only=True),
+    Row("CommonSubexprElimTIR", _cse),
+    Row("InstrumentProfileIntrinsics", when="tir.instrument_lwp"),
+    Row("FP8ComputeLegalize", _fixed(promote_dtype="float32")),
+    Row("VerifyVTCMLimit", device_only=True),
+    Row("LowerVtcmAlloc", device_only=True),
+    Row("VerifyMemory"),
+    Row("AnnotateEntryFunc"),
+    Row(
+        "ThreadSync",
+        _fixed(storage_scope="global"),
+        when="tir.detect_global_barrier",
+        device_only=True,
+    ),
+    Row("ThreadSync", _fixed(storage_scope="shared"), device_only=True),
+    Row("ThreadSync", _fixed(storage_scope="shared.dyn"), device_only=True),
+    Row("ThreadSync", _fixed(storage_scope="warp"), device_only=True),
+    Row("InferFragment", device_only=True),
+    Row("LowerThreadAllreduce", device_only=True),
+    Row("InjectPTXAsyncCopy", when="tir.use_async_copy", device_only=True),
+    Row("InjectPTXLDG32", when="tir.ptx_ldg32", device_only=True),
+    Row("AnnotateDeviceRegions", device_only=True),
+    Row("SplitHostDevice", device_only=True, form="host-device"),
+    Row("MergeSharedMemoryAllocations", device_only=True),
+    Row("MakePackedAPI", form="packed"),
+    Row("FP8StorageLegalize"),
+    Row("BF16StorageLegalize"),
+    Row("LowerDeviceKernelLaunch", device_only=True),
+)
+"""The reference's pipeline in its order, whether or not the passes exist."""
+
+
+def gaps(context: PassContext, *, cpu: bool = False) -> list[str]:
+    """The passes that the pipeline of a context lacks, in its order, each once.
+
+    With `cpu`, without those which do nothing for a CPU.
+    """
+    return list(
+        dict.fromkeys(
+            row.name
+            for row in ROWS
+            if row.is_enabled(context)
+            and not (cpu and row.device_only)
+            and row.find() is None
+        )
+    )
+
+
+def enabled_rows(context: PassContext) -> Iterator[tuple[Row, type[ModulePass]]]:
+    """The rows that run under a context, with the classes of their passes."""
+    for row in ROWS:
+        found = row.find()
+        if found is not None and row.is_enabled(context):
+            yield row, found
+
+
+@dataclass(frozen=True)
+class DefaultPipeline(CompositePass):
+    """Summary: Runs TVM's default list of TIR passes, from blocks to vector code.
+
+    TVM name: tir.get_default_tir_pipeline (v0.20)
+    Input form: any form; functions without thread axes
+    Output form: `vector`
+    Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`,
+        `llvm -mcpu=skylake-avx512`; `debug`: also check after every pass that all ops
+        verify, that programs are well-formed, and that they have the form of that place
+    Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
+        and the configuration has them (docs/pipelines.md); `xdsl-tvm opt
+        --print-pipeline` prints the list. Passes that a PassContext disables do not run,
+        and its instruments see each of them.
+            tir-default-pipeline{target="llvm"}  →  tir-lower-init-block, …
+    Leaves alone: functions that are not TIR's
+    Errors: a target that is no CPU, as long as a pass that it needs is missing; a target
+        that does not parse; those of the passes; with `debug`, the pass after which a
+        program is not what it should be
+    Attributes: read: those of the passes; created: those of the passes; removed: those of
+        the passes
+    Differs from TVM: the list ends before MakePackedAPI, since functions are called by
+        their own signature; bfloat16 and float8 are legalized by the lowering; a target
+        is an option of the pass and need not be bound to functions; `debug` is ours.
+    """
+
+    name = "tir-default-pipeline"
+    tvm_name = "_pipeline"
+
+    target: str = "llvm"
+    debug: bool = False
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The passes that run under the current `PassContext`, checks included.
+
+        Raises PassFailedException for a target that does not parse, and for one that is
+        no CPU and needs a pass which is missing.
+        """
+        context = PassContext.current()
+        self._check_target(context)
+        found: list[ModulePass] = []
+        form = "blocks"
+        for row, pass_class in enabled_rows(context):
+            found.append(pass_class(**row.options(context)))
+            form = row.form or form
+            if self.debug:
+                found.extend(_checks(form))
+        return tuple(found)
+
+    def _check_target(self, context: PassContext) -> None:
+        try:
+            target = Target.parse(self.target)
+        except ValueError as error:
+            raise PassFailedException(f"{self.name}: {error}") from error
+        missing = gaps(context)
+        if target.device_type is DeviceType.CPU or not missing:
+            return
+        raise PassFailedException(
+            f"{self.name}: the target '{self.target}' is no CPU, and the pipeline lacks "
+            f"passes that it needs ({', '.join(missing)}); lower kernels with "
+            "tvm-lower-to-nvvm"
+        )
+
+
+def _checks(form: str) -> Iterator[ModulePass]:
+    """What `debug` asks after a pass.
+
+    Of blocks with iteration variables it does not ask that programs are well-formed:
+    LowerInitBlock compares with a minimum that may depend on a loop around the block.
+    """
+    yield VerifyForm(form, verify_ops=True)
+    if form != "blocks":
+        yield VerifyWellFormed()

@@ -1,0 +1,16 @@
+// RUN: xdsl-opt %s -p 'tir-default-pipeline{target="cuda"}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix GPU
+// RUN: xdsl-opt %s -p 'tir-default-pipeline{target="lvm"}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix UNKNOWN
+// RUN: xdsl-opt %s -p 'tir-default-pipeline{target="llvm"}' --split-input-file --verify-diagnostics | filecheck %s
+
+// GPU: tir-default-pipeline: the target 'cuda' is no CPU, and the pipeline lacks passes that it needs ({{.*}}SplitHostDevice{{.*}}); lower kernels with tvm-lower-to-nvvm
+// UNKNOWN: tir-default-pipeline: unknown target kind 'lvm'
+
+// What a pass of the list refuses.
+
+// CHECK: tir.for in @symbolic is vectorized, but its extent %n is no number of lanes
+tir.func @symbolic(%n: i32) {
+  %c0 = tir.const 0 : i32
+  tir.for %i = %c0 to %n vectorized {
+    tir.evaluate %i : i32
+  }
+}
