@@ -4,8 +4,8 @@
     python docs/generate.py --check    # name the files that would, and exit with 1
 
 Generated are one page a pass in `docs/passes/`, the tables between the two markers in
-the README and in `docs/status.md`, `docs/tir.md`, `docs/tir-builtins.md` and
-`docs/tir-attributes.md`.
+the README and in `docs/status.md`, `docs/tir.md`, `docs/tir-builtins.md`,
+`docs/tir-attributes.md` and `docs/pipelines.md`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from attributes_page import attributes_page
 from builtins_page import builtins_page
+from pipelines_page import pipelines_page
 from tir_page import tir_page
 
 from xdsl_tvm.passes.contract import Contract, all_contracts, markdown_table, page
@@ -24,6 +25,7 @@ PAGES = ROOT / "docs" / "passes"
 STATUS = ROOT / "docs" / "status.md"
 BUILTINS = ROOT / "docs" / "tir-builtins.md"
 ATTRIBUTES = ROOT / "docs" / "tir-attributes.md"
+PIPELINES = ROOT / "docs" / "pipelines.md"
 DIALECT = ROOT / "docs" / "tir.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- passes: begin -->\n", "<!-- passes: end -->\n"
@@ -69,6 +71,7 @@ def generated_files() -> dict[Path, str]:
     files = {PAGES / f"{one.name}.md": page(one) for one in contracts}
     files[BUILTINS] = builtins_page()
     files[ATTRIBUTES] = attributes_page()
+    files[PIPELINES] = pipelines_page()
     files[DIALECT] = tir_page()
     files[STATUS] = _with_table(STATUS, _status_table(contracts))
     files[README] = _with_table(README, markdown_table(contracts, pages="docs/passes"))

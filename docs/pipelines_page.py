@@ -1,0 +1,105 @@
+"""The page `docs/pipelines.md`, from the list of the default pipeline."""
+
+from __future__ import annotations
+
+from markdown_parts import table
+
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, kernel_pipeline, llvm_pipeline
+from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.passes.tir.default_pipeline import ROWS, Row, gaps
+
+_HEAD = """# Pipelines
+
+Written by `python docs/generate.py`.
+
+## TVM's default pipeline
+
+`tir-default-pipeline{target="llvm"}` runs the passes of TVM v0.20's default TIR pipeline,
+in its order, as far as they exist. `xdsl-tvm opt -p tir-default-pipeline --print-pipeline`
+prints them as text for `-p`. `debug=true` runs, after every pass, the verifiers of
+all ops, the rules of well-formed programs, and the check of the form that programs have
+there. A `PassContext` reaches the passes: it can disable some, add those with a
+configuration key, set their options, and show them to instruments.
+
+A row that says *missing* is a pass that does not exist yet. For a CPU, this stands in its
+place:
+
+{cpu}
+
+For other targets the pass is refused as long as {device} passes are missing.
+
+"""
+
+_ROADS = """
+## Roads to machine code
+
+The passes of `xdsl_tvm.lowering.pipelines`. `xdsl_tvm.compile` takes the first of them
+(with Relax passes only where a module has Relax functions), and with `optimize=False` the
+second, which compiles loops as they are written, as the targets of `xdsl-tvm opt -t` do.
+
+- `llvm_pipeline(relax=True, optimize=True)`:
+  {optimized}
+- `llvm_pipeline(relax=True)`:
+  {plain}
+- `gpu_pipeline()`, then `kernel_pipeline("sm_80")` on the GPU modules:
+  {gpu}; {kernel}
+"""
+
+
+def _condition(row: Row) -> str:
+    parts = [
+        f"`{key}={str(value).lower()}`"
+        for key, value in row.options(PassContext()).items()
+    ]
+    if row.when is not None:
+        parts.append(f"with `{row.when}`")
+    if row.unless is not None:
+        parts.append(f"unless `{row.unless}`")
+    return ", ".join(parts)
+
+
+def _line(number: int, row: Row) -> tuple[str, str, str, str]:
+    found = row.find()
+    name = f"{row.name}, *missing*"
+    if found is not None:
+        name = f"[{row.name}](passes/{found.name}.md)"
+    form = "" if row.form is None else f"[`{row.form}`](tir.md#forms)"
+    return str(number), name, _condition(row), form
+
+
+def _list(text: str) -> str:
+    return ",\n  ".join(f"`{name}`" for name in text.split(","))
+
+
+def pipelines_page() -> str:
+    """The text of the page."""
+    context = PassContext()
+    missing = gaps(context, cpu=True)
+    columns = ("", "Pass", "Options, condition", "Form after it")
+    rows = table(columns, (_line(number, row) for number, row in enumerate(ROWS, 1)))
+    head = _HEAD.replace("{cpu}", _why_not_needed(missing)).replace(
+        "{device}", str(len(gaps(context)))
+    )
+    return f"{head}{rows}" + _ROADS.format(
+        optimized=_list(llvm_pipeline(relax=True, optimize=True)),
+        plain=_list(llvm_pipeline(relax=True)),
+        gpu=_list(gpu_pipeline()),
+        kernel=_list(kernel_pipeline()),
+    )
+
+
+_REASONS = {
+    "BF16ComputeLegalize": "the lowering computes bfloat16 in float32",
+    "BF16StorageLegalize": "bfloat16 is stored as it is",
+    "FP8ComputeLegalize": "arithmetic on 8-bit floats is refused by name",
+    "FP8StorageLegalize": "8-bit floats are stored as they are",
+    "StorageRewrite": "allocations are not shared",
+    "VerifyMemory": "the lowering itself refuses thread axes",
+    "AnnotateEntryFunc": "every function is called by its name",
+    "MakePackedAPI": "functions are called by their own signature",
+}
+
+
+def _why_not_needed(missing: list[str]) -> str:
+    """One line for each pass that the CPU pipeline lacks."""
+    return "\n".join(f"- {name}: {_REASONS.get(name, 'nothing')}" for name in missing)
