@@ -15,8 +15,8 @@ Written by `python docs/generate.py`.
 ## TVM's default pipeline
 
 `tir-default-pipeline{target="llvm"}` runs the passes of TVM v0.20's default TIR pipeline,
-in its order, as far as they exist. `xdsl-tvm opt -p tir-default-pipeline --print-pipeline`
-prints them as text for `-p`. `debug=true` runs, after every pass, the verifiers of
+in its order, as far as they exist; `xdsl-tvm opt --print-pipeline -p
+tir-default-pipeline` prints them as text for `-p`. `debug=true` runs, after every pass, the verifiers of
 all ops, the rules of well-formed programs, and the check of the form that programs have
 there. A `PassContext` reaches the passes: it can disable some, add those with a
 configuration key, set their options, and show them to instruments.
