@@ -16,10 +16,10 @@ Written by `python docs/generate.py`.
 
 `tir-default-pipeline{target="llvm"}` runs the passes of TVM v0.20's default TIR pipeline,
 in its order, as far as they exist; `xdsl-tvm opt --print-pipeline -p
-tir-default-pipeline` prints them as text for `-p`. `debug=true` runs, after every pass, the verifiers of
-all ops, the rules of well-formed programs, and the check of the form that programs have
-there. A `PassContext` reaches the passes: it can disable some, add those with a
-configuration key, set their options, and show them to instruments.
+tir-default-pipeline` prints them as text for `-p`. `debug=true` runs, after every pass,
+the verifiers of all ops, the rules of well-formed programs, and the check of the form
+that programs have there. A `PassContext` reaches the passes: it can disable some, add
+those with a configuration key, set their options, and show them to instruments.
 
 A row that says *missing* is a pass that does not exist yet. For a CPU, this stands in its
 place:
