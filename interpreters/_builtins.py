@@ -159,7 +159,6 @@ TEMPLATES: dict[str, Template] = {
         f"multiply_shift_per_axis({', '.join(args)})"
     ),
     "fabs": lambda dtype, args: f"abs({args[0]})",
-    "tvm_context_id": lambda dtype, args: "0",
 }
 """Builtins that need the dtype of the result only."""
 

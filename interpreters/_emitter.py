@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -673,8 +673,8 @@ class Emitter:
         return _thread_code.allocation(self, op, scope, arguments)
 
     def allocated(self, pointer: str, scope: str) -> None:
-        """Note local memory that a kernel allocates in front of its threads."""
-        if self.launch and not self.threads and is_private(scope):
+        """Note local memory that is allocated in front of the threads of a kernel."""
+        if not self.threads and is_private(scope):
             self.block_local.add(pointer)
 
     def match_region(self, op: tir.MatchRegionOp) -> None:
@@ -1552,7 +1552,24 @@ def _atomic(e: Emitter, op: tir.CallOp) -> None:
     e.define(op.result, f"atomic_add({e[op.args[0]]}, {kind}, {e[op.args[1]]})")
 
 
+def _context_id(e: Emitter, op: tir.CallOp) -> None:
+    """The index of the innermost virtual thread with workspaces of its own, else 0."""
+    if op.result is None:
+        return
+    parent = op.parent_op()
+    while parent is not None:
+        match parent:
+            case tir.LaunchThreadOp(virtual=UnitAttr()) if parent.tag.data == "cthread":
+                e.rename(op.result, parent.thread_var)
+                return
+            case _:
+                pass
+        parent = parent.parent_op()
+    e.names[op.result] = "0"
+
+
 _SPECIAL: dict[str, Call] = {
+    "tvm_context_id": _context_id,
     "shift_left": _shift("shift_left"),
     "shift_right": _shift("shift_right"),
     "popcount": _popcount,

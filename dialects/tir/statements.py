@@ -49,7 +49,7 @@ from xdsl_tvm.dialects.tir.attributes import (
 )
 from xdsl_tvm.dialects.tir.effects import MarkerEffect, UpdateEffect
 from xdsl_tvm.dialects.tir.expressions import YieldOp, require_expression
-from xdsl_tvm.dialects.tir.storage_scope import VIRTUAL_THREAD_TAGS, ThreadAxis
+from xdsl_tvm.dialects.tir.storage_scope import AXES, ThreadAxis
 from xdsl_tvm.dialects.tir.types import PtrType, is_handle
 
 
@@ -598,10 +598,10 @@ class LaunchThreadOp(IRDLOperation):
                 f"{self.extent.type}"
             )
         _verify_thread_tag(self, self.tag)
-        if self.virtual is not None and self.tag.data not in VIRTUAL_THREAD_TAGS:
+        if self.virtual is not None and not self.axis.is_virtual:
             raise VerifyException(
                 f"tir.launch_thread: {self.tag} is no virtual thread axis; those are "
-                f"{', '.join(VIRTUAL_THREAD_TAGS)}"
+                f"{', '.join(tag for tag, axis in AXES.items() if axis.is_virtual)}"
             )
         verify_dictionary(self, FOR_ANNOTATIONS, self.annotations)
 

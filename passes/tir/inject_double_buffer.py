@@ -27,6 +27,7 @@ from xdsl_tvm.passes.tir._editing import (
     insert_body_before,
     replace_by_body,
 )
+from xdsl_tvm.passes.tir._memory_views import is_plain_view, views_of
 
 _SCOPE = "double_buffer_scope"
 _WRITE = "double_buffer_write"
@@ -158,25 +159,10 @@ def _memory_behind(op: tir.AttrOp) -> tir.AllocateOp:
     )
 
 
-def _views(memory: tir.AllocateOp) -> Iterator[tir.DeclBufferOp]:
-    """The buffers on a piece of memory, also those on the data of others."""
-    pending: list[SSAValue] = [memory.result]
-    while pending:
-        for use in pending.pop().uses:
-            match use.operation:
-                case tir.DeclBufferOp() as view_:
-                    yield view_
-                    pending.append(view_.buffer)
-                case tir.DataOp() as data:
-                    pending.append(data.results[0])
-                case _:
-                    pass
-
-
 def _has_address_taken(memory: tir.AllocateOp) -> bool:
     """Whether there are uses besides loads, stores, views and attributes."""
     pointers: list[SSAValue] = [memory.result]
-    for buffer in _views(memory):
+    for buffer in views_of(memory):
         for use in buffer.buffer.uses:
             match use.operation:
                 case tir.DataOp() as data:
@@ -291,7 +277,7 @@ def _check_memory(mark: _Mark, loop: tir.ForOp) -> None:
         )
     elif any(_is_inside(value, loop) for value in memory.operands):
         problem = "has an extent or condition that its loop computes; move it in front"
-    elif not all(_is_plain(buffer, memory) for buffer in mark.buffers):
+    elif not all(is_plain_view(buffer, memory) for buffer in mark.buffers):
         problem = (
             "has a buffer of other dimensions, elements, strides or offset; declare it "
             "as it is allocated"
@@ -304,18 +290,6 @@ def _is_inside(value: SSAValue, loop: tir.ForOp) -> bool:
     owner = value.owner
     parent = owner.parent_op() if isinstance(owner, Block) else owner
     return parent is not None and _is_in(parent, loop)
-
-
-def _is_plain(buffer: tir.DeclBufferOp, memory: tir.AllocateOp) -> bool:
-    offset = buffer.elem_offset
-    (extent,) = memory.shape
-    return (
-        len(buffer.shape) == 1
-        and (buffer.shape[0] == extent)
-        and buffer.type.element_type == memory.result.type.element_type
-        and buffer.layout_strides in ((), (1,))
-        and (offset is None or tir.is_constant(offset, 0))
-    )
 
 
 @dataclass
@@ -437,7 +411,7 @@ def _double(loop: tir.ForOp, marks: Sequence[_Mark], factor: int) -> None:
         )
     for mark in marks:
         # Inner loops may have copied views.
-        mark.buffers = list(_views(mark.memory))
+        mark.buffers = list(views_of(mark.memory))
         _check(mark, loop)
         _check_independent(mark, _needed(mark, loop), loop)
     enclose_in_pragmas(loop)

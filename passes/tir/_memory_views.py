@@ -1,0 +1,37 @@
+"""The buffers on allocated memory, and whether they are declared as it is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import SSAValue
+
+from xdsl_tvm.dialects import tir
+
+
+def views_of(memory: tir.AllocateOp) -> Iterator[tir.DeclBufferOp]:
+    """The buffers on a piece of memory, also those on the data of others."""
+    pending: list[SSAValue] = [memory.result]
+    while pending:
+        for use in pending.pop().uses:
+            match use.operation:
+                case tir.DeclBufferOp() as view_:
+                    yield view_
+                    pending.append(view_.buffer)
+                case tir.DataOp() as data:
+                    pending.append(data.results[0])
+                case _:
+                    pass
+
+
+def is_plain_view(buffer: tir.DeclBufferOp, memory: tir.AllocateOp) -> bool:
+    """Whether a buffer has the one dimension and the elements of its memory."""
+    offset = buffer.elem_offset
+    (extent,) = memory.shape
+    return (
+        len(buffer.shape) == 1
+        and (buffer.shape[0] == extent)
+        and buffer.type.element_type == memory.result.type.element_type
+        and buffer.layout_strides in ((), (1,))
+        and (offset is None or tir.is_constant(offset, 0))
+    )
