@@ -69,6 +69,7 @@ def llvm_pipeline(*, relax: bool = False, optimize: bool = False) -> str:
             *(RELAX_TO_MEMREF if relax else ()),
             "tir-convert-to-memref",
             "tvm-expand-math",
+            "tvm-convert-scf-parallel-to-threads",
             *TO_LLVM,
             "tvm-verify-llvm-legal",
         )

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.runtime import _elf
 from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
+from xdsl_tvm.targets._thread_pool import LAUNCH
 
 _ARCH_NUMBERS = """
 70 72 75 80 86 87 89 90 90a 100 100a 101 101a 103 103a 120 120a 121 121a
@@ -360,7 +361,8 @@ def load_object(
     symbols: Mapping[str, int] | None = None,
 ) -> NativeCode:
     """Loads an object file that `object_file` made; arguments as of `load`."""
-    exports, symbols = list(exports), dict(symbols or {})
+    exports = list(exports)
+    symbols = {**_runtime_symbols(data, exports), **(symbols or {})}
     _check_symbols(data, exports, symbols)
     builder = _binding().JITLibraryBuilder()
     builder.add_object_img(data).add_current_process()
@@ -375,6 +377,20 @@ def load_object(
             reason = " ".join(str(error).split())
             raise DiagnosticException(f"cannot load the code: {reason}") from None
     return NativeCode(tracker)
+
+
+def _runtime_symbols(data: bytes, exports: Iterable[str]) -> dict[str, int]:
+    """What this runtime defines for the code: the launch of parallel loops."""
+    if LAUNCH.encode() not in data or LAUNCH in exports:
+        return {}
+    if _elf.is_elf(data) and any(
+        symbol.name == LAUNCH and symbol.defined for symbol in _elf.symbols(data)
+    ):
+        return {}
+    # Late: only code with parallel loops makes threads.
+    from xdsl_tvm.runtime.threads import launch_address
+
+    return {LAUNCH: launch_address()}
 
 
 def _check_symbols(

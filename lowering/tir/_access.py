@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import BoolAttr, i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -42,10 +42,15 @@ def store(cv: Emitter, op: tir.StoreOp, view: View) -> None:
         return
     contiguous = _contiguous(cv, op, view)
     if contiguous is not None:
-        cv.emit(vector.StoreOp.create(operands=[value, view.memref, *contiguous]))
+        operands = [value, view.memref, *contiguous]
+        cv.emit(vector.StoreOp.create(operands=operands, properties=_store_hints(cv)))
         return
     for lane, indices in enumerate(_lane_indices(cv, op, view)):
         _guarded_store(cv, op.predicate, view, indices, cv.extract(value, lane), lane)
+
+
+def _store_hints(cv: Emitter) -> dict[str, Attribute]:
+    return {"nontemporal": BoolAttr.from_bool(True)} if cv.nontemporal else {}
 
 
 def _require_simple(cv: Emitter, op: tir.LoadOp | tir.StoreOp, view: View) -> None:
@@ -141,7 +146,9 @@ def _guarded_store(
     value: SSAValue,
     lane: int,
 ) -> None:
-    write = memref.StoreOp.create(operands=[value, view.memref, *indices])
+    write = memref.StoreOp.create(
+        operands=[value, view.memref, *indices], properties=_store_hints(cv)
+    )
     if predicate is None:
         cv.emit(write)
         return

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tir._access import load, store
 from xdsl_tvm.lowering.tir._calling_convention import is_direct
 from xdsl_tvm.lowering.tir._emitter import INDEX, NSW, Emitter
@@ -36,7 +36,9 @@ from xdsl_tvm.lowering.tir._expressions import EXPRESSIONS, is_wide_signed
 from xdsl_tvm.lowering.tir._intrinsics import IGNORED_CALLS, lower_call, no_lowering
 from xdsl_tvm.lowering.tir._types import (
     GENERIC_SPACE,
+    LOCAL_LIMIT,
     STACK_LIMIT,
+    VECTOR_BYTES,
     element_bytes,
     memref_of,
     product,
@@ -57,8 +59,9 @@ from xdsl_tvm.lowering.tir._views import (
     view_of_memref,
 )
 
-PARALLEL = "tir.parallel"
-"""Unit attribute of an `scf.for` whose iterations may run concurrently."""
+NONTEMPORAL = "nontemporal"
+"""Annotation of a loop: what it stores is not read again soon, so it need not go through
+the cache. Any value but false or 0 counts."""
 
 HINT_KEYS = (
     "storage_alignment",
@@ -88,6 +91,10 @@ class BodyConverter(Emitter):
     space = GENERIC_SPACE
     """Address space of the buffers that are passed in."""
 
+    on_cpu = True
+    """Whether the code is for a CPU: there parallel loops stay such, and stores may
+    bypass the cache."""
+
     def __init__(self, entry: Block, module: ModuleOp, function: str) -> None:
         super().__init__(entry)
         self.module = module
@@ -96,6 +103,7 @@ class BodyConverter(Emitter):
         self.memories: dict[SSAValue, Memory] = {}
         self.returned: SSAValue | None = None
         self._to_free: list[list[SSAValue]] = [[]]
+        self._parallel_bodies: list[Block] = []
 
     def fail_unsupported(self, op: Operation) -> Exception:
         """The error for an op of the dialect that has no place at this level."""
@@ -196,6 +204,18 @@ class BodyConverter(Emitter):
                 f"the loop is bound to {op.thread_tag}; run tir-lower-opaque-block and "
                 "tir-convert-to-gpu"
             )
+        outermost = self.on_cpu and not self.nontemporal and _is_nontemporal(op)
+        self.nontemporal |= outermost
+        if op.kind.data is tir.ForKind.PARALLEL and self.on_cpu:
+            self._parallel_loop(op)
+        else:
+            self._serial_loop(op)
+        if outermost:
+            self.nontemporal = False
+            # Such stores are not in order with others without a fence.
+            self.emit(tvm_llvm.FenceOp())
+
+    def _serial_loop(self, op: tir.ForOp) -> None:
         dtype = op.loop_var.type
         if is_wide_signed(dtype):
             low = self.value(op.min)
@@ -213,12 +233,37 @@ class BodyConverter(Emitter):
             self._bind_loop_var(op, counter)
             self.convert_ops(op.body.block)
             self.emit(scf.YieldOp.create())
-        loop = scf.ForOp.create(
-            operands=[low, high, step],
-            regions=[Region(block)],
-            attributes=_loop_attributes(op.kind.data),
+        self.emit(scf.ForOp.create(operands=[low, high, step], regions=[Region(block)]))
+
+    def _parallel_loop(self, op: tir.ForOp) -> None:
+        """A loop whose iterations may run at the same time, which counts in `index`."""
+        low, high = self.number(0, INDEX), self.index(op.extent)
+        block = Block(arg_types=[INDEX])
+        counter = block.args[0]
+        wide = is_wide_signed(op.loop_var.type)
+        if wide and tir.constant_value(op.min) != 0:
+            # The loop variable itself, which needs no addition then.
+            low, high = self.index(op.min), self.index_of(self._upper_bound(op))
+        self._parallel_bodies.append(block)
+        with self.at(block):
+            if wide:
+                counter.name_hint = op.loop_var.name_hint
+                value = self.from_index(counter, op.loop_var.type)
+                self.values[op.loop_var] = value
+            else:
+                self._bind_loop_var(op, counter)
+            self.convert_ops(op.body.block)
+            self.emit(scf.ReduceOp.create())
+        self._parallel_bodies.pop()
+        self.emit(
+            scf.ParallelOp.create(
+                operands=[low, high, self.number(1, INDEX)],
+                properties={
+                    "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, 0])
+                },
+                regions=[Region(block)],
+            )
         )
-        self.emit(loop)
 
     def _upper_bound(self, op: tir.ForOp) -> SSAValue:
         low, extent = tir.constant_value(op.min), tir.constant_value(op.extent)
@@ -492,7 +537,9 @@ class BodyConverter(Emitter):
         static = tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in shape)
         result = memref_of(static, element, self.space)
         dynamic = [e for e in shape if isinstance(e, SSAValue)]
-        small = not dynamic and product(static) * self.bytes_of(element) < STACK_LIMIT
+        limit = LOCAL_LIMIT if scope == "local" else STACK_LIMIT
+        size = limit if dynamic else product(static) * self.bytes_of(element)
+        small = size < limit
         kind = memref.AllocaOp if small else memref.AllocOp
         op = kind.create(
             operands=dynamic,
@@ -500,9 +547,23 @@ class BodyConverter(Emitter):
             properties=_allocation_properties(len(dynamic)),
         )
         if small:
-            return self.hoist(op).results[0]
+            if size >= VECTOR_BYTES:
+                op.properties["alignment"] = IntegerAttr(VECTOR_BYTES, i64)
+            return self._on_stack(op).results[0]
         self.free_later(op.results[0])
         return self.emit(op).results[0]
+
+    def _on_stack(self, op: Operation) -> Operation:
+        """Puts an allocation where it serves a whole call, or one parallel iteration."""
+        if not self._parallel_bodies:
+            return self.hoist(op)
+        body = self._parallel_bodies[-1]
+        first = body.first_op
+        if first is None:
+            body.add_op(op)
+        else:
+            body.insert_op_before(op, first)
+        return op
 
     def require_element(self, dtype: Attribute) -> Attribute:
         """The element type of memory for elements of `dtype`."""
@@ -587,10 +648,11 @@ def _allocation_properties(dynamic: int) -> dict[str, Attribute]:
     return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [dynamic, 0])}
 
 
-def _loop_attributes(kind: tir.ForKind) -> dict[str, Attribute]:
-    if kind is tir.ForKind.PARALLEL:
-        return {PARALLEL: UnitAttr()}
-    return {}
+def _is_nontemporal(op: tir.ForOp) -> bool:
+    value = None if op.annotations is None else op.annotations.data.get(NONTEMPORAL)
+    if value is None or isinstance(value, IntegerAttr):
+        return value is not None and value.value.data != 0
+    return True
 
 
 def _is_last(op: Operation) -> bool:

@@ -48,6 +48,8 @@ class Emitter:
         self.block = entry
         self.source: Operation | None = None
         self.values: dict[SSAValue, SSAValue] = {}
+        self.nontemporal = False
+        """Whether stores need not go through the cache."""
         self._constants: dict[Attribute, SSAValue] = {}
         self._last_hoisted: Operation | None = None
         self._index_scopes: list[dict[SSAValue, SSAValue]] = [{}]

@@ -114,6 +114,7 @@ class HostConverter(BodyConverter):
     """
 
     space = GLOBAL_SPACE
+    on_cpu = False
 
     def __init__(
         self, entry: Block, module: ModuleOp, function: str, kernels: Kernels
@@ -249,6 +250,8 @@ class KernelConverter(BodyConverter):
     """Converts the body of a launch; what it takes from the host becomes arguments."""
 
     space = GLOBAL_SPACE
+
+    on_cpu = False
 
     def __init__(self, host: HostConverter, extents: dict[str, SSAValue]) -> None:
         super().__init__(Block(), host.module, host.function)

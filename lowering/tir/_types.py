@@ -28,6 +28,12 @@ SHARED_SPACE = 3
 STACK_LIMIT = 1024
 """Allocations of fewer bytes live on the stack of a CPU function (spec §7.4)."""
 
+LOCAL_LIMIT = 8192
+"""The same for memory of scope `local`, which stands for registers."""
+
+VECTOR_BYTES = 64
+"""The widest vector, and a cache line: memory of at least this size starts at one."""
+
 
 @lru_cache(maxsize=512)
 def signless(dtype: Attribute) -> Attribute:

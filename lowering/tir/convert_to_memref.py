@@ -46,16 +46,19 @@ class ConvertToMemref(CompilerPass):
             }
         Buffers with strides, an offset or a symbolic extent behind the first become flat
         memrefs with explicit indices. Allocations of fewer than 1024 static bytes are
-        memref.alloca at the start of the function, others memref.alloc with a
-        memref.dealloc at the end of their scope.
+        memref.alloca at the start of the function, or of the parallel iteration, and
+        aligned to 64 bytes if they have as many; others are memref.alloc with a
+        memref.dealloc at the end of their scope. A parallel loop is an scf.parallel. The
+        stores in a loop with the annotation `nontemporal` are nontemporal, and a fence
+        follows the loop.
     Leaves alone: other functions; foreign operations inside TIR functions
     Errors: blocks, thread axes, scalable vectors, arithmetic on 8- and 4-bit floats,
         opaque handles that are used, builtins without a lowering, a return that is not
         the last statement, regions of several blocks; each names the operation and the
         remedy
     Attributes: read: `global_symbol` (without it the function is private),
-        `tir.noalias`; created: `llvm.noalias` on memref arguments, `tir.parallel` on the
-        scf.for of a parallel loop; removed: all others of the function
+        `tir.noalias`, the annotation `nontemporal` of loops; created: `llvm.noalias` on
+        memref arguments; removed: all others of the function
     Differs from TVM: TVM generates code from TIR. Vectorized and unrolled loops that are
         left run in order. `ne` of a NaN is true.
     """

@@ -73,6 +73,15 @@ class Symbols:
             )
         return SymbolRefAttr(name)
 
+    def unique(self, module: Operation, stem: str) -> str:
+        """A name that no symbol of `module` has yet: `stem`, or one with a number."""
+        table = self.table(module)
+        name, number = stem, 0
+        while name in table:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
+
     def string_constant(self, module: Operation, text: str) -> SymbolRefAttr:
         """A new private, zero-terminated constant holding `text`; gives its symbol."""
         table = self.table(module)

@@ -284,16 +284,22 @@ def _store(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     value = run.at.operand(value)
     if value.type == i1:
         value = run.at.emit(llvm.ZExtOp, [value], i8)
-    run.at.insert_op(
-        llvm.StoreOp.create(
-            operands=[value, address],
-            properties={
-                "ordering": _ORDER_NONE,
-                "alignment": alignment_of(op, stored),
-            },
-        )
-    )
+    run.at.insert_op(plain_store(op, value, address, stored))
     return []
+
+
+def plain_store(
+    op: Operation, value: SSAValue, address: SSAValue, stored: Attribute
+) -> llvm.StoreOp:
+    """The store that `op` becomes; `stored` is the type of an element in memory."""
+    properties: dict[str, Attribute] = {
+        "ordering": _ORDER_NONE,
+        "alignment": alignment_of(op, stored),
+    }
+    hint = op.properties.get("nontemporal")
+    if isinstance(hint, IntegerAttr) and hint.value.data:
+        properties["nontemporal"] = UnitAttr()
+    return llvm.StoreOp.create(operands=[value, address], properties=properties)
 
 
 _ATOMICS: tuple[str | None, ...] = (

@@ -32,6 +32,7 @@ from xdsl_tvm.lowering.tvm._conversion import (
 )
 from xdsl_tvm.lowering.tvm.convert_memref_to_llvm import (
     alignment_of,
+    plain_store,
     storage_type,
     strides_of,
 )
@@ -140,15 +141,7 @@ def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
 def _store(run: Conversion, op: vector.StoreOp) -> list[SSAValue]:
     _require_simple(op, op.vector.type)
     address, element = _address(run, op, op.base, op.indices)
-    run.insert_op(
-        llvm.StoreOp.create(
-            operands=[run.operand(op.vector), address],
-            properties={
-                "ordering": _ORDER_NONE,
-                "alignment": alignment_of(op, element),
-            },
-        )
-    )
+    run.insert_op(plain_store(op, run.operand(op.vector), address, element))
     return []
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, func, llvm
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
     FloatAttr,
+    FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
@@ -23,6 +28,7 @@ from xdsl_tvm.lowering.tvm._blocks import split_behind
 from xdsl_tvm.lowering.tvm._conversion import fail
 from xdsl_tvm.lowering.tvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.targets._thread_pool import LAUNCH
 
 FAILED_ASSERT = "tvm_failed_assert"
 """The global that holds the address of the message of a failed assertion, else 0."""
@@ -59,6 +65,10 @@ class LowerAssert(CompilerPass):
         A function that calls such a function looks at the global behind the call, and
         returns as well if it is not 0. Who calls from outside sets the global to 0
         before, and reads it after. Time is linear in the size of the module.
+        Code that the thread pool calls has a place of its own on each thread instead of
+        the global: functions get its address as one more argument, in a copy where code
+        outside of parallel loops calls them too. The launch of a parallel loop gives the
+        first failure in the order of the iterations, whichever came first.
     Leaves alone: assertions in GPU modules and inside of other ops, and functions that
         cannot fail
     Errors: a function that can fail with a result that is neither an integer nor a float;
@@ -72,56 +82,194 @@ class LowerAssert(CompilerPass):
     name = "tvm-lower-assert"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [each for each in op.body.ops if isinstance(each, func.FuncOp)]
-        asserts = {each: list(_asserts(each)) for each in functions}
-        calls = {each: list(_calls(each)) for each in functions}
-        failing = _failing(functions, asserts, calls)
+        code = _Code(op)
+        failing = code.failing()
         if not failing:
             return
         slot = _slot(op)
         symbols = Symbols()
-        names = {each.sym_name.data for each in failing}
-        for each in failing:
-            checked = [call for call in calls[each] if _callee(call) in names]
-            _lower(each, {*asserts[each], *checked}, slot, symbols)
+        moved = {name: code.for_threads(name) for name in code.on_threads(failing)}
+        for chunk in code.chunks.values():
+            _report(chunk, moved)
+        for each in moved.values():
+            entry = each.body.blocks[0]
+            place = _Place(None, entry.args[-1])
+            _lower(each, code.points(each, failing), place, symbols, moved)
+        for name in failing:
+            each = code.functions[name]
+            if moved.get(name) is not each:
+                place = _Place(slot, None)
+                _lower(each, code.points(each, failing), place, symbols, {})
 
 
-def _asserts(function: func.FuncOp) -> Iterable[cf.AssertOp]:
+class _Code:
+    """The functions of a module, and who calls whom; calls are by name."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.functions: dict[str, func.FuncOp] = {}
+        self.chunks: dict[str, llvm.FuncOp] = {}
+        for each in module.body.ops:
+            if isinstance(each, func.FuncOp):
+                self.functions[each.sym_name.data] = each
+            elif isinstance(each, llvm.FuncOp):
+                self.chunks[each.sym_name.data] = each
+        self.callees = {name: self._callees(f) for name, f in self.functions.items()}
+        self.chunk_callees = {name: self._callees(f) for name, f in self.chunks.items()}
+
+    def _callees(self, function: Operation) -> dict[Operation, str]:
+        """The calls in `function`, with the function or the chunk that each runs."""
+        return {
+            op: callee
+            for block in function.regions[0].blocks
+            for op in block.ops
+            if (callee := _callee(op)) is not None
+        }
+
+    def _runs(self, function: str) -> Iterator[str]:
+        """The functions that `function` calls, or has threads call."""
+        for callee in self.callees[function].values():
+            if callee in self.chunks:
+                yield from self.chunk_callees[callee].values()
+            else:
+                yield callee
+
+    def failing(self) -> dict[str, None]:
+        """The functions that assert something, or run one that does."""
+        callers: dict[str, list[str]] = {}
+        for name in self.functions:
+            for callee in self._runs(name):
+                callers.setdefault(callee, []).append(name)
+        found = dict.fromkeys(n for n, f in self.functions.items() if _has_assert(f))
+        pending = list(found)
+        while pending:
+            for caller in callers.get(pending.pop(), []):
+                if caller not in found:
+                    found[caller] = None
+                    pending.append(caller)
+        return found
+
+    def on_threads(self, failing: Container[str]) -> dict[str, None]:
+        """Those of the failing functions that run in parallel loops."""
+        pending = [name for f in self.chunk_callees.values() for name in f.values()]
+        found: dict[str, None] = {}
+        while pending:
+            name = pending.pop()
+            if name in failing and name not in found:
+                found[name] = None
+                pending.extend(self.callees[name].values())
+        return found
+
+    def for_threads(self, name: str) -> func.FuncOp:
+        """The function, or a copy, with the address of a place as last argument."""
+        function = self.functions[name]
+        if not self._only_on_threads(function):
+            function = self._copy(function)
+        inputs = [*function.function_type.inputs.data, llvm.LLVMPointerType()]
+        outputs = function.function_type.outputs.data
+        function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+        if function.arg_attrs is not None:
+            known = [*function.arg_attrs, DictionaryAttr({})]
+            function.properties["arg_attrs"] = ArrayAttr(known)
+        entry = function.body.blocks[0]
+        entry.insert_arg(llvm.LLVMPointerType(), len(entry.args))
+        return function
+
+    def _only_on_threads(self, function: func.FuncOp) -> bool:
+        name = function.sym_name.data
+        private = function.sym_visibility is not None
+        return private and all(
+            name not in callees.values() for callees in self.callees.values()
+        )
+
+    def _copy(self, function: func.FuncOp) -> func.FuncOp:
+        taken = {*self.functions, *self.chunks}
+        name = f"{function.sym_name.data}_on_thread"
+        while name in taken:
+            name += "_"
+        copy = function.clone()
+        copy.properties["sym_name"] = StringAttr(name)
+        copy.properties["sym_visibility"] = StringAttr("private")
+        block = function.parent_block()
+        assert block is not None
+        block.insert_op_after(copy, function)
+        self.functions[name] = copy
+        return copy
+
+    def points(self, function: func.FuncOp, failing: Container[str]) -> set[Operation]:
+        """Where `function` may fail: assertions, calls, and launches."""
+        calls = {
+            op
+            for op, callee in self._callees(function).items()
+            if callee in failing
+            or any(n in failing for n in self.chunk_callees.get(callee, {}).values())
+        }
+        return calls.union(_asserts(function))
+
+
+def _has_assert(function: func.FuncOp) -> bool:
+    return next(iter(_asserts(function)), None) is not None
+
+
+def _asserts(function: func.FuncOp) -> Iterator[cf.AssertOp]:
     for block in function.body.blocks:
         for op in block.ops:
             if isinstance(op, cf.AssertOp):
                 yield op
 
 
-def _calls(function: func.FuncOp) -> Iterable[func.CallOp]:
-    for block in function.body.blocks:
-        for op in block.ops:
-            if isinstance(op, func.CallOp):
-                yield op
+def _callee(op: Operation) -> str | None:
+    """The function that a call runs, or the chunk that a launch has threads run."""
+    if isinstance(op, func.CallOp):
+        return op.callee.string_value()
+    if not isinstance(op, llvm.CallOp) or op.callee != SymbolRefAttr(LAUNCH):
+        return None
+    chunk = op.args[0].owner
+    return (
+        chunk.global_name.string_value() if isinstance(chunk, llvm.AddressOfOp) else None
+    )
 
 
-def _callee(call: func.CallOp) -> str:
-    return call.callee.string_value()
+def _report(chunk: llvm.FuncOp, moved: Mapping[str, func.FuncOp]) -> None:
+    """Lets a chunk give the place of its thread to what it calls, and return what is
+    there."""
+    for block in chunk.body.blocks:
+        for op in list(block.ops):
+            if isinstance(op, func.CallOp) and _callee(op) in moved:
+                _report_call(chunk, op, moved)
 
 
-def _failing(
-    functions: list[func.FuncOp],
-    asserts: dict[func.FuncOp, list[cf.AssertOp]],
-    calls: dict[func.FuncOp, list[func.CallOp]],
-) -> list[func.FuncOp]:
-    """The functions that assert something, or call one that does."""
-    callers: dict[str, list[func.FuncOp]] = {}
-    for function in functions:
-        for call in calls[function]:
-            callers.setdefault(_callee(call), []).append(function)
-    found = dict.fromkeys(each for each in functions if asserts[each])
-    pending = list(found)
-    while pending:
-        for caller in callers.get(pending.pop().sym_name.data, []):
-            if caller not in found:
-                found[caller] = None
-                pending.append(caller)
-    return list(found)
+def _report_call(
+    chunk: llvm.FuncOp, op: func.CallOp, moved: Mapping[str, func.FuncOp]
+) -> None:
+    one = llvm.ConstantOp(IntegerAttr(1, i64), i64)
+    zero = llvm.ConstantOp(IntegerAttr(0, i64), i64)
+    place = llvm.AllocaOp(one, i64, 8)
+    start = llvm.StoreOp(zero, place.res)
+    block = op.parent_block()
+    assert block is not None
+    block.insert_ops_before([one, zero, place, start], op)
+    call = _pass_place(op, place.res, moved)
+    found = llvm.LoadOp(place.res, i64)
+    block.insert_op_after(found, call)
+    last = block.last_op
+    assert isinstance(last, llvm.ReturnOp)
+    last.operands[0] = found.results[0]
+
+
+def _pass_place(
+    op: func.CallOp, place: SSAValue, moved: Mapping[str, func.FuncOp]
+) -> func.CallOp:
+    """Replaces a call by one that passes the place on, if the function has a place."""
+    function = moved.get(op.callee.string_value())
+    if function is None:
+        return op
+    call = func.CallOp(
+        function.sym_name.data, [*op.operands, place], [r.type for r in op.results]
+    )
+    call.attributes.update(op.attributes)
+    call.location = op.location
+    Rewriter.replace_op(op, call)
+    return call
 
 
 def _slot(module: ModuleOp) -> llvm.GlobalOp:
@@ -137,8 +285,29 @@ def _slot(module: ModuleOp) -> llvm.GlobalOp:
     return slot
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a function says that it failed: a global, or where an argument points."""
+
+    slot: llvm.GlobalOp | None
+    argument: SSAValue | None
+
+    def address(self, ops: list[Operation]) -> SSAValue:
+        """The address, for which operations may be added to `ops`."""
+        if self.argument is not None:
+            return self.argument
+        assert self.slot is not None
+        op = llvm.AddressOfOp(self.slot.sym_name, llvm.LLVMPointerType())
+        ops.append(op)
+        return op.result
+
+
 def _lower(
-    function: func.FuncOp, points: set[Operation], slot: llvm.GlobalOp, symbols: Symbols
+    function: func.FuncOp,
+    points: set[Operation],
+    place: _Place,
+    symbols: Symbols,
+    moved: Mapping[str, func.FuncOp],
 ) -> None:
     """Let the function return behind each of `points`, if that fails."""
     exit_block = Block()
@@ -147,11 +316,7 @@ def _lower(
         while op is not None:
             before = op.prev_op
             if op in points:
-                rest = split_behind(op)
-                if isinstance(op, cf.AssertOp):
-                    _lower_assert(op, rest, exit_block, slot, symbols)
-                else:
-                    _check_call(op, rest, exit_block, slot)
+                _lower_point(op, exit_block, place, symbols, moved)
             op = before
     function.body.add_block(exit_block)
     zeros = [_zero(function, type) for type in function.function_type.outputs]
@@ -159,47 +324,82 @@ def _lower(
     exit_block.add_op(func.ReturnOp(*zeros))
 
 
+def _lower_point(
+    op: Operation,
+    exit_block: Block,
+    place: _Place,
+    symbols: Symbols,
+    moved: Mapping[str, func.FuncOp],
+) -> None:
+    if isinstance(op, func.CallOp) and place.argument is not None:
+        op = _pass_place(op, place.argument, moved)
+    rest = split_behind(op)
+    if isinstance(op, cf.AssertOp):
+        _lower_assert(op, rest, exit_block, place, symbols)
+    elif isinstance(op, func.CallOp):
+        _check_call(op, rest, exit_block, place)
+    else:
+        _check_launch(op, rest, exit_block, place)
+
+
 def _lower_assert(
     op: cf.AssertOp,
     rest: Block,
     exit_block: Block,
-    slot: llvm.GlobalOp,
+    place: _Place,
     symbols: Symbols,
 ) -> None:
-    pointer = llvm.LLVMPointerType()
     text = symbols.string_constant(symbol_table(op), op.msg.data)
-    message = llvm.AddressOfOp(text, pointer)
+    message = llvm.AddressOfOp(text, llvm.LLVMPointerType())
     number = llvm.PtrToIntOp(message.result, i64)
-    place = llvm.AddressOfOp(slot.sym_name, pointer)
-    failed = Block(
-        [
-            message,
-            number,
-            place,
-            llvm.StoreOp(number.results[0], place.result),
-            cf.BranchOp(exit_block),
-        ]
-    )
-    region = rest.parent
-    assert region is not None
-    region.add_block(failed)
+    failed = _failed(op, [message, number], number.results[0], rest, exit_block, place)
     branch = cf.ConditionalBranchOp(op.operands[0], rest, [], failed, [])
-    for each in (*failed.ops, branch):
-        each.location = op.location
+    branch.location = op.location
     Rewriter.replace_op(op, branch)
 
 
-def _check_call(
-    op: Operation, rest: Block, exit_block: Block, slot: llvm.GlobalOp
+def _failed(
+    op: Operation,
+    ops: list[Operation],
+    message: SSAValue,
+    rest: Block,
+    exit_block: Block,
+    place: _Place,
+) -> Block:
+    """A block that says that the function failed, and leaves it."""
+    address = place.address(ops)
+    failed = Block([*ops, llvm.StoreOp(message, address), cf.BranchOp(exit_block)])
+    for each in failed.ops:
+        each.location = op.location
+    region = rest.parent
+    assert region is not None
+    region.add_block(failed)
+    return failed
+
+
+def _check_call(op: Operation, rest: Block, exit_block: Block, place: _Place) -> None:
+    ops: list[Operation] = []
+    found = llvm.LoadOp(place.address(ops), i64)
+    ops.append(found)
+    _leave_if_set(op, ops, found.results[0], rest, exit_block)
+
+
+def _check_launch(op: Operation, rest: Block, exit_block: Block, place: _Place) -> None:
+    message = op.results[0]
+    failed = _failed(op, [], message, rest, exit_block, place)
+    _leave_if_set(op, [], message, rest, failed)
+
+
+def _leave_if_set(
+    op: Operation, ops: list[Operation], message: SSAValue, rest: Block, leave: Block
 ) -> None:
+    """Ends the block of `op`: on to `rest` if there is no message, else to `leave`."""
     block = op.parent_block()
     assert block is not None
-    place = llvm.AddressOfOp(slot.sym_name, llvm.LLVMPointerType())
-    found = llvm.LoadOp(place.result, i64)
     zero = arith.ConstantOp(IntegerAttr(0, i64))
-    passed = arith.CmpiOp(found.results[0], zero, "eq")
-    branch = cf.ConditionalBranchOp(passed, rest, [], exit_block, [])
-    for each in (place, found, zero, passed, branch):
+    passed = arith.CmpiOp(message, zero, "eq")
+    branch = cf.ConditionalBranchOp(passed, rest, [], leave, [])
+    for each in (*ops, zero, passed, branch):
         each.location = op.location
         block.add_op(each)
 

@@ -115,7 +115,7 @@ tir.func @memory(%a: !tir.handle) attributes {global_symbol = "memory"} {
 }
 
 // CHECK-LABEL: func.func @memory(
-// CHECK:         %[[P:.*]] = memref.alloca() : memref<4x4xf32>
+// CHECK:         %[[P:.*]] = memref.alloca() {alignment = 64 : i64} : memref<4x4xf32>
 // CHECK:         scf.for
 // CHECK:           %[[Q:.*]] = memref.alloc() : memref<32x64xf32>
 // CHECK:           memref.store %{{.*}}, %[[P]][%{{.*}}, %{{.*}}] : memref<4x4xf32>
@@ -151,15 +151,52 @@ tir.func @flow(%a: !tir.handle, %n: i32) attributes {global_symbol = "flow"} {
 // CHECK-LABEL: func.func @flow(
 // CHECK:         cf.assert %[[P:.*]], "n must be positive"
 // CHECK:         %[[END:.*]] = arith.addi %{{.*}}, %{{.*}} overflow<nsw> : i32
-// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[END]] step %{{.*}} : i32 {
-// CHECK:           %[[X:.*]] = scf.if %[[P]] -> (f32) {
+// CHECK:         %[[HIGH:.*]] = arith.index_cast %[[END]] : i32 to index
+// CHECK:         "scf.parallel"(%{{.*}}, %[[HIGH]], %{{.*}})
+// CHECK-NEXT:    ^bb0(%[[I:.*]]: index):
+// CHECK-NEXT:      %{{.*}} = arith.index_cast %[[I]] : index to i32
+// CHECK-NEXT:      %[[X:.*]] = scf.if %[[P]] -> (f32) {
 // CHECK:             scf.yield %{{.*}} : f32
 // CHECK:           } else {
 // CHECK:             scf.yield %{{.*}} : f32
 // CHECK:           %[[E:.*]] = math.exp %[[X]] : f32
 // CHECK:           scf.if %[[P]] {
 // CHECK:             memref.store %[[E]]
-// CHECK:         } {tir.parallel}
+// CHECK:           scf.reduce
+// CHECK-NEXT:    }) : (index, index, index) -> ()
+
+// -----
+
+// What a parallel iteration has on the stack is its own. What a nontemporal loop stores
+// bypasses the cache, and is in order again after it.
+
+tir.func @iterations(%a: !tir.handle) attributes {global_symbol = "iterations"} {
+  %A = tir.match_buffer %a : !tir.buffer<16xf32>
+  %c0 = tir.const 0 : i32
+  %c3 = tir.const 3 : ui8
+  %c16 = tir.const 16 : ui8
+  tir.for %i = %c3 to %c3 + %c16 parallel {
+    %P = tir.alloc_buffer : !tir.buffer<4xf32>
+    %x = tir.load %A[%i] : f32
+    tir.store %x, %P[%c0] : f32
+  }
+  %d16 = tir.const 16 : i32
+  tir.for %i = %c0 to %d16 annotations {nontemporal = true} {
+    %x = tir.load %A[%i] : f32
+    tir.store %x, %A[%i] : f32
+  }
+}
+
+// CHECK-LABEL: func.func @iterations(
+// CHECK:         "scf.parallel"
+// CHECK-NEXT:    ^bb0(%[[I:.*]]: index):
+// CHECK-NEXT:      %[[P:.*]] = memref.alloca() : memref<4xf32>
+// CHECK-NEXT:      %[[V:.*]] = arith.index_cast %[[I]] : index to i8
+// CHECK-NEXT:      %{{.*}} = arith.addi %[[V]], %{{.*}} : i8
+// CHECK:         scf.for
+// CHECK:           memref.store {{.*}} {nontemporal = true} : memref<16xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tvm_llvm.fence seq_cst
 
 // -----
 
