@@ -27,7 +27,11 @@ from xdsl_tvm.dialects.tir.threads import Identity, Place
 from xdsl_tvm.dialects.tir.types import is_handle, is_vector
 from xdsl_tvm.interpreters import _async_code, _matrix_code
 from xdsl_tvm.interpreters._numbers import Number, number
-from xdsl_tvm.interpreters._pointer_code import require_operands, string_operand
+from xdsl_tvm.interpreters._pointer_code import (
+    is_private,
+    require_operands,
+    string_operand,
+)
 from xdsl_tvm.interpreters.errors import unsupported
 from xdsl_tvm.interpreters.gpu_simulator import WARP, Grid, Meeting
 
@@ -263,12 +267,17 @@ def _thread_function(
 
 
 def _own_local_memory(e: Emitter, root: AxisOp) -> None:
-    """Give a thread its own copies of local buffers that lie outside of its code."""
+    """Give a thread its own copies of local buffers that lie outside of its code.
+
+    Threads that take turns at a reduction have a copy together.
+    """
+    together = _reduced_together(root)
     for buffer, code in list(e.buffers.items()):
         if code.pointer not in e.block_local:
             continue
         if any(root.is_ancestor(use.operation) for use in buffer.uses):
-            pointer = e.atom(f"grid.private({code.pointer})")
+            axes = e.constant(together.get(buffer, frozenset[int]()))
+            pointer = e.atom(f"grid.private({code.pointer}, {axes})")
             skip = code.offset if code.lanes == 1 else f"{code.offset} * {code.lanes}"
             cells = e.reach(pointer, skip, code.element)
             e.buffers[buffer] = replace(code, pointer=pointer, cells=cells, watched=False)
@@ -292,13 +301,33 @@ def hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:
 
 
 def reduces_across_threads(block: tir.BlockOp) -> bool:
-    """Whether threads take turns at a reduction, as before LowerCrossThreadReduction."""
-    return any(
-        it.kind is tir.IterKind.REDUCE and _of_threads(it.binding) for it in block.iters
+    """Whether threads take turns at a reduction, as before LowerCrossThreadReduction.
+
+    Behind it, a thread only writes its own memory there.
+    """
+    return bool(_axes_reduced_over(block)) and any(
+        isinstance(op, tir.InitOp) or _stores_for_others(op) for op in block.walk()
     )
 
 
-def _of_threads(value: SSAValue) -> bool:
+def _axes_reduced_over(block: tir.BlockOp) -> frozenset[int]:
+    """The axes, as numbers, that the reduction variables of a block depend on."""
+    return frozenset(
+        axis
+        for it in block.iters
+        if it.kind is tir.IterKind.REDUCE
+        for axis in _axes_of(it.binding)
+    )
+
+
+def _stores_for_others(op: Operation) -> bool:
+    if not isinstance(op, tir.StoreOp):
+        return False
+    return not is_private(tir.buffer_definition(op.buffer).type.scope.data)
+
+
+def _axes_of(value: SSAValue) -> Generator[int]:
+    """The axes that a value is computed from."""
     pending, seen = [value], set[SSAValue]()
     while pending:
         one = pending.pop()
@@ -310,15 +339,27 @@ def _of_threads(value: SSAValue) -> bool:
             pending.extend(owner.operands)
             continue
         parent = owner.parent_op()
-        if parent is not None and axis_tag(parent) in THREAD_TAGS:
-            return True
+        tag = None if parent is None else axis_tag(parent)
+        if tag in THREAD_TAGS:
+            yield THREAD_TAGS.index(tag)
         if isinstance(parent, tir.BlockOp):
             pending.extend(
                 it.binding
                 for variable, it in zip(parent.iter_vars, parent.iters, strict=True)
                 if variable is one
             )
-    return False
+
+
+def _reduced_together(root: AxisOp) -> dict[SSAValue, frozenset[int]]:
+    """The buffers that threads take turns at, with the axes on which these differ."""
+    found: dict[SSAValue, frozenset[int]] = {}
+    for block in root.walk():
+        if isinstance(block, tir.BlockOp) and reduces_across_threads(block):
+            axes = _axes_reduced_over(block)
+            for op in block.walk():
+                if isinstance(op, tir.StoreOp):
+                    found[op.buffer] = found.get(op.buffer, axes) | axes
+    return found
 
 
 # ---- meetings ----

@@ -281,14 +281,38 @@ class Grid:
             raise SimulationError("threads disagree about the size of shared memory")
         return found
 
-    def private(self, pointer: Pointer) -> Pointer:
-        """The running thread's own copy of local memory, kept while the block runs."""
-        key = (pointer.memory, self.thread)
+    def private(self, pointer: Pointer, together: frozenset[int]) -> Pointer:
+        """The running thread's own copy of local memory, kept while the block runs.
+
+        Threads that differ on the axes `together` have one; it is the memory itself if
+        there are no others.
+        """
+        memory, private = pointer.memory, self._block.private
+        if together:
+            found = self._copy_of_group(memory, together)
+            private[memory, self.thread] = found
+        else:
+            known = private.get((memory, self.thread))
+            found = memory.copy() if known is None else known
+            private[memory, self.thread] = found
+        return Pointer.to(found, pointer.element, pointer.offset)
+
+    def _copy_of_group(self, memory: Memory, together: frozenset[int]) -> Memory:
+        first, stride = 0, 1
+        groups = 1
+        for axis, extent in enumerate(self._extents):
+            if axis not in together:
+                first += self.index(axis) * stride
+                groups *= extent
+            stride *= extent
+        if groups == 1:
+            return memory
         private = self._block.private
+        key = (memory, -1 - first)
         found = private.get(key)
         if found is None:
-            found = private[key] = pointer.memory.copy()
-        return Pointer.to(found, pointer.element, pointer.offset)
+            found = private[key] = memory.copy()
+        return found
 
     def require_all(self, axes: frozenset[int], site: int) -> None:
         """Raise RaceError if several groups of threads that differ on `axes` run."""

@@ -468,6 +468,11 @@ _LARGEST: dict[type[Attribute], float] = {
 }
 
 
+def largest_finite(dtype: Attribute) -> float:
+    """The largest finite value of a scalar float dtype; infinity for a custom dtype."""
+    return _LARGEST.get(type(dtype), math.inf)
+
+
 def require_in_range(value: float, dtype: Attribute) -> None:
     """Raise ValueError unless the number can be a constant of a scalar dtype.
 
@@ -478,7 +483,7 @@ def require_in_range(value: float, dtype: Attribute) -> None:
     if is_integer_type(dtype):
         _require_integer(value, dtype)
         return
-    largest = _LARGEST.get(type(dtype), math.inf)
+    largest = largest_finite(dtype)
     if math.isfinite(value) and abs(value) > largest:
         raise ValueError(
             f"{value} is out of range of {dtype_name(dtype)}, whose largest finite value "

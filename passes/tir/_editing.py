@@ -10,6 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from xdsl_tvm.analysis.expr import Expr, leaf_values
 from xdsl_tvm.dialects import tir
 
 _HOLD_TO_END_OF_BLOCK = (
@@ -69,6 +70,23 @@ def insert_body_before(op: Operation, body: Block, *, followed: bool) -> None:
         block.insert_op_before(scope, op)
     else:
         Rewriter.inline_block(body, InsertPoint.before(op))
+
+
+def renewed_block(
+    old: tir.BlockOp,
+    name: str,
+    iters: Sequence[tir.IterVar],
+    predicate: SSAValue | None,
+) -> tir.BlockOp:
+    """A block in the place of another one, with its body, which has the arguments."""
+    body = old.detach_region(old.body)
+    block = tir.BlockOp(
+        name, iters, body, predicate=predicate, annotations=old.annotations
+    )
+    block.location = old.location
+    block.attributes |= old.attributes
+    Rewriter.replace_op(old, block)
+    return block
 
 
 PARTITION_HINT = "pragma_loop_partition_hint"
@@ -133,6 +151,11 @@ def erase_if_unused(values: Iterable[SSAValue]) -> None:
                 if inner is op or not op.is_ancestor(operand.owner)
             ]
             Rewriter.erase_op(op)
+
+
+def is_computed_inside(tree: Expr, root: Operation) -> bool:
+    """Whether a tree has leaves that `root` holds, so that it has no value around it."""
+    return any(root.is_ancestor(value.owner) for value in leaf_values(tree))
 
 
 def can_speculate(op: Operation) -> bool:

@@ -14,10 +14,15 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, Value, emit, postorder, view
+from xdsl_tvm.analysis.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused, replace_by_body
+from xdsl_tvm.passes.tir._editing import (
+    describe,
+    erase_if_unused,
+    is_computed_inside,
+    replace_by_body,
+)
 
 _Binding = tir.ForOp | tir.LaunchThreadOp
 
@@ -158,12 +163,11 @@ class _Kernel:
 
     def _outside(self, op: _Binding, tree: Expr, builder: Builder) -> SSAValue:
         """The value of a tree in front of the kernel."""
-        for leaf in postorder(tree):
-            if isinstance(leaf, Value) and self._root.is_ancestor(leaf.value.owner):
-                raise PassFailedException(
-                    f"{describe(op)}: the range of {_tag(op)} is computed inside of its "
-                    "kernel; compute it in front of it"
-                )
+        if is_computed_inside(tree, self._root):
+            raise PassFailedException(
+                f"{describe(op)}: the range of {_tag(op)} is computed inside of its "
+                "kernel; compute it in front of it"
+            )
         for value in op.operands:
             around = self._root.is_ancestor(value.owner)
             if view(value, self._trees) is tree and not around:
