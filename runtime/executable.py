@@ -27,6 +27,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
+from xdsl_tvm.targets._thread_pool import host_system, with_thread_pool
 
 Source: TypeAlias = ModuleOp | str | Path
 """A module; its text; or a file, as a Path or a name that ends in .mlir, or in .py, which
@@ -144,6 +145,7 @@ class NativeExecutable(Executable):
         super().__init__(module)
         self._module = module
         self._optimize = optimize
+        self._opt_level = opt_level
         key = llvm_jit.host_cache_key(
             "module",
             module_fingerprint(module),
@@ -176,8 +178,16 @@ class NativeExecutable(Executable):
         return emit_llvm_ir(host_functions(context, self._module))
 
     def object_file(self, path: str | Path) -> None:
-        """Write the object file, for a linker, to `path`."""
-        Path(path).write_bytes(self._object)
+        """Write the object file, for a linker, to `path`.
+
+        With parallel loops comes the thread pool, which programs have once, however many
+        such files they are linked from.
+        """
+        from xdsl_tvm.runtime import llvm_jit
+
+        text = with_thread_pool(self.llvm_ir, host_system())
+        data = llvm_jit.compile_object(text, self._opt_level, linked=True)
+        Path(path).write_bytes(data)
 
     def _bind(self, signature: Signature) -> Callable[..., Any]:
         arguments = Arguments(signature)

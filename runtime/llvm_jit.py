@@ -203,11 +203,14 @@ def object_file(
     return cache.get_or_make(key, lambda: compile_object(text, opt_level))
 
 
-def compile_object(text: str, opt_level: int) -> bytes:
-    """The object file of an LLVM module, compiled in any case; see `object_file`."""
+def compile_object(text: str, opt_level: int, *, linked: bool = False) -> bytes:
+    """The object file of an LLVM module, compiled in any case; see `object_file`.
+
+    `linked`: for a linker, as position-independent code, instead of for this process.
+    """
     machine = host_machine()
     with _LOCK:
-        target_machine = _target_machine(machine, opt_level, jit=True)
+        target_machine = _target_machine(machine, opt_level, jit=not linked)
         module = _optimized(text, target_machine, opt_level)
         return target_machine.emit_object(module)
 

@@ -22,6 +22,7 @@ that the process may use.
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -131,6 +132,31 @@ def thread_pool_ir(system: System, pool: str = "", *, linked: bool = True) -> st
     for word, meaning in words.items():
         text = text.replace(word, meaning)
     return text
+
+
+_DECLARED = re.compile(r"declare [^@]*@([\w.]+)\(")
+
+
+def with_thread_pool(text: str, system: System) -> str:
+    """LLVM IR text that holds the pool, if it calls it and does not define it.
+
+    So its object file can be linked, and emitted text needs nothing else.
+    """
+    lines = text.splitlines()
+    known = [_declared(line) for line in lines]
+    if LAUNCH not in known:
+        return text
+    del lines[known.index(LAUNCH)]
+    names = set(known) - {""}
+    pool = thread_pool_ir(system).splitlines()
+    new = [line for line in pool if _declared(line) not in names]
+    return "\n".join([*lines, "", *new]) + "\n"
+
+
+def _declared(line: str) -> str:
+    """The function that a line of LLVM IR declares; empty for other lines."""
+    match = _DECLARED.match(line)
+    return match[1] if match else ""
 
 
 _SERIAL = """

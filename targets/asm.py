@@ -11,6 +11,7 @@ from xdsl.utils.target import Target
 
 from xdsl_tvm.targets._llvm_input import host_functions
 from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+from xdsl_tvm.targets._thread_pool import system_of, with_thread_pool
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,10 @@ class AsmTarget(Target):
 
     For this machine's processor unless `triple` and `cpu` name another one, x86-64 or
     AArch64: `-t 'asm{triple="aarch64-linux-gnu" cpu="neoverse-v1"}'`. Needs llvmlite.
+
+    The code of parallel loops comes with the thread pool they run on, which a program has
+    once, however many such files it is linked from. It needs POSIX threads; on systems
+    without, loops run in order.
 
     Raises DiagnosticException for what LLVM cannot compile and for unknown targets.
     """
@@ -34,4 +39,5 @@ class AsmTarget(Target):
 
         functions = host_functions(ctx, module)
         check_llvm_legal(functions, rules_for("cpu"))
-        output.write(assembly(emit_llvm_ir(functions), triple=self.triple, cpu=self.cpu))
+        text = with_thread_pool(emit_llvm_ir(functions), system_of(self.triple))
+        output.write(assembly(text, triple=self.triple, cpu=self.cpu))

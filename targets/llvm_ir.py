@@ -11,6 +11,7 @@ from xdsl.utils.target import Target
 
 from xdsl_tvm.targets._llvm_input import device_functions, host_functions
 from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+from xdsl_tvm.targets._thread_pool import host_system, with_thread_pool
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,9 @@ class LLVMIRTarget(Target):
     A module of the llvm dialect is written as it stands; any other is lowered first, on
     a copy. With `triple_kind="nvptx"` the contents of the `gpu.module`s are written
     instead of the host code. Needs nothing beyond xDSL.
+
+    Parallel loops come with the thread pool they run on, written for this machine's
+    operating system and processor family.
 
     Raises DiagnosticException for what has no LLVM form.
     """
@@ -34,4 +38,5 @@ class LLVMIRTarget(Target):
             functions = device_functions(ctx, module, self.arch)
             output.write(emit_llvm_ir(functions, nvptx=True))
         else:
-            output.write(emit_llvm_ir(host_functions(ctx, module, self.triple_kind)))
+            text = emit_llvm_ir(host_functions(ctx, module, self.triple_kind))
+            output.write(with_thread_pool(text, host_system()))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, func, math, memref, scf, vector
+from xdsl.dialects import arith, func, llvm, math, memref, scf, vector
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
     UnitAttr,
+    VectorType,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -149,35 +150,50 @@ _SLOW: dict[type[Operation], int] = {
 """Operations that take as long as that many others."""
 
 
-def work_of(block: Block) -> int | None:
-    """About how many operations one run of `block` is; None where nobody can tell.
+LANES = 8
+"""How many operations of a loop that LLVM makes vectors of take the time of one."""
 
+
+def work_of(block: Block) -> int | None:
+    """About how much work one run of a loop body is; None where nobody can tell.
+
+    An operation counts `LANES`, and a scalar one in an innermost loop counts 1.
     Arithmetic on integers counts as well as that on floats, though much of it is that of
-    indices, which goes away: the number is an upper bound rather than a lower one.
+    indices, which goes away.
     """
+    inner = not any(op.regions or _is_call(op) for op in block.ops)
     total = 0
     for op in block.ops:
-        work = _work_of_op(op)
+        work = _work_of_op(op, inner)
         if work is None:
             return None
         total += work
     return total
 
 
-def _work_of_op(op: Operation) -> int | None:
+def _work_of_op(op: Operation, inner: bool) -> int | None:
     if isinstance(op, _FREE) or _is_index_arithmetic(op):
         return 0
     if isinstance(op, scf.IfOp):
         parts = [work_of(r.block) for r in op.regions if r.first_block is not None]
         known = [part for part in parts if part is not None]
-        return 1 + max(known, default=0) if len(known) == len(parts) else None
+        return LANES + max(known, default=0) if len(known) == len(parts) else None
     if isinstance(op, scf.ForOp):
         trips = trip_count(op.lb, op.ub, op.step)
         work = None if trips is None else work_of(op.body.block)
         return None if trips is None or work is None else trips * work
-    if op.regions or isinstance(op, func.CallOp) or op.name.startswith("llvm.call"):
+    if op.regions or _is_call(op):
         return None
-    return _SLOW.get(type(op), 1)
+    cost = _SLOW.get(type(op), 1)
+    return cost if inner and not _has_vector(op) else cost * LANES
+
+
+def _is_call(op: Operation) -> bool:
+    return isinstance(op, func.CallOp | llvm.CallOp)
+
+
+def _has_vector(op: Operation) -> bool:
+    return any(isinstance(v.type, VectorType) for v in (*op.operands, *op.results))
 
 
 def _is_index_arithmetic(op: Operation) -> bool:

@@ -44,9 +44,9 @@ from xdsl_tvm.targets._thread_pool import LAUNCH
 INDEX = IndexType()
 POINTER = llvm.LLVMPointerType()
 
-MIN_WORK = 1 << 17
-"""Operations in a loop that is worth more than one thread: some 20 µs, between 8 µs
-where LLVM makes vectors of them and 60 µs where it does not."""
+MIN_WORK = 1 << 19
+"""The work of a loop that is worth more than one thread, in the unit of `work_of`: some
+20 µs, where LLVM makes no vectors, and some 5 to 20 µs where it does."""
 
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 _SLT = IntegerAttr(2, i64)
@@ -60,8 +60,9 @@ class ConvertSCFParallelToThreads(CompilerPass):
     TVM name: none (ours)
     Input form: any verified IR
     Output form: no scf.parallel in a func.func, except those with reductions
-    Options: `min_work`: about how many operations a loop needs for several threads
-        (131072, some 20 µs)
+    Options: `min_work`: how much work a loop needs for several threads, where that can be
+        estimated: 8 for each operation, and 1 for each scalar one in an innermost loop
+        (524288, which takes some 20 µs)
     Rewrites: the body of a loop becomes a function, which gets what it uses as arguments.
         The loop calls the pool, which calls a second function with the number of a thread
         and how many there are; this one takes what it needs from a struct on the stack
@@ -91,8 +92,8 @@ class ConvertSCFParallelToThreads(CompilerPass):
         Every thread gets one range of neighbouring iterations, so that results are the
         same for any number of threads. Of several dimensions the first is cut. Constants
         and views of memrefs are made again in the body, which gets the memrefs under
-        them. `%limit` is the number of iterations, or 1 where they are less than
-        `min_work`; a loop that is known to be less becomes an scf.for, and so does a
+        them. `%limit` is the number of iterations, or 1 where they are less work
+        than `min_work`; a loop that is known to be less becomes an scf.for, and so does a
         parallel loop in another one. A loop variable that is used as an integer and has
         bounds of that type counts in it.
     Leaves alone: loops with reductions, which tvm-convert-scf-to-cf runs in order; loops
