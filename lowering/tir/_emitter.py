@@ -15,20 +15,23 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    bf16,
     i1,
     i64,
 )
+from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tir._types import signless
 
 INDEX = IndexType()
 NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 NSW = arith.IntegerOverflowAttr([arith.IntegerOverflowFlag.NSW])
 NO_FAST_MATH = arith.FastMathFlagsAttr("none")
+NO_LLVM_FAST_MATH = FastMathAttr(None)
 
 LaneFunction: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 
@@ -167,14 +170,21 @@ class Emitter:
         a: SSAValue,
         b: SSAValue,
     ) -> SSAValue:
-        """An arith comparison; vectors are compared lane by lane."""
+        """An arith comparison, or one of tvm_llvm for vectors, which arith does not
+        compare.
+        """
+        properties: dict[str, Attribute]
         if tir.is_vector(a.type):
-            return self.per_lane(
-                lambda lanes: self.compare(kind, predicate, *lanes),
-                (a, b),
-                tir.like_lanes(i1, a.type),
-            )
-        properties: dict[str, Attribute] = {"predicate": predicate}
+            result = tir.like_lanes(i1, a.type)
+            if a.type.element_type == bf16:
+                return self.per_lane(
+                    lambda lanes: self.compare(kind, predicate, *lanes), (a, b), result
+                )
+            if kind is arith.CmpfOp:
+                properties = {"predicate": predicate, "fastmathFlags": NO_LLVM_FAST_MATH}
+                return self.build(tvm_llvm.FCmpOp, [a, b], result, properties)
+            return self.build(tvm_llvm.ICmpOp, [a, b], result, {"predicate": predicate})
+        properties = {"predicate": predicate}
         if kind is arith.CmpfOp:
             properties["fastmath"] = NO_FAST_MATH
         return self.build(kind, [a, b], i1, properties)
@@ -182,8 +192,11 @@ class Emitter:
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a` where the condition holds, `b` elsewhere; lane by lane for a vector."""
         if tir.is_vector(condition.type):
-            return self.per_lane(
-                lambda lanes: self.select(*lanes), (condition, a, b), a.type
+            return self.build(
+                tvm_llvm.SelectOp,
+                [condition, a, b],
+                a.type,
+                {"fastmathFlags": NO_LLVM_FAST_MATH},
             )
         return self.build(arith.SelectOp, [condition, a, b], a.type)
 

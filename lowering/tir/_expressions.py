@@ -6,7 +6,7 @@ Here, and only here, a dtype decides which machine operation an expression is: `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, llvm, math, vector
@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
+    bf16,
     f32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tir._emitter import NO_FAST_MATH, NSW, Emitter
 from xdsl_tvm.lowering.tir._types import signless
 
@@ -237,7 +238,7 @@ def convert(
         return value
     require_computable(cv, source)
     require_computable(cv, target)
-    if tir.is_vector(target):
+    if tir.is_vector(target) and bf16 in (tir.element_of(source), tir.element_of(target)):
         lane_source, lane_target = tir.element_of(source), tir.element_of(target)
         return cv.per_lane(
             lambda lanes: convert(cv, lanes[0], lane_source, lane_target), [value], target
@@ -254,16 +255,39 @@ def _convert_integer(
 ) -> SSAValue:
     unsigned = tir.is_uint(source)
     if tir.is_float(target):
-        return cv.build(arith.UIToFPOp if unsigned else arith.SIToFPOp, [value], target)
-    before = cast(IntegerType, source).width.data
-    after = cast(IntegerType, target).width.data
+        return _elementwise(
+            cv, arith.UIToFPOp if unsigned else arith.SIToFPOp, value, target
+        )
+    before = cast(IntegerType, tir.element_of(source)).width.data
+    after = cast(IntegerType, tir.element_of(target)).width.data
     if before == after:
         return value
     if before > after:
-        return cv.build(arith.TruncIOp, [value], signless(target))
-    return cv.build(
-        arith.ExtUIOp if unsigned else arith.ExtSIOp, [value], signless(target)
-    )
+        return _elementwise(cv, arith.TruncIOp, value, target)
+    return _elementwise(cv, arith.ExtUIOp if unsigned else arith.ExtSIOp, value, target)
+
+
+_VECTOR_CASTS: dict[type[Operation], type[Operation]] = {
+    arith.ExtFOp: llvm.FPExtOp,
+    arith.ExtSIOp: llvm.SExtOp,
+    arith.ExtUIOp: llvm.ZExtOp,
+    arith.FPToSIOp: tvm_llvm.FPToSIOp,
+    arith.FPToUIOp: tvm_llvm.FPToUIOp,
+    arith.SIToFPOp: llvm.SIToFPOp,
+    arith.TruncFOp: llvm.FPTruncOp,
+    arith.TruncIOp: llvm.TruncOp,
+    arith.UIToFPOp: tvm_llvm.UIToFPOp,
+}
+"""What arith's conversions are on vectors, which arith does not convert."""
+
+
+def _elementwise(
+    cv: Emitter, kind: type[Operation], value: SSAValue, target: Attribute
+) -> SSAValue:
+    """A conversion of numbers, or of vectors of them."""
+    if tir.is_vector(target):
+        return cv.build(_VECTOR_CASTS[kind], [value], signless(target))
+    return cv.build(kind, [value], signless(target))
 
 
 def _convert_float(
@@ -271,18 +295,18 @@ def _convert_float(
 ) -> SSAValue:
     if tir.is_integer(target):
         kind = arith.FPToUIOp if tir.is_uint(target) else arith.FPToSIOp
-        return cv.build(kind, [value], signless(target))
+        return _elementwise(cv, kind, value, target)
     before, after = _float_width(source), _float_width(target)
     if before == after:
         # f16 and bf16: both embed in f32.
-        wide = cv.build(arith.ExtFOp, [value], f32, {"fastmath": NO_FAST_MATH})
-        return cv.build(arith.TruncFOp, [wide], target, {"fastmath": NO_FAST_MATH})
+        wide = cv.build(arith.ExtFOp, [value], f32)
+        return cv.build(arith.TruncFOp, [wide], target)
     kind = arith.ExtFOp if before < after else arith.TruncFOp
-    return cv.build(kind, [value], target, {"fastmath": NO_FAST_MATH})
+    return _elementwise(cv, kind, value, target)
 
 
 def _float_width(dtype: Attribute) -> int:
-    return cast(Float32Type, dtype).bitwidth
+    return cast(Float32Type, tir.element_of(dtype)).bitwidth
 
 
 def _constant(cv: Emitter, op: tir.ConstOp) -> SSAValue:
@@ -319,16 +343,29 @@ def _shuffle(cv: Emitter, op: tir.ShuffleOp) -> SSAValue:
         for vector_ in op.vectors
         for lane in range(tir.lanes_of(vector_.type))
     ]
-    picked: list[SSAValue] = []
+    numbers: list[int] = []
     for index in op.indices:
         number = tir.constant_value(index)
         if number is None or not 0 <= number < len(lanes):
             raise cv.fail(f"indices must be constants within 0 and {len(lanes) - 1}")
-        source, lane = lanes[int(number)]
-        picked.append(cv.extract(cv.value(source), lane))
+        numbers.append(int(number))
+    sources = [cv.value(vector_) for vector_ in op.vectors]
+    types = {source.type for source in sources}
+    alike = len(types) == 1 and tir.is_vector(sources[0].type)
+    if alike and len(sources) <= 2 and tir.is_vector(op.result.type):
+        return shuffled(cv, sources[0], sources[-1], numbers, op.result.type)
+    picked = [cv.extract(cv.value(lanes[n][0]), lanes[n][1]) for n in numbers]
     if not tir.is_vector(op.result.type):
         return picked[0]
     return cv.gathered(picked, signless(op.result.type))
+
+
+def shuffled(
+    cv: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int], result: Attribute
+) -> SSAValue:
+    """The vector of the given lanes of two vectors, those of `b` behind those of `a`."""
+    mask = DenseArrayBase.from_list(i64, list(lanes))
+    return cv.build(vector.ShuffleOp, [a, b], signless(result), {"mask": mask})
 
 
 def _require_fixed(cv: Emitter, dtype: Attribute) -> None:
@@ -342,8 +379,7 @@ def halves(cv: Emitter, value: SSAValue, result: Attribute, *, high: bool) -> SS
     first = count if high else 0
     if not tir.is_vector(result):
         return cv.extract(value, first)
-    mask = DenseArrayBase.from_list(i64, list(range(first, first + count)))
-    return cv.build(vector.ShuffleOp, [value, value], signless(result), {"mask": mask})
+    return shuffled(cv, value, value, range(first, first + count), result)
 
 
 # ---- math ----

@@ -236,3 +236,32 @@ tir.func @foreign(%a: !tir.handle, %n: i32) attributes {global_symbol = "foreign
 // CHECK-SAME:    %{{.*}}: memref<16xi32>, %[[N:.*]]: i32)
 // CHECK:         %[[X:.*]] = "test.op"(%[[N]]) : (i32) -> i32
 // CHECK:         memref.store %[[X]]
+
+// -----
+
+// Vectors are compared, chosen, converted and permuted whole, except those of bf16.
+
+tir.func @lanes(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<16xf32>
+  %B = tir.match_buffer %b : !tir.buffer<16xbf16>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c3 = tir.const 3 : i32
+  %r = tir.ramp %c0, %c1 : vector<2xi32>
+  %x = tir.load %A[%r] : vector<2xf32>
+  %f = tir.cast %r : vector<2xi32> to vector<2xf32>
+  %p = tir.cmp lt %x, %f : vector<2xf32>
+  %m = tir.select %p, %x, %f : vector<2xi1>, vector<2xf32>
+  %s = tir.shuffle [%m, %x] [%c3, %c0] : vector<2xf32>
+  tir.store %s, %A[%r] : vector<2xf32>
+  %h = tir.cast %s : vector<2xf32> to vector<2xbf16>
+  tir.store %h, %B[%r] : vector<2xbf16>
+}
+
+// CHECK-LABEL: func.func private @lanes(
+// CHECK:         %[[X:.*]] = vector.load
+// CHECK:         %[[F:.*]] = llvm.sitofp %{{.*}} : vector<2xi32> to vector<2xf32>
+// CHECK:         %[[P:.*]] = tvm_llvm.fcmp "olt" %[[X]], %[[F]] : vector<2xf32>
+// CHECK:         %[[M:.*]] = tvm_llvm.select %[[P]], %[[X]], %[[F]] : vector<2xi1>, vector<2xf32>
+// CHECK:         vector.shuffle %[[M]], %[[X]] [3, 0] : vector<2xf32>, vector<2xf32>
+// CHECK-COUNT-2: arith.truncf %{{.*}} : f32 to bf16
