@@ -49,7 +49,9 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     ),
 }
 """For a pass, the option lists to run it with; one without options is not implied."""
-NEEDS: dict[str, str] = {}
+NEEDS: dict[str, str] = {
+    "tir-plan-and-update-buffer-allocation-location": "tir-lower-init-block",
+}
 """For a pass, a pipeline that brings any program to its input form."""
 REFUSES_ANY = frozenset[str]()
 """Passes that random programs hold nothing for."""
