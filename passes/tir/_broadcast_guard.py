@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -12,9 +12,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 from xdsl_tvm.passes.tir._editing import describe, is_computed_inside, renewed_block
 from xdsl_tvm.passes.tir._reduction_update import buffers_touched
+from xdsl_tvm.passes.tir._thread_axes import axes_around, is_private
 
 
 @dataclass(frozen=True)
@@ -32,33 +32,12 @@ class Reduced:
 
     buffer: SSAValue
     threads: tuple[ThreadRange, ...]
+    axes: frozenset[str]
+    """All axes that are bound where it was done, those of the threads among them."""
     kernel: Operation
     """The kernel it was done in; nothing is known of the buffer outside of it."""
     position: int
     """Where, in the order of the text."""
-
-
-def is_private(buffer: SSAValue) -> bool:
-    """Whether each thread has its own copy of a buffer."""
-    scope = tir.buffer_definition(buffer).type.scope.data
-    return not StorageScope.parse(scope).is_shared_by_threads
-
-
-def axis_of(op: Operation) -> str | None:
-    """The tag of the thread axis that an op binds, if it does."""
-    if isinstance(op, tir.ForOp):
-        return None if op.thread_tag is None else op.thread_tag.data
-    return op.tag.data if isinstance(op, tir.LaunchThreadOp) else None
-
-
-def axes_around(op: Operation, end: Operation | None = None) -> Iterator[str]:
-    """The tags bound around an op, from the innermost, up to `end`."""
-    parent = op.parent_op()
-    while parent is not None and parent is not end:
-        tag = axis_of(parent)
-        if tag is not None:
-            yield tag
-        parent = parent.parent_op()
 
 
 class BroadcastGuard:
@@ -102,6 +81,13 @@ class BroadcastGuard:
         if not private and self._order.get(user, -1) < reduced.position:
             return []
         bound = set(axes_around(user))
+        if private and not reduced.axes.issuperset(bound):
+            other = ", ".join(sorted(bound - reduced.axes))
+            raise PassFailedException(
+                f"{describe(user)}: threads of {other} read what others have reduced in "
+                "their own memory; bind the same axes around the reduction, or reduce "
+                "into shared memory"
+            )
         missing = tuple(each for each in reduced.threads if each.tag not in bound)
         return self._add_threads(reduced, user, missing) if missing else []
 
@@ -117,7 +103,7 @@ class BroadcastGuard:
                     "memory, and stands in no block; put it in a block"
                 )
             return []
-        if not private and block in self._lowered:
+        if block in self._lowered:
             return []
         own, shared = _written(block)
         if own and not private:
@@ -130,7 +116,7 @@ class BroadcastGuard:
             )
         _wrap(block, missing, reduced, guarded=not own)
         position = self._order.get(block, reduced.position)
-        return [Reduced(each, missing, reduced.kernel, position) for each in own]
+        return [replace(reduced, buffer=each, position=position) for each in own]
 
 
 def _block_of(user: Operation, kernel: Operation) -> tir.BlockOp | None:

@@ -30,9 +30,6 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._broadcast_guard import (
     BroadcastGuard,
     Reduced,
-    axes_around,
-    axis_of,
-    is_private,
     ranges_of,
 )
 from xdsl_tvm.passes.tir._editing import erase_if_unused, renewed_block
@@ -43,6 +40,7 @@ from xdsl_tvm.passes.tir._reduction_update import (
     read_update,
     refuse,
 )
+from xdsl_tvm.passes.tir._thread_axes import axes_around, axis_of, is_private
 
 _KINDS = (tir.IterKind.SPATIAL, tir.IterKind.REDUCE)
 _PROLOGUE = (
@@ -136,7 +134,8 @@ class LowerCrossThreadReduction(CompilerPass):
         loops over the same threads, or memory of threads; 11 its variables start where
         their domains do; 12 what other blocks need of it is computed in front of the
         loops. Moreover, what was reduced in memory of threads is used only in the same
-        kernel, in blocks that write such memory or shared memory, but not both
+        kernel, by threads of the same axes, in blocks that write such memory or shared
+        memory, but not both
     Attributes: read: none; created: `reduce_scope`; removed: none
     Differs from TVM: the write-back keeps a predicate that is a single comparison, which
         TVM drops, as well as what the predicate says at the first iteration; it stores
@@ -255,7 +254,8 @@ class _Function:
             self._lowered |= set(reduction.lower_in_place(cross))
         kernel = _kernel_of(reduction.threads[0])
         threads = ranges_of(reduction.threads)
-        return [Reduced(buffer, threads, kernel, position) for buffer in outputs]
+        axes = frozenset(axes_around(reduction.block))
+        return [Reduced(each, threads, axes, kernel, position) for each in outputs]
 
     def _alloc(
         self,

@@ -23,6 +23,7 @@ from xdsl_tvm.passes.tir._editing import (
     is_computed_inside,
     replace_by_body,
 )
+from xdsl_tvm.passes.tir._thread_axes import replace_variable, require_same_range
 
 _Binding = tir.ForOp | tir.LaunchThreadOp
 
@@ -128,18 +129,10 @@ class _Kernel:
         if first is op:
             self._loops[tag.data] = self._new_loop(op, tag)
         else:
-            self._require_same(op, first, tag)
+            require_same_range(op, self._range(op), self._range(first), self._analyzer)
         old, new = op.body.block.args[0], self._loops[tag.data].loop_var
-        for use in list(old.uses):
-            if isinstance(use.operation, tir.ThreadAllreduceOp):
-                use.operation.operands[use.index] = new
-        if old.type != new.type and old.first_use is not None:
-            converted = tir.CastOp(new, old.type)
-            converted.location = op.location
-            Rewriter.insert_op(converted, InsertPoint.at_start(op.body.block))
-            new = converted.result
         new.name_hint = new.name_hint or old.name_hint
-        old.replace_all_uses_with(new)
+        replace_variable(op.body.block, new)
 
     def _new_loop(self, op: _Binding, tag: StringAttr) -> tir.ForOp:
         builder = Builder(InsertPoint.before(self._root))
@@ -173,16 +166,6 @@ class _Kernel:
             if view(value, self._trees) is tree and not around:
                 return value
         return emit(tree, builder)
-
-    def _require_same(self, op: _Binding, first: _Binding, tag: StringAttr) -> None:
-        named = ("minimum", "extent")
-        ranges = zip(named, self._range(first), self._range(op), strict=True)
-        for what, one, other in ranges:
-            if not self._analyzer.can_prove_equal(*smart.matched(one, other)):
-                raise PassFailedException(
-                    f"{describe(op)}: {tag} has the {what} {one} and the {what} {other} "
-                    "in one kernel; give the axis one range"
-                )
 
     def _nest(self) -> None:
         """Put the loops around what the outermost binding holds."""

@@ -1,0 +1,75 @@
+"""Loops and launches over the axes of a kernel's threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.analyzer import Analyzer
+from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.storage_scope import StorageScope
+from xdsl_tvm.passes.tir._editing import describe
+
+
+def axis_of(op: Operation) -> str | None:
+    """The tag of the thread axis that an op binds, if it does."""
+    if isinstance(op, tir.ForOp):
+        return None if op.thread_tag is None else op.thread_tag.data
+    return op.tag.data if isinstance(op, tir.LaunchThreadOp) else None
+
+
+def axes_around(op: Operation, end: Operation | None = None) -> Iterator[str]:
+    """The tags bound around an op, from the innermost, up to `end`."""
+    parent = op.parent_op()
+    while parent is not None and parent is not end:
+        tag = axis_of(parent)
+        if tag is not None:
+            yield tag
+        parent = parent.parent_op()
+
+
+def is_private(buffer: SSAValue) -> bool:
+    """Whether each thread has its own copy of a buffer."""
+    scope = tir.buffer_definition(buffer).type.scope.data
+    return not StorageScope.parse(scope).is_shared_by_threads
+
+
+def require_same_range(
+    op: Operation,
+    own: tuple[Expr, Expr],
+    first: tuple[Expr, Expr],
+    analyzer: Analyzer,
+) -> None:
+    """Raise PassFailedException unless two bindings of an axis have one range.
+
+    The ranges are minimum and extent; `op` is the later binding.
+    """
+    for what, one, other in zip(("minimum", "extent"), first, own, strict=True):
+        if not analyzer.can_prove_equal(*smart.matched(one, other)):
+            raise PassFailedException(
+                f'{describe(op)}: "{axis_of(op)}" has the {what} {one} and the {what} '
+                f"{other} in one kernel; give the axis one range"
+            )
+
+
+def replace_variable(body: Block, value: SSAValue) -> None:
+    """Use another variable of the same axis for that of a binding with this body.
+
+    One of another type is converted, but where the axis is named, as in a reduction.
+    """
+    old, binding = body.args[0], body.parent_op()
+    for use in list(old.uses):
+        if isinstance(use.operation, tir.ThreadAllreduceOp):
+            use.operation.operands[use.index] = value
+    if old.type != value.type and old.first_use is not None:
+        converted = tir.CastOp(value, old.type)
+        if binding is not None:
+            converted.location = binding.location
+        Rewriter.insert_op(converted, InsertPoint.at_start(body))
+        value = converted.result
+    old.replace_all_uses_with(value)
