@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
     UnitAttr,
@@ -23,11 +19,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.expr import Expr, emit, values_at_hand, view
-from xdsl_tvm.analysis.polynomial import Polynomial, polynomial
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.annotations import list_items
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._dim_align import (
+    DIM_ALIGN,
+    Alignments,
+    allocation_shape,
+    collect_alignments,
+)
 from xdsl_tvm.passes.tir._editing import (
     can_speculate,
     describe,
@@ -37,10 +36,7 @@ from xdsl_tvm.passes.tir._editing import (
     within_pragmas,
 )
 
-_ALIGN = "buffer_dim_align"
-_NO_ANNOTATIONS = DictionaryAttr({})
 _PRAGMA_VALUES = (FloatAttr, IntegerAttr, StringAttr, UnitAttr)
-_Alignments = dict[SSAValue, list[ArrayAttr[Attribute]]]
 
 
 @dataclass(frozen=True)
@@ -114,11 +110,11 @@ class LowerOpaqueBlock(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # In preorder: where enclosing ops come first, no op is moved more than once.
         found: list[tir.BlockOp | tir.ForOp | tir.AllocBufferOp] = []
-        alignments: _Alignments = {}
+        alignments: Alignments = {}
         for inner in op.walk():
             _check(inner)
             if isinstance(inner, tir.BlockOp):
-                _collect_alignments(inner, alignments)
+                collect_alignments(inner, alignments)
             if isinstance(inner, tir.BlockOp | tir.ForOp | tir.AllocBufferOp):
                 found.append(inner)
         for inner in found:
@@ -169,43 +165,6 @@ def _check_pragmas(op: tir.BlockOp | tir.ForOp) -> None:
                 f"{describe(op)}: the pragma '{key}' is of type {value.name}; write a "
                 "string, an integer, a float or unit"
             )
-
-
-def _collect_alignments(block: tir.BlockOp, found: _Alignments) -> None:
-    """Add what `buffer_dim_align` says of the buffers that the block writes."""
-    alignments = (block.annotations or _NO_ANNOTATIONS).data.get(_ALIGN)
-    if alignments is None:
-        return
-    writes = next(
-        (op for op in block.body.block.ops if isinstance(op, tir.WritesOp)), None
-    )
-    buffers: Sequence[SSAValue] = () if writes is None else writes.buffers
-    for alignment in list_items(alignments) or ():
-        fields = list_items(alignment)
-        # The verifier has seen to it that there are four integers.
-        assert fields is not None
-        named = cast("IntegerAttr[IntegerType]", fields[0])
-        index = named.value.data
-        if not 0 <= index < len(buffers):
-            raise PassFailedException(
-                f"{describe(block)}: {_ALIGN} names written buffer {index}, but the "
-                f"block declares {len(buffers)} in tir.writes"
-            )
-        found.setdefault(_allocated(buffers[index]), []).append(
-            ArrayAttr([IntegerAttr(-1, named.type), *fields[1:]])
-        )
-
-
-def _allocated(buffer: SSAValue) -> SSAValue:
-    """The buffer whose memory `buffer` views."""
-    while True:
-        owner = buffer.owner
-        if not isinstance(owner, tir.DeclBufferOp):
-            return buffer
-        pointer = owner.data.owner
-        if not isinstance(pointer, tir.DataOp):
-            return buffer
-        buffer = pointer.buffer
 
 
 # ---- blocks ----
@@ -316,10 +275,10 @@ def _launch(loop: tir.ForOp, once: bool) -> None:
 def _lower_allocation(
     alloc: tir.AllocBufferOp, alignments: list[ArrayAttr[Attribute]]
 ) -> None:
-    annotations = {_ALIGN: ArrayAttr(alignments)} if alignments else None
+    annotations = {DIM_ALIGN: ArrayAttr(alignments)} if alignments else None
     memory = tir.AllocateOp(
         alloc.type.pointer_type,
-        _allocation_shape(alloc),
+        allocation_shape(alloc, alloc),
         annotations=None if annotations is None else DictionaryAttr(annotations),
         name=alloc.buffer_name,
     )
@@ -336,49 +295,3 @@ def _lower_allocation(
     buffer.attributes |= alloc.attributes
     memory.location = buffer.location = alloc.location
     Rewriter.replace_op(alloc, [memory, buffer])
-
-
-def _allocation_shape(alloc: tir.AllocBufferOp) -> list[int | SSAValue]:
-    """The extents to allocate: those of the buffer, with its strides folded in."""
-    strides = alloc.layout_strides
-    if not strides:
-        return list(alloc.shape)
-    trees: dict[SSAValue, Expr] = {}
-
-    def normal_form(value: int | SSAValue) -> Polynomial:
-        if isinstance(value, int):
-            return Polynomial.constant(value)
-        return polynomial(view(value, trees))
-
-    steps = [normal_form(stride) for stride in strides]
-    sizes = [normal_form(extent) for extent in alloc.shape]
-    extents = [sizes[0]]
-    for dim, (outer, inner) in enumerate(pairwise(steps), start=1):
-        extent = outer.exact_quotient(inner)
-        if extent is None:
-            raise PassFailedException(
-                f"{describe(alloc)}: stride {dim - 1} must be a multiple of stride {dim} "
-                "that can be shown to be one; write it as such a product"
-            )
-        slack = (extent - sizes[dim]).as_constant
-        if slack is not None and slack < 0:
-            raise PassFailedException(
-                f"{describe(alloc)}: stride {dim - 1} is too small for the extent of "
-                f"dimension {dim}, so its rows overlap; enlarge the stride"
-            )
-        extents.append(extent)
-    extents[-1] *= steps[-1]
-    builder = Builder(InsertPoint.before(alloc))
-    at_hand = values_at_hand(trees)
-    dtype = alloc.strides[0].type if alloc.strides else alloc.extent_type
-    given = dict(zip(steps + sizes, strides + alloc.shape, strict=True))
-
-    def operand(extent: Polynomial) -> int | SSAValue:
-        if extent in given:
-            return given[extent]
-        constant = extent.as_constant
-        if constant is not None:
-            return constant
-        return emit(extent.to_expr(dtype), builder, at_hand)
-
-    return [operand(extent) for extent in extents]

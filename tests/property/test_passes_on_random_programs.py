@@ -29,6 +29,7 @@ PASSES = all_passes()
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 VARIANTS: dict[str, tuple[str, ...]] = {
+    "tir-compact-buffer-allocation": ("", "is_strict=false"),
     "tir-common-subexpr-elim-tir": ("", "identify_equiv_terms=true"),
     "tir-reduce-branching-through-overcompute": ("", "use_dataflow_analysis=true"),
     "tir-remove-no-op": ("", "use_dataflow_analysis=true"),
@@ -50,6 +51,9 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 }
 """For a pass, the option lists to run it with; one without options is not implied."""
 NEEDS: dict[str, str] = {
+    "tir-compact-buffer-allocation": (
+        "tir-lower-init-block,tir-convert-blocks-to-opaque"
+    ),
     "tir-plan-and-update-buffer-allocation-location": "tir-lower-init-block",
 }
 """For a pass, a pipeline that brings any program to its input form."""
