@@ -17,11 +17,12 @@ thread that asks. A process made by `os.fork` makes threads of its own.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import threading
 from abc import ABC, abstractmethod
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from xdsl_tvm.targets._thread_pool import (
     EXTERNALS,
@@ -149,12 +150,14 @@ class ExecutorPool(Pool):
             count = min(limit, self._count)
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(self._count - 1, "xdsl_tvm")
-            others = [
-                self._executor.submit(call, number, count, context)
-                for number in range(1, count)
-            ]
+            others: list[Future[int]] = []
+            # At the end of the interpreter no work is taken: this thread does the rest.
+            with contextlib.suppress(RuntimeError):
+                for number in range(1, count):
+                    others.append(self._executor.submit(call, number, count, context))
             results = [call(0, count, context)]
             results += [future.result() for future in others]
+            results += [call(n, count, context) for n in range(len(others) + 1, count)]
         finally:
             self._busy.release()
         return next((result for result in results if result), 0)
