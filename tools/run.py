@@ -19,6 +19,7 @@ from xdsl_tvm.passes.pipeline_runner import check_name
 from xdsl_tvm.runtime.executable import TARGETS, compile, load_module
 from xdsl_tvm.runtime.sample_inputs import named_outputs, sample_arguments
 from xdsl_tvm.runtime.signature import Signature, signatures
+from xdsl_tvm.runtime.threads import set_num_threads
 from xdsl_tvm.tools.opt import refuse_arguments
 
 
@@ -36,6 +37,7 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     add("--input", metavar="NPY", nargs="+", action="extend", default=[], type=Path)
     add("--symbol", metavar="N=4", action="append", default=[], type=_symbol)
+    add("--threads", metavar="N", type=int, help="that parallel loops use")
     add("--random-seed", metavar="N", type=int, default=0)
     add("--output-dir", metavar="DIR", type=Path, help="save outputs as .npy here")
     add("--print", action="store_true", help="print the outputs' values")
@@ -76,6 +78,8 @@ def _call(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _compiled(options: argparse.Namespace) -> tuple[Callable[..., Any], Signature]:
+    if options.threads is not None:
+        set_num_threads(options.threads)
     executable = compile(options.file, options.target)
     function = executable[_function_name(list(executable), options.function)]
     return function, executable.signatures[function.__name__]

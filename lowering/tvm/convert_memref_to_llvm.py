@@ -91,7 +91,8 @@ class ConvertMemRefToLLVM(CompilerPass):
     Errors: dynamic strides, the dynamic extent of a memref (it is not passed with the
         pointer), element types without an LLVM form, alloc in a memory space, dealloc
         of an unranked memref, every other memref operation
-    Attributes: read: none; created: none; removed: none
+    Attributes: read: `nontemporal` of memref.store, which the llvm.store gets; created:
+        none; removed: none
     Differs from TVM: TVM calls TVMBackendAllocWorkspace; memory here comes from libc
     """
 

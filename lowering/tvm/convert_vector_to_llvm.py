@@ -64,7 +64,8 @@ class ConvertVectorToLLVM(CompilerPass):
         tvm-verify-llvm-legal names
     Errors: vectors of i1 in memory, vectors of several dimensions, memrefs whose last
         stride is not 1
-    Attributes: read: none; created: none; removed: none
+    Attributes: read: `nontemporal` of vector.store, which the llvm.store gets; created:
+        none; removed: none
     Differs from TVM: TVM generates LLVM vectors from TIR directly
     """
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from xdsl_tvm.runtime import threads
 from xdsl_tvm.tools.cli import main
 
 pytest.importorskip("llvmlite")
@@ -32,9 +33,18 @@ def test_random_input_depends_on_the_seed(tmp_path: Path):
     assert len(results[0]) == 4
 
 
+def test_number_of_threads():
+    before = threads.num_threads()
+    assert main(["run", SCALE, "--symbol", "n=4", "--threads", "3"]) == 0
+    assert threads.num_threads() == 3
+    threads.set_num_threads(before)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--threads", "0"], "the number of threads is from 1 to 256, got 0"),
+        (["--threads", "x"], "argument --threads: invalid int value: 'x'"),
         ([], "@scale: the extent 'n' of 'a' is not known; give it with --symbol n=4"),
         (["--function", "scalee"], "unknown function 'scalee'; did you mean scale?"),
         (["--input", "none.npy"], "none.npy: No such file or directory"),

@@ -147,3 +147,15 @@ func.func @atomic(%m : memref<4xf32>, %x : f32, %i : index) -> f32 {
 // CHECK-NEXT: [[V5:%[A-Za-z0-9_]+]] = llvm.getelementptr inbounds [[V3]][[[V4]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
 // CHECK-NEXT: [[V6:%[A-Za-z0-9_]+]] = tvm_llvm.atomicrmw fadd [[V5]], [[V1]] monotonic {alignment = 4 : i64} : !llvm.ptr, f32
 // CHECK-NEXT: func.return [[V6]] : f32
+
+// Stores that bypass the cache do so as LLVM's.
+
+func.func @bypass(%m : memref<16xf32>, %x : f32, %i : index) {
+  memref.store %x, %m[%i] {nontemporal = true} : memref<16xf32>
+  memref.store %x, %m[%i] {nontemporal = false} : memref<16xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @bypass(
+// CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64, nontemporal} : f32, !llvm.ptr
+// CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr

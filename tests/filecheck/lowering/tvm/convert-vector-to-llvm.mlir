@@ -31,3 +31,15 @@ func.func @lanes(%x: f32, %y: vector<4xf32>) -> f32 {
 // CHECK:         %[[I:.*]] = llvm.insertelement %[[X]], %[[F]][%{{.*}} : i64] : vector<4xf32>
 // CHECK:         %[[S:.*]] = llvm.shufflevector %[[I]], %[[Y]] [0, 5] : vector<4xf32>
 // CHECK:         tvm_llvm.extractelement %[[S]][%{{.*}} : i64] : vector<2xf32> -> f32
+
+// Stores that bypass the cache do so as LLVM's.
+
+func.func @bypass(%m: memref<16xf32>, %v: vector<4xf32>, %i: index) {
+  vector.store %v, %m[%i] {nontemporal = true} : memref<16xf32>, vector<4xf32>
+  vector.store %v, %m[%i] {nontemporal = false} : memref<16xf32>, vector<4xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @bypass(
+// CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64, nontemporal} : vector<4xf32>, !llvm.ptr
+// CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<4xf32>, !llvm.ptr

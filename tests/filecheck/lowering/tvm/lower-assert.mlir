@@ -81,3 +81,64 @@ func.func @nested(%c: i1) {
   func.return
 }
 // CHECK-NOT: tvm_failed_assert
+
+// -----
+
+// Code that threads run has a place of its own; the launch gives the first failure.
+
+llvm.func @xdsl_tvm_parallel_for(!llvm.ptr, !llvm.ptr, i64) -> i64
+
+// CHECK-LABEL: func.func private @body(
+// CHECK-SAME: %[[I:.*]]: index, %[[C:.*]]: i1, %[[PLACE:.*]]: !llvm.ptr)
+func.func private @body(%i: index, %c: i1) {
+  cf.assert %c, "own"
+  func.call @shared(%c) : (i1) -> ()
+  func.return
+}
+// CHECK:       func.call @shared_on_thread(%[[C]], %[[PLACE]]) : (i1, !llvm.ptr) -> ()
+// CHECK-NEXT:  %[[V:.*]] = llvm.load %[[PLACE]] : !llvm.ptr -> i64
+// CHECK:       cf.cond_br
+// CHECK:       llvm.store %{{.*}}, %[[PLACE]] : i64, !llvm.ptr
+
+// CHECK-LABEL: func.func @shared(
+// CHECK-SAME: %{{.*}}: i1) {
+// CHECK:       %[[G:.*]] = llvm.mlir.addressof @tvm_failed_assert
+// CHECK:       llvm.store %{{.*}}, %[[G]]
+// CHECK-LABEL: func.func private @shared_on_thread(
+// CHECK-SAME: %{{.*}}: i1, %[[PLACE:.*]]: !llvm.ptr) {
+// CHECK:       llvm.store %{{.*}}, %[[PLACE]]
+func.func @shared(%c: i1) {
+  cf.assert %c, "shared"
+  func.return
+}
+
+// CHECK-LABEL: llvm.func internal @chunk(
+llvm.func internal @chunk(%t: i32, %n: i32, %context: !llvm.ptr) -> i64 {
+  %i = arith.constant 0 : index
+  %c = llvm.load %context : !llvm.ptr -> i1
+  func.call @body(%i, %c) : (index, i1) -> ()
+  %zero = arith.constant 0 : i64
+  llvm.return %zero : i64
+}
+// CHECK:       %[[PLACE:.*]] = llvm.alloca
+// CHECK-NEXT:  llvm.store %{{.*}}, %[[PLACE]] : i64, !llvm.ptr
+// CHECK-NEXT:  func.call @body(%{{.*}}, %{{.*}}, %[[PLACE]])
+// CHECK-NEXT:  %[[FOUND:.*]] = llvm.load %[[PLACE]] : !llvm.ptr -> i64
+// CHECK:       llvm.return %[[FOUND]] : i64
+
+// CHECK-LABEL: func.func @launches(
+func.func @launches(%context: !llvm.ptr, %limit: i64, %c: i1) {
+  %chunk = llvm.mlir.addressof @chunk : !llvm.ptr
+  %r = llvm.call @xdsl_tvm_parallel_for(%chunk, %context, %limit) : (!llvm.ptr, !llvm.ptr, i64) -> i64
+  func.call @shared(%c) : (i1) -> ()
+  func.return
+}
+// CHECK:       %[[R:.*]] = llvm.call @xdsl_tvm_parallel_for
+// CHECK-NEXT:  %[[Z:.*]] = arith.constant 0 : i64
+// CHECK-NEXT:  %[[OK:.*]] = arith.cmpi eq, %[[R]], %[[Z]] : i64
+// CHECK-NEXT:  cf.cond_br %[[OK]], ^[[REST:.*]], ^[[FAILED:.*]]
+// CHECK:       ^[[REST]]:
+// CHECK-NEXT:  func.call @shared(%{{.*}}) : (i1) -> ()
+// CHECK:       ^[[FAILED]]:
+// CHECK-NEXT:  %[[G:.*]] = llvm.mlir.addressof @tvm_failed_assert
+// CHECK-NEXT:  llvm.store %[[R]], %[[G]]
