@@ -115,6 +115,7 @@ class _Code:
                 self.chunks[each.sym_name.data] = each
         self.callees = {name: self._callees(f) for name, f in self.functions.items()}
         self.chunk_callees = {name: self._callees(f) for name, f in self.chunks.items()}
+        self.called = {name for f in self.callees.values() for name in f.values()}
 
     def _callees(self, function: Operation) -> dict[Operation, str]:
         """The calls in `function`, with the function or the chunk that each runs."""
@@ -162,7 +163,7 @@ class _Code:
     def for_threads(self, name: str) -> func.FuncOp:
         """The function, or a copy, with the address of a place as last argument."""
         function = self.functions[name]
-        if not self._only_on_threads(function):
+        if function.sym_visibility is None or name in self.called:
             function = self._copy(function)
         inputs = [*function.function_type.inputs.data, llvm.LLVMPointerType()]
         outputs = function.function_type.outputs.data
@@ -173,13 +174,6 @@ class _Code:
         entry = function.body.blocks[0]
         entry.insert_arg(llvm.LLVMPointerType(), len(entry.args))
         return function
-
-    def _only_on_threads(self, function: func.FuncOp) -> bool:
-        name = function.sym_name.data
-        private = function.sym_visibility is not None
-        return private and all(
-            name not in callees.values() for callees in self.callees.values()
-        )
 
     def _copy(self, function: func.FuncOp) -> func.FuncOp:
         taken = {*self.functions, *self.chunks}
