@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import is_speculatable
+from xdsl.traits import MemoryEffectKind, get_effects, is_speculatable
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xdsl_tvm.analysis.expr import Expr, leaf_values
@@ -151,6 +151,16 @@ def erase_if_unused(values: Iterable[SSAValue]) -> None:
                 if inner is op or not op.is_ancestor(operand.owner)
             ]
             Rewriter.erase_op(op)
+
+
+def may_write(op: Operation) -> bool:
+    """Whether an op, apart from what its regions hold, may write memory."""
+    if op.regions:
+        return False
+    effects = get_effects(op)
+    return effects is None or any(
+        effect.kind is MemoryEffectKind.WRITE for effect in effects
+    )
 
 
 def is_computed_inside(tree: Expr, root: Operation) -> bool:

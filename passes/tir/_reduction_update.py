@@ -18,22 +18,14 @@ from xdsl_tvm.analysis.memory_order import memory_of
 from xdsl_tvm.analysis.reducers import MatchedReducer, match_reducer
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir._assembly import Mixed
-from xdsl_tvm.passes.tir._editing import describe
+from xdsl_tvm.passes.tir._editing import describe, may_write
 
-_READ, _WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
+_READ = MemoryEffectKind.READ
 
 
 def refuse(block: tir.BlockOp, condition: int, reason: str) -> NoReturn:
     """Raise PassFailedException for a reduction that breaks a condition of the pass."""
     raise PassFailedException(f"{describe(block)}: {reason} (condition {condition})")
-
-
-def may_write(op: Operation) -> bool:
-    """Whether an op, apart from what its regions hold, may write memory."""
-    if op.regions:
-        return False
-    effects = get_effects(op)
-    return effects is None or any(effect.kind is _WRITE for effect in effects)
 
 
 def buffers_touched(op: Operation) -> Iterator[SSAValue]:

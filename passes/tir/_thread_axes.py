@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -57,19 +57,19 @@ def require_same_range(
             )
 
 
-def replace_variable(body: Block, value: SSAValue) -> None:
-    """Use another variable of the same axis for that of a binding with this body.
+def replace_variable(binding: Operation, value: SSAValue, place: InsertPoint) -> None:
+    """Use another variable of the same axis for that of a binding.
 
-    One of another type is converted, but where the axis is named, as in a reduction.
+    One of another type is converted at the place, but where the axis is named, as in a
+    reduction.
     """
-    old, binding = body.args[0], body.parent_op()
+    old = binding.regions[0].block.args[0]
     for use in list(old.uses):
         if isinstance(use.operation, tir.ThreadAllreduceOp):
             use.operation.operands[use.index] = value
     if old.type != value.type and old.first_use is not None:
         converted = tir.CastOp(value, old.type)
-        if binding is not None:
-            converted.location = binding.location
-        Rewriter.insert_op(converted, InsertPoint.at_start(body))
+        converted.location = binding.location
+        Rewriter.insert_op(converted, place)
         value = converted.result
     old.replace_all_uses_with(value)

@@ -32,11 +32,10 @@ from xdsl_tvm.passes.tir._broadcast_guard import (
     Reduced,
     ranges_of,
 )
-from xdsl_tvm.passes.tir._editing import erase_if_unused, renewed_block
+from xdsl_tvm.passes.tir._editing import erase_if_unused, may_write, renewed_block
 from xdsl_tvm.passes.tir._reduction_update import (
     ReductionUpdate,
     buffers_touched,
-    may_write,
     read_update,
     refuse,
 )

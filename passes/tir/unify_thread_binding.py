@@ -132,7 +132,7 @@ class _Kernel:
             require_same_range(op, self._range(op), self._range(first), self._analyzer)
         old, new = op.body.block.args[0], self._loops[tag.data].loop_var
         new.name_hint = new.name_hint or old.name_hint
-        replace_variable(op.body.block, new)
+        replace_variable(op, new, InsertPoint.at_start(op.body.block))
 
     def _new_loop(self, op: _Binding, tag: StringAttr) -> tir.ForOp:
         builder = Builder(InsertPoint.before(self._root))

@@ -51,6 +51,8 @@ class Writer:
     """Writes one program."""
 
     rng: random.Random
+    barriers: bool = False
+    """Whether threads wait for each other between the parts of a kernel."""
     index: str = "i32"
     dtype: str = "f32"
     rows: int = 2
@@ -101,10 +103,18 @@ class Writer:
         previous: _Reduction | None = None
         for _ in range(rng.choice((1, 1, 2))):
             previous = self._reduction(previous)
+            self._wait()
             for _ in range(rng.choice((0, 1, 1, 2))):
                 self._user(previous)
+                self._wait()
         self.lines += ["}"] * (2 if self.split else 1)
         return self._module()
+
+    def _wait(self) -> None:
+        if self.barriers and self.in_kernel:
+            word = self.emit('tir.string "shared"')
+            call = f'tir.call "tvm_storage_sync"({word}) : (!tir.handle) -> ()'
+            self.lines.append(call)
 
     def _open_rows(self) -> None:
         bound = ' thread_binding "blockIdx.x"' if self.in_kernel else ""
@@ -263,6 +273,7 @@ class Writer:
         elif pick < 0.6 and r.scope == ', "local"':
             name = self._output(r.dtypes[-1], r.scope)
             self._copy(r, name)
+            self._wait()
             self._copy(r, self.parameter(f"{self.rows}x", r.dtypes[-1]), name)
         else:
             self._spread(r)
@@ -432,6 +443,6 @@ class _Body:
         return where, self._kept(value, dtype)
 
 
-def random_reduction(seed: int) -> str:
-    """The program of a number."""
-    return Writer(random.Random(f"reduction {seed}")).program()
+def random_reduction(seed: int, *, barriers: bool = False) -> str:
+    """The program of a number; with barriers the loops over threads may be merged."""
+    return Writer(random.Random(f"reduction {seed}"), barriers).program()
