@@ -432,11 +432,11 @@ def _second_step(nest: Nest, copies: Sequence[Loop], teams: Sequence[_Team]) -> 
 def _teams(around: Surroundings) -> list[_Team]:
     """The axes around a copy on which accumulators differ, from the outermost on."""
     influence = influence_on(around.conditions())
-    found: list[tuple[int, _Team]] = []
-    for tag in _RELAXED:
-        bindings = around.bindings(tag)
-        if not bindings:
+    found: list[_Team] = []
+    for tag in around.tags():
+        if tag not in _RELAXED:
             continue
+        bindings = around.bindings(tag)
         extent = tir.constant_value(bindings[0].extent)
         if extent is None:
             refuse(
@@ -453,17 +453,8 @@ def _teams(around: Surroundings) -> list[_Team]:
                 "move the condition into the copy, or remove auto_copy",
             )
         name = bindings[0].body.block.args[0].name_hint or "t"
-        team = _Team(Loop(int(extent), i32, f"{name}_cache"), tuple(bindings))
-        found.append((_depth(bindings[0]), team))
-    found.sort(key=lambda pair: pair[0])
-    return [team for _, team in found]
-
-
-def _depth(op: Operation) -> int:
-    depth, parent = 0, op.parent_op()
-    while parent is not None:
-        depth, parent = depth + 1, parent.parent_op()
-    return depth
+        found.append(_Team(Loop(int(extent), i32, f"{name}_cache"), tuple(bindings)))
+    return found
 
 
 def _accumulators(nest: Nest) -> tuple[tir.LoadOp, ...]:

@@ -87,6 +87,11 @@ class Surroundings:
             known[root] = extents_of(root)
         return Surroundings(block, known[root])
 
+    def tags(self) -> list[str]:
+        """The axes bound around the block, from the outermost on."""
+        found = [tag for op in _ancestors(self.block) if (tag := tag_of(op)) is not None]
+        return list(dict.fromkeys(reversed(found)))
+
     def bindings(self, tag: str) -> list[Binding]:
         """The ops around the block that bind an axis, from the outermost on."""
         found = [op for op in _ancestors(self.block) if tag_of(op) == tag]

@@ -381,7 +381,7 @@ class Product:
         if not self.through_shared:
             value, reads = "%x", fragments
             if self.bias:
-                row += "%d = tir.load %D[%r] : f32\n%y = tir.add %x, %d : f32\n"
+                row += "%z = tir.load %D[%r] : f32\n%y = tir.add %x, %z : f32\n"
                 value, reads = "%y", f"{fragments}, %D[{own}]"
             return self._block(
                 "C",
