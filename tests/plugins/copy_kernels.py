@@ -38,6 +38,10 @@ class _Copy:
     order: Sequence[int]
     """Which dimension of the target each dimension of the source is."""
     dtype: str
+    index: str
+    """The type of the loop variables."""
+    own: str
+    """The first index of both buffers, `%own, `, or nothing."""
     lines: list[str] = field(default_factory=list[str])
     count: int = 0
 
@@ -48,7 +52,7 @@ class _Copy:
         return name
 
     def const(self, number: int) -> str:
-        return self.fresh(f"tir.const {number} : i32")
+        return self.fresh(f"tir.const {number} : {self.index}")
 
     def text(self) -> str:
         """The loops and the store."""
@@ -63,14 +67,15 @@ class _Copy:
                 digit = self.loop(extent)
                 depth += 1
                 if flat:
-                    scaled = self.fresh(f"tir.mul {flat}, {self.const(extent)} : i32")
-                    digit = self.fresh(f"tir.add {scaled}, {digit} : i32")
+                    scaled = self.fresh(
+                        f"tir.mul {flat}, {self.const(extent)} : {self.index}"
+                    )
+                    digit = self.fresh(f"tir.add {scaled}, {digit} : {self.index}")
                 flat = digit
             indices[axis] = flat or self.const(0)
         value = self.value([indices[axis] for axis in self.order])
-        self.lines.append(
-            f"tir.store {value}, %{self.target}[{', '.join(indices)}] : {self.dtype}"
-        )
+        place = f"%{self.target}[{self.own}{', '.join(indices)}]"
+        self.lines.append(f"tir.store {value}, {place} : {self.dtype}")
         return "\n".join(self.lines) + "}" * depth
 
     def split(self, extent: int) -> list[int]:
@@ -90,11 +95,11 @@ class _Copy:
         name = f"%{self.name}{self.count}"
         kind = self.rng.choice(("", "", "", "unrolled"))
         self.lines.append(f"tir.for {name} = {start} to {start} + {size} {kind} {{")
-        return self.fresh(f"tir.sub {name}, {start} : i32") if low else name
+        return self.fresh(f"tir.sub {name}, {start} : {self.index}") if low else name
 
     def value(self, indices: Sequence[str]) -> str:
         """What is stored: an element, perhaps with arithmetic or under a condition."""
-        load = f"tir.load %{self.source}[{', '.join(indices)}] : {self.dtype}"
+        load = f"tir.load %{self.source}[{self.own}{', '.join(indices)}] : {self.dtype}"
         pick = self.rng.random()
         if pick < 0.7:
             return self.fresh(load)
@@ -106,7 +111,7 @@ class _Copy:
             f"tir.const {'0.0' if self.dtype in _SUMS else '0'} : {self.dtype}"
         )
         few = self.const(2)
-        some = self.fresh(f"tir.cmp ge {indices[0]}, {few} : i32")
+        some = self.fresh(f"tir.cmp ge {indices[0]}, {few} : {self.index}")
         self.count += 1
         name = f"%{self.name}{self.count}"
         inner = f"{name}_l"
@@ -118,8 +123,8 @@ class _Copy:
         return name
 
 
-def _region(name: str, shape: Sequence[int]) -> str:
-    return f"%{name}[{', '.join(f'%c0 to {size}' for size in shape)}]"
+def _region(name: str, shape: Sequence[int], own: str = "") -> str:
+    return f"%{name}[{own}{', '.join(f'%c0 to {size}' for size in shape)}]"
 
 
 def _type(shape: Sequence[int], dtype: str, scope: str = "") -> str:
@@ -128,7 +133,10 @@ def _type(shape: Sequence[int], dtype: str, scope: str = "") -> str:
 
 
 def plain_copies(seed: int) -> str:
-    """A function that copies `%a` through shared memory to `%b`, in any order."""
+    """A function that copies `%a` through shared memory to `%b`, in any order.
+
+    It does so on the host, in a block of threads, or in each `threadIdx.y` for itself.
+    """
     rng = random.Random(seed)
     dtype = rng.choice(DTYPES)
     shape = [rng.choice((1, 2, 3, 4, 5, 8, 12, 16)) for _ in range(rng.randint(1, 3))]
@@ -143,38 +151,42 @@ def plain_copies(seed: int) -> str:
         ("x", "A", "S", shape, staged, inner),
         ("y", "S", "B", staged, final, back),
     )
-    in_kernel = rng.random() < 0.5
+    around = rng.choice(("", "", "blockIdx.x", "blockIdx.x", "threadIdx.y"))
+    own, teams = ("%own, ", (4,)) if around == "threadIdx.y" else ("", ())
     blocks: list[str] = []
     for name, source, target, read, written, places in copies:
         marks = annotation_text(
-            auto_copy=int(in_kernel or rng.random() < 0.8),
+            auto_copy=int(bool(around) or rng.random() < 0.8),
             vector_bytes=rng.choice((0, 1, 2, 4, 8, 16)),
             local_stage=rng.choice((0, 1)),
         )
-        copy = _Copy(rng, name, source, target, written, places, dtype)
+        index = rng.choice(("i32", "i32", "i64"))
+        copy = _Copy(rng, name, source, target, written, places, dtype, index, own)
         blocks.append(f"""
         tir.block "{name}" {marks} {{
-          tir.reads {_region(source, read)}
-          tir.writes {_region(target, written)}
+          tir.reads {_region(source, read, own)}
+          tir.writes {_region(target, written, own)}
           {copy.text()}
         }}""")
     scope = rng.choice(("shared", "shared.dyn"))
-    if in_kernel:
+    if around:
         blocks.insert(1, 'tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()')
-    threads = _threads(rng)
+    threads = "" if own else _threads(rng)
+    warp = int(bool(own)) or rng.choice((0, 0, 1))
     return f"""
     tir.func @f(%a: !tir.handle, %b: !tir.handle) {{
-      %A = tir.match_buffer %a : {_type(shape, dtype)}
-      %B = tir.match_buffer %b : {_type(final, dtype)}
-      {constants(0, 1, 2)}
+      %A = tir.match_buffer %a : {_type((*teams, *shape), dtype)}
+      %B = tir.match_buffer %b : {_type((*teams, *final), dtype)}
+      {constants(0, 1, 2, 4)}
+      %threads = tir.const {4 if own else 1} : i32
       %shared = tir.string "shared"
-      {'tir.for %block = %c0 to %c1 thread_binding "blockIdx.x" {' if in_kernel else ""}
-      tir.block "root" {annotation_text(warp_execution=rng.choice((0, 0, 1)))} {{
-        %S = tir.alloc_buffer "S" : {_type(staged, dtype, scope)}
+      {f'tir.for %own = %c0 to %threads thread_binding "{around}" {{' if around else ""}
+      tir.block "root" {annotation_text(warp_execution=warp)} {{
+        %S = tir.alloc_buffer "S" : {_type((*teams, *staged), dtype, scope)}
         {"".join(blocks)}
         {threads}
       }}
-      {"}" if in_kernel else ""}
+      {"}" if around else ""}
     }}"""
 
 
