@@ -1,0 +1,61 @@
+"""What the strategies of the default CPU schedule go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Attribute
+
+from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._loop_nest import Axis
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor, as far as loops care."""
+
+    vector_bytes: int = 64
+    cache_bytes: int = 32 << 20
+    """Size of the last-level cache."""
+    reassociate: bool = True
+    """Whether sums of floats may be computed in another order."""
+    fuse_multiply_add: bool = True
+    """Whether the product in `a * b + c` may stay unrounded."""
+    parallel_grain: int = 16384
+    """Iterations of a block below which a loop nest stays on one thread."""
+
+    def lanes(self, dtype: Attribute) -> int:
+        """How many elements of a type a vector has."""
+        return max(self.vector_bytes // tir.bytes_of_lane(dtype), 1)
+
+    def is_parallel(self, axes: Iterable[Axis]) -> bool:
+        """Whether a nest over these axes has work for several threads."""
+        sizes = [axis.size for axis in axes]
+        known = [size for size in sizes if size is not None]
+        return len(known) < len(sizes) or prod(known) >= self.parallel_grain
+
+
+def kind_of(parallel: bool) -> tir.ForKind:
+    """The kind of a loop whose iterations are independent."""
+    return tir.ForKind.PARALLEL if parallel else tir.ForKind.SERIAL
+
+
+def product_of(extents: Sequence[Expr]) -> Expr:
+    """The extents multiplied; there is at least one."""
+    total = extents[0]
+    for extent in extents[1:]:
+        total = smart.mul(total, extent)
+    return total
+
+
+def split_index(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
+    """The indices of a point of a box, given its place in row-major order."""
+    found: list[Expr] = []
+    for extent in reversed(extents[1:]):
+        found.append(smart.floormod(flat, extent))
+        flat = smart.floordiv(flat, extent)
+    return [flat, *reversed(found)]

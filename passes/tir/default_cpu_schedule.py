@@ -1,0 +1,236 @@
+"""A schedule for the CPU, for functions that were written without one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._loop_code import LoopCode
+from xdsl_tvm.passes.tir._loop_nest import Nest, Point, find_nest
+from xdsl_tvm.passes.tir._schedule_contraction import (
+    Contraction,
+    match_contraction,
+    schedule_contraction,
+)
+from xdsl_tvm.passes.tir._schedule_elementwise import (
+    fused_loop,
+    is_map,
+    schedule_map,
+)
+from xdsl_tvm.passes.tir._schedule_options import Machine, kind_of
+from xdsl_tvm.passes.tir._schedule_reduction import match_reduction, schedule_reduction
+from xdsl_tvm.passes.tir._schedule_rows import shared_rows
+from xdsl_tvm.passes.tir._schedule_transpose import match_transpose, schedule_transpose
+
+
+@dataclass(frozen=True)
+class DefaultCPUSchedule(CompilerPass):
+    """Summary: Writes the loops of functions without a schedule anew, for a CPU with
+        vectors and several cores.
+
+    TVM name: none (ours)
+    Input form: blocks; functions of serial loops without annotations
+    Output form: blocks, some of them opaque; loops may be parallel, vectorized, unrolled
+    Options:
+        `vector_bytes` (64): the width of vectors; one of 64 bytes suits AVX-512
+        `cache_bytes` (32 MiB): where a nest that stores to whole buffers touches more
+        than this, its stores bypass the cache
+        `reassociate` (true): sums and products of floats along the axis along which
+        their terms lie in memory are gathered in several lanes, and so are least and
+        greatest elements, which may then be other ones where some are NaN; false keeps
+        the order of the program
+        `fuse_multiply_add` (true): matrix products round once per term; false rounds the
+        product as well
+        `parallel_grain` (16384): nests of fewer iterations stay on one thread
+    Rewrites: perfect nests of loops from 0 around one block, of which each iteration
+        variable is one of the loop variables. Before
+
+            tir.for %i = %c0 to %c64 {
+              tir.for %j = %c0 to %c1000 {
+                tir.block "C" (%vi : S in [%c0 to %c64] = %i, %vj : S in … = %j) {
+                  %x = tir.load %A[%vi, %vj] : f32
+                  %y = tir.load %B[%vj] : f32
+                  %z = tir.add %x, %y : f32
+                  tir.store %z, %C[%vi, %vj] : f32
+                }
+              }
+            }
+
+        after, in TVMScript
+
+            for i in T.parallel(64):
+                for j_o in range(31):
+                    for v in T.vectorized(32):
+                        with T.block("C"): …    # at i, j_o * 32 + v
+                for j_t in range(992, 1000):
+                    with T.block("C"): …        # at i, j_t
+
+        What happens to a nest goes by what it is. *Maps*, whose iterations are
+        independent: the outer loops become a parallel one, the innermost runs in vectors;
+        where all buffers are walked in the order of memory, all loops become one.
+        *Transposed copies*: square tiles are turned over in registers. *Reductions*
+        `C[s] = C[s] op term(s, r)`: with terms next to each other along `r`, partial
+        results in four vectors, combined at the end; with terms next to each other along
+        `s`, stretches of results that several rows are added to at a time.
+        *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
+        are copied into the order of their use, and tiles of 8 rows by 2 vectors stay in
+        registers (see `_schedule_contraction.py`). Nests that follow each other and share
+        rows become one loop over the rows: softmax. Independence is proved from the
+        accesses; the kinds `S` and `R` are not trusted. Symbolic extents are divided at
+        run time. Linear in the size of the module, but for nests that share rows.
+    Leaves alone: functions in which some loop has a kind, a thread or an annotation, or
+        that name memory twice (`tir.decl_buffer`, `tir.match_region`, `tir.data`,
+        `tir.address_of`, a parameter matched twice); in others, nests that are none of
+        the above: with statements between the loops, predicates, annotations, effects
+        other than loads and stores, a written buffer with strides, dependences between
+        iterations other than the reductions above. Buffers of different parameters are
+        taken not to overlap, as `tir-vectorize-loop` takes them.
+    Errors: `vector_bytes` that is no power of two, or more than 1024
+    Attributes: read: none; created: the loop annotation `nontemporal`; removed: none
+    Differs from TVM: TVM leaves such functions serial, or asks for a search of schedules
+    """
+
+    name = "tir-default-cpu-schedule"
+
+    vector_bytes: int = 64
+    cache_bytes: int = 32 << 20
+    reassociate: bool = True
+    fuse_multiply_add: bool = True
+    parallel_grain: int = 16384
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_bytes not in _WIDTHS:
+            raise PassFailedException(
+                f"{self.name}: vector_bytes must be a power of two up to 1024, got "
+                f"{self.vector_bytes}"
+            )
+        machine = Machine(
+            self.vector_bytes,
+            self.cache_bytes,
+            self.reassociate,
+            self.fuse_multiply_add,
+            self.parallel_grain,
+        )
+        for function in list(op.walk()):
+            if isinstance(function, tir.FuncOp) and _is_unscheduled(function):
+                _schedule_function(function, machine)
+
+
+_WIDTHS = frozenset(1 << power for power in range(11))
+_OPAQUE = (
+    tir.AddressOfOp,
+    tir.DataOp,
+    tir.DeclBufferOp,
+    tir.LaunchThreadOp,
+    tir.MatchRegionOp,
+)
+"""Ops that may give memory a second name."""
+
+
+def _is_unscheduled(function: tir.FuncOp) -> bool:
+    """Whether nothing in a function says how to run it."""
+    for op in function.walk():
+        if isinstance(op, _OPAQUE):
+            return False
+        if isinstance(op, tir.ForOp) and (
+            op.kind.data is not tir.ForKind.SERIAL or op.annotations
+        ):
+            return False
+    matched = [op.param for op in function.walk() if isinstance(op, tir.MatchBufferOp)]
+    return len(set(matched)) == len(matched)
+
+
+def _schedule_function(function: tir.FuncOp, machine: Machine) -> None:
+    pending: list[Block] = [block for r in function.regions for block in r.blocks]
+    while pending:
+        block = pending.pop()
+        group: list[Nest] = []
+        for op in tuple(block.ops):
+            nest = find_nest(op) if isinstance(op, tir.ForOp) else None
+            if nest is not None:
+                group = _joined(group, nest, machine)
+            elif not isinstance(op, _BETWEEN):
+                _schedule_group(group, machine)
+                group = []
+                pending += _bodies(op)
+        _schedule_group(group, machine)
+
+
+_BETWEEN = (tir.AllocBufferOp, tir.ConstOp, tir.ReadsOp, tir.WritesOp)
+"""Ops that nests on both sides of them need not know of."""
+
+
+def _bodies(op: Operation) -> list[Block]:
+    """The blocks of statements in `op` that may hold nests."""
+    if op.results:
+        return []
+    return [block for region in op.regions for block in region.blocks]
+
+
+def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
+    """The group with the nest in it, or else a new one after the group is written."""
+    if group and not _contraction(nest, machine) and shared_rows([*group, nest]):
+        return [*group, nest]
+    _schedule_group(group, machine)
+    if _contraction(nest, machine):
+        _schedule_group([nest], machine)
+        return []
+    return [nest]
+
+
+def _contraction(nest: Nest, machine: Machine) -> Contraction | None:
+    reduction = match_reduction(nest)
+    return None if reduction is None else match_contraction(reduction, machine)
+
+
+def _schedule_group(group: list[Nest], machine: Machine) -> None:
+    """Write nests anew, where the first of them stands; not what no strategy is for."""
+    if not group:
+        return
+    # A copy is written at the place of the last nest: what it needs stands before that.
+    code = LoopCode(InsertPoint.before(group[-1].outermost))
+    parallel = any(machine.is_parallel(nest.axes) for nest in group)
+    if len(group) == 1:
+        if not _write(code, group[0], {}, machine, parallel=parallel):
+            return
+    else:
+        depth = shared_rows(group)
+        rows = group[0].axes[:depth]
+        with fused_loop(code, rows, kind_of(parallel)) as point:
+            for nest in group:
+                own = zip(nest.axes, rows, strict=False)
+                here: Point = {a.variable: point[row.variable] for a, row in own}
+                written = _write(code, nest, here, machine, parallel=False)
+                if not written:
+                    nest.write_loops(code, here)
+    for nest in group:
+        Rewriter.erase_op(nest.outermost)
+
+
+def _write(
+    code: LoopCode, nest: Nest, point: Point, machine: Machine, *, parallel: bool
+) -> bool:
+    """Write a nest at `point` by the strategy for it; False if there is none."""
+    transpose = None if point else match_transpose(nest, machine)
+    if transpose is not None:
+        schedule_transpose(code, transpose, machine, parallel=parallel)
+        return True
+    if is_map(nest):
+        schedule_map(code, nest, point, machine, parallel=parallel)
+        return True
+    reduction = match_reduction(nest)
+    if reduction is None:
+        return False
+    contraction = None if point else match_contraction(reduction, machine)
+    if contraction is not None:
+        schedule_contraction(code, contraction, machine, parallel=parallel)
+    else:
+        schedule_reduction(code, reduction, point, machine, parallel=parallel)
+    return True

@@ -1,0 +1,937 @@
+// RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64}' --split-input-file | filecheck %s
+// RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 cache_bytes=64}' --split-input-file | filecheck %s --check-prefix STREAM
+// RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 reassociate=false fuse_multiply_add=false}' --split-input-file | filecheck %s --check-prefix ORDER
+
+// A map: rows in parallel, columns in vectors, and what remains behind them.
+
+tir.func @rows(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "rows", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c19 = tir.const 19 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<8x19xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<19xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x19xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c8 {
+      tir.for "j" %j = %c0 to %c19 {
+        tir.block "map" (%vi : S "vi" in [%c0 to %c8] = %i, %vj : S "vj" in [%c0 to %c19] = %j) {
+          tir.reads %A[%vi, %vj], %B[%vj]
+          tir.writes %C[%vi, %vj]
+          %0 = tir.load %A[%vi, %vj] : f32
+          %1 = tir.load %B[%vj] : f32
+          %2 = tir.add %0, %1 : f32
+          tir.store %2, %C[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @rows
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Where all buffers are walked in order, all loops become one.
+
+tir.func @flat(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "flat", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c5 = tir.const 5 : i32
+  %c7 = tir.const 7 : i32
+  %c3 = tir.const 3 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<5x7x3xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<5x7x3xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c5 {
+      tir.for "j" %j = %c0 to %c7 {
+        tir.for "k" %k = %c0 to %c3 {
+          tir.block "map" (%vi : S "vi" in [%c0 to %c5] = %i, %vj : S "vj" in [%c0 to %c7] = %j, %vk : S "vk" in [%c0 to %c3] = %k) {
+            tir.reads %A[%vi, %vj, %vk]
+            tir.writes %C[%vi, %vj, %vk]
+            %0 = tir.load %A[%vi, %vj, %vk] : f32
+            %1 = tir.load %A[%vi, %vj, %vk] : f32
+            %2 = tir.mul %0, %1 : f32
+            tir.store %2, %C[%vi, %vj, %vk] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @flat
+// CHECK: tir.for "f.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
+// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
+// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM-LABEL: tir.func @flat
+// STREAM: tir.for "f.o" %{{.*}} = %{{.*}} to %{{.*}} parallel annotations {nontemporal} {
+// STREAM: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// STREAM: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
+// STREAM: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
+// STREAM: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Few iterations stay on one thread, and short loops scalar.
+
+tir.func @small(%A_handle: !tir.handle) attributes {global_symbol = "small", param_names = ["A_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c3 = tir.const 3 : i32
+  %cst = tir.const 1.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c3 {
+      tir.block "map" (%vi : S "vi" in [%c0 to %c3] = %i) {
+        tir.reads %A[%vi]
+        tir.writes %A[%vi]
+        %0 = tir.load %A[%vi] : f32
+        %1 = tir.add %0, %cst : f32
+        tir.store %1, %A[%vi] : f32
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @small
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Transposed copies: tiles of a vector each way, and scalars at the edges.
+
+tir.func @transposed(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "transposed", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c9 = tir.const 9 : i32
+  %c10 = tir.const 10 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<10x9xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<9x10xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c9 {
+      tir.for "j" %j = %c0 to %c10 {
+        tir.block "t" (%vi : S "vi" in [%c0 to %c9] = %i, %vj : S "vj" in [%c0 to %c10] = %j) {
+          tir.reads %A[%vj, %vi]
+          tir.writes %C[%vi, %vj]
+          %0 = tir.load %A[%vj, %vi] : f32
+          tir.store %0, %C[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @transposed
+// CHECK: tir.for "i.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM-LABEL: tir.func @transposed
+// STREAM: tir.for "i.o" %{{.*}} = %{{.*}} to %{{.*}} parallel annotations {nontemporal} {
+// STREAM: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// STREAM: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// STREAM: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// STREAM: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Sums along rows: partial sums in lanes, which are combined by halves.
+
+tir.func @row_sums(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "row_sums", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c37 = tir.const 37 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<4x37xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<4xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c4 {
+      tir.for "j" %j = %c0 to %c37 {
+        tir.block "sum" (%vi : S "vi" in [%c0 to %c4] = %i, %vj : R "vj" in [%c0 to %c37] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %C[%vi]
+          tir.init {
+            tir.store %cst, %C[%vi] : f32
+          }
+          %0 = tir.load %C[%vi] : f32
+          %1 = tir.load %A[%vi, %vj] : f32
+          %2 = tir.add %0, %1 : f32
+          tir.store %2, %C[%vi] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @row_sums
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "partial" {
+// CHECK: %{{.*}} = tir.alloc_buffer "partial" : !tir.buffer<4xf32, "local">
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER-LABEL: tir.func @row_sums
+// ORDER: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
+// ORDER: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Sums along columns: stretches of results, to which several rows are added.
+
+tir.func @column_sums(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "column_sums", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c20 = tir.const 20 : i32
+  %c9 = tir.const 9 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<9x20xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<20xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c20 {
+      tir.for "j" %j = %c0 to %c9 {
+        tir.block "sum" (%vi : S "vi" in [%c0 to %c20] = %i, %vj : R "vj" in [%c0 to %c9] = %j) {
+          tir.reads %A[%vj, %vi]
+          tir.writes %C[%vi]
+          tir.init {
+            tir.store %cst, %C[%vi] : f32
+          }
+          %0 = tir.load %C[%vi] : f32
+          %1 = tir.load %A[%vj, %vi] : f32
+          %2 = tir.add %0, %1 : f32
+          tir.store %2, %C[%vi] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @column_sums
+// CHECK: tir.for "i.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Sums of wide signed integers might overflow in another order.
+
+tir.func @integers(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "integers", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c37 = tir.const 37 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<4x37xi32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<4xi32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c4 {
+      tir.for "j" %j = %c0 to %c37 {
+        tir.block "sum" (%vi : S "vi" in [%c0 to %c4] = %i, %vj : R "vj" in [%c0 to %c37] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %C[%vi]
+          tir.init {
+            tir.store %c0, %C[%vi] : i32
+          }
+          %0 = tir.load %C[%vi] : i32
+          %1 = tir.load %A[%vi, %vj] : i32
+          %2 = tir.add %0, %1 : i32
+          tir.store %2, %C[%vi] : i32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @integers
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : i32
+// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : i32
+
+// -----
+
+// Rows that nests share: one loop over them.
+
+tir.func @softmax(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "softmax", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c6 = tir.const 6 : i32
+  %c17 = tir.const 17 : i32
+  %cst = tir.const -1.000000e+03 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<6x17xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<6x17xf32>
+  tir.block "root" {
+    %most = tir.alloc_buffer "most" : !tir.buffer<6xf32>
+    %powers = tir.alloc_buffer "powers" : !tir.buffer<6x17xf32>
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c6 {
+      tir.for "j" %j = %c0 to %c17 {
+        tir.block "most" (%vi : S "vi" in [%c0 to %c6] = %i, %vj : R "vj" in [%c0 to %c17] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %most[%vi]
+          tir.init {
+            tir.store %cst, %most[%vi] : f32
+          }
+          %0 = tir.load %most[%vi] : f32
+          %1 = tir.load %A[%vi, %vj] : f32
+          %2 = tir.max %0, %1 : f32
+          tir.store %2, %most[%vi] : f32
+        }
+      }
+    }
+    tir.for "i" %i_1 = %c0 to %c6 {
+      tir.for "j" %j_1 = %c0 to %c17 {
+        tir.block "powers" (%vi_1 : S "vi" in [%c0 to %c6] = %i_1, %vj_1 : S "vj" in [%c0 to %c17] = %j_1) {
+          tir.reads %A[%vi_1, %vj_1], %most[%vi_1]
+          tir.writes %powers[%vi_1, %vj_1]
+          %3 = tir.load %A[%vi_1, %vj_1] : f32
+          %4 = tir.load %most[%vi_1] : f32
+          %5 = tir.sub %3, %4 : f32
+          tir.store %5, %powers[%vi_1, %vj_1] : f32
+        }
+      }
+    }
+    tir.for "i" %i_2 = %c0 to %c6 {
+      tir.for "j" %j_2 = %c0 to %c17 {
+        tir.block "product" (%vi_2 : S "vi" in [%c0 to %c6] = %i_2, %vj_2 : S "vj" in [%c0 to %c17] = %j_2) {
+          tir.reads %powers[%vi_2, %vj_2], %most[%vi_2]
+          tir.writes %C[%vi_2, %vj_2]
+          %6 = tir.load %powers[%vi_2, %vj_2] : f32
+          %7 = tir.load %most[%vi_2] : f32
+          %8 = tir.mul %6, %7 : f32
+          tir.store %8, %C[%vi_2, %vj_2] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @softmax
+// CHECK: %{{.*}} = tir.alloc_buffer "most" : !tir.buffer<6xf32>
+// CHECK: %{{.*}} = tir.alloc_buffer "powers" : !tir.buffer<6x17xf32>
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "partial" {
+// CHECK: %{{.*}} = tir.alloc_buffer "partial" : !tir.buffer<4xf32, "local">
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "most" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.block "powers" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "powers" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.block "product" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "product" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Rows that are read in another order are no shared ones.
+
+tir.func @reversed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "reversed", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c16 = tir.const 16 : i32
+  %cst = tir.const 1.000000e+00 : f32
+  %c7 = tir.const 7 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<8x16xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<8x16xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x16xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c8 {
+      tir.for "j" %j = %c0 to %c16 {
+        tir.block "first" (%vi : S "vi" in [%c0 to %c8] = %i, %vj : S "vj" in [%c0 to %c16] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %B[%vi, %vj]
+          %0 = tir.load %A[%vi, %vj] : f32
+          %1 = tir.add %0, %cst : f32
+          tir.store %1, %B[%vi, %vj] : f32
+        }
+      }
+    }
+    tir.for "i" %i_1 = %c0 to %c8 {
+      tir.for "j" %j_1 = %c0 to %c16 {
+        tir.block "second" (%vi_1 : S "vi" in [%c0 to %c8] = %i_1, %vj_1 : S "vj" in [%c0 to %c16] = %j_1) {
+          %2 = tir.sub %c7, %vi_1 : i32
+          tir.reads %B[%2, %vj_1]
+          tir.writes %C[%vi_1, %vj_1]
+          %3 = tir.sub %c7, %vi_1 : i32
+          %4 = tir.load %B[%3, %vj_1] : f32
+          tir.store %4, %C[%vi_1, %vj_1] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @reversed
+// CHECK: tir.for "f.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.block "first" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.block "second" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Products of matrices: operands in the order of their use, tiles in registers.
+
+tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "matmul", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<16x12xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x16xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x16xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c16 {
+      tir.for "j" %j = %c0 to %c16 {
+        tir.for "k" %k = %c0 to %c12 {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c16] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
+            tir.reads %A[%vi, %vk], %B[%vk, %vj]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %cst, %C[%vi, %vj] : f32
+            }
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vi, %vk] : f32
+            %2 = tir.load %B[%vk, %vj] : f32
+            %3 = tir.mul %1, %2 : f32
+            %4 = tir.add %0, %3 : f32
+            tir.store %4, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @matmul
+// CHECK: tir.block "contraction" {
+// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x8xf32>
+// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.block "panel" {
+// CHECK: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "tile" {
+// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER-LABEL: tir.func @matmul
+// ORDER: tir.block "contraction" {
+// ORDER: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x8xf32>
+// ORDER: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// ORDER: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// ORDER: tir.block "panel" {
+// ORDER: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
+// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.block "tile" {
+// ORDER: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// ORDER: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
+// ORDER: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// The same without an init, on transposed operands, with edges.
+
+tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "edges", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c9 = tir.const 9 : i32
+  %c11 = tir.const 11 : i32
+  %c12 = tir.const 12 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<12x9xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<11x12xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<9x11xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c9 {
+      tir.for "j" %j = %c0 to %c11 {
+        tir.for "k" %k = %c0 to %c12 {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %c9] = %i, %vj : S "vj" in [%c0 to %c11] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
+            tir.reads %C[%vi, %vj], %A[%vk, %vi], %B[%vj, %vk]
+            tir.writes %C[%vi, %vj]
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vk, %vi] : f32
+            %2 = tir.load %B[%vj, %vk] : f32
+            %3 = tir.mul %1, %2 : f32
+            %4 = tir.add %0, %3 : f32
+            tir.store %4, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @edges
+// CHECK: tir.block "contraction" {
+// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x8xf32>
+// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.block "panel" {
+// CHECK: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "column" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "tile" {
+// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<8x8xf32, "local">
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Convolutions: the columns are the places of the window.
+
+tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "conv", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c4 = tir.const 4 : i32
+  %c3 = tir.const 3 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x6x10xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<8x3x3x3xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x4x8xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "f" %f = %c0 to %c8 {
+      tir.for "i" %i = %c0 to %c4 {
+        tir.for "j" %j = %c0 to %c8 {
+          tir.for "c" %c = %c0 to %c3 {
+            tir.for "p" %p = %c0 to %c3 {
+              tir.for "q" %q = %c0 to %c3 {
+                tir.block "conv" (%vf : S "vf" in [%c0 to %c8] = %f, %vi : S "vi" in [%c0 to %c4] = %i, %vj : S "vj" in [%c0 to %c8] = %j, %vc : R "vc" in [%c0 to %c3] = %c, %vp : R "vp" in [%c0 to %c3] = %p, %vq : R "vq" in [%c0 to %c3] = %q) {
+                  %0 = tir.add %vi, %vp : i32
+                  %1 = tir.add %vj, %vq : i32
+                  tir.reads %A[%vc, %0, %1], %B[%vf, %vc, %vp, %vq]
+                  tir.writes %C[%vf, %vi, %vj]
+                  tir.init {
+                    tir.store %cst, %C[%vf, %vi, %vj] : f32
+                  }
+                  %2 = tir.load %C[%vf, %vi, %vj] : f32
+                  %3 = tir.add %vi, %vp : i32
+                  %4 = tir.add %vj, %vq : i32
+                  %5 = tir.load %A[%vc, %3, %4] : f32
+                  %6 = tir.load %B[%vf, %vc, %vp, %vq] : f32
+                  %7 = tir.mul %5, %6 : f32
+                  %8 = tir.add %2, %7 : f32
+                  tir.store %8, %C[%vf, %vi, %vj] : f32
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @conv
+// CHECK: tir.block "contraction" {
+// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<1x27x8xf32>
+// CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.block "panel" {
+// CHECK: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<27x8xf32>
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "tile" {
+// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Extents that only the running program knows.
+
+tir.func @symbolic(%a: !tir.handle, %c: !tir.handle) attributes {global_symbol = "symbolic", param_names = ["a", "c"]} {
+  %c0_i64 = tir.const 0 : i64
+  %cst = tir.const 0.000000e+00 : f32
+  %n = tir.shape_var "n" : i64
+  %m = tir.shape_var "m" : i64
+  %A = tir.match_buffer "A" %a [%n, %m] : !tir.buffer<?x?xf32>
+  %C = tir.match_buffer "C" %c [%n] : !tir.buffer<?xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0_i64 to %n {
+      tir.for "j" %j = %c0_i64 to %m {
+        tir.block "sum" (%vi : S "vi" in [%c0_i64 to %n] = %i, %vj : R "vj" in [%c0_i64 to %m] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %C[%vi]
+          tir.init {
+            tir.store %cst, %C[%vi] : f32
+          }
+          %0 = tir.load %C[%vi] : f32
+          %1 = tir.load %A[%vi, %vj] : f32
+          %2 = tir.add %0, %1 : f32
+          tir.store %2, %C[%vi] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @symbolic
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.block "partial" {
+// CHECK: %{{.*}} = tir.alloc_buffer "partial" : !tir.buffer<16xf32, "local">
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// Iterations that depend on each other, whatever their kinds say, stay as they are.
+
+tir.func @recurrence(%A_handle: !tir.handle) attributes {global_symbol = "recurrence", param_names = ["A_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c16 = tir.const 16 : i32
+  %c1 = tir.const 1 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<9x16xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c8 {
+      tir.for "j" %j = %c0 to %c16 {
+        tir.block "next" (%vi : S "vi" in [%c0 to %c8] = %i, %vj : S "vj" in [%c0 to %c16] = %j) {
+          %0 = tir.add %vi, %c1 : i32
+          tir.reads %A[%c0 to %0, %vj]
+          %1 = tir.add %vi, %c1 : i32
+          tir.writes %A[%1, %vj]
+          %2 = tir.load %A[%vi, %vj] : f32
+          %3 = tir.load %A[%c0, %vj] : f32
+          %4 = tir.add %2, %3 : f32
+          %5 = tir.add %vi, %c1 : i32
+          tir.store %4, %A[%5, %vj] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @recurrence
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "next" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// So do functions with a schedule of their own.
+
+tir.func @scheduled(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "scheduled", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<64x64xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<64x64xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c64 parallel {
+      tir.for "j" %j = %c0 to %c64 {
+        tir.block "map" (%vi : S "vi" in [%c0 to %c64] = %i, %vj : S "vj" in [%c0 to %c64] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %C[%vi, %vj]
+          %0 = tir.load %A[%vi, %vj] : f32
+          tir.store %0, %C[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @scheduled
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+
+// -----
+
+// And blocks with predicates or annotations.
+
+tir.func @guarded(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "guarded", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  %c99 = tir.const 99 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<64x64xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<64x64xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c64 {
+      tir.for "j" %j = %c0 to %c64 {
+        %0 = tir.add %i, %j : i32
+        %1 = tir.cmp lt %0, %c99 : i32
+        tir.block "map" (%vi : S "vi" in [%c0 to %c64] = %i, %vj : S "vj" in [%c0 to %c64] = %j) where %1 {
+          tir.reads %A[%vi, %vj]
+          tir.writes %C[%vi, %vj]
+          %2 = tir.load %A[%vi, %vj] : f32
+          tir.store %2, %C[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @guarded
+// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) where %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
