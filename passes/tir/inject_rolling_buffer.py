@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeGuard, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -25,7 +25,6 @@ from xdsl_tvm.analysis.expr import (
     leaf_values,
     view,
 )
-from xdsl_tvm.analysis.forms import enclosing_function
 from xdsl_tvm.analysis.memory_order import Facts, Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
@@ -83,7 +82,8 @@ class InjectRollingBuffer(CompilerPass):
         others get all of the buffer. A store is under a condition for each dimension
         that moves by less than its extent, with the expressions and loads that only it
         needs. If statements follow the loop, it is in a `tir.scope` with the
-        buffer. Time is linear in the size of the function, for each marked buffer.
+        buffer. Time is linear in the size of the function and in that of the
+        ops around and on each marked buffer.
     Leaves alone: buffers that are not marked, or marked `false`
     Errors: of a marked buffer: an extent of the bounds that is no constant; a minimum
         that is neither constant nor moves with a loop around it; no minimum that moves;
@@ -103,11 +103,18 @@ class InjectRollingBuffer(CompilerPass):
     name = "tir-inject-rolling-buffer"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [inner for inner in op.walk() if isinstance(inner, tir.BufferRealizeOp)]
-        for realize in found:
-            marks = realize.annotations
-            if marks is not None and is_true(marks.data.get(_ROLLING)):
-                _roll(realize)
+        for func in op.body.block.ops:
+            found = [inner for inner in func.walk() if _is_marked(inner)]
+            if found:
+                facts = Facts([func])
+                for realize in found:
+                    _roll(realize, facts)
+
+
+def _is_marked(op: Operation) -> TypeGuard[tir.BufferRealizeOp]:
+    if not isinstance(op, tir.BufferRealizeOp) or op.annotations is None:
+        return False
+    return is_true(op.annotations.data.get(_ROLLING))
 
 
 @dataclass(frozen=True)
@@ -126,7 +133,7 @@ class _Axis:
         return self.extent - self.step if self.loop is not None else 0
 
 
-def _roll(realize: tir.BufferRealizeOp) -> None:
+def _roll(realize: tir.BufferRealizeOp, facts: Facts) -> None:
     around = _loops_around(realize)
     axes = [_axis(realize, bound, around) for bound in realize.bounds]
     moving = [axis.loop for axis in axes if axis.loop is not None]
@@ -143,8 +150,6 @@ def _roll(realize: tir.BufferRealizeOp) -> None:
     _check_path(realize, outermost, moving)
     _check_uses(realize)
     ring = next(n for n, axis in enumerate(axes) if axis.loop is outermost)
-    func = enclosing_function(realize)
-    facts = Facts([realize if func is None else func])
     for use in tuple(realize.buffer.uses):
         access = cast("tir.LoadOp | tir.StoreOp", use.operation)
         indices = [view(index) for index in access.indices]

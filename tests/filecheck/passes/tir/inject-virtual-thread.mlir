@@ -11,10 +11,9 @@ tir.func @shared(%a: !tir.handle, %c: !tir.handle, %d: !tir.handle) {
   %c1 = tir.const 1 : i32
   %c2 = tir.const 2 : i32
   %c4 = tir.const 4 : i32
-  %c8 = tir.const 8 : i32
   tir.launch_thread %tx = "vthread.x" to %c2 virtual {
     tir.launch_thread %ty = "vthread.y" to %c2 virtual {
-      tir.for "i" %i = %c0 to %c8 {
+      tir.for "i" %i = %c0 to %c4 {
         %p = tir.allocate "B" [4] annotations {"a" = 1 : i32} : !tir.ptr<i32, "shared">
         %B = tir.decl_buffer "B" %p : !tir.buffer<4xi32, "shared">
         %0 = tir.mul %i, %c2 : i32
@@ -37,11 +36,10 @@ tir.func @shared(%a: !tir.handle, %c: !tir.handle, %d: !tir.handle) {
 // CHECK-NEXT:     %[[C1:.*]] = tir.const 1 : i32
 // CHECK-NEXT:     %[[C2:.*]] = tir.const 2 : i32
 // CHECK-NEXT:     %[[C4:.*]] = tir.const 4 : i32
-// CHECK-NEXT:     %[[C8:.*]] = tir.const 8 : i32
 // CHECK-NEXT:     %[[V0:.*]] = tir.const 4 : i32
 // CHECK-NEXT:     %[[V1:.*]] = tir.const 0 : i32
 // CHECK-NEXT:     %[[V2:.*]] = tir.const 1 : i32
-// CHECK-NEXT:     tir.for "i" %[[I:.*]] = %[[C0]] to %[[C8]] {
+// CHECK-NEXT:     tir.for "i" %[[I:.*]] = %[[C0]] to %[[C4]] {
 // CHECK-NEXT:       %[[P:.*]] = tir.allocate "B" [8] annotations {a = 1 : i32} : !tir.ptr<i32, "shared">
 // CHECK-NEXT:       %[[B:.*]] = tir.decl_buffer "B" %[[P]] : !tir.buffer<8xi32, "shared">
 // CHECK-NEXT:       %[[V3:.*]] = tir.mul %[[I]], %[[C2]] : i32
@@ -918,6 +916,7 @@ tir.func @barrier(%a: !tir.handle) attributes {tir.noalias} {
       %other = tir.sub %c3, %t : i32
       %y = tir.load %S[%other] : i32
       tir.store %y, %A[%1] : i32
+      tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
     }
   }
 }
@@ -960,4 +959,66 @@ tir.func @barrier(%a: !tir.handle) attributes {tir.noalias} {
 // CHECK-NEXT:       %[[V20:.*]] = tir.mul %[[V2]], %[[C4]] : i32
 // CHECK-NEXT:       %[[V21:.*]] = tir.add %[[V20]], %[[T]] : i32
 // CHECK-NEXT:       tir.store %[[Y_1]], %[[A]][%[[V21]]] : i32
+// CHECK-NEXT:       tir.call "tvm_storage_sync"(%[[SHARED]]) : (!tir.handle) -> ()
+// CHECK-NEXT:     }
+
+// -----
+
+// Threads within virtual ones, and results of reductions over them.
+tir.func @reduction(%a: !tir.handle, %o: !tir.handle) attributes {tir.noalias} {
+  %A = tir.match_buffer %a : !tir.buffer<8xi32>
+  %O = tir.match_buffer %o : !tir.buffer<8xi32>
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
+  %sum = tir.reducer (%x : i32, %y : i32) identity [0 : i32] {
+    %z = tir.add %x, %y : i32
+    tir.yield %z : i32
+  }
+  tir.launch_thread %v = "vthread" to %c2 virtual {
+    %p = tir.allocate "R" [1] : !tir.ptr<i32, "local">
+    %R = tir.decl_buffer "R" %p : !tir.buffer<1xi32, "local">
+    tir.launch_thread %t = "threadIdx.x" to %c4 {
+      %0 = tir.mul %v, %c4 : i32
+      %1 = tir.add %0, %t : i32
+      %x = tir.load %A[%1] : i32
+      tir.attr "reduce_scope" (%sum) = 0 : i32 {
+        tir.thread_allreduce [%x] into [%R[%c0]] over [%t]
+      }
+      %y = tir.load %R[%c0] : i32
+      tir.store %y, %O[%1] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @reduction
+// CHECK-NEXT:     %[[A:.*]] = tir.match_buffer %{{.*}} : !tir.buffer<8xi32>
+// CHECK-NEXT:     %[[O:.*]] = tir.match_buffer %{{.*}} : !tir.buffer<8xi32>
+// CHECK-NEXT:     %[[C4:.*]] = tir.const 4 : i32
+// CHECK-NEXT:     %[[SUM:.*]] = tir.reducer (%{{.*}} : i32, %{{.*}} : i32) identity [0 : i32] {
+// CHECK-NEXT:       %[[Z:.*]] = tir.add %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT:       tir.yield %[[Z]] : i32
+// CHECK-NEXT:     }
+// CHECK-NEXT:     %[[V0:.*]] = tir.const 1 : i32
+// CHECK-NEXT:     %[[V1:.*]] = tir.const 0 : i32
+// CHECK-NEXT:     %[[P:.*]] = tir.allocate "R" [2] : !tir.ptr<i32, "local">
+// CHECK-NEXT:     %[[R:.*]] = tir.decl_buffer "R" %[[P]] : !tir.buffer<2xi32, "local">
+// CHECK-NEXT:     tir.launch_thread %[[T:.*]] = "threadIdx.x" to %[[C4]] {
+// CHECK-NEXT:       tir.attr "reduce_scope" (%[[SUM]]) = 0 : i32 {
+// CHECK-NEXT:         %[[V2:.*]] = tir.mul %[[V1]], %[[C4]] : i32
+// CHECK-NEXT:         %[[V3:.*]] = tir.add %[[V2]], %[[T]] : i32
+// CHECK-NEXT:         %[[X_1:.*]] = tir.load %[[A]][%[[V3]]] : i32
+// CHECK-NEXT:         tir.thread_allreduce [%[[X_1]]] into [%[[R]][%[[V1]]]] over [%[[T]]]
+// CHECK-NEXT:         %[[V4:.*]] = tir.mul %[[V0]], %[[C4]] : i32
+// CHECK-NEXT:         %[[V5:.*]] = tir.add %[[V4]], %[[T]] : i32
+// CHECK-NEXT:         %[[X_2:.*]] = tir.load %[[A]][%[[V5]]] : i32
+// CHECK-NEXT:         tir.thread_allreduce [%[[X_2]]] into [%[[R]][%[[V0]]]] over [%[[T]]]
+// CHECK-NEXT:       }
+// CHECK-NEXT:       %[[Y_1:.*]] = tir.load %[[R]][%[[V1]]] : i32
+// CHECK-NEXT:       %[[V6:.*]] = tir.mul %[[V1]], %[[C4]] : i32
+// CHECK-NEXT:       %[[V7:.*]] = tir.add %[[V6]], %[[T]] : i32
+// CHECK-NEXT:       tir.store %[[Y_1]], %[[O]][%[[V7]]] : i32
+// CHECK-NEXT:       %[[Y_2:.*]] = tir.load %[[R]][%[[V0]]] : i32
+// CHECK-NEXT:       %[[V8:.*]] = tir.mul %[[V0]], %[[C4]] : i32
+// CHECK-NEXT:       %[[V9:.*]] = tir.add %[[V8]], %[[T]] : i32
+// CHECK-NEXT:       tir.store %[[Y_2]], %[[O]][%[[V9]]] : i32
 // CHECK-NEXT:     }
