@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import MemoryEffectKind, get_effects, is_speculatable
+from xdsl.traits import is_speculatable
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xdsl_tvm.analysis.expr import Expr, leaf_values
+from xdsl_tvm.analysis.side_effect import own_effect
 from xdsl_tvm.dialects import tir
 
 _HOLD_TO_END_OF_BLOCK = (
@@ -155,12 +156,7 @@ def erase_if_unused(values: Iterable[SSAValue]) -> None:
 
 def may_write(op: Operation) -> bool:
     """Whether an op, apart from what its regions hold, may write memory."""
-    if op.regions:
-        return False
-    effects = get_effects(op)
-    return effects is None or any(
-        effect.kind is MemoryEffectKind.WRITE for effect in effects
-    )
+    return own_effect(op) in (tir.CallEffect.UPDATE_STATE, tir.CallEffect.CONTROL_JUMP)
 
 
 def is_computed_inside(tree: Expr, root: Operation) -> bool:

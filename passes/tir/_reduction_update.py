@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import NoReturn
 
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
@@ -16,11 +15,10 @@ from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, Value, view
 from xdsl_tvm.analysis.memory_order import memory_of
 from xdsl_tvm.analysis.reducers import MatchedReducer, match_reducer
+from xdsl_tvm.analysis.side_effect import own_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir._assembly import Mixed
 from xdsl_tvm.passes.tir._editing import describe, may_write
-
-_READ = MemoryEffectKind.READ
 
 
 def refuse(block: tir.BlockOp, condition: int, reason: str) -> NoReturn:
@@ -260,8 +258,7 @@ def _source(store: tir.StoreOp) -> Operation:
 
 
 def _reads(op: Operation) -> bool:
-    effects = get_effects(op)
-    return effects is None or any(effect.kind is _READ for effect in effects)
+    return may_write(op) or own_effect(op) is tir.CallEffect.READ_STATE
 
 
 def _name(buffer: SSAValue) -> str:
