@@ -5,18 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, i1
+from xdsl.dialects.builtin import BoolAttr, i1, i8
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.tir._emitter import INDEX, Emitter
+from xdsl_tvm.lowering.tir._expressions import convert
 from xdsl_tvm.lowering.tir._types import signless
 from xdsl_tvm.lowering.tir._views import View, element_indices
 
 
 def load(cv: Emitter, op: tir.LoadOp, view: View) -> SSAValue:
     """The element, or the vector of elements, that `op` reads."""
-    result = signless(op.result.type)
+    wanted = op.result.type
+    stored = _stored(view, wanted)
+    return convert(cv, _load(cv, op, view, signless(stored)), stored, wanted)
+
+
+def _stored(view: View, accessed: Attribute) -> Attribute:
+    """The dtype of memory for an access of dtype `accessed`; a byte may hold a bool."""
+    is_bool = views_bools(view.type.element_type, tir.element_of(accessed))
+    return tir.like_lanes(i1, accessed) if is_bool else accessed
+
+
+def views_bools(memory: Attribute, element: Attribute) -> bool:
+    """Whether a buffer of `element` declares the bytes of bools in memory.
+
+    `tir-flatten-buffer` makes such buffers, as TVM does.
+    """
+    return memory == i1 and element == i8
+
+
+def _load(cv: Emitter, op: tir.LoadOp, view: View, result: Attribute) -> SSAValue:
     _require_simple(cv, op, view)
     if not tir.is_vector(result):
         indices = element_indices(cv, view, [cv.index(i) for i in op.indices])
@@ -35,7 +55,8 @@ def load(cv: Emitter, op: tir.LoadOp, view: View) -> SSAValue:
 def store(cv: Emitter, op: tir.StoreOp, view: View) -> None:
     """Writes the element, or the vector of elements, that `op` stores."""
     _require_simple(cv, op, view)
-    value = cv.value(op.value)
+    dtype = op.value.type
+    value = convert(cv, cv.value(op.value), dtype, _stored(view, dtype))
     if not tir.is_vector(value.type):
         indices = element_indices(cv, view, [cv.index(i) for i in op.indices])
         _guarded_store(cv, op.predicate, view, indices, value, 0)
@@ -74,7 +95,7 @@ def _contiguous(
 
     Vectors of `i1` count as such never: in memory a bool takes a byte.
     """
-    if op.predicate is not None or tir.element_of(_accessed(op)) == i1:
+    if op.predicate is not None or view.type.element_type == i1:
         return None
     if view.lanes != 1:
         return element_indices(cv, view, [cv.index(i) for i in op.indices])

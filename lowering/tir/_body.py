@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import tir, tvm_llvm
-from xdsl_tvm.lowering.tir._access import load, store
+from xdsl_tvm.lowering.tir._access import load, store, views_bools
 from xdsl_tvm.lowering.tir._calling_convention import is_direct
 from xdsl_tvm.lowering.tir._emitter import INDEX, NSW, Emitter
 from xdsl_tvm.lowering.tir._expressions import EXPRESSIONS, is_wide_signed
@@ -497,7 +497,7 @@ class BodyConverter(Emitter):
         pointer = cast(tir.PtrType, op.data.type)
         element = signless(tir.element_of(op.type.element_type))
         type_ = memref_type(memory.memref)
-        if type_.element_type != element:
+        if type_.element_type != element and not views_bools(type_.element_type, element):
             raise self.fail(
                 f"a buffer of {op.type.element_type} cannot view a pointer to "
                 f"{pointer.element_type}; declare the pointer with the buffer's type"
