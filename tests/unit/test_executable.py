@@ -202,9 +202,11 @@ def test_unknown_target() -> None:
 def test_threads_need_the_target_cuda() -> None:
     with pytest.raises(PassFailedException, match="compile for the target cuda") as error:
         xdsl_tvm.compile("""
-        tir.func @f() attributes {global_symbol = "f"} {
+        tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
+          %A = tir.match_buffer %a : !tir.buffer<4xi32>
           %c4 = tir.const 4 : i32
           tir.launch_thread %t = "threadIdx.x" to %c4 {
+            tir.store %t, %A[%t] : i32
           }
         }""")
     one_line(error)
