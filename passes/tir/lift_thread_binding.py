@@ -129,6 +129,7 @@ class _Kernel:
         """The stores that are not in all axes, with those that they are not in."""
         self._places: dict[str, Operation] = {}
         self._guarded: set[tir.StoreOp] = set()
+        self._holds_only: dict[tuple[tir.BlockOp, tuple[tir.ForOp, ...]], bool] = {}
 
     def lift(self) -> None:
         """Make the loops over each axis one."""
@@ -226,18 +227,10 @@ class _Kernel:
             parent = parent.parent_op()
         if parent is None or not all(loop.is_ancestor(parent) for loop in loops):
             return None
-        for op in parent.walk():
-            if isinstance(op, tir.BlockOp) and op is not parent:
-                return None
-            if axis_of(op) is not None:
-                return None
-            if isinstance(op, tir.StoreOp):
-                outside = not parent.is_ancestor(tir.buffer_definition(op.buffer))
-                if outside and not all(_concerns(op, loop) for loop in loops):
-                    return None
-            elif may_write(op):
-                return None
-        return parent
+        key = (parent, tuple(loops))
+        if key not in self._holds_only:
+            self._holds_only[key] = _holds_only_stores(parent, loops)
+        return parent if self._holds_only[key] else None
 
     def _require_opaque(self, store: tir.StoreOp) -> None:
         parent = store.parent_op()
@@ -249,6 +242,20 @@ class _Kernel:
                     "tir-convert-blocks-to-opaque first, or bind the axis around it"
                 )
             parent = parent.parent_op()
+
+
+def _holds_only_stores(block: tir.BlockOp, loops: Sequence[tir.ForOp]) -> bool:
+    """Whether all that a block does is to store what the first threads are to store."""
+    for op in block.walk():
+        if (isinstance(op, tir.BlockOp) and op is not block) or axis_of(op) is not None:
+            return False
+        if isinstance(op, tir.StoreOp):
+            outside = not block.is_ancestor(tir.buffer_definition(op.buffer))
+            if outside and not all(_concerns(op, loop) for loop in loops):
+                return False
+        elif may_write(op):
+            return False
+    return True
 
 
 def _concerns(store: tir.StoreOp, loop: tir.ForOp) -> bool:
