@@ -1,4 +1,4 @@
-"""The buffers on allocated memory, and whether they are declared as it is allocated."""
+"""The buffers on allocated memory, and buffers that take the place of others."""
 
 from __future__ import annotations
 
@@ -35,3 +35,14 @@ def is_plain_view(buffer: tir.DeclBufferOp, memory: tir.AllocateOp) -> bool:
         and buffer.layout_strides in ((), (1,))
         and (offset is None or tir.is_constant(offset, 0))
     )
+
+
+def take_after(new: tir.BufferDefinition, old: tir.BufferDefinition, *but: str) -> None:
+    """Give a buffer the name and all properties of another that it does not have yet,
+    except for some."""
+    for key, value in old.properties.items():
+        if key not in but:
+            new.properties.setdefault(key, value)
+    new.attributes |= old.attributes
+    new.location = old.location
+    new.buffer.name_hint = old.buffer.name_hint

@@ -27,7 +27,7 @@ from xdsl_tvm.passes.tir._editing import (
     insert_body_before,
     replace_by_body,
 )
-from xdsl_tvm.passes.tir._memory_views import is_plain_view, views_of
+from xdsl_tvm.passes.tir._memory_views import is_plain_view, take_after, views_of
 
 _SCOPE = "double_buffer_scope"
 _WRITE = "double_buffer_write"
@@ -515,11 +515,7 @@ def _declared(
         strides=old.layout_strides,
         elem_offset=old.elem_offset,
     )
-    for key, value in old.properties.items():
-        buffer.properties.setdefault(key, value)
-    buffer.attributes |= old.attributes
-    buffer.location = old.location
-    buffer.buffer.name_hint = old.buffer.name_hint
+    take_after(buffer, old)
     builder.insert(buffer)
     data = old.data
     Rewriter.replace_op(old, [], [buffer.buffer])

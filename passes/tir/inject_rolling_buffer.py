@@ -30,6 +30,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._memory_views import take_after
 
 _ROLLING = "rolling_buffer_scope"
 _IN_ORDER = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
@@ -418,12 +419,7 @@ def _hoist(
         strides=[s if isinstance(s, int) else here(s) for s in realize.layout_strides],
         elem_offset=None if realize.elem_offset is None else here(realize.elem_offset),
     )
-    for key, value in realize.properties.items():
-        if key != "annotations":
-            new.properties.setdefault(key, value)
-    new.attributes |= realize.attributes
-    new.location = realize.location
-    new.buffer.name_hint = realize.buffer.name_hint
+    take_after(new, realize, "annotations")
     builder.insert(new)
     operands = tuple(realize.operands)
     Rewriter.replace_op(realize, [], [new.buffer])

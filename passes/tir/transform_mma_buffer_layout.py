@@ -17,6 +17,7 @@ from xdsl_tvm.analysis.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._memory_views import take_after
 
 _LOCAL = "local"
 
@@ -110,12 +111,7 @@ class _Registers:
         new = tir.AllocBufferOp(
             tir.BufferType(shape, kind.element_type, _LOCAL), alloc.extents
         )
-        for key, value in alloc.properties.items():
-            if key != "static_strides":
-                new.properties.setdefault(key, value)
-        new.attributes |= alloc.attributes
-        new.location = alloc.location
-        new.buffer.name_hint = alloc.buffer.name_hint
+        take_after(new, alloc, "static_strides")
         self._new = new
 
     def _tiles(self) -> tuple[int, int]:
