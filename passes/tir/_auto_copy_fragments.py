@@ -89,6 +89,12 @@ def tile_of(nest: Nest, buffer: SSAValue, indices: Sequence[Expr]) -> Tile:
 
     Raises PassFailedException where they do not run along the last two dimensions.
     """
+    if buffer.owner in nest.ops:
+        refuse(
+            nest.block,
+            f"{_named(buffer)} is declared in the loops of a copy",
+            "declare it in front of them, or remove auto_copy",
+        )
     rows, columns = nest.loops[-2:]
     zeros: dict[Expr, Expr] = {
         loop.leaf: smart.const(0, loop.dtype) for loop in (rows, columns)
@@ -526,7 +532,8 @@ def _varies(
 
 def _check_recomputed(nest: Nest, op: Operation) -> None:
     pure = all(own_effect(inner) <= CallEffect.PURE for inner in op.walk())
-    if not is_expression(op) or not (pure or nest.block.is_ancestor(op)):
+    is_view = isinstance(op, tir.BufferDefinition)
+    if is_view or not is_expression(op) or not (pure or nest.block.is_ancestor(op)):
         refuse(
             nest.block,
             f"{op.name} in front of it gives each thread a value of its own, which other "

@@ -48,13 +48,13 @@ def refuse(block: tir.BlockOp, reason: str, advice: str) -> NoReturn:
 
 def scope_of(buffer: SSAValue) -> tir.StorageScope:
     """The storage scope of a buffer."""
-    return tir.StorageScope.parse(cast(tir.BufferType, buffer.type).scope.data)
+    return cast(tir.BufferType, buffer.type).storage_scope
 
 
 def element_bits(buffer: SSAValue) -> int:
     """The bits of an element of a buffer, all its lanes together."""
     element = cast(tir.BufferType, buffer.type).element_type
-    return tir.bits_of_lane(tir.element_of(element)) * (tir.lanes_of(element) or 1)
+    return tir.bits_of_lane(tir.element_of(element)) * tir.lanes_of(element)
 
 
 @dataclass(eq=False)
@@ -191,6 +191,12 @@ def read_nest(block: tir.BlockOp) -> Nest:
         statement = statement_of(block, statement.body.block, ops)
     assert isinstance(statement, tir.StoreOp)
     _check_store(block, statement)
+    if statement.buffer.owner in ops:
+        refuse(
+            block,
+            "what a copy stores to is declared in its loops",
+            "declare it in front of them, or remove auto_copy",
+        )
     _check_reads(block, statement, ops)
     nest = Nest(block, tuple(loops), values, tuple(ops), statement, ())
     indices = tuple(nest.tree(index) for index in statement.indices)

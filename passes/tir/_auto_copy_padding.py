@@ -42,7 +42,7 @@ _LANE_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 _MOVES = ("tvm_load_matrix_sync", "tvm_store_matrix_sync")
 _SYNTHETIC = "r"
 
-Access = list[list[int]]
+Access = tuple[tuple[int, ...], ...]
 """For each dimension the indices that a warp uses at once; empty where unknown."""
 
 
@@ -50,7 +50,8 @@ Access = list[list[int]]
 class _Record:
     """What is known of the accesses of a buffer."""
 
-    accesses: list[Access] = field(default_factory=list[Access])
+    accesses: dict[Access, None] = field(default_factory=dict[Access, None])
+    """Each once, in order."""
     multiple: int = 1
     """What paddings are multiples of."""
 
@@ -71,22 +72,18 @@ class Padder:
     def record(self, block: tir.BlockOp, extents: dict[str, int]) -> None:
         """Note what a rewritten copy block accesses; `extents` are those of threads."""
         for alloc, access in _Accesses(block, extents).found():
-            self._records.setdefault(alloc, _Record()).accesses.append(access)
-        for op in block.body.walk():
-            if isinstance(op, tir.LoadOp | tir.StoreOp):
-                lanes = _vector_lanes(op, block)
-                if lanes > 1:
-                    self.require_multiple(op.buffer, lanes)
+            self._records.setdefault(alloc, _Record()).accesses[access] = None
 
     def apply(self) -> None:
         """Give the buffers with recorded accesses their strides."""
         for alloc, record in self._records.items():
             if record.accesses and _may_pad(alloc):
+                lanes = map(_vector_lanes, _element_accesses(alloc.buffer))
                 strides = padded_strides(
                     alloc.type.get_shape(),
                     element_bits(alloc.buffer),
-                    record.accesses,
-                    record.multiple,
+                    list(record.accesses),
+                    lcm(record.multiple, *lanes),
                 )
                 alloc.properties["static_strides"] = DenseArrayBase.from_list(
                     i64, strides
@@ -135,10 +132,21 @@ def _allows_strides(op: Operation) -> bool:
             return False
 
 
-def _vector_lanes(access: tir.LoadOp | tir.StoreOp, block: tir.BlockOp) -> int:
-    """How many neighbours a vectorized loop may access at once; 1 for none."""
+def _element_accesses(buffer: SSAValue) -> Iterator[tir.LoadOp | tir.StoreOp]:
+    """The loads and stores of a buffer, also through views."""
+    for op in _users(buffer):
+        if isinstance(op, tir.LoadOp | tir.StoreOp):
+            yield op
+        elif isinstance(op, tir.MatchRegionOp):
+            yield from _element_accesses(op.buffer)
+
+
+def _vector_lanes(access: tir.LoadOp | tir.StoreOp) -> int:
+    """How many neighbours an access may take at once, which must stay in line."""
+    if access.indices and (lanes := tir.lanes_of(access.indices[-1].type)) > 1:
+        return lanes
     parent = access.parent_op()
-    while parent is not None and parent is not block:
+    while parent is not None:
         if isinstance(parent, tir.ForOp) and parent.kind.data is tir.ForKind.VECTORIZED:
             return _lanes_of_loop(access, parent)
         parent = parent.parent_op()
@@ -282,23 +290,23 @@ def access_of(trees: Sequence[Expr], extents: dict[Expr, int]) -> Access:
     An index that is constant has none, and neither has what comes behind one that is not
     known.
     """
-    found: Access = []
+    found: list[tuple[int, ...]] = []
     for tree in trees:
         if isinstance(tree, Const):
-            found.append([])
+            found.append(())
             continue
         try:
             terms = fold(tree, lambda node, below: _terms(node, below, extents))
         except _UnknownError:
             break
         found.append(_values(terms))
-    return found + [[] for _ in trees[len(found) :]]
+    return (*found, *(() for _ in trees[len(found) :]))
 
 
-def _values(terms: _Terms) -> list[int]:
+def _values(terms: _Terms) -> tuple[int, ...]:
     """All sums of the terms, the last one fastest."""
     steps = [[x * term.scale for x in range(term.extent)] for term in terms]
-    return [sum(parts) for parts in product(*steps)]
+    return tuple(sum(parts) for parts in product(*steps))
 
 
 def _terms(node: Expr, below: list[_Terms], extents: dict[Expr, int]) -> _Terms:
@@ -370,8 +378,8 @@ def padded_strides(
     positions of a dimension are counted in bits where the next one uses them.
     """
     row = max(1, _ROW_BITS // bits)
-    lows = [Counter(value % row for value in access[-1]) for access in accesses if access]
     spaces = [access for access in accesses if access]
+    lows = [Counter(value % row for value in access[-1]) for access in spaces]
     stride, strides = 1, [1]
     for axis in range(len(shape) - 2, -1, -1):
         base = stride * shape[axis + 1]

@@ -72,8 +72,8 @@ class LowerAutoCopy(CompilerPass):
                 tir.for %f1 = %c0 to %c8 thread_binding "threadIdx.y" {
                   tir.for %f2 = %c0 to %c32 thread_binding "threadIdx.x" {
                     tir.for %f3 = %c0 to %c4 vectorized {
-                      // %i = ((%f0 * 8 + %f1) * 32 + %f2) * 4 + %f3) // 128 % 128
-                      // %j = ((%f0 * 8 + %f1) * 32 + %f2) * 4 + %f3) % 128
+                      // %f = ((%f0 * 8 + %f1) * 32 + %f2) * 4 + %f3
+                      // %i = %f // 128 % 128, %j = %f % 128
                       %x = tir.load %A[%i, %j] : f32
                       tir.store %x, %S[%i, %j] : f32
                     }
@@ -97,7 +97,9 @@ class LowerAutoCopy(CompilerPass):
           arithmetic is done in the second step
 
         Shared buffers that such blocks access get strides: rows are padded such that the
-        lanes of a warp meet on as few banks as possible. Time is linear in the size of
+        lanes of a warp meet on as few banks as possible, and vectorized accesses stay
+        aligned. Threads do not wait for each other anywhere: tir-thread-sync adds
+        barriers. Time is linear in the size of
         the module, but for the proofs.
     Leaves alone: other blocks; copies between other scopes, and those of no elements;
         the strides of shared buffers whose address is taken, or which have strides, axis
@@ -120,10 +122,11 @@ class LowerAutoCopy(CompilerPass):
         Fragments have their own dtype, where TVM loads all as f16, and may be transposed;
         more than 16 in a row, whose numbers TVM mixes up, are an error. Only
         `threadIdx.y` and `threadIdx.z` get a dimension of the cache for accumulators:
-        the lanes of a warp share fragments, virtual threads use it in turns. Vectorized
-        loads keep their alignment when rows are padded, as stores do, and paddings are
-        such that strides divide each other, as tir-lower-opaque-block needs them. Memory
-        of different parameters counts as different.
+        the lanes of a warp share fragments, virtual threads use it in turns. All
+        vectorized accesses keep their alignment when rows are padded, not only stores of
+        copies, and paddings are such that strides divide each other, as
+        tir-lower-opaque-block needs them. Memory of different parameters counts as
+        different.
     """
 
     name = "tir-lower-auto-copy"

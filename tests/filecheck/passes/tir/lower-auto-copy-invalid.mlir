@@ -730,3 +730,78 @@ tir.func @own_place(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   }
   }
 }
+
+// -----
+
+// CHECK: tir.block "B" in @own_view: tir.match_region in front of it gives each thread a value of its own, which other threads cannot compute; move it into the copy, or remove auto_copy
+tir.func @own_view(%a: !tir.handle, %b: !tir.handle, %n: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
+  %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c16 = tir.const 16 : i32
+  %S = tir.alloc_buffer "S" : !tir.buffer<16x16xf32, "shared">
+  %F = tir.alloc_buffer "F" : !tir.buffer<16x16xf32, "wmma.accumulator">
+  tir.for %t = %c0 to %c16 thread_binding "threadIdx.y" {
+  tir.block "B" annotations {auto_copy = 1 : i32} {
+    tir.reads %F[%c0 to 16, %c0 to 16]
+    tir.writes %B[%c0 to 16, %c0 to 16]
+    %V = tir.match_region %B[%t to %t + 1, %c0 to 16] : !tir.buffer<1x16xf32>
+    tir.for %i = %c0 to %c16 {
+      tir.for %j = %c0 to %c16 {
+        %x = tir.load %F[%i, %j] : f32
+        tir.store %x, %V[%i, %j] : f32
+      }
+    }
+  }
+  }
+}
+
+// -----
+
+// CHECK: tir.block "B" in @declared_inside: what a copy stores to is declared in its loops; declare it in front of them, or remove auto_copy
+tir.func @declared_inside(%a: !tir.handle, %b: !tir.handle, %n: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
+  %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c16 = tir.const 16 : i32
+  %S = tir.alloc_buffer "S" : !tir.buffer<16x16xf32, "shared">
+  %p = tir.data %S : !tir.ptr<f32, "shared">
+  tir.block "B" annotations {auto_copy = 1 : i32} {
+    tir.reads %A[%c0 to 16, %c0 to 16]
+    tir.writes %S[%c0 to 16, %c0 to 16]
+    tir.for %i = %c0 to %c16 {
+      tir.for %j = %c0 to %c16 {
+        %x = tir.load %A[%i, %j] : f32
+        %V = tir.decl_buffer %p : !tir.buffer<16x16xf32, "shared">
+        tir.store %x, %V[%i, %j] : f32
+      }
+    }
+  }
+}
+
+// -----
+
+// CHECK: tir.block "B" in @fragment_declared_inside: the buffer in wmma.accumulator is declared in the loops of a copy; declare it in front of them, or remove auto_copy
+tir.func @fragment_declared_inside(%a: !tir.handle, %b: !tir.handle, %n: i32) {
+  %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
+  %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c16 = tir.const 16 : i32
+  %S = tir.alloc_buffer "S" : !tir.buffer<16x16xf32, "shared">
+  %F = tir.alloc_buffer "F" : !tir.buffer<16x16xf32, "wmma.accumulator">
+  %p = tir.data %F : !tir.ptr<f32, "wmma.accumulator">
+  tir.block "B" annotations {auto_copy = 1 : i32} {
+    tir.reads %F[%c0 to 16, %c0 to 16]
+    tir.writes %S[%c0 to 16, %c0 to 16]
+    tir.for %i = %c0 to %c16 {
+      tir.for %j = %c0 to %c16 {
+        %V = tir.decl_buffer %p : !tir.buffer<16x16xf32, "wmma.accumulator">
+        %x = tir.load %V[%i, %j] : f32
+        tir.store %x, %S[%i, %j] : f32
+      }
+    }
+  }
+}

@@ -142,6 +142,48 @@ tir.func @transposed(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol
 
 // -----
 
+// As before, but a vectorized loop reads rows: they keep their alignment.
+tir.func @aligned(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "aligned"} {
+  %A = tir.match_buffer %a : !tir.buffer<128x128xf32>
+  %B = tir.match_buffer %b : !tir.buffer<128x128xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %c128 = tir.const 128 : i32
+  tir.block "root" annotations {warp_execution = 1 : i32} {
+    %S = tir.alloc_buffer "S" : !tir.buffer<128x128xf32, "shared.dyn">
+    tir.for %i = %c0 to %c128 {
+      tir.for %j = %c0 to %c32 {
+        tir.for %k = %c0 to %c4 vectorized {
+          %j4 = tir.mul %j, %c4 : i32
+          %l = tir.add %j4, %k : i32
+          %x = tir.load %A[%i, %l] : f32
+          tir.store %x, %S[%i, %l] : f32
+        }
+      }
+    }
+    tir.block "B" annotations {auto_copy = 1 : i32, vector_bytes = 16 : i32} {
+      tir.reads %S[%c0 to 128, %c0 to 128]
+      tir.writes %B[%c0 to 128, %c0 to 128]
+      tir.for %j = %c0 to %c128 {
+        tir.for %i = %c0 to %c128 {
+          %x = tir.load %S[%j, %i] : f32
+          tir.store %x, %B[%i, %j] : f32
+        }
+      }
+    }
+  }
+  tir.for %ty = %c0 to %c8 thread_binding "threadIdx.y" {
+    tir.evaluate %ty : i32
+  }
+}
+
+// CHECK-LABEL: tir.func @aligned
+// CHECK:       tir.alloc_buffer "S" strides [132, 1]
+
+// -----
+
 // CASE: LowerAutoCopy.3
 tir.func @registers(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "registers"} {
   %A = tir.match_buffer %a : !tir.buffer<128x128xf32>
