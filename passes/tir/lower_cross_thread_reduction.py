@@ -144,7 +144,9 @@ class LowerCrossThreadReduction(CompilerPass):
         blocks are guarded too, innermost ones, with the axes in the order of the
         reduction. A block that reads memory of threads and writes such memory gets loops
         without a guard, since outside of them it would run once. Conditions 9 to 12 are
-        ours, and so is that an infinite identity of `min` and `max` is taken.
+        ours, and so is that an infinite identity of `min` and `max` is taken, and that a
+        function needs no root block. As in TVM, of equal values another one may win where
+        a reducer of positions takes the left one.
         `tir.reads` of the part in a thread lists its accumulator.
     """
 
