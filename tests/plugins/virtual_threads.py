@@ -87,12 +87,15 @@ class _Writer:
 
     def choice(self) -> None:
         condition = self.condition()
-        index = self.modulo(self.any(), _SIZE)
+        name, index = self.place(read=True)
+        if self.rng.random() < 0.4:
+            name, index = "%A", self.modulo(self.any(), _SIZE)
         other = self.any()
+        guarded = f"tir.load {name}[{index}] : i32"
         self.count += 1
         name = f"%x{self.count}"
         self.line(f"{name} = tir.if_then_else {condition} -> i32 {{")
-        self.line(f"tir.yield {self.fresh(f'tir.load %A[{index}] : i32')} : i32")
+        self.line(f"tir.yield {self.fresh(guarded)} : i32")
         self.line("} else {")
         self.line(f"tir.yield {other} : i32")
         self.line("}")
@@ -131,6 +134,20 @@ class _Writer:
         with self.scope(self.loop(self.constant(extent))):
             self.line(f"tir.store {value}, {name}[%i{self.count}] : i32")
         self.memory.append((name, extent))
+        if self.rng.random() < 0.4:
+            self.memory.append((self.alias(pointer, name, extent, scope), extent))
+
+    def alias(self, pointer: str, buffer: str, extent: int, scope: str) -> str:
+        """Another buffer on the same memory."""
+        kind = f"!tir.ptr<i32{scope}>"
+        data = pointer
+        if self.rng.random() < 0.5:
+            data = self.fresh(f"tir.data {buffer} : {kind}")
+        if self.rng.random() < 0.5:
+            zero, end = self.constant(0), self.constant(extent)
+            access = f"tir.access_ptr rw {data}[{zero} to {zero} + {end}]"
+            data = self.fresh(f"{access} : {kind}")
+        return self.fresh(f"tir.decl_buffer {data} : !tir.buffer<{extent}xi32{scope}>")
 
     def loop(self, extent: str) -> str:
         start = self.constant(0)
