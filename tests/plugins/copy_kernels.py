@@ -153,6 +153,7 @@ def plain_copies(seed: int) -> str:
     )
     around = rng.choice(("", "", "blockIdx.x", "blockIdx.x", "threadIdx.y"))
     own, teams = ("%own, ", (4,)) if around == "threadIdx.y" else ("", ())
+    scope = rng.choice(("shared", "shared.dyn"))
     blocks: list[str] = []
     for name, source, target, read, written, places in copies:
         marks = annotation_text(
@@ -161,14 +162,23 @@ def plain_copies(seed: int) -> str:
             local_stage=rng.choice((0, 1)),
         )
         index = rng.choice(("i32", "i32", "i64"))
-        copy = _Copy(rng, name, source, target, written, places, dtype, index, own)
+        views, seen = "", [source, target]
+        for at, sizes in enumerate((read, written)):
+            if not own and rng.random() < 0.2:
+                old = seen[at]
+                seen[at] = f"V{name}{at}"
+                kind = _type(sizes, dtype, scope if old == "S" else "")
+                views += (
+                    f"%{seen[at]} = tir.match_region {_region(old, sizes)} : {kind}\n"
+                )
+        copy = _Copy(rng, name, seen[0], seen[1], written, places, dtype, index, own)
         blocks.append(f"""
         tir.block "{name}" {marks} {{
           tir.reads {_region(source, read, own)}
           tir.writes {_region(target, written, own)}
+          {views}
           {copy.text()}
         }}""")
-    scope = rng.choice(("shared", "shared.dyn"))
     if around:
         blocks.insert(1, 'tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()')
     threads = "" if own else _threads(rng)
