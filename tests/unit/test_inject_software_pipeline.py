@@ -41,7 +41,7 @@ tir.func @staged(%a: !tir.handle, %b: !tir.handle) {{
 KEYS = ("software_pipeline_stage", "software_pipeline_order")
 
 
-def annotations(
+def annotated(
     stages: list[int], orders: list[int], asynchronous: list[int] | None = None
 ) -> str:
     lists: dict[str, list[int]] = dict(zip(KEYS, (stages, orders), strict=True))
@@ -79,7 +79,7 @@ def test_any_number_of_iterations(last: int, asynchronous: list[int] | None) -> 
                     extent=extent,
                     dtype=dtype,
                     count="%n",
-                    annotations=annotations([0, last], [0, 1], asynchronous),
+                    annotations=annotated([0, last], [0, 1], asynchronous),
                 )
             )
 
@@ -92,7 +92,7 @@ tir.func @late(%a: !tir.handle) {{
   %A = tir.match_buffer %a : !tir.buffer<8xi32>
   %c0 = tir.const 0 : i32
   %c8 = tir.const 8 : i32
-  tir.for %i = %c0 to %c8 annotations {annotations([0, 0, 1], [0, 2, 1])} {{
+  tir.for %i = %c0 to %c8 annotations {annotated([0, 0, 1], [0, 2, 1])} {{
     tir.block {{
       %S = tir.alloc_buffer "S" : !tir.buffer<1xi32>
       tir.store %i, %S[%c0] : i32
@@ -129,7 +129,7 @@ tir.func @neighbours(%a: !tir.handle) {{
 
 
 def test_what_threads_share_is_what_any_two_touch() -> None:
-    lists = annotations([0, 1], [0, 1])
+    lists = annotated([0, 1], [0, 1])
     check(NEIGHBOURS.format(scope="local", annotations=lists))
     shared = parsed(NEIGHBOURS.format(scope="shared", annotations=lists))
     with pytest.raises(PassFailedException, match='buffer "S" an iteration later'):
@@ -149,7 +149,7 @@ tir.func @around(%a: !tir.handle, %n: i32, %k: i32) {{
   %far = tir.cmp ge %k, %c2 : i32
   %both = tir.and %many, %far : i1
   tir.if %both {{
-    tir.for %i = %c0 to %n annotations {annotations([0, 1], [0, 1])} {{
+    tir.for %i = %c0 to %n annotations {annotated([0, 1], [0, 1])} {{
       tir.store %i, %A[%i] : i32
       tir.block {{
         %at = tir.add %i, %k : i32
@@ -173,7 +173,7 @@ def test_a_pass_over_many_loops_visits_each_once() -> None:
         extent=4,
         dtype="i32",
         count="%n",
-        annotations=annotations([0, 1], [0, 1]),
+        annotations=annotated([0, 1], [0, 1]),
     )
     functions = "\n".join(loop.replace("@staged", f"@f{n}") for n in range(20))
     module = tir_passes.InjectSoftwarePipeline()(parsed(functions))
