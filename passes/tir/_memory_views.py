@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
 
@@ -46,3 +47,32 @@ def take_after(new: tir.BufferDefinition, old: tir.BufferDefinition, *but: str) 
     new.attributes |= old.attributes
     new.location = old.location
     new.buffer.name_hint = old.buffer.name_hint
+
+
+def memory_after(
+    old: tir.AllocateOp, extents: Sequence[int | SSAValue]
+) -> tir.AllocateOp:
+    """New memory of other extents that has all else of the old."""
+    new = tir.AllocateOp(
+        old.result.type,
+        extents,
+        condition=old.condition,
+        annotations=old.annotations,
+        name=old.var_name,
+    )
+    new.attributes |= old.attributes
+    new.location = old.location
+    new.result.name_hint = old.result.name_hint
+    return new
+
+
+def replace_regions(
+    op: tir.ReadsOp | tir.WritesOp, regions: Sequence[tir.BufferRegion]
+) -> tuple[SSAValue, ...]:
+    """Declare other regions in the place of an op; what it used."""
+    old = tuple(op.operands)
+    new = type(op)(regions)
+    new.attributes |= op.attributes
+    new.location = op.location
+    Rewriter.replace_op(op, new)
+    return old

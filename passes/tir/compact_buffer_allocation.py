@@ -38,6 +38,7 @@ from xdsl_tvm.passes.tir._dim_align import (
     entry,
 )
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._memory_views import memory_after, replace_regions, take_after
 
 Mixed = int | SSAValue
 
@@ -301,12 +302,7 @@ class _Compaction:
             new = tir.DeclBufferOp(found.memory.result, buffer_type, extents, **layout)
             Rewriter.insert_op(new, InsertPoint.before(old))
             new.operands[0] = _reallocated(found.memory, new, builder)
-        for key, value in old.properties.items():
-            if key not in _OF_SHAPE:
-                new.properties.setdefault(key, value)
-        new.attributes |= old.attributes
-        new.location = old.location
-        new.buffer.name_hint = old.buffer.name_hint
+        take_after(new, old, *_OF_SHAPE)
         return new
 
 
@@ -383,11 +379,7 @@ class _Shift:
             self._region(region, builder) if region.buffer is self._new.buffer else region
             for region in op.buffer_regions
         ]
-        new = type(op)(regions)
-        new.attributes |= op.attributes
-        new.location = op.location
-        self.dropped += op.operands
-        Rewriter.replace_op(op, new)
+        self.dropped += replace_regions(op, regions)
 
     def _region(self, region: tir.BufferRegion, builder: Builder) -> tir.BufferRegion:
         sides = [
@@ -462,16 +454,6 @@ def _reallocated(
     memory: tir.AllocateOp, buffer: tir.DeclBufferOp, builder: Builder
 ) -> SSAValue:
     """Put memory for a buffer in the place of other memory."""
-    new = tir.AllocateOp(
-        memory.result.type,
-        allocation_shape(buffer, memory),
-        condition=memory.condition,
-        annotations=memory.annotations,
-        name=memory.var_name,
-    )
-    builder.insert(new)
-    new.attributes |= memory.attributes
-    new.location = memory.location
-    new.result.name_hint = memory.result.name_hint
+    new = builder.insert(memory_after(memory, allocation_shape(buffer, memory)))
     memory.result.replace_all_uses_with(new.result)
     return new.result

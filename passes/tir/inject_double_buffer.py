@@ -27,7 +27,12 @@ from xdsl_tvm.passes.tir._editing import (
     insert_body_before,
     replace_by_body,
 )
-from xdsl_tvm.passes.tir._memory_views import is_plain_view, take_after, views_of
+from xdsl_tvm.passes.tir._memory_views import (
+    is_plain_view,
+    memory_after,
+    take_after,
+    views_of,
+)
 
 _SCOPE = "double_buffer_scope"
 _WRITE = "double_buffer_write"
@@ -483,17 +488,7 @@ def _hoist_memory(mark: _Mark, loop: tir.ForOp) -> None:
         if isinstance(size, int)
         else emit(smart.mul(view(size), 2), builder, {view(size): size})
     )
-    memory = tir.AllocateOp(
-        old.result.type,
-        [extent],
-        condition=old.condition,
-        annotations=old.annotations,
-        name=old.var_name,
-    )
-    memory.attributes |= old.attributes
-    memory.location = old.location
-    memory.result.name_hint = old.result.name_hint
-    builder.insert(memory)
+    memory = builder.insert(memory_after(old, [extent]))
     mark.buffers = [_declared(buffer, memory, extent, builder) for buffer in mark.buffers]
     Rewriter.replace_op(old, [], [memory.result])
     mark.memory = memory

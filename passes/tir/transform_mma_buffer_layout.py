@@ -17,7 +17,7 @@ from xdsl_tvm.analysis.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._memory_views import take_after
+from xdsl_tvm.passes.tir._memory_views import replace_regions, take_after
 
 _LOCAL = "local"
 
@@ -215,12 +215,7 @@ class _Registers:
             self._region(region, op) if region.buffer is self._old.buffer else region
             for region in op.buffer_regions
         ]
-        new = type(op)(regions)
-        new.attributes |= op.attributes
-        new.location = op.location
-        old = tuple(op.operands)
-        Rewriter.replace_op(op, new)
-        erase_if_unused(old)
+        erase_if_unused(replace_regions(op, regions))
 
     def _region(self, region: tir.BufferRegion, op: Operation) -> tir.BufferRegion:
         """The tiles that a region touches, with all of their registers."""
