@@ -26,6 +26,7 @@ class Symbols:
 
     def __init__(self) -> None:
         self._tables: dict[Operation, dict[str, Operation]] = {}
+        self._numbers: dict[tuple[Operation, str], int] = {}
 
     def table(self, module: Operation) -> dict[str, Operation]:
         """The symbols of `module`, a builtin.module or gpu.module, by name."""
@@ -76,10 +77,11 @@ class Symbols:
     def unique(self, module: Operation, stem: str) -> str:
         """A name that no symbol of `module` has yet: `stem`, or one with a number."""
         table = self.table(module)
-        name, number = stem, 0
+        name, number = stem, self._numbers.get((module, stem), 0)
         while name in table:
             number += 1
             name = f"{stem}_{number}"
+        self._numbers[module, stem] = number
         return name
 
     def string_constant(self, module: Operation, text: str) -> SymbolRefAttr:

@@ -87,7 +87,7 @@ def test_a_second_compile_does_not_lower(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("XDSL_TVM_CACHE", str(tmp_path))
     xdsl_tvm.compile(TEXT)
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise AssertionError("lowered again")
 
     monkeypatch.setattr("xdsl_tvm.lowering.pipelines.lower_to_llvm", refuse)
