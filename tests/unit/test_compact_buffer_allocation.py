@@ -148,3 +148,47 @@ def test_softmax_of_fused_rows_needs_one_row() -> None:
     sizes = ["1xf32", "1x12xf32", "1xf32"]
     found = types(run(module, COMPACT))
     assert found == [f"!tir.buffer<{size}>" for size in sizes]
+
+
+ROWS = """
+tir.func @main(%a: !tir.handle, %o: !tir.handle) attributes {global_symbol = "main"} {
+  %A = tir.match_buffer %a : !tir.buffer<16x12xf32>
+  %O = tir.match_buffer %o : !tir.buffer<16x12xf32>
+  %c0 = tir.const 0 : i32
+  %c12 = tir.const 12 : i32
+  %c16 = tir.const 16 : i32
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    %E = tir.alloc_buffer "E" : !tir.buffer<16x12xf32>
+    tir.for %i = %c0 to %c16 parallel {
+      tir.for %j = %c0 to %c12 {
+        tir.block "E" (%vi : S in [%c0 to %c16] = %i, %vj : S in [%c0 to %c12] = %j) {
+          tir.reads %A[%vi, %vj]
+          tir.writes %E[%vi, %vj]
+          %x = tir.load %A[%vi, %vj] : f32
+          %y = tir.call "exp"(%x) : (f32) -> f32
+          tir.store %y, %E[%vi, %vj] : f32
+        }
+      }
+      tir.for %j = %c0 to %c12 {
+        tir.block "O" (%vi : S in [%c0 to %c16] = %i, %vj : S in [%c0 to %c12] = %j) {
+          tir.reads %E[%vi, %vj]
+          tir.writes %O[%vi, %vj]
+          %x = tir.load %E[%vi, %vj] : f32
+          tir.store %x, %O[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}"""
+
+
+def test_buffers_of_the_root_are_moved_and_shrink() -> None:
+    names = (
+        "tir-plan-and-update-buffer-allocation-location,tir-convert-blocks-to-opaque,"
+        f"{COMPACT},{LOWER},{TIDY}"
+    )
+    module = parse(ROWS)
+    check_semantics(module, parse_passes(all_passes(), names), tolerance=0.0)
+    assert types(run(module, names)) == ["!tir.buffer<1x12xf32>"]
