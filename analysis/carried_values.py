@@ -90,7 +90,7 @@ class _Paths:
         for position, op in enumerate(path):
             if position >= limit and not (isinstance(op, _ONCE) or op in free):
                 return position
-            if not isinstance(op, _KNOWN):
+            if not isinstance(op, _KNOWN) or self._parts_threads(op, buffer):
                 return position
         return len(path)
 
@@ -119,6 +119,30 @@ class _Paths:
         rank = buffer.type.storage_scope.rank
         # All threads of a block have one and the same shared buffer.
         return axis.is_block or rank is StorageRank.SHARED or not self._meet(loop)
+
+    def _parts_threads(self, loop: Operation, buffer: SSAValue) -> bool:
+        """Whether each thread would have a memory of its own where they may share one.
+
+        So it is in the end with global memory that is allocated in a loop over blocks.
+        """
+        axis = thread_axis_of(loop)
+        assert isinstance(buffer.type, tir.BufferType)
+        rank = buffer.type.storage_scope.rank
+        if axis is None or not axis.is_block or rank is not StorageRank.GLOBAL:
+            return False
+        accesses = self._accesses.of[buffer]
+        threads = {
+            op: None
+            for access in accesses
+            for region in regions_around(access.op, loop.regions[0])
+            if (op := region.parent_op()) is not None
+            and (inner := thread_axis_of(op)) is not None
+            and inner.is_thread
+        }
+        if not all(op.is_ancestor(each.op) for op in threads for each in accesses):
+            return True
+        alike = _AlikeIterations(self._accesses, buffer, list(threads)).run()
+        return any(op not in alike and self._meet(op) for op in threads)
 
     def _meet(self, loop: Operation) -> bool:
         """Whether threads wait for each other in a loop, or anything else may happen."""

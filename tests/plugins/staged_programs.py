@@ -1,15 +1,17 @@
 """Random programs that compute in stages, through buffers allocated around all loops.
 
 `staged_program(seed)` is TVMScript of a function from `A` to `C`, whose stages run in
-tiles. They may be split, fused, reduced, guarded, run one behind the other or only in
-some tiles; they may read what an earlier tile wrote, or the place next to where they
-write. So some programs carry values from one iteration to the next, others do not, and
-some read what nobody wrote: whoever runs them has to leave these out.
+tiles, or are of the threads of a kernel. They may be split, fused, reduced, guarded, run
+one behind the other or only in some tiles; they may read what an earlier tile wrote, or
+the place next to where they write. So some programs carry values from one iteration to
+the next, others do not, and some read what nobody wrote: whoever runs them has to leave
+these out.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -64,6 +66,9 @@ def staged_program(seed: int) -> str:
         scope = rng.choice(("global", "global", "local", "shared"))
         writer.scopes[name] = scope
         writer.line(f'{name} = T.alloc_buffer(({LENGTH},), "int32", scope="{scope}")')
+    if writer.chance(0.2):
+        _kernel(writer, buffers)
+        return _HEAD + "\n".join(writer.lines) + "\n"
     if writer.chance(0.15):
         writer.open(f"for r in range({rng.randint(1, 2)}):")
     tile = _open_tile(writer)
@@ -72,6 +77,32 @@ def staged_program(seed: int) -> str:
         _stage(writer, source, target, tile)
         writer.depth = outer
     return _HEAD + "\n".join(writer.lines) + "\n"
+
+
+def _kernel(writer: _Writer, buffers: Sequence[str]) -> None:
+    """Stages by threads that meet between them, or do not where they should."""
+    rng = writer.rng
+    blocks, tiles = rng.choice(((1, 3), (3, 1), (1, 1)))
+    writer.open(f'for bx in T.thread_binding({blocks}, thread="blockIdx.x"):')
+    writer.open('for tx in T.thread_binding(8, thread="threadIdx.x"):')
+    writer.open(f"for io in range({tiles}):")
+    outer = writer.depth
+    for source, target in pairwise(buffers):
+        if writer.chance(0.1):
+            writer.open(f"if io {rng.choice(('==', '>='))} {rng.randint(0, 1)}:")
+        start = f"(bx * {tiles} + io) * {LENGTH // (blocks * tiles)}"
+        # What another block wrote to shared memory is not there.
+        low = start if blocks > 1 else "0"
+        count = LENGTH // (blocks * tiles) // 8
+        if writer.chance(0.2) and target != "C":
+            count += 1
+        writer.open(f"for j{writer.depth} in range({count}):")
+        index = f"{start} + j{writer.depth - 1} * 8 + tx"
+        writer.open(f"if {index} < {LENGTH}:")
+        writer.line(f"{target}[{index}] = {_value(writer, source, index, low)}")
+        writer.depth = outer
+        if writer.chance(0.9):
+            writer.line('T.tvm_storage_sync("shared")')
 
 
 def _open_tile(writer: _Writer) -> _Tile:
@@ -156,7 +187,7 @@ def _block(writer: _Writer, source: str, target: str, index: str) -> None:
     writer.line(f"{place} = {place} + {source}[{read}]")
 
 
-def _value(writer: _Writer, source: str, at: str) -> str:
+def _value(writer: _Writer, source: str, at: str, low: str = "0") -> str:
     rng = writer.rng
     terms: list[str] = []
     for _ in range(rng.randint(1, 2)):
@@ -166,7 +197,7 @@ def _value(writer: _Writer, source: str, at: str) -> str:
             case 0:
                 place = f"T.min({at} + {rng.randint(1, 2)}, {LENGTH - 1})"
             case 1:
-                place = f"T.max({at} - {rng.randint(1, 2)}, 0)"
+                place = f"T.max({at} - {rng.randint(1, 2)}, {low})"
             case _:
                 place = at
         terms.append(f"{buffer}[{place}] * {rng.randint(1, 3)}")
