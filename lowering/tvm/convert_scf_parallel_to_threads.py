@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.context import Context
@@ -48,6 +49,8 @@ MIN_WORK = 1 << 19
 """The work of a loop that is worth more than one thread, in the unit of `work_of`: some
 20 µs, where LLVM makes no vectors, and some 5 to 20 µs where it does."""
 
+_ORDER_NONE = IntegerAttr(0, i64)
+_NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 _SLT = IntegerAttr(2, i64)
 _ULT = IntegerAttr(6, i64)
@@ -351,7 +354,7 @@ class _Outliner:
         thread, count, context = block.args
         to = _Builder(block)
         first, trips, *loaded = (
-            to.add(llvm.LoadOp(to.field(context, self.context, number), type))
+            to.load(to.field(context, self.context, number), type)
             for number, type in enumerate(self.context.types)
         )
         values = [
@@ -403,8 +406,7 @@ class _Outliner:
         context = self._context_slot()
         fields = [low, trips, *map(to.passed, self.captures.values)]
         for number, value in enumerate(fields):
-            place = to.field(context, self.context, number)
-            to.insert(llvm.StoreOp(value, place))
+            to.store(value, to.field(context, self.context, number))
         callee = self.symbols.declare_function(
             self.loop, LAUNCH, [POINTER, POINTER, i64], i64
         )
@@ -455,6 +457,12 @@ def _share(
     extra = to.add(arith.ExtUIOp(to.less(_ULT, number, rest), i64))
     end = to.binary(arith.AddiOp, to.binary(arith.AddiOp, begin, size), extra)
     return begin, end
+
+
+@lru_cache(maxsize=64)
+def _path(number: int) -> DenseArrayBase:
+    """The indices of a field of a struct behind a pointer."""
+    return DenseArrayBase.from_list(i32, [0, number])
 
 
 class _Builder:
@@ -514,10 +522,28 @@ class _Builder:
                 result_types=[POINTER],
                 properties={
                     "elem_type": type,
-                    "rawConstantIndices": DenseArrayBase.from_list(i32, [0, number]),
-                    "noWrapFlags": IntegerAttr(0, i32),
+                    "rawConstantIndices": _path(number),
+                    "noWrapFlags": _NO_WRAP_FLAGS,
                     "inbounds": UnitAttr(),
                 },
+            )
+        )
+
+    def load(self, address: SSAValue, type: Attribute) -> SSAValue:
+        """The value at an address."""
+        return self.add(
+            llvm.LoadOp.create(
+                operands=[address],
+                result_types=[type],
+                properties={"ordering": _ORDER_NONE},
+            )
+        )
+
+    def store(self, value: SSAValue, address: SSAValue) -> None:
+        """Puts a value at an address."""
+        self.insert(
+            llvm.StoreOp.create(
+                operands=[value, address], properties={"ordering": _ORDER_NONE}
             )
         )
 
