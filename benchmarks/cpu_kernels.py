@@ -1,0 +1,392 @@
+"""How fast compiled kernels run, against numpy, TVM and the machine's limits.
+
+    python benchmarks/cpu_kernels.py                     one core, then all cores
+    python benchmarks/cpu_kernels.py --threads 1 --only matmul softmax
+    python benchmarks/cpu_kernels.py --write             and into docs/performance.md
+
+Every kernel is written without a schedule (`_cpu_kernel_sources.py`), scheduled by
+`tir-default-cpu-schedule` and compiled. For each number of threads there is a process of
+its own, bound to as many cores. In it, the kernel, numpy's way to compute the same, and
+TVM's default build for the CPU, if `tvm` can be imported, take turns; the best time of
+each counts. Results are compared with numpy's first. A kernel bound by memory is also
+compared with a copy, the faster of numpy's and of a compiled one, and a kernel bound by
+arithmetic with multiply-adds in registers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import _cpu_kernel_sources as sources
+import numpy as np
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+START, END = "<!-- cpu_kernels.py: start -->", "<!-- cpu_kernels.py: end -->"
+HEADER = "from xdsl_tvm.tvmscript import tir as T\n"
+SCHEDULE = "tir-default-cpu-schedule"
+ROWS, COLUMNS = 4096, 4096
+"""64 MiB of f32."""
+Array = np.ndarray[Any, np.dtype[np.float32]]
+Call = Callable[[], object]
+
+
+@dataclass
+class Kernel:
+    """A kernel, how numpy computes it, and what it costs at least."""
+
+    name: str
+    source: str
+    shapes: Sequence[tuple[int, ...]]
+    """Of the arguments; the last is the result."""
+    reference: Callable[..., object]
+    """Writes the result like the kernel, or returns it."""
+    flops: int = 0
+    bytes: int = 0
+
+
+@dataclass
+class Result:
+    """Seconds, the best of all rounds."""
+
+    name: str
+    ours: float
+    numpy: float
+    tvm: float | None
+    compile: float
+    limit: float
+    """What the machine's limit gives for the same work."""
+    work: int
+    """Bytes or operations."""
+    is_bound_by_memory: bool
+
+
+def aligned(shape: Sequence[int], random: np.random.Generator) -> Array:
+    """An array that starts at a cache line, with values around 0."""
+    size = int(np.prod(shape))
+    memory = np.empty(size + 32, np.float32)
+    offset = -memory.ctypes.data % 64 // 4
+    array = memory[offset : offset + size].reshape(shape)
+    array[...] = random.standard_normal(shape)
+    return array
+
+
+# ---- the kernels ----
+
+
+def kernels() -> list[Kernel]:
+    """All of them."""
+    shape, size = (ROWS, COLUMNS), 4 * ROWS * COLUMNS
+    rows = (4096, 1024)
+    row_bytes = 8 * rows[0] * rows[1]
+    total = "A[vi, vj] + B[vi, vj]"
+    relu = "T.max(A[vi, vj] * B[vi, vj] + C[vi, vj], T.float32(0))"
+    chain = sources.map_kernel("chain", "ABC", relu, *shape)
+    transpose = sources.map_kernel("transpose", "A", "A[vj, vi]", *shape)
+    images = [(1, 64, 56, 56), (64, 64, 3, 3), (1, 64, 56, 56)]
+    found = [
+        Kernel(
+            "add",
+            sources.map_kernel("add", "AB", total, *shape),
+            [shape] * 3,
+            _add,
+            bytes=3 * size,
+        ),
+        Kernel("relu(a * b + c)", chain, [shape] * 4, _chain, bytes=4 * size),
+        Kernel("transpose", transpose, [shape] * 2, _transpose, bytes=2 * size),
+    ]
+    for axis, reference in ((0, _sum_columns), (1, _sum_rows)):
+        source = sources.sum_kernel(axis, *shape)
+        name = f"sum over axis {axis}"
+        found.append(Kernel(name, source, [shape, (ROWS,)], reference, bytes=size))
+    source = sources.softmax(*rows)
+    found.append(Kernel("softmax", source, [rows] * 2, _softmax, bytes=row_bytes))
+    source = sources.layer_norm(*rows)
+    shapes = [rows, rows[1:], rows[1:], rows]
+    found.append(Kernel("layer norm", source, shapes, _layer_norm, bytes=row_bytes))
+    for n in (512, 1024):
+        source = sources.matmul(n)
+        found.append(Kernel(f"matmul {n}", source, [(n, n)] * 3, _matmul, flops=2 * n**3))
+    flops = 2 * 64 * 56 * 56 * 64 * 9
+    found.append(Kernel("conv2d", sources.CONV2D, images, _conv2d, flops=flops))
+    return found
+
+
+def _add(a: Array, b: Array, z: Array) -> None:
+    np.add(a, b, out=z)
+
+
+def _transpose(a: Array, z: Array) -> None:
+    np.copyto(z, a.T)
+
+
+def _sum_columns(a: Array, z: Array) -> None:
+    np.sum(a, 0, out=z)
+
+
+def _sum_rows(a: Array, z: Array) -> None:
+    np.sum(a, 1, out=z)
+
+
+def _matmul(a: Array, b: Array, z: Array) -> None:
+    np.matmul(a, b, out=z)
+
+
+def _chain(a: Array, b: Array, c: Array, z: Array) -> None:
+    np.multiply(a, b, out=z)
+    np.add(z, c, out=z)
+    np.maximum(z, 0, out=z)
+
+
+def _softmax(a: Array, z: Array) -> None:
+    np.subtract(a, a.max(1, keepdims=True), out=z)
+    np.exp(z, out=z)
+    np.divide(z, z.sum(1, keepdims=True), out=z)
+
+
+def _layer_norm(a: Array, g: Array, b: Array, z: Array) -> None:
+    np.subtract(a, a.mean(1, keepdims=True), out=z)
+    variance = np.einsum("ij,ij->i", z, z)[:, None] / a.shape[1]
+    np.divide(z, np.sqrt(variance + np.float32(1e-5)), out=z)
+    np.multiply(z, g, out=z)
+    np.add(z, b, out=z)
+
+
+def _conv2d(a: Array, b: Array, z: Array) -> None:
+    padded = np.pad(a[0], ((0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    columns = windows.transpose(0, 3, 4, 1, 2).reshape(576, 3136)
+    np.matmul(b.reshape(64, 576), columns, out=z.reshape(64, 3136))
+
+
+# ---- compiling ----
+
+
+def compiled(source: str, schedule: bool = True) -> Callable[..., object]:
+    """The function of a script, scheduled unless it is so, as a call on arrays."""
+    from xdsl_tvm.passes.pipeline_runner import parse_passes
+    from xdsl_tvm.registry import all_passes, new_context
+    from xdsl_tvm.runtime.executable import compile
+    from xdsl_tvm.tvmscript.parser import parse
+
+    module = parse(HEADER + source)
+    for each in parse_passes(all_passes(), SCHEDULE) if schedule else ():
+        each.apply(new_context(), module)
+    executable = compile(module, optimize=True)
+    (name,) = executable
+    return executable[name]
+
+
+_TVM_NAMES = {
+    "@T.prim_func": "@T.prim_func(s_tir=True)",
+    "T.alloc_buffer": "T.sblock_alloc_buffer",
+    "T.block": "T.sblock",
+}
+
+
+def compiled_by_tvm(source: str, arrays: Sequence[Array]) -> Call | None:
+    """The function as TVM builds it by default, None where there is no TVM."""
+    try:
+        tvm = importlib.import_module("tvm")
+        script = importlib.import_module("tvm.script")
+    except ImportError:
+        return None
+    language = getattr(script, "tir", None)
+    if language is None:
+        # In later versions blocks are in a dialect of their own.
+        language = importlib.import_module("tvm.script.tirx")
+        for old, new in _TVM_NAMES.items():
+            source = source.replace(old, new)
+    function = script.from_source(source, extra_vars={"T": language})
+    name = str(function.attrs["global_symbol"])
+    built = tvm.compile(tvm.IRModule({name: function}), target="llvm")
+    tensors = [tvm.runtime.from_dlpack(array) for array in arrays]
+    call = built[name]
+    return lambda: call(*tensors)
+
+
+# ---- measuring ----
+
+
+@dataclass
+class Limits:
+    """What the machine can do: calls that do nothing but move or compute."""
+
+    copies: list[Call]
+    copied: int
+    """Bytes read and written by a copy."""
+    chains: Call
+    operations: int
+
+
+def limits(threads: int) -> Limits:
+    """A copy of 64 MiB, and multiply-adds in vectors that stay in registers."""
+    random = np.random.default_rng(1)
+    a, z = (aligned((ROWS, COLUMNS), random) for _ in range(2))
+    copy = compiled(sources.map_kernel("copy", "A", "A[vi, vj]", ROWS, COLUMNS))
+    chains, steps = 12, 20_000
+    source = sources.fma_peak(threads, chains, steps)
+    sums, peak = aligned((threads, 16), random), compiled(source, schedule=False)
+    return Limits(
+        [lambda: copy(a, z), lambda: np.copyto(z, a)],
+        2 * a.nbytes,
+        lambda: peak(sums),
+        32 * threads * chains * steps,
+    )
+
+
+def measure(kernel: Kernel, seconds: float, machine: Limits) -> Result:
+    """One kernel, in turns with its peers and with the limit that holds for it."""
+    random = np.random.default_rng(1)
+    arrays = [aligned(shape, random) for shape in kernel.shapes]
+    start = time.perf_counter()
+    ours = compiled(kernel.source)
+    compile_time = time.perf_counter() - start
+    theirs = compiled_by_tvm(kernel.source, arrays)
+    kernel.reference(*arrays)
+    expected = arrays[-1].copy()
+    calls: list[Call] = [lambda: ours(*arrays)]
+    if theirs is not None:
+        calls.append(theirs)
+    for call in calls:
+        arrays[-1][...] = np.nan
+        call()
+        scale = np.abs(expected).max()
+        error = np.abs(arrays[-1] - expected).max() / scale
+        if not error < 1e-4:
+            raise SystemExit(f"{kernel.name}: wrong by {error} of the largest value")
+    others = machine.copies if kernel.bytes else [machine.chains]
+    work = kernel.bytes or kernel.flops
+    part = work / (machine.copied if kernel.bytes else machine.operations)
+    times = race([*calls, lambda: kernel.reference(*arrays), *others], seconds)
+    numpy = len(calls)
+    return Result(
+        kernel.name,
+        times[0],
+        times[numpy],
+        times[1] if theirs is not None else None,
+        compile_time,
+        part * min(times[numpy + 1 :]),
+        work,
+        bool(kernel.bytes),
+    )
+
+
+def race(calls: Sequence[Call], seconds: float) -> list[float]:
+    """The best time of each call; they take turns."""
+    best = [float("inf")] * len(calls)
+    stop = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < 5 or time.perf_counter() < stop:
+        for number, call in enumerate(calls):
+            # What takes twenty times as long as the first need not run often.
+            if rounds > 1 and best[number] > 20 * best[0]:
+                continue
+            start = time.perf_counter()
+            call()
+            best[number] = min(best[number], time.perf_counter() - start)
+        rounds += 1
+    return best
+
+
+def work(threads: int, only: Sequence[str], seconds: float) -> None:
+    """Measure in this process, and print the results as JSON, one a line."""
+    machine = limits(threads)
+    for kernel in kernels():
+        if not only or any(kernel.name.startswith(name) for name in only):
+            result = measure(kernel, seconds, machine)
+            print(json.dumps(asdict(result)), flush=True)
+
+
+# ---- reporting ----
+
+
+def run(threads: int, only: Sequence[str], seconds: float) -> list[str]:
+    """The table for a number of threads, measured in a process of its own."""
+    environment = dict(os.environ)
+    for variable in ("OPENBLAS", "XDSL_TVM", "TVM"):
+        environment[f"{variable}_NUM_THREADS"] = str(threads)
+    command = [sys.executable, __file__, "--worker", str(threads)]
+    command += ["--seconds", str(seconds), *(["--only", *only] if only else [])]
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    process = subprocess.run(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
+    )
+    lines = [json.loads(line) for line in process.stdout.splitlines()]
+    return table(threads, [Result(**line) for line in lines])
+
+
+def table(threads: int, results: Sequence[Result]) -> list[str]:
+    """Lines of Markdown."""
+    lines = [
+        "On one core:" if threads == 1 else f"On {threads} cores:",
+        "",
+        "| kernel | time | rate | limit | of the limit | numpy | TVM | compiled in |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in results:
+        tvm = "" if each.tvm is None else f"{each.tvm / each.ours:.1f}x"
+        lines.append(
+            f"| {each.name} | {1e3 * each.ours:.2f} ms "
+            f"| {rate(each, each.ours)} | {rate(each, each.limit)} "
+            f"| {100 * each.limit / each.ours:.0f} % | {each.numpy / each.ours:.2f}x "
+            f"| {tvm} | {1e3 * each.compile:.0f} ms |"
+        )
+    return [*lines, ""]
+
+
+def rate(result: Result, seconds: float) -> str:
+    """The work of a kernel per second."""
+    unit = "GB/s" if result.is_bound_by_memory else "GFLOP/s"
+    return f"{result.work / seconds / 1e9:.0f} {unit}"
+
+
+def write_page(lines: Sequence[str]) -> None:
+    """Put the tables between their marks on the page, which may have none yet."""
+    text = PAGE.read_text() if PAGE.exists() else "# Performance\n"
+    if START not in text:
+        text = f"{text.rstrip()}\n\n## CPU kernels\n\n{START}\n{END}\n"
+    before, _, rest = text.partition(START)
+    after = rest.partition(END)[2]
+    PAGE.write_text("\n".join([f"{before}{START}", "", *lines, f"{END}{after}"]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    cores = len(os.sched_getaffinity(0))
+    default = sorted({1, cores})
+    parser.add_argument("--threads", type=int, nargs="+", default=default)
+    parser.add_argument("--only", nargs="+", default=[], help="beginnings of names")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each kernel")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker is not None:
+        work(options.worker, options.only, options.seconds)
+        return
+    lines: list[str] = []
+    for threads in options.threads:
+        part = run(threads, options.only, options.seconds)
+        print("\n".join(part), flush=True)
+        lines += part
+    if options.write:
+        command = " ".join(["python", "benchmarks/cpu_kernels.py", *sys.argv[1:]])
+        write_page([f"`{command}`", "", *lines])
+
+
+if __name__ == "__main__":
+    main()
