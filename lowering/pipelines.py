@@ -32,8 +32,13 @@ RELAX_TO_TIR = (
 RELAX_TO_MEMREF = ("relax-convert-to-memref",)
 """Relax functions to functions on memrefs."""
 
-TIR_OPTIMIZATION = ('tir-default-pipeline{target="llvm"}',)
-"""Blocks to flat vector code, by the default pipeline."""
+TIR_OPTIMIZATION = (
+    "tir-default-cpu-schedule",
+    'tir-default-pipeline{target="llvm"}',
+)
+"""Blocks to flat vector code: a schedule for functions that have none, and the default
+pipeline.
+"""
 
 TIR_BLOCKS_TO_LOOPS = (
     "tir-lower-init-block",
@@ -59,8 +64,8 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 def llvm_pipeline(*, relax: bool = False, optimize: bool = False) -> str:
     """The road to the llvm dialect for the CPU, as pipeline text.
 
-    With `optimize`, TIR functions take TVM's default pipeline on the way; else they are
-    lowered as they are written.
+    With `optimize`, TIR functions are scheduled and take TVM's default pipeline on the
+    way; else they are lowered as they are written.
     """
     return ",".join(
         (
@@ -117,8 +122,8 @@ def has_relax_functions(module: ModuleOp) -> bool:
 def lower_to_llvm(ctx: Context, module: ModuleOp, *, optimize: bool = False) -> None:
     """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
 
-    With `optimize`, TIR functions take the default pipeline on the way. Raises
-    PassFailedException where something has no lowering for the CPU.
+    With `optimize`, TIR functions are scheduled and take the default pipeline on the
+    way. Raises PassFailedException where something has no lowering for the CPU.
     """
     relax = has_relax_functions(module)
     run_pipeline(ctx, module, llvm_pipeline(relax=relax, optimize=optimize))

@@ -291,17 +291,17 @@ def compile(
     target: str | Target = "llvm",
     *,
     opt_level: int = 2,
-    optimize: bool = False,
+    optimize: bool = True,
     arch: str | None = None,
 ) -> Executable:
     """Compile a module for this machine.
 
     `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
-    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With
-    `optimize`, TIR functions for the processor take `tir-default-pipeline`; without, they
-    are compiled as they are written. `arch` is the GPU architecture,
-    such as `sm_80`, by default that of the target, or else of the GPU. The module is left
-    as it is.
+    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With `optimize`, TIR functions
+    for the processor are scheduled by `tir-default-cpu-schedule`, unless they have a
+    schedule, and take `tir-default-pipeline`; without, they are compiled as they are
+    written. `arch` is the GPU architecture, such as `sm_80`, by default that of the
+    target, or else of the GPU. The module is left as it is.
 
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)
