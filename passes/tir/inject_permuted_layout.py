@@ -93,6 +93,7 @@ class InjectPermutedLayout(CompilerPass):
                 accesses = _Accesses(func)
                 accesses.check()
                 _Permutation(func, accesses).run()
+                assert not accesses.ops, "an access has not been visited"
                 for block in marked:
                     _unmark(block)
 
@@ -288,11 +289,12 @@ class _Permutation(ExpressionRewriter):
         """Permute the place of an access."""
         if op not in self._accesses.ops:
             return
+        self._accesses.ops.remove(op)
         match op:
             case tir.LoadOp():
-                self._element(op, 1 + len(op.indices) - 1)
+                self._element(op, len(op.indices))
             case tir.StoreOp():
-                self._element(op, 2 + len(op.indices) - 1)
+                self._element(op, 1 + len(op.indices))
             case tir.CallOp():
                 self._matrix(op)
             case _:
