@@ -197,8 +197,9 @@ class RegionCollector(FactsWalker):
         super()._after(op, scopes)
         if not isinstance(op, tir.BufferDefinition):
             return
-        for extent in op.extents:
-            self.analyzer.mark_global_nonneg(self.tree(extent))
+        if isinstance(op, tir.MatchBufferOp):
+            for extent in op.extents:
+                self.analyzer.mark_global_nonneg(self.tree(extent))
         candidate = self._candidates.get(op)
         if candidate is not None:
             scope = self._scope(candidate)
