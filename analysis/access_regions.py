@@ -337,8 +337,19 @@ class _Accesses:
         """The buffers from outside that are defined to be at a pointer."""
         users = {use.operation: None for use in pointer.uses}
         for user in reversed(users):
-            if isinstance(user, tir.DeclBufferOp | tir.MatchBufferOp):
+            if isinstance(user, tir.DeclBufferOp | tir.MatchBufferOp) and self._is_around(
+                user, pointer
+            ):
                 yield user.buffer
+
+    def _is_around(self, definition: tir.BufferDefinition, pointer: SSAValue) -> bool:
+        """Whether a buffer at a pointer is defined around the root, not next to it."""
+        block, owner = definition.parent, pointer.owner
+        if block is None or self._root.is_ancestor(definition):
+            return False
+        if block is (owner if isinstance(owner, Block) else owner.parent):
+            return True
+        return block.find_ancestor_op_in_block(self._root) is not None
 
     # ---- boxes ----
 

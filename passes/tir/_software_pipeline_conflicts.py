@@ -71,7 +71,7 @@ class Touches:
         self.opaque: set[int] = set()
         """Statements that may touch anything, or that must stay in their order."""
         for number, block in enumerate(statements):
-            if any(_is_opaque(op) for op in block.walk()):
+            if any(_is_opaque(op) or _is_nameless(op, block) for op in block.walk()):
                 self.opaque.add(number)
             for touch in _touches(number, block):
                 self._add(touch)
@@ -170,6 +170,15 @@ def _is_opaque(op: Operation) -> bool:
     if isinstance(op, tir.CallOp) and op.callee.data in _THROUGH_POINTERS:
         return not all(_is_into_buffer(arg) for arg in op.args if tir.is_handle(arg.type))
     return effect_of(op) >= CallEffect.READ_STATE
+
+
+def _is_nameless(op: Operation, block: tir.BlockOp) -> bool:
+    """Whether an op makes a buffer of memory that is no buffer's outside of the block."""
+    if not isinstance(op, tir.DeclBufferOp) or _is_into_buffer(op.data):
+        return False
+    memory = memory_of(op.data)
+    owner = memory.owner if isinstance(memory, SSAValue) else None
+    return not (isinstance(owner, Operation) and block.is_ancestor(owner))
 
 
 def _is_into_buffer(pointer: SSAValue) -> bool:

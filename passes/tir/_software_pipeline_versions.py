@@ -32,6 +32,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import StorageRank
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._memory_views import take_after
 
 _ALIGN = "buffer_dim_align"
 _FRAGMENTS = {
@@ -147,14 +148,10 @@ class VersionedBuffers:
             strides=strides,
             elem_offset=alloc.elem_offset,
         )
-        for key, value in alloc.properties.items():
-            new.properties.setdefault(key, value)
+        take_after(new, alloc)
         if alloc.axis_separators is not None:
             moved = [1 + axis for axis in alloc.axis_separators.get_values()]
             new.properties["axis_separators"] = DenseArrayBase.from_list(i64, moved)
-        new.attributes |= alloc.attributes
-        new.location = alloc.location
-        new.buffer.name_hint = alloc.buffer.name_hint
         Rewriter.insert_op(new, InsertPoint.before(alloc))
         return new
 

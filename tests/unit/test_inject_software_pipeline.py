@@ -180,3 +180,30 @@ def test_a_pass_over_many_loops_visits_each_once() -> None:
     module.verify()
     buffers = [op for op in module.walk() if isinstance(op, tir.AllocBufferOp)]
     assert [buffer.type.get_shape() for buffer in buffers] == [(2, 1)] * 20
+
+
+NAMELESS = """
+tir.func @nameless(%a: !tir.handle) {{
+  %A = tir.match_buffer "A" %a : !tir.buffer<8xi32>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %p = tir.allocate [1] : !tir.ptr<i32>
+  tir.for %i = %c0 to %c8 annotations {lists} {{
+    tir.block "one" {{
+      %B = tir.decl_buffer %p : !tir.buffer<1xi32>
+      tir.store %i, %B[%c0] : i32
+    }}
+    tir.block "two" {{
+      %B = tir.decl_buffer %p : !tir.buffer<1xi32>
+      %x = tir.load %B[%c0] : i32
+      tir.store %x, %A[%i] : i32
+    }}
+  }}
+}}"""
+
+
+def test_memory_that_only_statements_have_a_buffer_on() -> None:
+    check(NAMELESS.format(lists=annotated([0, 1], [1, 0]))).verify()
+    overtaken = parsed(NAMELESS.format(lists=annotated([0, 1], [0, 1])))
+    with pytest.raises(PassFailedException, match="through memory an iteration later"):
+        tir_passes.InjectSoftwarePipeline()(overtaken)
