@@ -164,7 +164,7 @@ def enabled_rows(context: PassContext) -> Iterator[tuple[Row, type[ModulePass]]]
 class DefaultPipeline(CompositePass):
     """Summary: Runs TVM's default list of TIR passes, from blocks to vector code.
 
-    TVM name: tir.get_default_tir_pipeline (v0.20)
+    TVM name: none (TVM has the function tir.get_default_tir_pipeline, v0.20)
     Input form: any form; functions without thread axes
     Output form: `vector`
     Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`,
