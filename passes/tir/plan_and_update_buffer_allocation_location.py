@@ -21,6 +21,7 @@ from xdsl_tvm.analysis.lca import buffer_access_lca
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._memory_views import replace_regions
 
 
 @dataclass(frozen=True)
@@ -207,18 +208,9 @@ def _undeclare(
             if op in unused or not sees:
                 hidden.setdefault(user, set()).add(op.buffer)
     for user, buffers in hidden.items():
-        _drop_regions(user, buffers)
-
-
-def _drop_regions(op: Operation, buffers: AbstractSet[SSAValue]) -> None:
-    assert isinstance(op, tir.ReadsOp | tir.WritesOp)
-    operands = tuple(op.operands)
-    left = [each for each in op.buffer_regions if each.buffer not in buffers]
-    new = type(op)(left)
-    new.attributes |= op.attributes
-    new.location = op.location
-    Rewriter.replace_op(op, new)
-    erase_if_unused(operands)
+        assert isinstance(user, tir.ReadsOp | tir.WritesOp)
+        left = [each for each in user.buffer_regions if each.buffer not in buffers]
+        erase_if_unused(replace_regions(user, left))
 
 
 def _declare(block: Operation) -> None:

@@ -29,6 +29,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._memory_views import replace_regions, take_after
 
 _MARK = "meta_schedule.layout_rewrite_preproc"
 _Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -264,17 +265,13 @@ def _ops_before(op: Operation) -> Iterator[Operation]:
 
 def _use_instead(copy: _Copy, new: tir.BufferDefinition) -> None:
     """Let a buffer take the place of the weight and of the copy."""
-    for key, value in copy.packed.properties.items():
-        new.properties.setdefault(key, value)
-    new.attributes |= copy.packed.attributes
-    new.buffer.name_hint = copy.packed.buffer.name_hint
-    new.location = copy.weight.location
+    take_after(new, copy.packed)
     _empty(copy.block)
     packed = copy.packed.buffer
     for op in {use.operation: None for use in packed.uses}:
         if isinstance(op, tir.WritesOp):
             left = [each for each in op.buffer_regions if each.buffer is not packed]
-            _replace_regions(op, left)
+            erase_if_unused(replace_regions(op, left))
     packed.replace_all_uses_with(new.buffer)
     for op in {use.operation: None for use in copy.weight.buffer.uses}:
         assert isinstance(op, tir.ReadsOp), "all other uses have been refused"
@@ -309,18 +306,7 @@ def _read_all(op: tir.ReadsOp, weight: SSAValue, new: tir.BufferDefinition) -> N
     shape = new.shape
     whole = tir.BufferRegion(new.buffer, (zero.result,) * len(shape), shape)
     regions = [each for each in op.buffer_regions if each.buffer is not weight]
-    _replace_regions(op, [*regions, whole])
-
-
-def _replace_regions(
-    op: tir.ReadsOp | tir.WritesOp, regions: Sequence[tir.BufferRegion]
-) -> None:
-    operands = tuple(op.operands)
-    new = type(op)(regions)
-    new.attributes |= op.attributes
-    new.location = op.location
-    Rewriter.replace_op(op, new)
-    erase_if_unused(operands)
+    erase_if_unused(replace_regions(op, [*regions, whole]))
 
 
 # ---- contents of constants ----

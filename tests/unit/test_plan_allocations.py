@@ -310,6 +310,44 @@ def test_views_of_unpacked_pointers_stay() -> None:
     assert_structural_equal(planned(module), module)
 
 
+BY_POINTER = """
+def main(A: T.Buffer((32,), "int32"), C: T.Buffer((32,), "int32")):
+    with T.block("root"):
+        B = T.alloc_buffer((32,), "int32")
+        for i in range(8):
+            with T.block("fill"):
+                T.reads(A[i * 4:i * 4 + 4])
+                T.writes(B[i * 4:i * 4 + 4])
+                offset = T.int32()
+                V = T.match_buffer(
+                    B[i * 4:i * 4 + 4], (4,), "int32", elem_offset=offset, offset_factor=4
+                )
+                T.evaluate(T.call_extern("int32", "fill", {pointer}))
+            for j in range(4):
+                C[i * 4 + j] = B[{read}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("pointer", "read", "place"),
+    [
+        # The region of the pointer moves as the loads do.
+        ('V.access_ptr("w")', "i * 4 + j", "i"),
+        ("V.data, V.elem_offset", "i * 4 + j", "i"),
+        # The call may write elsewhere than what is read.
+        ('V.access_ptr("w")', "i + j", "root"),
+        ("V.data, V.elem_offset, i", "i * 4 + j", "root"),
+        ("B.data, i * 4", "i * 4 + j", "root"),
+        ("B.data, V.elem_offset", "j", "root"),
+        ("B.data, 0", "i * 4 + j", "root"),
+        ("B.data, 0", "j", "i"),
+    ],
+)
+def test_accesses_by_pointers(pointer: str, read: str, place: str) -> None:
+    module = script(BY_POINTER.format(pointer=pointer, read=read))
+    assert places(module) == {"B": place}
+
+
 STAGES = """
 def main(A: T.Buffer((30, 7), "int32"), C: T.Buffer((30,), "int32")):
     with T.block("root"):
