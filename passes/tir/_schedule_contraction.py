@@ -40,7 +40,10 @@ from xdsl_tvm.passes.tir._schedule_options import (
 from xdsl_tvm.passes.tir._schedule_reduction import Reduction, loops_over
 
 _TILE_ROWS = 8
+_LOW_TILE_ROWS = 6
 _TILE_VECTORS = 2
+_MANY_REGISTERS = 64
+"""Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _TERMS = 512
 """Terms that are added to a tile before the next tile has its turn."""
 _LEAST_ROWS = 4
@@ -192,8 +195,9 @@ class _Product:
 
     @cached_property
     def height(self) -> int:
-        """Rows of a tile."""
-        return _TILE_ROWS
+        """Rows of a tile: as many as leave registers for the operands."""
+        has_many = self.machine.vector_bytes >= _MANY_REGISTERS
+        return _TILE_ROWS if has_many else _LOW_TILE_ROWS
 
     @cached_property
     def width(self) -> int:

@@ -80,9 +80,10 @@ class DefaultCPUSchedule(CompilerPass):
         results in four vectors, combined at the end; with terms next to each other along
         `s`, stretches of results that several rows are added to at a time.
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
-        are copied into the order of their use, and tiles of 8 rows by 2 vectors stay in
-        registers (see `_schedule_contraction.py`). Nests that follow each other and share
-        rows become one loop over the rows: softmax. Independence is proved from the
+        are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
+        for vectors below 64 bytes, stay in registers (see `_schedule_contraction.py`).
+        Nests that follow each other and share rows become one loop over the rows: so it
+        is with softmax, and its rows stay in the cache. Independence is proved from the
         accesses; the kinds `S` and `R` are not trusted. Symbolic extents are divided at
         run time. Linear in the size of the module, but for nests that share rows.
     Leaves alone: functions in which some loop has a kind, a thread or an annotation, or

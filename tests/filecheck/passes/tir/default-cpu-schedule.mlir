@@ -532,10 +532,18 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 }
 // CHECK-LABEL: tir.func @matmul
 // CHECK: tir.block "contraction" {
-// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x8xf32>
+// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
 // CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.if %{{.*}} {
 // CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
 // CHECK: tir.block "panel" {
@@ -545,7 +553,8 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
@@ -556,16 +565,33 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
 // CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
 // CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // ORDER-LABEL: tir.func @matmul
 // ORDER: tir.block "contraction" {
-// ORDER: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x8xf32>
+// ORDER: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
 // ORDER: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// ORDER: tir.if %{{.*}} {
 // ORDER: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
 // ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.if %{{.*}} {
+// ORDER: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// ORDER: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
 // ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // ORDER: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
 // ORDER: tir.block "panel" {
@@ -575,7 +601,8 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // ORDER: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
 // ORDER: tir.block "tile" {
-// ORDER: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// ORDER: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// ORDER: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
@@ -587,9 +614,18 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
 // ORDER: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
 // ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.if %{{.*}} {
 // ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.if %{{.*}} {
+// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
 // ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 
 // -----
@@ -627,7 +663,7 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 }
 // CHECK-LABEL: tir.func @edges
 // CHECK: tir.block "contraction" {
-// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x8xf32>
+// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x6xf32>
 // CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
 // CHECK: tir.if %{{.*}} {
 // CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
@@ -656,8 +692,8 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
-// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<8x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // CHECK: tir.if %{{.*}} {
 // CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
@@ -744,11 +780,22 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 }
 // CHECK-LABEL: tir.func @conv
 // CHECK: tir.block "contraction" {
-// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<1x27x8xf32>
+// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x27x6xf32>
+// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: tir.if %{{.*}} {
 // CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 // CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
 // CHECK: tir.block "panel" {
@@ -758,8 +805,10 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<8x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
@@ -770,9 +819,18 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
 // CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
 // CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
 // CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.if %{{.*}} {
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
+// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
 // CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
 
 // -----
