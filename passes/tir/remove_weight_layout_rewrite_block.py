@@ -44,8 +44,8 @@ class RemoveWeightLayoutRewriteBlock(CompilerPass):
     Input form: any
     Output form: as the input
     Options:
-        skip_ndarray_rewrite: the contents of constants stay in the order they are in, as
-            for measurements, where only their shape matters
+        `skip_ndarray_rewrite`: the contents of constants stay in the order they are in,
+            as for measurements, where only their shape matters
     Rewrites: before
 
             %W = tir.match_buffer %w : !tir.buffer<16x16xf32>
