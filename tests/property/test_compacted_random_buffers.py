@@ -17,7 +17,7 @@ from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
@@ -57,5 +57,4 @@ def test_smaller_buffers_hold_the_same(
                 for new, old in zip(*shapes, strict=True)
             )
         smaller += after != before
-    print(f"{smaller} of {COUNT} programs")
     assert smaller > COUNT // 3

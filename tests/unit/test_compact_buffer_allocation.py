@@ -46,37 +46,17 @@ def types(module: ModuleOp) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "rows",
-        "pointer",
-        "parameters",
-        "shared",
-        "warp",
-        "symbolic",
-        "hull",
-        "padded",
-        "halo",
-        "branches",
-        "indirect",
-        "predicate",
-        "through_lets",
-        "lets",
-        "pooling",
-        "cooperative",
-        "diagonal",
-        "packed",
-        "beyond",
-        "symbolic_rows",
-        "grid_stride",
-        "triangle",
-        "softmax",
-        "row_tiles",
-    ],
-)
-@pytest.mark.parametrize("options", ["", "{is_strict=false}"])
-def test_blocks_may_be_lowered_before_or_after(name: str, options: str) -> None:
+IN_EITHER_ORDER = """
+    rows pointer parameters shared warp symbolic hull padded halo branches indirect
+    predicate through_lets lets pooling cooperative diagonal packed beyond
+    symbolic_rows grid_stride triangle softmax row_tiles
+"""
+"""Programs for which it does not matter when blocks are lowered."""
+
+
+@pytest.mark.parametrize("name", IN_EITHER_ORDER.split())
+def test_blocks_may_be_lowered_before_or_after(name: str) -> None:
+    options = "{is_strict=false}" if name in ("beyond", "padded") else ""
     after = run(program(name), f"{COMPACT}{options},{LOWER},{TIDY}")
     before = run(program(name), f"{LOWER},{COMPACT}{options},{TIDY}")
     assert_structural_equal(before, after)
