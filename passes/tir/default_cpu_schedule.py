@@ -86,15 +86,17 @@ class DefaultCPUSchedule(CompilerPass):
         is with softmax, and its rows stay in the cache. Independence is proved from the
         accesses; the kinds `S` and `R` are not trusted. Symbolic extents are divided at
         run time. Linear in the size of the module, but for nests that share rows.
-    Leaves alone: functions in which some loop has a kind, a thread or an annotation, or
-        that name memory twice (`tir.decl_buffer`, `tir.match_region`, `tir.data`,
-        `tir.address_of`, a parameter matched twice); in others, nests that are none of
-        the above: with statements between the loops, predicates, annotations, effects
-        other than loads and stores, a written buffer with strides, dependences between
-        iterations other than the reductions above. Buffers of different parameters are
-        taken not to overlap, as `tir-vectorize-loop` takes them.
+    Leaves alone: functions for other targets than `llvm` and `c`, functions with the
+        attribute `tir.is_scheduled`, those in which some loop has a kind, a thread or an
+        annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,
+        `tir.data`, `tir.address_of`, a parameter matched twice); in others, nests that
+        are none of the above: with statements between the loops, predicates,
+        annotations, effects other than loads and stores, a written buffer with strides,
+        dependences between iterations other than the reductions above. Buffers of
+        different parameters are taken not to overlap, as `tir-vectorize-loop` takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024
-    Attributes: read: none; created: the loop annotation `nontemporal`; removed: none
+    Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop
+        annotation `nontemporal`; removed: none
     Differs from TVM: TVM leaves such functions serial, or asks for a search of schedules
     """
 
@@ -124,6 +126,7 @@ class DefaultCPUSchedule(CompilerPass):
                 _schedule_function(function, machine)
 
 
+_CPU_TARGETS = ("c", "llvm")
 _WIDTHS = frozenset(1 << power for power in range(11))
 _OPAQUE = (
     tir.AddressOfOp,
@@ -136,7 +139,12 @@ _OPAQUE = (
 
 
 def _is_unscheduled(function: tir.FuncOp) -> bool:
-    """Whether nothing in a function says how to run it."""
+    """Whether nothing in a function says how to run it, or that it is for no CPU."""
+    if "tir.is_scheduled" in function.attributes:
+        return False
+    target = function.attributes.get("target")
+    if isinstance(target, tir.Target) and target.kind.name not in _CPU_TARGETS:
+        return False
     for op in function.walk():
         if isinstance(op, _OPAQUE):
             return False

@@ -29,16 +29,16 @@ tir.func @rows(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
   }
 }
 // CHECK-LABEL: tir.func @rows
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -71,23 +71,23 @@ tir.func @flat(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {globa
   }
 }
 // CHECK-LABEL: tir.func @flat
-// CHECK: tir.for "f.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.for "f.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
-// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
-// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM-LABEL: tir.func @flat
-// STREAM: tir.for "f.o" %{{.*}} = %{{.*}} to %{{.*}} parallel annotations {nontemporal} {
-// STREAM: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// STREAM: tir.for "f.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel annotations {nontemporal} {
+// STREAM: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // STREAM: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
-// STREAM: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}, {{.*}} : S "vk"{{.*}}) {
-// STREAM: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -113,10 +113,10 @@ tir.func @small(%A_handle: !tir.handle) attributes {global_symbol = "small", par
   }
 }
 // CHECK-LABEL: tir.func @small
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -144,61 +144,61 @@ tir.func @transposed(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes 
   }
 }
 // CHECK-LABEL: tir.func @transposed
-// CHECK: tir.for "i.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// CHECK: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM-LABEL: tir.func @transposed
-// STREAM: tir.for "i.o" %{{.*}} = %{{.*}} to %{{.*}} parallel annotations {nontemporal} {
-// STREAM: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// STREAM: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{.*}} = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// STREAM: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
+// STREAM: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel annotations {nontemporal} {
+// STREAM: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// STREAM: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
+// STREAM: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// STREAM: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// STREAM: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// STREAM: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// STREAM: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// STREAM: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// STREAM: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// STREAM: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// STREAM: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -232,33 +232,33 @@ tir.func @row_sums(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {g
   }
 }
 // CHECK-LABEL: tir.func @row_sums
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "partial" {
-// CHECK: %{{.*}} = tir.alloc_buffer "partial" : !tir.buffer<4xf32, "local">
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "partial" : !tir.buffer<4xf32, "local">
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER-LABEL: tir.func @row_sums
-// ORDER: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
-// ORDER: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -292,22 +292,22 @@ tir.func @column_sums(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes
   }
 }
 // CHECK-LABEL: tir.func @column_sums
-// CHECK: tir.for "i.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -340,11 +340,11 @@ tir.func @integers(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {g
   }
 }
 // CHECK-LABEL: tir.func @integers
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : i32
-// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : i32
+// CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : i32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : i32
 
 // -----
 
@@ -404,42 +404,42 @@ tir.func @softmax(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {gl
   }
 }
 // CHECK-LABEL: tir.func @softmax
-// CHECK: %{{.*}} = tir.alloc_buffer "most" : !tir.buffer<6xf32>
-// CHECK: %{{.*}} = tir.alloc_buffer "powers" : !tir.buffer<6x17xf32>
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "most" : !tir.buffer<6xf32>
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "powers" : !tir.buffer<6x17xf32>
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "partial" {
-// CHECK: %{{.*}} = tir.alloc_buffer "partial" : !tir.buffer<4xf32, "local">
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "partial" : !tir.buffer<4xf32, "local">
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.max %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.max %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.max %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.max %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "most" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.max %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.max %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.block "powers" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "powers" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.block "product" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "product" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -483,16 +483,16 @@ tir.func @reversed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !t
   }
 }
 // CHECK-LABEL: tir.func @reversed
-// CHECK: tir.for "f.o" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: tir.for "f.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.block "first" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.block "second" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -532,101 +532,101 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 }
 // CHECK-LABEL: tir.func @matmul
 // CHECK: tir.block "contraction" {
-// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
-// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
+// CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
-// CHECK: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER-LABEL: tir.func @matmul
 // ORDER: tir.block "contraction" {
-// ORDER: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
-// ORDER: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// ORDER: tir.if %{{.*}} {
-// ORDER: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.if %{{.*}} {
-// ORDER: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// ORDER: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// ORDER: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
+// ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// ORDER: tir.if %{{[^ ]+}} {
+// ORDER: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.if %{{[^ ]+}} {
+// ORDER: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// ORDER: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // ORDER: tir.block "panel" {
-// ORDER: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
-// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// ORDER: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
+// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.block "tile" {
-// ORDER: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// ORDER: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// ORDER: %{{.*}} = tir.mul %{{.*}}, %{{.*}} : f32
-// ORDER: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.if %{{.*}} {
-// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.if %{{.*}} {
-// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// ORDER: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// ORDER: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// ORDER: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// ORDER: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// ORDER: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// ORDER: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
+// ORDER: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.if %{{[^ ]+}} {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.if %{{[^ ]+}} {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -663,73 +663,73 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 }
 // CHECK-LABEL: tir.func @edges
 // CHECK: tir.block "contraction" {
-// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x6xf32>
-// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x6xf32>
+// CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
-// CHECK: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "column" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "column" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -780,58 +780,58 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 }
 // CHECK-LABEL: tir.func @conv
 // CHECK: tir.block "contraction" {
-// CHECK: %{{.*}} = tir.alloc_buffer "rows" : !tir.buffer<2x27x6xf32>
-// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "row" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "line" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
-// CHECK: tir.for "term" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "panel" %{{.*}} = %{{.*}} to %{{.*}} parallel {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<2x27x6xf32>
+// CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "p" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "q" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "p" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "q" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
+// CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
-// CHECK: %{{.*}} = tir.alloc_buffer "columns" : !tir.buffer<27x8xf32>
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "p" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "q" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "tile" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<27x8xf32>
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "p" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "q" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{.*}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// CHECK: %{{.*}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "k" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.call "fma"(%{{.*}}, %{{.*}}, %{{.*}}) : (f32, f32, f32) -> f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "u" %{{.*}} = %{{.*}} to %{{.*}} unrolled {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "c" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -865,34 +865,34 @@ tir.func @symbolic(%a: !tir.handle, %c: !tir.handle) attributes {global_symbol =
   }
 }
 // CHECK-LABEL: tir.func @symbolic
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.if %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.block "partial" {
-// CHECK: %{{.*}} = tir.alloc_buffer "partial" : !tir.buffer<16xf32, "local">
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
-// CHECK: tir.for "j.t" %{{.*}} = %{{.*}} to %{{.*}} + %{{.*}} {
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "partial" : !tir.buffer<16xf32, "local">
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+// CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -925,11 +925,11 @@ tir.func @recurrence(%A_handle: !tir.handle) attributes {global_symbol = "recurr
   }
 }
 // CHECK-LABEL: tir.func @recurrence
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "next" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: %{{.*}} = tir.add %{{.*}}, %{{.*}} : f32
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -956,10 +956,39 @@ tir.func @scheduled(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {
   }
 }
 // CHECK-LABEL: tir.func @scheduled
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} parallel {
-// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+
+// -----
+
+// So do functions that a scheduler has seen, and those for other devices.
+
+tir.func @seen(%A_handle: !tir.handle) attributes {global_symbol = "seen", tir.is_scheduled = 1 : i32, param_names = ["A_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c512 = tir.const 512 : i32
+  %cst = tir.const 1.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<512xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c512 {
+      tir.block "map" (%vi : S "vi" in [%c0 to %c512] = %i) {
+        tir.reads %A[%vi]
+        tir.writes %A[%vi]
+        %0 = tir.load %A[%vi] : f32
+        %1 = tir.add %0, %cst : f32
+        tir.store %1, %A[%vi] : f32
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @seen
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}) {
+// CHECK: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
 
@@ -989,7 +1018,26 @@ tir.func @guarded(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {gl
   }
 }
 // CHECK-LABEL: tir.func @guarded
-// CHECK: tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
-// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) where %{{.*}} {
-// CHECK: tir.store %{{.*}}, %{{.*}}[{{.*}}] : f32
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.block "map" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) where %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+
+// -----
+
+// A target that is no CPU.
+
+tir.func @device(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<512xf32>
+  %c0 = tir.const 0 : i32
+  %c512 = tir.const 512 : i32
+  %one = tir.const 1.0 : f32
+  tir.for %i = %c0 to %c512 {
+    tir.block "map" (%vi : S in [%c0 to %c512] = %i) {
+      tir.store %one, %A[%vi] : f32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @device
+// CHECK: tir.for %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK-NEXT: tir.block "map"
