@@ -185,7 +185,7 @@ class _Writer:
         """Add a statement; how many it is to the pipeline around it."""
         names = self.sources()
         views = [a.name for a in self.allocs if a.written and a.plain]
-        if self.depth == 1 and not self.asynchronous and self.chance(0.12):
+        if self.depth == 1 and self.chance(0.12):
             self.pipeline("%p", 'tir.for "p" %p = %c0 to %w')
             return 3
         if self.chance(0.1) and views and not self.asynchronous and not self.crossing:

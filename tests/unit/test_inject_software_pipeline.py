@@ -207,3 +207,63 @@ def test_memory_that_only_statements_have_a_buffer_on() -> None:
     overtaken = parsed(NAMELESS.format(lists=annotated([0, 1], [0, 1])))
     with pytest.raises(PassFailedException, match="through memory an iteration later"):
         tir_passes.InjectSoftwarePipeline()(overtaken)
+
+
+MATRICES = """
+tir.func @matrices(%a: !tir.handle, %o: !tir.handle) {{
+  %A = tir.match_buffer %a : !tir.buffer<32x32xf16>
+  %O = tir.match_buffer %o : !tir.buffer<4x32x8xf16>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %c16 = tir.const 16 : i32
+  %c32 = tir.const 32 : i32
+  %c256 = tir.const 256 : i32
+  %no = tir.const false
+  %kind = tir.string ".b16"
+  %shared = tir.string "shared"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {{
+    %S = tir.alloc_buffer "S" : !tir.buffer<32x32xf16, "shared">
+    tir.for %j = %c0 to %c32 {{
+      %x = tir.load %A[%t, %j] : f16
+      tir.store %x, %S[%t, %j] : f16
+    }}
+    tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+    %rows = tir.floormod %t, %c16 : i32
+    %row = tir.mul %rows, %c16 : i32
+    %half = tir.floordiv %t, %c16 : i32
+    %right = tir.mul %half, %c8 : i32
+    %lane = tir.add %row, %right : i32
+    tir.for %i = %c0 to %c4 annotations {lists} {{
+      tir.block {{
+        %L = tir.alloc_buffer "L" : !tir.buffer<8xf16, "local">
+        tir.block "load" {{
+          tir.reads %S[%c0 to 32, %c0 to 32]
+          tir.writes %L[%c0 to 8]
+          %to = tir.data %L : !tir.ptr<f16, "local">
+          %from = tir.data %S : !tir.ptr<f16, "shared">
+          %at = tir.mul %i, %c256 : i32
+          %tile = tir.access_ptr r %from[%at to %at + %c256] : !tir.ptr<f16, "shared">
+          %d = tir.call "ptx_ldmatrix"(%no, %c4, %kind, %to, %c0, %tile, %lane) :
+            (i1, i32, !tir.handle, !tir.ptr<f16, "local">, i32,
+            !tir.ptr<f16, "shared">, i32) -> f16
+        }}
+        tir.for %j = %c0 to %c8 {{
+          %x = tir.load %L[%j] : f16
+          tir.store %x, %O[%i, %t, %j] : f16
+        }}
+      }}
+    }}
+  }}
+}}"""
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_registers_that_a_builtin_fills(last: int) -> None:
+    module = check(MATRICES.format(lists=annotated([0, last], [0, 1])))
+    (registers,) = (
+        op.type
+        for op in module.walk()
+        if isinstance(op, tir.AllocBufferOp) and op.type.scope.data == "local"
+    )
+    assert registers.get_shape() == (last + 1, 8)
