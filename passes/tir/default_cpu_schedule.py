@@ -85,7 +85,7 @@ class DefaultCPUSchedule(CompilerPass):
         Nests that follow each other and share rows become one loop over the rows: so it
         is with softmax, and its rows stay in the cache. Independence is proved from the
         accesses; the kinds `S` and `R` are not trusted. Symbolic extents are divided at
-        run time. Linear in the size of the module, but for nests that share rows.
+        run time. Linear in the size of the module.
     Leaves alone: functions for other targets than `llvm` and `c`, functions with the
         attribute `tir.is_scheduled`, those in which some loop has a kind, a thread or an
         annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,
@@ -176,6 +176,10 @@ _BETWEEN = (tir.AllocBufferOp, tir.ConstOp, tir.ReadsOp, tir.WritesOp)
 """Ops that nests on both sides of them need not know of."""
 
 
+_MOST_NESTS = 32
+"""More nests do not become one loop, as each is compared with all before it."""
+
+
 def _bodies(op: Operation) -> list[Block]:
     """The blocks of statements in `op` that may hold nests."""
     if op.results:
@@ -185,7 +189,8 @@ def _bodies(op: Operation) -> list[Block]:
 
 def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
     """The group with the nest in it, or else a new one after the group is written."""
-    if group and not _contraction(nest, machine) and shared_rows([*group, nest]):
+    fits = 0 < len(group) < _MOST_NESTS
+    if fits and not _contraction(nest, machine) and shared_rows([*group, nest]):
         return [*group, nest]
     _schedule_group(group, machine)
     if _contraction(nest, machine):
