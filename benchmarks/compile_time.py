@@ -64,7 +64,8 @@ PARTS = ("kernels", "modules", "ops")
 
 def road(relax: bool) -> tuple[ModulePass, ...]:
     """The passes that `xdsl_tvm.compile` runs."""
-    passes = parse_passes(all_passes(), llvm_pipeline(relax=relax, optimize=True))
+    text = llvm_pipeline(relax=relax, vector_bytes=llvm_jit.host_vector_bytes())
+    passes = parse_passes(all_passes(), text)
     return parse_passes(all_passes(), pipeline_text(passes))
 
 

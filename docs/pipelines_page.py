@@ -34,10 +34,11 @@ _ROADS = """
 ## Roads to machine code
 
 The passes of `xdsl_tvm.lowering.pipelines`. `xdsl_tvm.compile` takes the first of them
-(with Relax passes only where a module has Relax functions), and with `optimize=False` the
-second, which compiles loops as they are written, as the targets of `xdsl-tvm opt -t` do.
+with the vectors of the machine (and Relax passes only where a module has Relax
+functions), and with `optimize=False` the second, which compiles loops as they are
+written, as the targets of `xdsl-tvm opt -t` do.
 
-- `llvm_pipeline(relax=True, optimize=True)`:
+- `llvm_pipeline(relax=True, vector_bytes=64)`:
   {optimized}
 - `llvm_pipeline(relax=True)`:
   {plain}
@@ -81,7 +82,7 @@ def pipelines_page() -> str:
         "{device}", str(len(gaps(context)))
     )
     return f"{head}{rows}" + _ROADS.format(
-        optimized=_list(llvm_pipeline(relax=True, optimize=True)),
+        optimized=_list(llvm_pipeline(relax=True, vector_bytes=64)),
         plain=_list(llvm_pipeline(relax=True)),
         gpu=_list(gpu_pipeline()),
         kernel=_list(kernel_pipeline()),

@@ -32,14 +32,6 @@ RELAX_TO_TIR = (
 RELAX_TO_MEMREF = ("relax-convert-to-memref",)
 """Relax functions to functions on memrefs."""
 
-TIR_OPTIMIZATION = (
-    "tir-default-cpu-schedule",
-    'tir-default-pipeline{target="llvm"}',
-)
-"""Blocks to flat vector code: a schedule for functions that have none, and the default
-pipeline.
-"""
-
 TIR_BLOCKS_TO_LOOPS = (
     "tir-lower-init-block",
     "tir-convert-blocks-to-opaque",
@@ -61,16 +53,28 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 """The same, and structured control flow before them."""
 
 
-def llvm_pipeline(*, relax: bool = False, optimize: bool = False) -> str:
+def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
+    """Blocks to flat vector code, with vectors of so many bytes.
+
+    A schedule for functions that have none, and the default pipeline.
+    """
+    return (
+        f"tir-default-cpu-schedule{{vector_bytes={vector_bytes}}}",
+        'tir-default-pipeline{target="llvm"}',
+    )
+
+
+def llvm_pipeline(*, relax: bool = False, vector_bytes: int | None = None) -> str:
     """The road to the llvm dialect for the CPU, as pipeline text.
 
-    With `optimize`, TIR functions are scheduled and take TVM's default pipeline on the
-    way; else they are lowered as they are written.
+    With `vector_bytes`, TIR functions take the passes of `tir_optimization` on the way;
+    else they are lowered as they are written.
     """
+    optimization = None if vector_bytes is None else tir_optimization(vector_bytes)
     return ",".join(
         (
             *(RELAX_TO_TIR if relax else ()),
-            *(TIR_OPTIMIZATION if optimize else TIR_BLOCKS_TO_LOOPS),
+            *(optimization or TIR_BLOCKS_TO_LOOPS),
             *(RELAX_TO_MEMREF if relax else ()),
             "tir-convert-to-memref",
             "tvm-expand-math",
@@ -119,14 +123,16 @@ def has_relax_functions(module: ModuleOp) -> bool:
     return any(op.name == "relax.func" for op in module.body.ops)
 
 
-def lower_to_llvm(ctx: Context, module: ModuleOp, *, optimize: bool = False) -> None:
+def lower_to_llvm(
+    ctx: Context, module: ModuleOp, *, vector_bytes: int | None = None
+) -> None:
     """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
 
-    With `optimize`, TIR functions are scheduled and take the default pipeline on the
-    way. Raises PassFailedException where something has no lowering for the CPU.
+    With `vector_bytes`, TIR functions take the passes of `tir_optimization` on the way.
+    Raises PassFailedException where something has no lowering for the CPU.
     """
     relax = has_relax_functions(module)
-    run_pipeline(ctx, module, llvm_pipeline(relax=relax, optimize=optimize))
+    run_pipeline(ctx, module, llvm_pipeline(relax=relax, vector_bytes=vector_bytes))
 
 
 def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:

@@ -170,11 +170,13 @@ class NativeExecutable(Executable):
     def llvm_ir(self) -> str:
         """The LLVM IR of the module, before LLVM's own passes."""
         from xdsl_tvm.lowering.pipelines import lower_to_llvm
+        from xdsl_tvm.runtime.llvm_jit import host_vector_bytes
         from xdsl_tvm.targets._llvm_input import host_functions
         from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
         context = new_context()
-        lower_to_llvm(context, self._module, optimize=self._optimize)
+        vectors = host_vector_bytes() if self._optimize else None
+        lower_to_llvm(context, self._module, vector_bytes=vectors)
         return emit_llvm_ir(host_functions(context, self._module))
 
     def object_file(self, path: str | Path) -> None:

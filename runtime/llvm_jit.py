@@ -215,6 +215,16 @@ def compile_object(text: str, opt_level: int, *, linked: bool = False) -> bytes:
         return target_machine.emit_object(module)
 
 
+_VECTOR_BYTES = (("+avx512f", 64), ("+avx", 32))
+"""Features of processors, the widest vectors first, and the bytes of a vector."""
+
+
+def host_vector_bytes() -> int:
+    """The width of this machine's vectors, in bytes; 16 is what every one has."""
+    features = host_machine().features.split(",")
+    return next((size for name, size in _VECTOR_BYTES if name in features), 16)
+
+
 def host_cache_key(*parts: str) -> str:
     """The key of what `parts` and this machine and its LLVM determine."""
     machine = host_machine()

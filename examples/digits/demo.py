@@ -26,13 +26,13 @@ import xdsl_tvm
 from xdsl_tvm.lowering.pipelines import (
     RELAX_TO_MEMREF,
     RELAX_TO_TIR,
-    TIR_OPTIMIZATION,
     TO_LLVM,
     run_pipeline,
+    tir_optimization,
 )
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable import Executable, load_module
-from xdsl_tvm.runtime.llvm_jit import assembly
+from xdsl_tvm.runtime.llvm_jit import assembly, host_vector_bytes
 
 MODEL = FOLDER / "model.mlir"
 BUILD = FOLDER.parent.parent / "build"
@@ -41,7 +41,7 @@ ACCURACY = 0.95
 TOLERANCE = 1e-5
 STAGES = (
     ("legalized-tir", RELAX_TO_TIR),
-    ("flat-tir", TIR_OPTIMIZATION),
+    ("flat-tir", tir_optimization(host_vector_bytes())),
     ("memref", (*RELAX_TO_MEMREF, "tir-convert-to-memref")),
     ("math-expanded", ("tvm-expand-math",)),
     ("llvm-dialect", (*TO_LLVM, "tvm-verify-llvm-legal")),
