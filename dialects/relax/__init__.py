@@ -18,6 +18,7 @@ from xdsl_tvm.dialects.relax import (
     nn,
     reductions,
     values,
+    vm,
 )
 from xdsl_tvm.dialects.relax.algebra import (
     Check,
@@ -55,7 +56,15 @@ from xdsl_tvm.dialects.relax.functions import (
 )
 from xdsl_tvm.dialects.relax.linear_algebra import MatmulOp
 from xdsl_tvm.dialects.relax.manipulate import PermuteDimsOp, ReshapeOp, reshape_dims
-from xdsl_tvm.dialects.relax.memory import AllocTensorOp
+from xdsl_tvm.dialects.relax.memory import (
+    AllocStorageOp,
+    AllocTensorFromStorageOp,
+    AllocTensorOp,
+    EnsureZeroOffsetOp,
+    KillStorageOp,
+    KillTensorOp,
+    ViewOp,
+)
 from xdsl_tvm.dialects.relax.nn import GeluOp, LayerNormOp, ReluOp, SoftmaxOp
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.reductions import MaxOp, MeanOp, ReductionOp, SumOp
@@ -82,6 +91,12 @@ from xdsl_tvm.dialects.relax.values import (
     ShapeOp,
     TupleOp,
 )
+from xdsl_tvm.dialects.relax.vm import (
+    VMAllocStorageOp,
+    VMAllocTensorOp,
+    VMCallTIRDynOp,
+    VMKillObjectOp,
+)
 
 Relax = Dialect(
     "relax",
@@ -90,6 +105,7 @@ Relax = Dialect(
         *values.OPS,
         *calls.OPS,
         *memory.OPS,
+        *vm.OPS,
         *elementwise.OPS,
         *linear_algebra.OPS,
         *manipulate.OPS,
@@ -106,6 +122,8 @@ __all__ = [
     "VOID",
     "AddOp",
     "AliasOp",
+    "AllocStorageOp",
+    "AllocTensorFromStorageOp",
     "AllocTensorOp",
     "AnyType",
     "BinaryOperatorOp",
@@ -118,11 +136,14 @@ __all__ = [
     "DimAttr",
     "DimsAttr",
     "DivideOp",
+    "EnsureZeroOffsetOp",
     "FuncOp",
     "FuncType",
     "GeluOp",
     "GetItemOp",
     "IfOp",
+    "KillStorageOp",
+    "KillTensorOp",
     "LayerNormOp",
     "MatchCastOp",
     "MatmulOp",
@@ -153,6 +174,11 @@ __all__ = [
     "TupleType",
     "UnaryOperatorOp",
     "VDeviceAttr",
+    "VMAllocStorageOp",
+    "VMAllocTensorOp",
+    "VMCallTIRDynOp",
+    "VMKillObjectOp",
+    "ViewOp",
     "YieldOp",
     "base_check",
     "common_base",

@@ -14,12 +14,30 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from xdsl_tvm.dialects.relax.attributes import (
+    DimAttr,
     DimsAttr,
     SymbolsAttr,
+    parse_dim,
     parse_optional_dims,
     parse_symbol,
     print_dims,
 )
+
+
+@irdl_custom_directive
+class Dimension(CustomDirective):
+    """`n * 4`."""
+
+    dim: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.dim.set(state, DimAttr(parse_dim(parser)))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        attr = self.dim.get(op)
+        assert isinstance(attr, DimAttr)
+        state.print_whitespace(printer)
+        printer.print_string(str(attr.data))
 
 
 @irdl_custom_directive

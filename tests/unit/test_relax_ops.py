@@ -128,6 +128,34 @@ def test_stock_passes_keep_what_matters():
     ]
 
 
+def test_stock_passes_keep_lives_of_memory():
+    """Allocations are not merged and go where unused; the ends of lives stay."""
+    module = _parse("""
+    relax.func impure @f() -> tensor<4xf32> {
+      %unused = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32
+        : !relax.object
+      %s = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32 : !relax.object
+      %t = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32 : !relax.object
+      %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> tensor<4xf32>
+      %b = relax.memory.alloc_tensor %s at 0 : !relax.object -> tensor<4xf32>
+      relax.memory.kill_storage %s : !relax.object
+      relax.vm.kill_object %t : !relax.object
+      relax.memory.kill_tensor %a : tensor<4xf32>
+      relax.return %b : tensor<4xf32>
+    }""")
+    CommonSubexpressionElimination().apply(new_context(), module)
+    DeadCodeElimination().apply(new_context(), module)
+    module.verify()
+    assert [op.name for op in module.walk()][2:] == [
+        *["relax.memory.alloc_storage"] * 2,
+        *["relax.memory.alloc_tensor"] * 2,
+        "relax.memory.kill_storage",
+        "relax.vm.kill_object",
+        "relax.memory.kill_tensor",
+        "relax.return",
+    ]
+
+
 def test_build_in_python():
     v = relax.TensorInfo.shaped(["n", 4], f32).type
     func = relax.FuncOp("main", [v, relax.ShapeType.of(["m"])], v)
