@@ -8,24 +8,19 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.traits import CallableOpInterface, SymbolOpInterface
+from xdsl.traits import CallableOpInterface
 
 from xdsl_tvm.passes._compiler_pass import DelegatingPass, PassRun
+from xdsl_tvm.passes._module_symbols import module_symbols, symbol_name
 from xdsl_tvm.passes._pass_info import PassInfo
 from xdsl_tvm.passes._sequential import as_compiler_pass
 
 _TVM_FUNCTIONS = frozenset({"relax.func", "tir.func"})
 
 
-def _symbol(op: Operation) -> str | None:
-    trait = op.get_trait(SymbolOpInterface)
-    name = None if trait is None else trait.get_sym_attr_name(op)
-    return None if name is None else name.data
-
-
 def _functions(module: ModuleOp) -> Iterator[tuple[str, Operation]]:
     for op in module.ops:
-        if op.has_trait(CallableOpInterface) and (name := _symbol(op)) is not None:
+        if op.has_trait(CallableOpInterface) and (name := symbol_name(op)) is not None:
             yield name, op
 
 
@@ -79,7 +74,7 @@ def _subset(module: ModuleOp, matching: set[str]) -> ModuleOp:
     """A copy in which the matching functions are exposed, the others declarations."""
     ops: list[Operation] = []
     for op in module.ops:
-        name = _symbol(op)
+        name = symbol_name(op)
         if name is None or not op.has_trait(CallableOpInterface):
             ops.append(op.clone())
         elif name in matching:
@@ -106,10 +101,10 @@ def _restore(function: Operation, original: Operation) -> None:
 
 def _write_back(module: ModuleOp, transformed: ModuleOp, matching: set[str]) -> None:
     """Put what `transformed` has for the matching functions, or anew, in `module`."""
-    old_symbols = {name: op for op in module.ops if (name := _symbol(op)) is not None}
+    old_symbols = module_symbols(module)
     block = module.body.block
     for op in list(transformed.ops):
-        if (name := _symbol(op)) is None:
+        if (name := symbol_name(op)) is None:
             continue
         original = old_symbols.get(name)
         if original is None:

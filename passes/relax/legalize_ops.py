@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import Rewriter
 
@@ -15,6 +15,7 @@ from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
+from xdsl_tvm.passes._module_symbols import SymbolNames
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.relax.legalize.rules import RULES
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
@@ -73,27 +74,14 @@ class LegalizeOps(CompilerPass):
 
 @dataclass
 class _Functions:
-    """The TIR functions made so far, and the symbols of the module."""
+    """The TIR functions made so far, and the names that are taken."""
 
     module: ModuleOp
     made: dict[Hashable, str] = field(default_factory=lambda: {})
-    taken: set[str] = field(init=False)
+    names: SymbolNames = field(init=False)
 
     def __post_init__(self) -> None:
-        self.taken = {
-            name.data
-            for op in self.module.ops
-            if isinstance(name := op.get_attr_or_prop("sym_name"), StringAttr)
-        }
-
-    def unique_name(self, base: str) -> str:
-        """`base`, or `base` with the least number that makes it new."""
-        name, number = base, 0
-        while name in self.taken:
-            number += 1
-            name = f"{base}{number}"
-        self.taken.add(name)
-        return name
+        self.names = SymbolNames(self.module)
 
 
 @dataclass(frozen=True)
@@ -187,7 +175,7 @@ def _legalize(op: OperatorOp, functions: _Functions) -> bool:
     key = (type(op), tuple(sorted(op.properties.items())), signature.renamed())
     name = functions.made.get(key)
     if name is None:
-        name = functions.unique_name(op.name.rpartition(".")[2])
+        name = functions.names.unique(op.name.rpartition(".")[2])
         functions.module.body.block.add_op(_function(name, op, signature))
         functions.made[key] = name
     tensors = [
