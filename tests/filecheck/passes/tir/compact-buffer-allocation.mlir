@@ -1066,7 +1066,7 @@ tir.func @not_zero(%c: !tir.handle) attributes {global_symbol = "not_zero"} {
   %c0 = tir.const 0 : i32
   %c10 = tir.const 10 : i32
   %p = tir.allocate [10] : !tir.ptr<i32>
-  %A = tir.decl_buffer "A" %p {implicit} : !tir.buffer<10xi32>
+  %A = tir.decl_buffer "A" %p : !tir.buffer<10xi32>
   tir.for %i = %c0 to %c10 {
     %nonzero = tir.cmp ne %i, %c0 : i32
     tir.if %nonzero {
@@ -1079,7 +1079,7 @@ tir.func @not_zero(%c: !tir.handle) attributes {global_symbol = "not_zero"} {
 
 // CHECK-LABEL: tir.func @not_zero
 // CHECK:       %[[P:.*]] = tir.allocate [9] : !tir.ptr<i32>
-// CHECK:       %[[A:.*]] = tir.decl_buffer "A" %[[P]] {implicit} : !tir.buffer<9xi32>
+// CHECK:       %[[A:.*]] = tir.decl_buffer "A" %[[P]] : !tir.buffer<9xi32>
 // CHECK:       %[[I:.*]] = tir.sub %i, %{{.*}} : i32
 // CHECK-NEXT:  tir.store %i, %[[A]][%[[I]]] : i32
 
