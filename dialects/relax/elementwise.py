@@ -151,4 +151,91 @@ class DivideOp(BinaryOperatorOp):
     name = "relax.divide"
 
 
-OPS = (AddOp, SubtractOp, MultiplyOp, DivideOp)
+@irdl_op_definition
+class PowerOp(BinaryOperatorOp):
+    """The left elements to the power of the right ones. TVM's `relax.power`.
+
+    ```mlir
+    %r = relax.power %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.power"
+
+
+@irdl_op_definition
+class MaximumOp(BinaryOperatorOp):
+    """The greater of the elements. TVM's `relax.maximum`.
+
+    ```mlir
+    %r = relax.maximum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.maximum"
+
+
+@irdl_op_definition
+class MinimumOp(BinaryOperatorOp):
+    """The smaller of the elements. TVM's `relax.minimum`.
+
+    ```mlir
+    %r = relax.minimum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.minimum"
+
+
+@irdl_op_definition
+class FloorDivideOp(BinaryOperatorOp):
+    """Quotient of the elements, rounded down. TVM's `relax.floor_divide`.
+
+    ```mlir
+    %r = relax.floor_divide %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
+    ```
+    """
+
+    name = "relax.floor_divide"
+
+
+@irdl_op_definition
+class ModOp(BinaryOperatorOp):
+    """Rest of the division that truncates; it has the sign of the left element.
+
+    TVM's `relax.mod`.
+
+    ```mlir
+    %r = relax.mod %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
+    ```
+    """
+
+    name = "relax.mod"
+
+
+@irdl_op_definition
+class FloorModOp(BinaryOperatorOp):
+    """Rest of the division that rounds down; it has the sign of the right element.
+
+    TVM's `relax.floor_mod`.
+
+    ```mlir
+    %r = relax.floor_mod %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
+    ```
+    """
+
+    name = "relax.floor_mod"
+
+
+OPS = (
+    AddOp,
+    SubtractOp,
+    MultiplyOp,
+    DivideOp,
+    PowerOp,
+    MaximumOp,
+    MinimumOp,
+    FloorDivideOp,
+    ModOp,
+    FloorModOp,
+)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims, VDeviceAttr
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
     broadcast,
+    broadcast_dim,
     common_dtype,
+    common_dtypes,
     expect_tensor,
+    expect_tensors,
+    merged_vdevice,
 )
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -99,4 +107,140 @@ def _vdevice(lhs: VDeviceAttr | None, rhs: VDeviceAttr | None) -> VDeviceAttr | 
     return lhs if lhs == rhs else None
 
 
-OPS = (MatmulOp,)
+@irdl_op_definition
+class EinsumOp(OperatorOp):
+    """Products of elements, summed over the labels that the result lacks.
+
+    `subscripts` names the dimensions of the operands, a tuple, and after `->` those of
+    the result; without it they are the labels that occur once, in alphabetical order.
+    `...` stands for further dimensions, broadcast. Unlike TVM, a result of unknown shape
+    has the rank that the labels give it. TVM's `relax.einsum`.
+
+    ```mlir
+    %t = relax.tuple(%a, %b) : tensor<4x8xf32>, tensor<8x2xf32>
+    %r = relax.einsum %t subscripts "ij,jk->ik" :
+      (!relax.tuple<tensor<4x8xf32>, tensor<8x2xf32>>) -> tensor<4x2xf32>
+    ```
+    """
+
+    name = "relax.einsum"
+
+    tensors = operand_def()
+    subscripts = prop_def(StringAttr)
+
+    assembly_format = (
+        "$tensors `subscripts` $subscripts attr-dict `:`"
+        " functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        tensors: SSAValue | Operation,
+        subscripts: str,
+        result_type: Attribute | None = None,
+    ) -> None:
+        value = SSAValue.get(tensors)
+        super().__init__(
+            operands=[value],
+            result_types=[result_type or self.infer(value.type, subscripts)],
+            properties={"subscripts": StringAttr(subscripts)},
+        )
+
+    @classmethod
+    def infer(cls, tensors: Attribute, subscripts: str) -> Attribute:
+        """A tensor with the extents of the labels of the result."""
+        infos = expect_tensors(cls.name, "tensors", tensors)
+        dtype = common_dtypes(cls.name, [info.dtype for info in infos])
+        dims = einsum_dims(cls.name, [info.dims for info in infos], subscripts)
+        vdevice = merged_vdevice(info.vdevice for info in infos)
+        return TensorInfo(dims, dtype, vdevice).type
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.tensors.type, self.subscripts.data)
+
+
+_ELLIPSIS = "..."
+
+
+def parse_subscripts(op: str, subscripts: str) -> tuple[list[list[str]], list[str]]:
+    """Labels of the operands and of the result, `...` being one of them.
+
+    Raises VerifyException for what is no list of labels, or a result that repeats a
+    label or has one of no operand.
+    """
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    inputs = [_labels(op, part) for part in left.split(",")]
+    counts = Counter(label for labels in inputs for label in labels)
+    if arrow:
+        output = _labels(op, right)
+    else:
+        once = sorted(label for label in counts if counts[label] == 1)
+        output = [label for label in once if label != _ELLIPSIS]
+        output = [_ELLIPSIS, *output] if _ELLIPSIS in counts else output
+    for label in output:
+        if label not in counts or output.count(label) > 1:
+            raise VerifyException(
+                f"{op}: the result of '{subscripts}' must have '{label}' once, and an "
+                "operand too"
+            )
+    return inputs, output
+
+
+def _labels(op: str, text: str) -> list[str]:
+    before, dots, after = text.partition(_ELLIPSIS)
+    letters = before + after
+    if not (letters.isascii() and letters.isalpha()) and letters:
+        raise VerifyException(f"{op}: subscripts are letters and one '...', not '{text}'")
+    return [*before, *([_ELLIPSIS] if dots else []), *after]
+
+
+def einsum_dims(op: str, shapes: Sequence[Dims | None], subscripts: str) -> Dims | None:
+    """The result's dimensions, None where its rank is unknown."""
+    inputs, output = parse_subscripts(op, subscripts)
+    if len(inputs) != len(shapes):
+        raise VerifyException(
+            f"{op}: '{subscripts}' is for {len(inputs)} operands, not {len(shapes)}"
+        )
+    extents: dict[str, Dim | None] = {}
+    batch: Dims | None = ()
+    for index, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        if shape is None:
+            extents.update((label, None) for label in labels)
+            batch = None if _ELLIPSIS in labels else batch
+            continue
+        named, rest = _split(op, index, labels, shape)
+        if batch is not None:
+            batch = broadcast(op, batch, rest)
+        for label, dim in named:
+            extents[label] = (
+                broadcast_dim(extents[label], dim, f"{op}: label '{label}'")
+                if label in extents
+                else dim
+            )
+    if _ELLIPSIS in output and batch is None:
+        return None
+    result: list[Dim | None] = []
+    for label in output:
+        result.extend(batch or () if label == _ELLIPSIS else [extents[label]])
+    return tuple(result)
+
+
+def _split(
+    op: str, index: int, labels: list[str], dims: Dims
+) -> tuple[list[tuple[str, Dim | None]], Dims]:
+    """The labelled dimensions of an operand, and those that `...` stands for."""
+    count = len([label for label in labels if label != _ELLIPSIS])
+    has_rest = _ELLIPSIS in labels
+    if len(dims) < count or (len(dims) > count and not has_rest):
+        raise VerifyException(
+            f"{op}: operand {index} has rank {len(dims)}, but {count} labels"
+        )
+    if not has_rest:
+        return list(zip(labels, dims, strict=True)), ()
+    at = labels.index(_ELLIPSIS)
+    end = at + len(dims) - count
+    named = zip(labels[:at] + labels[at + 1 :], dims[:at] + dims[end:], strict=True)
+    return list(named), dims[at:end]
+
+
+OPS = (MatmulOp, EinsumOp)

@@ -10,9 +10,16 @@ precise where the rule could not prove the dimensions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -25,8 +32,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.algebra import Check, base_check
 from xdsl_tvm.dialects.relax.attributes import Dims, VDeviceAttr
-from xdsl_tvm.dialects.relax.symbolic import provably_equal
-from xdsl_tvm.dialects.relax.types import TensorInfo, verify_type
+from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
+from xdsl_tvm.dialects.relax.types import (
+    PrimType,
+    ShapeType,
+    TensorInfo,
+    TupleType,
+    verify_type,
+)
 
 
 class OperatorOp(IRDLOperation, ABC):
@@ -73,6 +86,100 @@ def expect_float(op: str, operand: str, info: TensorInfo) -> None:
         )
 
 
+def expect_integer(op: str, operand: str, info: TensorInfo) -> None:
+    """Check that a tensor holds integers, as far as is known."""
+    if info.dtype is not None and not isinstance(info.dtype, IntegerType):
+        raise VerifyException(
+            f"{op}: operand '{operand}' must hold integers, not {info.dtype}"
+        )
+
+
+def expect_rank(op: str, operand: str, info: TensorInfo, rank: int) -> None:
+    """Check that a tensor has the given rank, as far as is known."""
+    if info.rank not in (None, rank):
+        raise VerifyException(
+            f"{op}: operand '{operand}' must have rank {rank}, not {info.rank}"
+        )
+
+
+def expect_scalar_tensor(op: str, operand: str, type_: Attribute) -> TensorInfo:
+    """What is known of a tensor of rank 0; VerifyException for anything else."""
+    info = expect_tensor(op, operand, type_)
+    if info.rank != 0:
+        raise VerifyException(
+            f"{op}: operand '{operand}' must be a tensor of rank 0, not {type_}"
+        )
+    return info
+
+
+def expect_shape(op: str, operand: str, type_: Attribute) -> ShapeType:
+    """The type of a shape operand; VerifyException if it is no shape."""
+    if not isinstance(type_, ShapeType):
+        raise VerifyException(
+            f"{op}: operand '{operand}' must be a !relax.shape, not {type_}"
+        )
+    return type_
+
+
+def expect_prim(op: str, operand: str, type_: Attribute) -> PrimType:
+    """The type of a scalar operand; VerifyException if it is no scalar."""
+    if not isinstance(type_, PrimType):
+        raise VerifyException(
+            f"{op}: operand '{operand}' must be a !relax.prim, not {type_}"
+        )
+    return type_
+
+
+def expect_integer_prim(op: str, operand: str, type_: Attribute) -> Dim | None:
+    """The value of an integer scalar, None where unknown; VerifyException for others."""
+    prim = expect_prim(op, operand, type_)
+    if not isinstance(prim.dtype, IntegerType):
+        raise VerifyException(
+            f"{op}: operand '{operand}' must be an integer, not {type_}"
+        )
+    return prim.dim
+
+
+def expect_tensors(op: str, operand: str, type_: Attribute) -> list[TensorInfo]:
+    """What is known of a tuple of tensors; VerifyException for none or other fields."""
+    if not isinstance(type_, TupleType) or not type_.fields.data:
+        raise VerifyException(
+            f"{op}: operand '{operand}' must be a tuple of tensors, not {type_}"
+        )
+    return [
+        expect_tensor(op, f"{operand}[{index}]", field)
+        for index, field in enumerate(type_.fields.data)
+    ]
+
+
+def expect_dtype(op: str, dtype: Attribute) -> Attribute:
+    """The dtype, if tensors can hold it; VerifyException otherwise."""
+    if not _is_number(dtype):
+        raise VerifyException(f"{op}: dtype must be an integer or float, not {dtype}")
+    return dtype
+
+
+def _is_number(dtype: Attribute) -> bool:
+    return isinstance(dtype, IntegerType | AnyFloat)
+
+
+def flag(value: bool) -> UnitAttr | None:
+    """The property that is there if `value`."""
+    return UnitAttr() if value else None
+
+
+def integer(value: int | None) -> IntegerAttr | None:
+    """The property of a number, none for None."""
+    return None if value is None else IntegerAttr(value, i64)
+
+
+def integers(values: int | Sequence[int] | None) -> DenseArrayBase | None:
+    """The property of several numbers, none for None; one number is a list of one."""
+    if values is None:
+        return None
+    return DenseArrayBase.from_list(i64, [values] if isinstance(values, int) else values)
+
+
 def normalize_axis(op: str, axis: int, rank: int) -> int:
     """The axis counted from the front; VerifyException if it is out of range."""
     if not -rank <= axis < rank:
@@ -102,6 +209,14 @@ def common_dtype(
     return lhs
 
 
+def common_dtypes(op: str, dtypes: Sequence[Attribute | None]) -> Attribute | None:
+    """The dtype of several operands, None where one is unknown; no promotion."""
+    known = [dtype for dtype in dtypes if dtype is not None]
+    for other in known[1:]:
+        common_dtype(op, known[0], other)
+    return known[0] if known and len(known) == len(dtypes) else None
+
+
 def common_vdevice(
     op: str, lhs: VDeviceAttr | None, rhs: VDeviceAttr | None
 ) -> VDeviceAttr | None:
@@ -113,6 +228,36 @@ def common_vdevice(
     raise VerifyException(f"{op}: operands live on different devices, {lhs} and {rhs}")
 
 
+def merged_vdevice(vdevices: Iterable[VDeviceAttr | None]) -> VDeviceAttr | None:
+    """The first device that is given; none where a later one with target differs."""
+    result: VDeviceAttr | None = None
+    for vdevice in vdevices:
+        if result is None:
+            result = vdevice
+        elif vdevice is not None and vdevice.target_name and vdevice != result:
+            return None
+    return result
+
+
+def broadcast_dim(lhs: Dim | None, rhs: Dim | None, what: str) -> Dim | None:
+    """The extent of two that are broadcast, None where equality is not proven.
+
+    Raises VerifyException for two different numbers, neither of them 1, that `what`
+    cannot both be.
+    """
+    if lhs is not None and lhs.value == 1:
+        return rhs
+    if rhs is not None and rhs.value == 1:
+        return lhs
+    if lhs is None or rhs is None:
+        return None
+    if provably_equal(lhs, rhs):
+        return lhs
+    if lhs.value is not None and rhs.value is not None:
+        raise VerifyException(f"{what} cannot be both {lhs} and {rhs}")
+    return None
+
+
 def broadcast(op: str, lhs: Dims, rhs: Dims) -> Dims:
     """`Bcast`: the shape of both operands, aligned at the right.
 
@@ -122,20 +267,12 @@ def broadcast(op: str, lhs: Dims, rhs: Dims) -> Dims:
     if len(lhs) < len(rhs):
         lhs, rhs = rhs, lhs
     lead = len(lhs) - len(rhs)
-    result = list(lhs[:lead])
-    for axis, (a, b) in enumerate(zip(lhs[lead:], rhs, strict=True), start=lead):
-        if a is not None and a.value == 1:
-            result.append(b)
-        elif b is not None and b.value == 1:
-            result.append(a)
-        elif a is None or b is None:
-            result.append(None)
-        elif provably_equal(a, b):
-            result.append(a)
-        elif a.value is not None and b.value is not None:
-            raise VerifyException(
-                f"{op}: dimension {axis} of the result cannot be both {a} and {b}"
-            )
-        else:
-            result.append(None)
-    return tuple(result)
+    return lhs[:lead] + tuple(
+        broadcast_dim(a, b, f"{op}: dimension {axis} of the result")
+        for axis, (a, b) in enumerate(zip(lhs[lead:], rhs, strict=True), start=lead)
+    )
+
+
+def broadcast_known(op: str, lhs: Dims | None, rhs: Dims | None) -> Dims | None:
+    """`broadcast`, None where one rank is unknown."""
+    return None if lhs is None or rhs is None else broadcast(op, lhs, rhs)

@@ -1,22 +1,46 @@
-"""Reductions (spec relax-ops.md §9)."""
+"""Reductions, searches and scans (spec relax-ops.md §9)."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import replace
 
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
+    expect_dtype,
     expect_tensor,
+    flag,
+    integer,
+    integers,
     normalize_axes,
+    normalize_axis,
 )
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, product
 from xdsl_tvm.dialects.relax.types import TensorInfo
+
+
+def _reduced(
+    op: str, dims: Dims | None, axis: Sequence[int] | None, keepdims: bool
+) -> Dims | None:
+    """The dimensions without those of `axis`, or with extent 1 for them."""
+    if axis is None and not keepdims:
+        return ()
+    if dims is None:
+        return None
+    axes = range(len(dims)) if axis is None else axis
+    reduced = normalize_axes(op, axes, len(dims))
+    one = Dim.constant(1)
+    return tuple(
+        one if index in reduced else dim
+        for index, dim in enumerate(dims)
+        if keepdims or index not in reduced
+    )
 
 
 class ReductionOp(OperatorOp, ABC):
@@ -46,10 +70,7 @@ class ReductionOp(OperatorOp, ABC):
         super().__init__(
             operands=[data],
             result_types=[result_type or self.infer(data.type, axes, keepdims)],
-            properties={
-                "axis": None if axes is None else DenseArrayBase.from_list(i64, axes),
-                "keepdims": UnitAttr() if keepdims else None,
-            },
+            properties={"axis": integers(axes), "keepdims": flag(keepdims)},
         )
 
     @classmethod
@@ -61,24 +82,7 @@ class ReductionOp(OperatorOp, ABC):
     ) -> Attribute:
         """A tensor of the operand's dtype without the reduced dimensions."""
         info = expect_tensor(cls.name, "data", data)
-        return info.with_dims(cls._dims(info, axis, keepdims)).type
-
-    @classmethod
-    def _dims(
-        cls, info: TensorInfo, axis: Sequence[int] | None, keepdims: bool
-    ) -> Dims | None:
-        if axis is None and not keepdims:
-            return ()
-        if info.dims is None:
-            return None
-        axes = range(len(info.dims)) if axis is None else axis
-        reduced = normalize_axes(cls.name, axes, len(info.dims))
-        one = Dim.constant(1)
-        return tuple(
-            one if index in reduced else dim
-            for index, dim in enumerate(info.dims)
-            if keepdims or index not in reduced
-        )
+        return info.with_dims(_reduced(cls.name, info.dims, axis, keepdims)).type
 
     @property
     def axes(self) -> tuple[int, ...] | None:
@@ -125,4 +129,210 @@ class MeanOp(ReductionOp):
     name = "relax.mean"
 
 
-OPS = (SumOp, MaxOp, MeanOp)
+@irdl_op_definition
+class MinOp(ReductionOp):
+    """Smallest element. TVM's `relax.min`.
+
+    ```mlir
+    %r = relax.min %a axis [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
+    ```
+    """
+
+    name = "relax.min"
+
+
+@irdl_op_definition
+class ProdOp(ReductionOp):
+    """Product of the elements; integers wrap around. TVM's `relax.prod`.
+
+    ```mlir
+    %r = relax.prod %a axis [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relax.prod"
+
+
+@irdl_op_definition
+class VarianceOp(ReductionOp):
+    """Mean of the squared distances from the mean. TVM's `relax.variance`.
+
+    ```mlir
+    %r = relax.variance %a axis [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relax.variance"
+
+
+@irdl_op_definition
+class StdOp(ReductionOp):
+    """Square root of the variance. TVM's `relax.std`.
+
+    ```mlir
+    %r = relax.std %a axis [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relax.std"
+
+
+class ArgReductionOp(OperatorOp, ABC):
+    """Where an element is, as i64: its index along `axis`, or in row-major order."""
+
+    data = operand_def()
+    axis = opt_prop_def(IntegerAttr.constr(i64))
+    keepdims = opt_prop_def(UnitAttr)
+
+    assembly_format = (
+        "$data (`axis` $axis^)? (`keepdims` $keepdims^)? attr-dict `:`"
+        " functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        axis: int | None = None,
+        keepdims: bool = False,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, axis, keepdims)],
+            properties={"axis": integer(axis), "keepdims": flag(keepdims)},
+        )
+
+    @classmethod
+    def infer(
+        cls, data: Attribute, axis: int | None = None, keepdims: bool = False
+    ) -> Attribute:
+        """A tensor of i64 without the reduced dimensions."""
+        info = expect_tensor(cls.name, "data", data)
+        axes = None if axis is None else [axis]
+        dims = _reduced(cls.name, info.dims, axes, keepdims)
+        return TensorInfo(dims, i64, info.vdevice).type
+
+    def infer_result_type(self) -> Attribute:
+        axis = None if self.axis is None else self.axis.value.data
+        return self.infer(self.data.type, axis, self.keepdims is not None)
+
+
+@irdl_op_definition
+class ArgmaxOp(ArgReductionOp):
+    """Where the greatest element is, the first of several. TVM's `relax.argmax`.
+
+    ```mlir
+    %r = relax.argmax %a axis 1 keepdims : (tensor<4x8xf32>) -> tensor<4x1xi64>
+    ```
+    """
+
+    name = "relax.argmax"
+
+
+@irdl_op_definition
+class ArgminOp(ArgReductionOp):
+    """Where the smallest element is, the first of several. TVM's `relax.argmin`.
+
+    ```mlir
+    %r = relax.argmin %a : (tensor<4x8xf32>) -> tensor<i64>
+    ```
+    """
+
+    name = "relax.argmin"
+
+
+class ScanOp(OperatorOp, ABC):
+    """Combine each element with those before it along `axis`.
+
+    Without `axis` the tensor is flattened; with `exclusive` an element does not count
+    itself. `dtype` is that of the result, the operand's where none is given.
+    """
+
+    data = operand_def()
+    axis = opt_prop_def(IntegerAttr.constr(i64))
+    dtype = opt_prop_def()
+    exclusive = opt_prop_def(UnitAttr)
+
+    assembly_format = (
+        "$data (`axis` $axis^)? (`dtype` $dtype^)? (`exclusive` $exclusive^)?"
+        " attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        axis: int | None = None,
+        dtype: Attribute | None = None,
+        exclusive: bool = False,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, axis, dtype)],
+            properties={
+                "axis": integer(axis),
+                "dtype": dtype,
+                "exclusive": flag(exclusive),
+            },
+        )
+
+    @classmethod
+    def infer(
+        cls, data: Attribute, axis: int | None = None, dtype: Attribute | None = None
+    ) -> Attribute:
+        """The operand's type, of rank 1 without `axis`, its dtype replaced if given."""
+        info = expect_tensor(cls.name, "data", data)
+        if dtype is not None:
+            info = replace(info, dtype=expect_dtype(cls.name, dtype))
+        if axis is None:
+            return info.with_dims(
+                (None if info.shape is None else product(info.shape),)
+            ).type
+        if info.dims is not None:
+            normalize_axis(cls.name, axis, len(info.dims))
+        return info.type
+
+    def infer_result_type(self) -> Attribute:
+        axis = None if self.axis is None else self.axis.value.data
+        return self.infer(self.data.type, axis, self.dtype)
+
+
+@irdl_op_definition
+class CumsumOp(ScanOp):
+    """Sums of the elements so far. TVM's `relax.cumsum`.
+
+    ```mlir
+    %r = relax.cumsum %a axis 1 dtype f64 : (tensor<4x8xf32>) -> tensor<4x8xf64>
+    ```
+    """
+
+    name = "relax.cumsum"
+
+
+@irdl_op_definition
+class CumprodOp(ScanOp):
+    """Products of the elements so far. TVM's `relax.cumprod`.
+
+    ```mlir
+    %r = relax.cumprod %a exclusive : (tensor<4x8xf32>) -> tensor<32xf32>
+    ```
+    """
+
+    name = "relax.cumprod"
+
+
+OPS = (
+    SumOp,
+    MaxOp,
+    MeanOp,
+    MinOp,
+    ProdOp,
+    VarianceOp,
+    StdOp,
+    ArgmaxOp,
+    ArgminOp,
+    CumsumOp,
+    CumprodOp,
+)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, f16, f32, f64
+from relax_rules import (
+    ANY_DEVICE,
+    CUDA,
+    LLVM,
+    check_rule,
+    placed,
+    type_of,
+)
+from xdsl.dialects.builtin import f16, f32, f64
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
@@ -17,45 +22,8 @@ from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 
 
-@cache
-def _context() -> Context:
-    context = Context()
-    context.load_dialect(Builtin)
-    context.load_dialect(relax.Relax)
-    return context
-
-
-def _type(text: str) -> Attribute:
-    """A type; `f32[n, 4]`, `f32[?, 4]`, `f32[*]` and `any[4]` are tensors for short."""
-    dtype, bracket, rest = text.partition("[")
-    if bracket and not text.startswith(("!", "tensor")):
-        element = "!relax.any" if dtype == "any" else dtype
-        if rest == "*]":
-            return Parser(_context(), f"tensor<*x{element}>").parse_type()
-        shape = Parser(_context(), f"!relax.shape<[{rest}>").parse_type()
-        assert isinstance(shape, relax.ShapeType)
-        info = relax.TensorInfo.of(Parser(_context(), f"tensor<{element}>").parse_type())
-        assert info is not None
-        return info.with_dims(shape.values).type
-    return Parser(_context(), text).parse_type()
-
-
-_CUDA = '#relax.vdevice<"cuda", 0, "global">'
-_LLVM = '#relax.vdevice<"llvm", 0, "global">'
-_ANY_DEVICE = '#relax.vdevice<any, 0, "global">'
-
-
 def _on(device: str) -> str:
-    return f"tensor<4xf32, #relax.placed<[4], {device}>>"
-
-
-def _check(infer: Callable[[], Attribute], expected: str) -> None:
-    if expected.startswith("error: "):
-        with pytest.raises(VerifyException) as raised:
-            infer()
-        assert str(raised.value) == expected.removeprefix("error: ")
-    else:
-        assert infer() == _type(expected)
+    return placed("[4]", device)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +82,16 @@ def _check(infer: Callable[[], Attribute], expected: str) -> None:
             "error: {op}: operands must have one dtype, not i64 and f32",
         ),
         # Virtual devices.
-        (_on(_CUDA), _on(_CUDA), _on(_CUDA)),
-        (_on(_CUDA), "f32[4]", _on(_CUDA)),
-        ("f32[4]", _on(_CUDA), _on(_CUDA)),
-        (_on(_ANY_DEVICE), _on(_CUDA), _on(_CUDA)),
-        (_on(_CUDA), _on(_ANY_DEVICE), _on(_CUDA)),
-        (_on(_ANY_DEVICE), "f32[4]", _on(_ANY_DEVICE)),
+        (_on(CUDA), _on(CUDA), _on(CUDA)),
+        (_on(CUDA), "f32[4]", _on(CUDA)),
+        ("f32[4]", _on(CUDA), _on(CUDA)),
+        (_on(ANY_DEVICE), _on(CUDA), _on(CUDA)),
+        (_on(CUDA), _on(ANY_DEVICE), _on(CUDA)),
+        (_on(ANY_DEVICE), "f32[4]", _on(ANY_DEVICE)),
         (
-            _on(_CUDA),
-            _on(_LLVM),
-            f"error: {{op}}: operands live on different devices, {_CUDA} and {_LLVM}",
+            _on(CUDA),
+            _on(LLVM),
+            f"error: {{op}}: operands live on different devices, {CUDA} and {LLVM}",
         ),
         # Other kinds.
         (
@@ -143,7 +111,7 @@ def _check(infer: Callable[[], Attribute], expected: str) -> None:
 )
 def test_binary(op: type[BinaryOperatorOp], lhs: str, rhs: str, expected: str):
     expected = expected.format(op=op.name) if "{op}" in expected else expected
-    _check(lambda: op.infer(_type(lhs), _type(rhs)), expected)
+    check_rule(lambda: op.infer(type_of(lhs), type_of(rhs)), expected)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +121,7 @@ def test_binary(op: type[BinaryOperatorOp], lhs: str, rhs: str, expected: str):
         ("bf16[?]", "bf16[?]", "bf16[?]"),
         ("any[4]", "any[4]", "any[4]"),
         ("f32[*]", "f32[*]", "f32[*]"),
-        (_on(_CUDA), _on(_CUDA), _on(_CUDA)),
+        (_on(CUDA), _on(CUDA), _on(CUDA)),
         (
             "i32[4]",
             "i32[4]",
@@ -167,8 +135,8 @@ def test_binary(op: type[BinaryOperatorOp], lhs: str, rhs: str, expected: str):
     ],
 )
 def test_unary(data: str, relu: str, gelu: str):
-    _check(lambda: relax.ReluOp.infer(_type(data)), relu)
-    _check(lambda: relax.GeluOp.infer(_type(data)), gelu)
+    check_rule(lambda: relax.ReluOp.infer(type_of(data)), relu)
+    check_rule(lambda: relax.GeluOp.infer(type_of(data)), gelu)
 
 
 @pytest.mark.parametrize(
@@ -237,10 +205,10 @@ def test_unary(data: str, relu: str, gelu: str):
             "error: relax.matmul: operands must have one dtype, not f16 and f32",
         ),
         # Virtual devices: on different ones, the result lives on none.
-        (_on(_CUDA), _on(_CUDA), None, f"tensor<f32, #relax.placed<[], {_CUDA}>>"),
-        (_on(_CUDA), "f32[4]", None, f"tensor<f32, #relax.placed<[], {_CUDA}>>"),
-        ("f32[4]", _on(_CUDA), None, f"tensor<f32, #relax.placed<[], {_CUDA}>>"),
-        (_on(_CUDA), _on(_LLVM), None, "f32[]"),
+        (_on(CUDA), _on(CUDA), None, f"tensor<f32, #relax.placed<[], {CUDA}>>"),
+        (_on(CUDA), "f32[4]", None, f"tensor<f32, #relax.placed<[], {CUDA}>>"),
+        ("f32[4]", _on(CUDA), None, f"tensor<f32, #relax.placed<[], {CUDA}>>"),
+        (_on(CUDA), _on(LLVM), None, "f32[]"),
         (
             "!relax.prim<f32>",
             "f32[4]",
@@ -250,8 +218,8 @@ def test_unary(data: str, relu: str, gelu: str):
     ],
 )
 def test_matmul(lhs: str, rhs: str, out_dtype: str | None, expected: str):
-    dtype = None if out_dtype is None else _type(out_dtype)
-    _check(lambda: relax.MatmulOp.infer(_type(lhs), _type(rhs), dtype), expected)
+    dtype = None if out_dtype is None else type_of(out_dtype)
+    check_rule(lambda: relax.MatmulOp.infer(type_of(lhs), type_of(rhs), dtype), expected)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +250,7 @@ def test_matmul(lhs: str, rhs: str, out_dtype: str | None, expected: str):
     ],
 )
 def test_permute_dims(data: str, axes: Sequence[int] | None, expected: str):
-    _check(lambda: relax.PermuteDimsOp.infer(_type(data), axes), expected)
+    check_rule(lambda: relax.PermuteDimsOp.infer(type_of(data), axes), expected)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +265,7 @@ def test_permute_dims(data: str, axes: Sequence[int] | None, expected: str):
         ("f32[4]", "!relax.shape<[?, 2]>", "f32[?, 2]"),
         ("f32[4]", "!relax.shape<*>", "f32[*]"),
         ("f32[1]", "!relax.shape<[]>", "f32[]"),
-        (_on(_CUDA), "!relax.shape<[4]>", _on(_CUDA)),
+        (_on(CUDA), "!relax.shape<[4]>", _on(CUDA)),
         (
             "f32[2, 3]",
             "!relax.shape<[7]>",
@@ -317,7 +285,7 @@ def test_permute_dims(data: str, axes: Sequence[int] | None, expected: str):
     ],
 )
 def test_reshape(data: str, shape: str, expected: str):
-    _check(lambda: relax.ReshapeOp.infer(_type(data), _type(shape)), expected)
+    check_rule(lambda: relax.ReshapeOp.infer(type_of(data), type_of(shape)), expected)
 
 
 @pytest.mark.parametrize(
@@ -356,10 +324,10 @@ def test_reshape(data: str, shape: str, expected: str):
 )
 def test_reshape_dims(data: str, shape: Sequence[int | str], expected: str):
     def infer() -> Attribute:
-        return relax.ShapeType.of(relax.reshape_dims(_type(data), shape))
+        return relax.ShapeType.of(relax.reshape_dims(type_of(data), shape))
 
     is_error = expected.startswith("error: ")
-    _check(infer, expected if is_error else f"!relax.shape<{expected}>")
+    check_rule(infer, expected if is_error else f"!relax.shape<{expected}>")
 
 
 @pytest.mark.parametrize(
@@ -383,7 +351,7 @@ def test_reshape_dims(data: str, shape: Sequence[int | str], expected: str):
         ("f32[*]", None, False, "f32[]"),
         ("f32[*]", None, True, "f32[*]"),
         ("f32[*]", [0], False, "f32[*]"),
-        (_on(_CUDA), [0], True, f"tensor<1xf32, #relax.placed<[1], {_CUDA}>>"),
+        (_on(CUDA), [0], True, f"tensor<1xf32, #relax.placed<[1], {CUDA}>>"),
         ("f32[2]", [1], False, "error: {op}: axis 1 is out of range for rank 1"),
         ("f32[2, 3]", [0, -2], False, "error: {op}: axis -2 is given twice"),
         (
@@ -403,7 +371,7 @@ def test_reductions(
     expected: str,
 ):
     expected = expected.format(op=op.name) if "{op}" in expected else expected
-    _check(lambda: op.infer(_type(data), axis, keepdims), expected)
+    check_rule(lambda: op.infer(type_of(data), axis, keepdims), expected)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +392,7 @@ def test_reductions(
     ],
 )
 def test_softmax(data: str, axis: int, expected: str):
-    _check(lambda: relax.SoftmaxOp.infer(_type(data), axis), expected)
+    check_rule(lambda: relax.SoftmaxOp.infer(type_of(data), axis), expected)
 
 
 @pytest.mark.parametrize(
@@ -496,8 +464,8 @@ def test_softmax(data: str, axis: int, expected: str):
     ],
 )
 def test_layer_norm(data: str, gamma: str, beta: str, axes: list[int], expected: str):
-    types = _type(data), _type(gamma), _type(beta)
-    _check(lambda: relax.LayerNormOp.infer(*types, axes), expected)
+    types = type_of(data), type_of(gamma), type_of(beta)
+    check_rule(lambda: relax.LayerNormOp.infer(*types, axes), expected)
 
 
 def test_constructors_infer():

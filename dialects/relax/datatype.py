@@ -1,0 +1,187 @@
+"""Other dtypes and devices, and marks on tensors (spec relax-ops.md §5)."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import replace
+
+from xdsl.dialects.builtin import IntegerAttr, f32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+
+from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
+from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_dtype, expect_tensor
+
+
+class DtypeOp(OperatorOp, ABC):
+    """A tensor of the operand's shape and another dtype."""
+
+    data = operand_def()
+    dtype = prop_def()
+
+    assembly_format = (
+        "$data `dtype` $dtype attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        dtype: Attribute,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, dtype)],
+            properties={"dtype": dtype},
+        )
+
+    @classmethod
+    def infer(cls, data: Attribute, dtype: Attribute) -> Attribute:
+        """The operand's type with the given dtype."""
+        info = expect_tensor(cls.name, "data", data)
+        return replace(info, dtype=expect_dtype(cls.name, dtype)).type
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type, self.dtype)
+
+
+@irdl_op_definition
+class AstypeOp(DtypeOp):
+    """The elements converted to another dtype. TVM's `relax.astype`.
+
+    ```mlir
+    %r = relax.astype %a dtype f16 : (tensor<4x8xf32>) -> tensor<4x8xf16>
+    ```
+    """
+
+    name = "relax.astype"
+
+
+@irdl_op_definition
+class WrapParamOp(DtypeOp):
+    """A parameter stored in another dtype than it is used in. TVM's `relax.wrap_param`.
+
+    ```mlir
+    %r = relax.wrap_param %a dtype f32 : (tensor<4x8xf16>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.wrap_param"
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        dtype: Attribute = f32,
+        result_type: Attribute | None = None,
+    ) -> None:
+        super().__init__(data, dtype, result_type)
+
+
+@irdl_op_definition
+class ToVDeviceOp(OperatorOp):
+    """The tensor, copied to another virtual device. TVM's `relax.to_vdevice`.
+
+    ```mlir
+    %r = relax.to_vdevice %a to #relax.vdevice<"cuda", 0, "global"> : (tensor<4xf32>)
+      -> tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
+    ```
+    """
+
+    name = "relax.to_vdevice"
+
+    data = operand_def()
+    dst_vdevice = prop_def(VDeviceAttr)
+
+    assembly_format = (
+        "$data `to` qualified($dst_vdevice) attr-dict `:`"
+        " functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        dst_vdevice: VDeviceAttr,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, dst_vdevice)],
+            properties={"dst_vdevice": dst_vdevice},
+        )
+
+    @classmethod
+    def infer(cls, data: Attribute, dst_vdevice: VDeviceAttr) -> Attribute:
+        """The operand's type on the given device."""
+        return replace(expect_tensor(cls.name, "data", data), vdevice=dst_vdevice).type
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type, self.dst_vdevice)
+
+
+@irdl_op_definition
+class HintOnDeviceOp(OperatorOp):
+    """The tensor, which should live on the given device. TVM's `relax.hint_on_device`.
+
+    `dev_type` is the number of a DLPack device type, 1 for CPU, 2 for CUDA.
+
+    ```mlir
+    %r = relax.hint_on_device %a device 2, 0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relax.hint_on_device"
+
+    data = operand_def()
+    dev_type = prop_def(IntegerAttr.constr(i64))
+    dev_id = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = (
+        "$data `device` $dev_type `,` $dev_id attr-dict `:`"
+        " functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        dev_type: int,
+        dev_id: int = 0,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type)],
+            properties={
+                "dev_type": IntegerAttr(dev_type, i64),
+                "dev_id": IntegerAttr(dev_id, i64),
+            },
+        )
+
+    @classmethod
+    def infer(cls, data: Attribute) -> Attribute:
+        """The operand's own type."""
+        expect_tensor(cls.name, "data", data)
+        return data
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type)
+
+
+@irdl_op_definition
+class StopLiftParamsOp(UnaryOperatorOp):
+    """The tensor; what is computed from it stays out of lifted parameters.
+
+    TVM's `relax.builtin.stop_lift_params`.
+
+    ```mlir
+    %r = relax.builtin.stop_lift_params %a : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "relax.builtin.stop_lift_params"
+
+
+OPS = (AstypeOp, WrapParamOp, ToVDeviceOp, HintOnDeviceOp, StopLiftParamsOp)

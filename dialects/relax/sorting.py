@@ -1,0 +1,478 @@
+"""Sorting, sampling and sets (spec relax-ops.md §10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects.relax.attributes import Dims
+from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
+    expect_dtype,
+    expect_float,
+    expect_integer,
+    expect_integer_prim,
+    expect_rank,
+    expect_tensor,
+    flag,
+    normalize_axis,
+)
+from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
+from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
+
+
+def _axis_of(op: str, info: TensorInfo, axis: int) -> int | None:
+    """The axis counted from the front, None where the rank is unknown."""
+    return None if info.dims is None else normalize_axis(op, axis, len(info.dims))
+
+
+@irdl_op_definition
+class SortOp(OperatorOp):
+    """The elements in ascending order along `axis`; equal ones keep their order.
+
+    TVM's `relax.sort`.
+
+    ```mlir
+    %r = relax.sort %a axis -1 descending : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.sort"
+
+    data = operand_def()
+    axis = prop_def(IntegerAttr.constr(i64))
+    descending = opt_prop_def(UnitAttr)
+
+    assembly_format = (
+        "$data `axis` $axis (`descending` $descending^)? attr-dict `:`"
+        " functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        axis: int = -1,
+        descending: bool = False,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, axis)],
+            properties={"axis": IntegerAttr(axis, i64), "descending": flag(descending)},
+        )
+
+    @classmethod
+    def infer(cls, data: Attribute, axis: int = -1) -> Attribute:
+        """The operand's own type."""
+        _axis_of(cls.name, expect_tensor(cls.name, "data", data), axis)
+        return data
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type, self.axis.value.data)
+
+
+@irdl_op_definition
+class ArgsortOp(OperatorOp):
+    """Indices along `axis` that sort the elements; those of equal ones ascend.
+
+    `dtype` is that of the indices, the operand's where none is given.
+    TVM's `relax.argsort`.
+
+    ```mlir
+    %r = relax.argsort %a axis -1 dtype i32 : (tensor<4x8xf32>) -> tensor<4x8xi32>
+    ```
+    """
+
+    name = "relax.argsort"
+
+    data = operand_def()
+    axis = prop_def(IntegerAttr.constr(i64))
+    descending = opt_prop_def(UnitAttr)
+    dtype = opt_prop_def()
+
+    assembly_format = (
+        "$data `axis` $axis (`descending` $descending^)? (`dtype` $dtype^)? attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        axis: int = -1,
+        descending: bool = False,
+        dtype: Attribute | None = i32,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, axis, dtype)],
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "descending": flag(descending),
+                "dtype": dtype,
+            },
+        )
+
+    @classmethod
+    def infer(
+        cls, data: Attribute, axis: int = -1, dtype: Attribute | None = i32
+    ) -> Attribute:
+        """The operand's shape with the dtype of the indices."""
+        info = expect_tensor(cls.name, "data", data)
+        _axis_of(cls.name, info, axis)
+        if dtype is None:
+            return data
+        return replace(info, dtype=expect_dtype(cls.name, dtype)).type
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type, self.axis.value.data, self.dtype)
+
+
+@irdl_op_definition
+class TopkOp(OperatorOp):
+    """The `k` greatest elements along `axis` in descending order, with `smallest` the
+    least in ascending order.
+
+    `ret_type` says whether the result is a tuple of values and indices, `both`, or one
+    of them, `values` or `indices`; `dtype` is that of the indices. All elements are
+    taken where `k` is less than 1 or exceeds their number; it must not exceed a
+    symbolic number. TVM's `relax.topk`, whose `largest=False` is `smallest`.
+
+    ```mlir
+    %r = relax.topk %a k 2 axis -1 ret "both" dtype i32 :
+      (tensor<4x8xf32>) -> !relax.tuple<tensor<4x2xf32>, tensor<4x2xi32>>
+    ```
+    """
+
+    name = "relax.topk"
+
+    data = operand_def()
+    k = prop_def(IntegerAttr.constr(i64))
+    axis = prop_def(IntegerAttr.constr(i64))
+    ret_type = prop_def(StringAttr)
+    smallest = opt_prop_def(UnitAttr)
+    dtype = prop_def()
+
+    assembly_format = (
+        "$data `k` $k `axis` $axis `ret` $ret_type (`smallest` $smallest^)?"
+        " `dtype` $dtype attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        k: int = 1,
+        axis: int = -1,
+        ret_type: str = "both",
+        largest: bool = True,
+        dtype: Attribute = i32,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data],
+            result_types=[result_type or self.infer(data.type, k, axis, ret_type, dtype)],
+            properties={
+                "k": IntegerAttr(k, i64),
+                "axis": IntegerAttr(axis, i64),
+                "ret_type": StringAttr(ret_type),
+                "smallest": flag(not largest),
+                "dtype": dtype,
+            },
+        )
+
+    @classmethod
+    def infer(
+        cls,
+        data: Attribute,
+        k: int = 1,
+        axis: int = -1,
+        ret_type: str = "both",
+        dtype: Attribute = i32,
+    ) -> Attribute:
+        """Values and indices with extent `k` along the axis."""
+        info = expect_tensor(cls.name, "data", data)
+        at = _axis_of(cls.name, info, axis)
+        if info.dims is not None and at is not None:
+            dims = list(info.dims)
+            dims[at] = _at_most(dims[at], k)
+            info = info.with_dims(dims)
+        indices = replace(info, dtype=expect_dtype(cls.name, dtype))
+        match ret_type:
+            case "both":
+                return TupleType.of((info.type, indices.type))
+            case "values":
+                return info.type
+            case "indices":
+                return indices.type
+            case _:
+                raise VerifyException(
+                    f"{cls.name}: ret_type must be both, values or indices, "
+                    f"not '{ret_type}'"
+                )
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(
+            self.data.type,
+            self.k.value.data,
+            self.axis.value.data,
+            self.ret_type.data,
+            self.dtype,
+        )
+
+
+def _at_most(dim: Dim | None, k: int) -> Dim | None:
+    if dim is None or k < 1 or (dim.value is not None and dim.value <= k):
+        return dim
+    return Dim.constant(k)
+
+
+@irdl_op_definition
+class MultinomialFromUniformOp(OperatorOp):
+    """Draw from the distributions in the rows of `prob`, one draw per sample.
+
+    Sample i draws from row `sample_indices[i]`, with the random number
+    `uniform_sample[i]` of 0 to 1. TVM's `relax.multinomial_from_uniform`.
+
+    ```mlir
+    %r = relax.multinomial_from_uniform %p, %u, %i dtype i64 :
+      (tensor<3x8xf32>, tensor<6x1xf32>, tensor<6x1xi64>) -> tensor<6x1xi64>
+    ```
+    """
+
+    name = "relax.multinomial_from_uniform"
+
+    prob = operand_def()
+    uniform_sample = operand_def()
+    sample_indices = operand_def()
+    dtype = prop_def()
+
+    assembly_format = (
+        "$prob `,` $uniform_sample `,` $sample_indices `dtype` $dtype attr-dict `:`"
+        " functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        prob: SSAValue | Operation,
+        uniform_sample: SSAValue | Operation,
+        sample_indices: SSAValue | Operation,
+        dtype: Attribute = i64,
+        result_type: Attribute | None = None,
+    ) -> None:
+        prob, uniform_sample, sample_indices = (
+            SSAValue.get(v) for v in (prob, uniform_sample, sample_indices)
+        )
+        inferred = result_type or self.infer(
+            prob.type, uniform_sample.type, sample_indices.type, dtype
+        )
+        super().__init__(
+            operands=[prob, uniform_sample, sample_indices],
+            result_types=[inferred],
+            properties={"dtype": dtype},
+        )
+
+    @classmethod
+    def infer(
+        cls,
+        prob: Attribute,
+        uniform_sample: Attribute,
+        sample_indices: Attribute,
+        dtype: Attribute = i64,
+    ) -> Attribute:
+        """A column with one draw per sample."""
+        rows = expect_tensor(cls.name, "prob", prob)
+        samples = expect_tensor(cls.name, "uniform_sample", uniform_sample)
+        indices = expect_tensor(cls.name, "sample_indices", sample_indices)
+        expect_float(cls.name, "prob", rows)
+        expect_float(cls.name, "uniform_sample", samples)
+        expect_integer(cls.name, "sample_indices", indices)
+        expect_rank(cls.name, "prob", rows, 2)
+        for name, info in (("uniform_sample", samples), ("sample_indices", indices)):
+            cls._check_column(name, info)
+        dims = cls._dims(samples.dims, indices.dims)
+        dims = None if rows.dims is None else dims
+        return TensorInfo(dims, expect_dtype(cls.name, dtype), rows.vdevice).type
+
+    @classmethod
+    def _check_column(cls, name: str, info: TensorInfo) -> None:
+        expect_rank(cls.name, name, info, 2)
+        width = None if info.dims is None else info.dims[1]
+        if width is not None and width.value != 1:
+            raise VerifyException(
+                f"{cls.name}: operand '{name}' must have one column, not {width}"
+            )
+
+    @classmethod
+    def _dims(cls, samples: Dims | None, indices: Dims | None) -> Dims | None:
+        if samples is None or indices is None:
+            return None
+        a, b = samples[0], indices[0]
+        if a is None or b is None:
+            return None, Dim.constant(1)
+        if not provably_equal(a, b):
+            raise VerifyException(
+                f"{cls.name}: {a} samples and {b} indices are not proven to be as many"
+            )
+        return a, Dim.constant(1)
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(
+            self.prob.type,
+            self.uniform_sample.type,
+            self.sample_indices.type,
+            self.dtype,
+        )
+
+
+@irdl_op_definition
+class UniqueOp(OperatorOp):
+    """The different elements, or slices along `axis`, each one once.
+
+    `sorted` says that they ascend. `return_index` adds where each occurs first,
+    `return_inverse` the number that each element has among the different ones,
+    `return_counts` how often each occurs; with any of them the result is a tuple. The
+    flags are scalars, constant 0 or 1. TVM's `relax.unique`.
+
+    ```mlir
+    %0 = relax.prim_value 0 : i64
+    %1 = relax.prim_value 1 : i64
+    %r = relax.unique %a, %1, %0, %0, %1 :
+      (tensor<4x8xf32>, !relax.prim<i64, 1>, !relax.prim<i64, 0>, !relax.prim<i64, 0>,
+       !relax.prim<i64, 1>) -> !relax.tuple<tensor<?xf32>, tensor<?xi64>>
+    ```
+    """
+
+    name = "relax.unique"
+
+    data = operand_def()
+    sorted = operand_def()
+    return_index = operand_def()
+    return_inverse = operand_def()
+    return_counts = operand_def()
+    axis = opt_operand_def()
+
+    assembly_format = (
+        "$data `,` $sorted `,` $return_index `,` $return_inverse `,` $return_counts"
+        " (`,` $axis^)? attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        sorted: SSAValue | Operation,
+        return_index: SSAValue | Operation,
+        return_inverse: SSAValue | Operation,
+        return_counts: SSAValue | Operation,
+        axis: SSAValue | Operation | None = None,
+        result_type: Attribute | None = None,
+    ) -> None:
+        data = SSAValue.get(data)
+        flags = [
+            SSAValue.get(v) for v in (sorted, return_index, return_inverse, return_counts)
+        ]
+        at = None if axis is None else SSAValue.get(axis)
+        inferred = result_type or self.infer(
+            data.type, [v.type for v in flags], None if at is None else at.type
+        )
+        super().__init__(operands=[data, *flags, at], result_types=[inferred])
+
+    @classmethod
+    def infer(
+        cls, data: Attribute, flags: Sequence[Attribute], axis: Attribute | None = None
+    ) -> Attribute:
+        """The values, and one tensor of i64 for each flag but the first that is set."""
+        info = expect_tensor(cls.name, "data", data)
+        names = ("sorted", "return_index", "return_inverse", "return_counts")
+        values = [
+            cls._flag(name, type_) for name, type_ in zip(names, flags, strict=True)
+        ]
+        dims = cls._dims(info, axis)
+        extra = TensorInfo((None,), i64, info.vdevice).type
+        fields = [info.with_dims(dims).type, *(extra for value in values[1:] if value)]
+        return fields[0] if len(fields) == 1 else TupleType.of(fields)
+
+    @classmethod
+    def _flag(cls, name: str, type_: Attribute) -> bool:
+        value = expect_integer_prim(cls.name, name, type_)
+        if value is None or value.value is None:
+            raise VerifyException(
+                f"{cls.name}: operand '{name}' must be a constant, not {type_}"
+            )
+        return value.value != 0
+
+    @classmethod
+    def _dims(cls, info: TensorInfo, axis: Attribute | None) -> Dims | None:
+        if axis is None:
+            return (Dim.constant(1) if info.rank == 0 else None,)
+        at = expect_integer_prim(cls.name, "axis", axis)
+        if info.dims is None:
+            return None
+        if at is None or at.value is None:
+            return (None,) * len(info.dims)
+        index = normalize_axis(cls.name, at.value, len(info.dims))
+        return (*info.dims[:index], None, *info.dims[index + 1 :])
+
+    def infer_result_type(self) -> Attribute:
+        flags = (
+            self.sorted,
+            self.return_index,
+            self.return_inverse,
+            self.return_counts,
+        )
+        return self.infer(
+            self.data.type,
+            [value.type for value in flags],
+            None if self.axis is None else self.axis.type,
+        )
+
+
+@irdl_op_definition
+class NonzeroOp(OperatorOp):
+    """Where elements are not zero: one row of indices per axis, one column per element.
+
+    TVM's `relax.nonzero`.
+
+    ```mlir
+    %r = relax.nonzero %a : (tensor<4x8xf32>) -> tensor<?x?xi64>
+    ```
+    """
+
+    name = "relax.nonzero"
+
+    data = operand_def()
+
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self, data: SSAValue | Operation, result_type: Attribute | None = None
+    ) -> None:
+        data = SSAValue.get(data)
+        super().__init__(
+            operands=[data], result_types=[result_type or self.infer(data.type)]
+        )
+
+    @classmethod
+    def infer(cls, data: Attribute) -> Attribute:
+        """A matrix of i64 whose size depends on the elements."""
+        info = expect_tensor(cls.name, "data", data)
+        return TensorInfo((None, None), i64, info.vdevice).type
+
+    def infer_result_type(self) -> Attribute:
+        return self.infer(self.data.type)
+
+
+OPS = (SortOp, ArgsortOp, TopkOp, MultinomialFromUniformOp, UniqueOp, NonzeroOp)
