@@ -55,10 +55,11 @@ def schedule_map(
 
         run.write(code, "f", product_of(extents), place, kind_of(parallel))
         return
-    inner, outer = free[-1], free[:-1]
+    inner = next((axis for axis in reversed(free) if axis.size != 1), free[-1])
+    outer = [axis for axis in free if axis is not inner]
     with fused_loop(code, outer, kind_of(parallel)) as outer_point:
         here = {**point, **outer_point}
-        kind = kind_of(parallel and not outer)
+        kind = kind_of(parallel and all(axis.size == 1 for axis in outer))
         run.write_axis(code, inner, here, kind)
 
 

@@ -131,13 +131,14 @@ def schedule_reduction(
     """Write a reduction over the axes that `point` leaves open."""
     nest = found.nest
     spatial = [axis for axis in nest.spatial if axis.variable not in point]
-    column = spatial[-1] if spatial else None
-    if column is not None and _has_rows(nest, column):
-        outer = spatial[:-1]
+    wide = [axis for axis in spatial if axis.size != 1]
+    column = wide[-1] if wide else None
+    if column is not None and _has_rows(found, column):
+        outer = [axis for axis in spatial if axis is not column]
         with fused_loop(code, outer, kind_of(parallel)) as outer_point:
             here = {**point, **outer_point}
             _write_columns(
-                code, found, column, here, machine, parallel=parallel and not outer_point
+                code, found, column, here, machine, parallel=parallel and len(wide) == 1
             )
         return
     with fused_loop(code, spatial, kind_of(parallel)) as outer_point:
@@ -150,11 +151,16 @@ def schedule_reduction(
                 _write_in_order(code, nest, nest.carried, here)
 
 
-def _has_rows(nest: Nest, column: Axis) -> bool:
+def _has_rows(found: Reduction, column: Axis) -> bool:
     """Whether results and terms are neighbours along a spatial axis."""
-    steps = [access.step(column) for access in nest.accesses]
-    return all(step in (0, 1) for step in steps) and all(
-        access.step(column) == 1 for access in nest.accesses if access.writes
+    accesses = found.nest.accesses
+    buffer = found.result.buffer
+    terms = [a.step(column) for a in accesses if a.buffer is not buffer]
+    results = [a.step(column) for a in accesses if a.buffer is buffer]
+    return (
+        all(step == 1 for step in results)
+        and all(step in (0, 1) for step in terms)
+        and 1 in terms
     )
 
 

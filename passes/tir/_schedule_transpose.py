@@ -55,6 +55,10 @@ def match_transpose(nest: Nest, machine: Machine) -> Transpose | None:
     loaded = [axis for axis in nest.axes if load.step(axis) == 1]
     if len(stored) != 1 or len(loaded) != 1 or stored == loaded:
         return None
+    lanes = min(machine.lanes(store.op.value.type), _MOST_LANES)
+    sizes = [axis.size for axis in (*stored, *loaded)]
+    if any(size is not None and size < lanes for size in sizes):
+        return None
     return Transpose(nest, load, store, stored[0], loaded[0])
 
 
