@@ -38,6 +38,14 @@ class ArgumentError(SimulationError):
     """A call does not fit the parameters: number, dtype, rank, shape or strides."""
 
 
+class TypeCheckError(SimulationError):
+    """A Relax value lacks the type it is given: by a match_cast, a call, or a result."""
+
+
+class UseAfterKillError(SimulationError):
+    """A value is used whose life a kill operation ended."""
+
+
 class OutOfBoundsError(SimulationError):
     """An index, a region or an iteration variable leaves its domain."""
 

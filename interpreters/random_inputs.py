@@ -19,7 +19,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import element_of, is_handle, is_vector, lanes_of
 from xdsl_tvm.interpreters._numbers import Number, number
 
-_LARGEST_EXTENT = 7
+LARGEST_EXTENT = 7
 _DRAWS = 300
 
 
@@ -53,7 +53,7 @@ def _random_sizes(
     conditions = list(_entry_conditions(func))
     for draw in range(_DRAWS):
         # Alignment and lower bounds may ask for more than the usual small sizes.
-        largest = _LARGEST_EXTENT * (1 + draw // 30)
+        largest = LARGEST_EXTENT * (1 + draw // 30)
         scalars: dict[SSAValue, Any] = {
             arg: _random_scalar(arg, rng, largest)
             for arg in func.args
@@ -99,16 +99,16 @@ def _holds(condition: SSAValue, values: Mapping[SSAValue, int]) -> bool:
 def _random_scalar(arg: SSAValue, rng: np.random.Generator, largest: int) -> Any:
     if is_vector(arg.type):
         element = number(element_of(arg.type))
-        return list(_random_values(element, (lanes_of(arg.type),), rng))
+        return list(random_values(element, (lanes_of(arg.type),), rng))
     dtype = number(arg.type)
     if dtype.is_float:
-        return _random_values(dtype, (1,), rng)[0]
+        return random_values(dtype, (1,), rng)[0]
     if dtype.is_bool:
         return bool(rng.integers(2))
     return int(rng.integers(1, min(dtype.high, largest) + 1))
 
 
-def _random_values(
+def random_values(
     dtype: Number, shape: tuple[int, ...], rng: np.random.Generator
 ) -> np.ndarray[Any, Any]:
     """Integers from -8 to 8, floats between -2 and 2."""
@@ -127,12 +127,12 @@ def _random_buffer(
     if lanes > 1:
         shape.append(lanes)
     if not match.layout_strides:
-        return _random_values(element, tuple(shape), rng)
+        return random_values(element, tuple(shape), rng)
     steps = _steps(match, shape, values)
     if lanes > 1:
         steps = [*(step * lanes for step in steps), 1]
     size = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    flat = _random_values(element, (max(size, 0),), rng)
+    flat = random_values(element, (max(size, 0),), rng)
     return np.lib.stride_tricks.as_strided(
         flat, shape, [step * element.size for step in steps]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -14,16 +14,20 @@ from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.interpreters._relax_values import map_arrays
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.random_inputs import random_arguments
+from xdsl_tvm.interpreters.random_relax_inputs import random_relax_arguments
+from xdsl_tvm.interpreters.relax import InterpretedRelax, RelaxFunction
 from xdsl_tvm.interpreters.shrink import shrink
-from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.interpreters.tir import InterpretedFunction, InterpretedModule, interpret
 from xdsl_tvm.registry import new_context
 
 Inputs = Mapping[str, Sequence[Sequence[Any]]]
 """For a function's name, the argument lists to run it on."""
 Externs = Mapping[str, Callable[..., Any]]
 """The functions behind `call_extern` and packed calls, by name."""
+_Function: TypeAlias = InterpretedFunction | RelaxFunction
 
 TOLERANCES = {
     "float64": 1e-12,
@@ -147,24 +151,24 @@ class SemanticsChecker:
         self._externs = externs
         self._cases: dict[str, list[_Case]] = {}
         rng = np.random.default_rng(seed)
-        functions = interpret(module, externs=externs)
+        functions = _interpret(module, externs)
         for op in module.body.block.ops:
-            if isinstance(op, tir.FuncOp) and not op.is_declaration:
-                self._prepare(op, functions[op.sym_name.data], rng)
+            if isinstance(op, relax.FuncOp) or (
+                isinstance(op, tir.FuncOp) and not op.is_declaration
+            ):
+                self._prepare(functions[op.sym_name.data], rng)
         self.report.checked.extend(self._cases)
         self._removable = _private_functions(module)
 
-    def _prepare(
-        self, func: tir.FuncOp, function: Callable[..., Any], rng: np.random.Generator
-    ) -> None:
-        name = func.sym_name.data
+    def _prepare(self, function: _Function, rng: np.random.Generator) -> None:
+        name = function.func.sym_name.data
         given = None if self._inputs is None else self._inputs.get(name)
         try:
             if given is not None:
                 self._cases[name] = [_run(function, tuple(a)) for a in given]
             else:
                 self._cases[name] = [
-                    _random_case(func, function, rng) for _ in range(self._runs)
+                    _random_case(function, rng) for _ in range(self._runs)
                 ]
         except InterpretationError as error:
             if given is not None and isinstance(error, SimulationError):
@@ -178,7 +182,7 @@ class SemanticsChecker:
         """
         if not self._cases:
             return
-        found = interpret(module, externs=self._externs)
+        found = _interpret(module, self._externs)
         for name in list(self._cases):
             where = f"pass {pass_name} changes function {name}"
             try:
@@ -195,7 +199,7 @@ class SemanticsChecker:
                     f"not executable after pass {pass_name}: {error}"
                 )
 
-    def _compare(self, function: Any, cases: Sequence[_Case], where: str) -> None:
+    def _compare(self, function: _Function, cases: Sequence[_Case], where: str) -> None:
         for case in cases:
             try:
                 after = _run(function, case.arguments)
@@ -204,17 +208,9 @@ class SemanticsChecker:
             for label, before, now in zip(
                 _labels(function.func), case.outputs, after.outputs, strict=True
             ):
-                if isinstance(before, np.ndarray):
-                    old = cast("np.ndarray[Any, Any]", before)
-                    _compare_arrays(f"{where}: buffer {label}", old, now, self._tolerance)
-            if case.result is None or after.result is None:
-                if case.result is not after.result:
-                    raise SemanticsError(
-                        f"{where}: the result was {case.result}, is {after.result}"
-                    )
-            else:
-                old, new = np.asarray(case.result), np.asarray(after.result)
-                _compare_arrays(f"{where}: the result", old, new, self._tolerance)
+                if isinstance(before, np.ndarray | tuple):
+                    _compare(f"{where}: buffer {label}", before, now, self._tolerance)
+            _compare(f"{where}: the result", case.result, after.result, self._tolerance)
 
     def run_options(self) -> str:
         """The option of `xdsl-tvm opt` that makes this check with random inputs."""
@@ -247,6 +243,14 @@ class SemanticsChecker:
         return shrink(before, fails) if fails(before) else before
 
 
+def _interpret(
+    module: ModuleOp, externs: Externs | None
+) -> InterpretedModule | InterpretedRelax:
+    if any(isinstance(op, relax.FuncOp) for op in module.body.block.ops):
+        return InterpretedRelax(module, externs)
+    return interpret(module, externs=externs)
+
+
 def _private_functions(module: ModuleOp) -> set[str]:
     """The functions that only others call; none where no function is public."""
     functions = [
@@ -269,10 +273,7 @@ def _missing(
 
 
 def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Case:
-    outputs = tuple(
-        _duplicate(cast("np.ndarray[Any, Any]", a)) if isinstance(a, np.ndarray) else a
-        for a in arguments
-    )
+    outputs = tuple(map_arrays(argument, _duplicate) for argument in arguments)
     return _Case(arguments, outputs, function(*outputs))
 
 
@@ -288,21 +289,25 @@ def _duplicate(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return copy
 
 
-def _random_case(
-    func: tir.FuncOp, function: Callable[..., Any], rng: np.random.Generator
-) -> _Case:
+def _random_case(function: _Function, rng: np.random.Generator) -> _Case:
     failure: SimulationError | None = None
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         try:
-            return _run(function, random_arguments(func, rng))
+            if isinstance(function, RelaxFunction):
+                arguments = random_relax_arguments(function.func, rng, attempt)
+            else:
+                arguments = random_arguments(function.func, rng)
+            return _run(function, arguments)
         except SimulationError as error:
             failure = error
     assert failure is not None
     raise failure
 
 
-def _labels(func: tir.FuncOp) -> list[str]:
+def _labels(func: tir.FuncOp | relax.FuncOp) -> list[str]:
     """The buffer or parameter names, one per parameter."""
+    if isinstance(func, relax.FuncOp):
+        return [arg.name_hint or str(index) for index, arg in enumerate(func.args)]
     matched = func.buffer_map
     labels: list[str] = []
     for index, arg in enumerate(func.args):
@@ -316,12 +321,39 @@ def _labels(func: tir.FuncOp) -> list[str]:
     return labels
 
 
+def _compare(where: str, before: Any, after: Any, tolerance: float | None) -> None:
+    """Compare arrays or numbers, and all those in tuples."""
+    old, new = _fields(before), _fields(after)
+    if old is not None and new is not None:
+        if len(old) != len(new):
+            raise SemanticsError(f"{where} had {len(old)} fields, has {len(new)}")
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            _compare(f"{where}, field {index},", one, other, tolerance)
+    elif _is_numeric(before) and _is_numeric(after):
+        _compare_arrays(where, np.asarray(before), np.asarray(after), tolerance)
+    elif type(before) is not type(after):
+        raise SemanticsError(f"{where} was {before}, is {after}")
+
+
+def _fields(value: Any) -> tuple[Any, ...] | None:
+    return cast("tuple[Any, ...]", value) if isinstance(value, tuple) else None
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic | int | float)
+
+
 def _compare_arrays(
     where: str,
     before: np.ndarray[Any, Any],
     after: np.ndarray[Any, Any],
     tolerance: float | None,
 ) -> None:
+    if before.shape != after.shape or before.dtype != after.dtype:
+        raise SemanticsError(
+            f"{where} was {before.dtype}{list(before.shape)}, "
+            f"is {after.dtype}{list(after.shape)}"
+        )
     if before.dtype.kind in "biu":
         same = before == after
     else:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.passes.error_lines import UserError
 from xdsl_tvm.passes.pipeline_runner import check_name
 from xdsl_tvm.runtime.executable import TARGETS, compile, load_module
@@ -33,7 +33,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add(
         "--interpret",
         action="store_true",
-        help="interpret TIR and simulate GPU threads, looking for faults; no compiler",
+        help="interpret, simulate GPU threads and look for faults; no compiler",
     )
     add("--input", metavar="NPY", nargs="+", action="extend", default=[], type=Path)
     add("--symbol", metavar="N=4", action="append", default=[], type=_symbol)
@@ -90,7 +90,7 @@ def _interpreted(options: argparse.Namespace) -> tuple[Callable[..., Any], Signa
     functions = interpret(module)
     known = {n: s for n, s in signatures(module).items() if n in functions}
     if not known:
-        raise UserError("the file has no public tir.func, which alone is interpreted")
+        raise UserError("the file has no public tir.func or relax.func to interpret")
     name = _function_name(list(known), options.function)
     signature = known[name]
     if not isinstance(signature, Signature):

@@ -16,12 +16,13 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import DiagnosticException, ParseError, PassFailedException
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.interpreters.semantics import SemanticsChecker, SemanticsError
 from xdsl_tvm.passes.pipeline_runner import parse_passes
 from xdsl_tvm.registry import new_context
 
 _OPT = re.compile(r"(?:^|&&|\|)\s*(?:xdsl-opt|xdsl-tvm opt)\s+(?P<arguments>[^|&]*)")
+_EXECUTABLE = (tir.FuncOp, relax.FuncOp)
 _RUNS = 1
 
 
@@ -68,7 +69,7 @@ def _modules(path: Path) -> Iterator[ModuleOp]:
             module.verify()
         except (ParseError, DiagnosticException):
             continue
-        if any(isinstance(op, tir.FuncOp) for op in module.body.block.ops):
+        if any(isinstance(op, _EXECUTABLE) for op in module.body.block.ops):
             yield module
 
 

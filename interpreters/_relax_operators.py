@@ -1,0 +1,26 @@
+"""What each operator computes, on numpy arrays.
+
+An evaluation gets the operation and the values of its operands, in order, and gives the
+value of its result. The caller makes results contiguous and distinct from the operands.
+The tables are by name of the operation, one module per family of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl_tvm.interpreters import (
+    _relax_elementwise,
+    _relax_manipulate,
+    _relax_nn,
+    _relax_reductions,
+)
+from xdsl_tvm.interpreters._relax_numbers import Evaluation
+
+EVALUATIONS: Mapping[str, Evaluation] = {
+    **_relax_elementwise.TABLE,
+    **_relax_manipulate.TABLE,
+    **_relax_nn.TABLE,
+    **_relax_reductions.TABLE,
+}
+"""The evaluation of each operator, by the name of the operation."""

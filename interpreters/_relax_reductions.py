@@ -1,0 +1,87 @@
+"""Evaluation of the reductions (spec relax-ops.md §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters._relax_numbers import (
+    Evaluation,
+    dtype_of,
+    is_float_array,
+    rounded,
+    truncated_divide,
+    wide,
+)
+from xdsl_tvm.interpreters._relax_values import Array
+
+Axes = tuple[int, ...]
+
+
+def _reduction(function: Callable[..., Any]) -> Evaluation:
+    """The operator that computes `function(array, axes, keepdims)`."""
+
+    def evaluate(op: relax.ReductionOp, data: Array) -> Array:
+        axes = tuple(range(data.ndim)) if op.axes is None else op.axes
+        found = function(wide(data), axes, op.keepdims is not None)
+        return rounded(found, dtype_of(op.data, data))
+
+    return evaluate
+
+
+def total(values: Array, axes: Axes, keepdims: bool) -> Array:
+    """The sum along axes, in the arithmetic of the elements."""
+    dtype = values.dtype
+    return np.asarray(np.sum(values, axis=axes, keepdims=keepdims, dtype=dtype))
+
+
+def _product(values: Array, axes: Axes, keepdims: bool) -> Array:
+    dtype = values.dtype
+    return np.asarray(np.prod(values, axis=axes, keepdims=keepdims, dtype=dtype))
+
+
+def mean(values: Array, axes: Axes, keepdims: bool) -> Array:
+    """The sum divided by the number of elements; that of integers is truncated."""
+    count = np.prod([values.shape[axis] for axis in axes], dtype=np.int64)
+    found = total(values, axes, keepdims)
+    if is_float_array(values):
+        return found / np.float64(count)
+    return truncated_divide(found, np.asarray(count).astype(values.dtype))
+
+
+def variance(values: Array, axes: Axes, keepdims: bool) -> Array:
+    """The mean of the squared distance from the mean."""
+    distance = values - mean(values, axes, True)
+    return mean(distance * distance, axes, keepdims)
+
+
+def _extreme(greatest: bool) -> Evaluation:
+    function = np.max if greatest else np.min
+
+    def evaluate(op: relax.ReductionOp, data: Array) -> Array:
+        dtype = dtype_of(op.data, data)
+        element = number(dtype)
+        start = element.low if greatest else element.high
+        if element.is_float:
+            start = -np.inf if greatest else np.inf
+        axes = tuple(range(data.ndim)) if op.axes is None else op.axes
+        keepdims = op.keepdims is not None
+        found = function(wide(data), axis=axes, keepdims=keepdims, initial=start)
+        return rounded(found, dtype)
+
+    return evaluate
+
+
+TABLE: Mapping[str, Evaluation] = {
+    "relax.max": _extreme(greatest=True),
+    "relax.mean": _reduction(mean),
+    "relax.min": _extreme(greatest=False),
+    "relax.prod": _reduction(_product),
+    "relax.std": _reduction(lambda *arguments: np.sqrt(variance(*arguments))),
+    "relax.sum": _reduction(total),
+    "relax.variance": _reduction(variance),
+}

@@ -1,0 +1,417 @@
+"""A reference interpreter of the `relax` dialect on numpy arrays.
+
+`interpret(module)["main"](a, b)` calls a function on arrays and gives its result: an
+array, a scalar, a tuple of those; a shape is given and taken as a tuple of integers.
+Bindings run in order. A value is checked against the type that the program declares for
+it wherever that says more than is known: at calls, in `relax.match_cast`, and at the
+result of every operation, so that a wrong inference rule is found, too. Symbolic
+dimensions get their values from arguments and `relax.match_cast`.
+
+Tensors are references: a binding, a tuple and an alias share the elements, and calls
+that write to their arguments are seen through all of them. Operators never do; they
+compute floats in f64 and round once. TIR functions run in the interpreter of `tir`.
+Operators are evaluated by the tables of `_relax_operators.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.interpreters import tir as tir_interpreter
+from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters._relax_operators import EVALUATIONS
+from xdsl_tvm.interpreters._relax_values import (
+    Array,
+    ShapeValue,
+    Symbols,
+    TypeMismatchError,
+    argument,
+    arrays_of,
+    bind,
+    constant_array,
+    known_shape,
+    map_arrays,
+    public,
+)
+from xdsl_tvm.interpreters.errors import (
+    ArgumentError,
+    SimulationError,
+    TypeCheckError,
+    UninitializedReadError,
+    UseAfterKillError,
+    unsupported,
+)
+
+Externs: TypeAlias = Mapping[str, Callable[..., Any]]
+
+
+class InterpretedRelax(
+    Mapping[str, "RelaxFunction | tir_interpreter.InterpretedFunction"]
+):
+    """The Relax and TIR functions of a module by symbol name or by `global_symbol`.
+
+    The module must not be edited while it is interpreted.
+    """
+
+    def __init__(self, module: ModuleOp, externs: Externs | None = None) -> None:
+        self.module = module
+        self.externs = dict(externs or {})
+        self.tir = tir_interpreter.interpret(module, externs=externs)
+        self._funcs: dict[str, relax.FuncOp] = {}
+        self._aliases: dict[str, str] = {}
+        for op in module.body.block.ops:
+            if isinstance(op, relax.FuncOp):
+                self._funcs[op.sym_name.data] = op
+                symbol = op.attributes.get("global_symbol")
+                if isinstance(symbol, StringAttr):
+                    self._aliases.setdefault(symbol.data, op.sym_name.data)
+        self._depth = 0
+        self._unwritten: dict[int, Array] = {}
+
+    def __getitem__(
+        self, name: str
+    ) -> RelaxFunction | tir_interpreter.InterpretedFunction:
+        func = self._funcs.get(name) or self._funcs.get(self._aliases.get(name, ""))
+        if func is not None:
+            return RelaxFunction(self, func)
+        try:
+            return self.tir[name]
+        except KeyError:
+            raise KeyError(
+                f"no function named {name}, there are: {', '.join(sorted(self))}"
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._funcs
+        yield from self.tir
+
+    def __len__(self) -> int:
+        return len(self._funcs) + len(self.tir)
+
+    # ---- running ----
+
+    def run(self, func: relax.FuncOp, values: Sequence[Any]) -> Any:
+        """Call a Relax function on values of its parameters.
+
+        Raises TypeCheckError where a value lacks the type of its parameter.
+        """
+        frame = _Frame(self)
+        name = func.sym_name.data
+        if len(values) != len(func.args):
+            raise ArgumentError(
+                f"{name}: expects {len(func.args)} arguments, got {len(values)}"
+            )
+        names = [f"parameter {_name(arg)} of {name}" for arg in func.args]
+        types = func.function_type.inputs.data
+        _check(types, values, frame.symbols, func.symbol_names, names)
+        frame.values.update(zip(func.args, values, strict=True))
+        (result,) = self._enter(lambda: frame.run_block(func.body.block), name)
+        what = [f"the result of {name}"]
+        _check([func.output_type], [result], frame.symbols, (), what)
+        return result
+
+    def _enter(self, body: Callable[[], tuple[Any, ...]], name: str) -> tuple[Any, ...]:
+        if self._depth == 0:
+            self._unwritten.clear()
+        self._depth += 1
+        try:
+            with np.errstate(all="ignore"):
+                return body()
+        except RecursionError:
+            raise SimulationError(
+                f"{name}: functions call each other more deeply than Python can"
+            ) from None
+        finally:
+            self._depth -= 1
+
+    def call(self, name: str, values: Sequence[Any]) -> Any:
+        """Call a function of the module, or an external one that the module lacks."""
+        func = self._funcs.get(name)
+        if func is not None:
+            return self.run(func, values)
+        for array in arrays_of(tuple(values)):
+            # It may write to any argument.
+            self._unwritten.pop(id(array), None)
+        if name in self.tir and not self.tir[name].func.is_declaration:
+            return self.tir[name](*values)
+        function = self.externs.get(name)
+        if function is None:
+            raise InterpretationError(
+                f"no function {name} is known; pass it, as in "
+                f"interpret(module, externs={{{name!r}: …}})"
+            )
+        return function(*(public(value) for value in values))
+
+    # ---- memory ----
+
+    def allocate(self, shape: Sequence[int], dtype: Attribute) -> Array:
+        """A new tensor that nothing has been written to."""
+        element = number(dtype)
+        size = int(np.prod(shape, dtype=np.int64))
+        # Bits that are no usual number, so that a read of them shows in the result.
+        if element.is_bool:
+            array = np.ones(shape, np.bool_)
+        else:
+            filled = np.full(size * element.size, 0xFF, np.uint8)
+            array = filled.view(element.storage).reshape(shape)
+        return self.track(array)
+
+    def track(self, array: Array) -> Array:
+        """Take an array as one that nothing has been written to."""
+        self._unwritten[id(array)] = array
+        return array
+
+    def expect_written(self, values: Sequence[Any]) -> None:
+        """Check that operands hold elements; UninitializedReadError otherwise."""
+        for array in arrays_of(tuple(values)):
+            if id(array) in self._unwritten and array.size:
+                raise UninitializedReadError(
+                    "a tensor is read that was allocated and never written"
+                )
+
+
+@dataclass(frozen=True)
+class RelaxFunction:
+    """A `relax.func` that can be called."""
+
+    owner: InterpretedRelax
+    func: relax.FuncOp
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it on a numpy array per tensor, a number per scalar, tuples of those.
+
+        Raises ArgumentError when an argument does not fit its parameter, another
+        SimulationError for a fault of the program, and InterpretationError for what is
+        not supported.
+        """
+        name = self.func.sym_name.data
+        types = self.func.function_type.inputs.data
+        if len(args) != len(types):
+            raise ArgumentError(
+                f"{name}: expects {len(types)} arguments, got {len(args)}"
+            )
+        values = [
+            argument(type_, value, f"{name}: parameter {_name(arg)}")
+            for type_, value, arg in zip(types, args, self.func.args, strict=True)
+        ]
+        names = [f"parameter {_name(arg)}" for arg in self.func.args]
+        try:
+            bind(types, values, {}, self.func.symbol_names, names)
+        except TypeMismatchError as error:
+            raise ArgumentError(f"{name}: {error}") from None
+        return public(self.owner.run(self.func, values))
+
+
+def _name(arg: SSAValue) -> str:
+    return arg.name_hint or str(getattr(arg, "index", "?"))
+
+
+def _check(
+    types: Sequence[Attribute],
+    values: Sequence[Any],
+    symbols: Symbols,
+    defined: Sequence[str],
+    names: Sequence[str],
+) -> None:
+    try:
+        bind(types, values, symbols, defined, names)
+    except TypeMismatchError as error:
+        raise TypeCheckError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class _Killed:
+    """What is left of a value after the end of its life."""
+
+    by: Operation
+
+
+class _Frame:
+    """One call of a function: its values and the symbolic dimensions."""
+
+    def __init__(self, owner: InterpretedRelax) -> None:
+        self.owner = owner
+        self.values: dict[SSAValue, Any] = {}
+        self.symbols: Symbols = {}
+
+    def run_block(self, block: Block) -> tuple[Any, ...]:
+        """Run a block and give the values that its terminator names."""
+        last = block.last_op
+        for op in block.ops:
+            if op is last:
+                break
+            self._run_op(op)
+        assert last is not None, "verified"
+        try:
+            return self.read(last)
+        except SimulationError as error:
+            raise _at(error, last) from None
+
+    def _run_op(self, op: Operation) -> None:
+        step = _STEPS.get(type(op))
+        try:
+            results = self._evaluate(op) if step is None else step(self, op)
+            for result, value in zip(op.results, results, strict=True):
+                _check([result.type], [value], self.symbols, (), ["the result"])
+                self.values[result] = value
+        except SimulationError as error:
+            raise _at(error, op) from None
+        except TypeMismatchError as error:
+            raise TypeCheckError(str(error), op) from None
+
+    def read(self, op: Operation) -> tuple[Any, ...]:
+        """The values of all operands. Raises UseAfterKillError."""
+        found = tuple(self.values[operand] for operand in op.operands)
+        for value, operand in zip(found, op.operands, strict=True):
+            if isinstance(value, _Killed):
+                name = operand.name_hint or "of an operand"
+                raise UseAfterKillError(f"the life of value {name} was ended before")
+        return found
+
+    def _evaluate(self, op: Operation) -> tuple[Any, ...]:
+        evaluation = EVALUATIONS.get(op.name)
+        if evaluation is None:
+            raise unsupported(
+                op,
+                "the Relax interpreter has no evaluation of it",
+                "lower it first, or add one to _relax_operators.py",
+            )
+        operands = self.read(op)
+        self.owner.expect_written(operands)
+        try:
+            result = evaluation(op, *operands)
+        except TypeError as error:
+            raise SimulationError(f"not computable on these dtypes: {error}") from None
+        sources = list(arrays_of(operands))
+        return (map_arrays(result, lambda array: _own(array, sources)),)
+
+
+def _own(array: Array, sources: Sequence[Array]) -> Array:
+    """The array, contiguous and sharing no memory with operands."""
+    array = np.asarray(array, order="C")
+    shares = any(np.may_share_memory(array, source) for source in sources)
+    return array.copy() if shares else array
+
+
+def _at(error: SimulationError, op: Operation) -> SimulationError:
+    """The error with the op where it happened."""
+    return error if error.op is not None else type(error)(error.reason, op)
+
+
+# ---- operations that are no operators ----
+
+
+def _constant(frame: _Frame, op: relax.ConstantOp) -> tuple[Any, ...]:
+    if op.value.name != "dense":
+        raise unsupported(op, "the value is in a resource", "write it as dense<…>")
+    return (constant_array(op.value),)
+
+
+def _shape(frame: _Frame, op: relax.ShapeOp) -> tuple[Any, ...]:
+    dims = op.values.known
+    assert dims is not None, "verified"
+    return (ShapeValue(dim.evaluate(frame.symbols) for dim in dims),)
+
+
+def _prim_value(frame: _Frame, op: relax.PrimValueOp) -> tuple[Any, ...]:
+    type_ = op.result.type
+    assert isinstance(type_, relax.PrimType), "verified"
+    if isinstance(op.value, FloatAttr):
+        value: Any = op.value.value.data
+    else:
+        value = op.value.data.evaluate(frame.symbols)
+    return (number(type_.dtype).convert(value),)
+
+
+def _tuple(frame: _Frame, op: relax.TupleOp) -> tuple[Any, ...]:
+    return (frame.read(op),)
+
+
+def _get_item(frame: _Frame, op: relax.GetItemOp) -> tuple[Any, ...]:
+    (fields,) = frame.read(op)
+    return (fields[op.index.value.data],)
+
+
+def _alias(frame: _Frame, op: relax.AliasOp) -> tuple[Any, ...]:
+    return frame.read(op)
+
+
+def _match_cast(frame: _Frame, op: relax.MatchCastOp) -> tuple[Any, ...]:
+    (value,) = frame.read(op)
+    name = op.value.name_hint or "the value"
+    _check([op.result.type], [value], frame.symbols, op.defined_symbols, [name])
+    return (value,)
+
+
+def _dataflow(frame: _Frame, op: relax.DataflowOp) -> tuple[Any, ...]:
+    return frame.run_block(op.body.block)
+
+
+def _if(frame: _Frame, op: relax.IfOp) -> tuple[Any, ...]:
+    (condition,) = frame.read(op)
+    frame.owner.expect_written((condition,))
+    outer = dict(frame.symbols)
+    region = op.true_region if bool(condition) else op.false_region
+    results = frame.run_block(region.block)
+    frame.symbols = outer
+    return results
+
+
+def _call(frame: _Frame, op: relax.CallOp) -> tuple[Any, ...]:
+    result = frame.owner.call(op.callee.root_reference.data, frame.read(op))
+    return () if op.result is None else (result,)
+
+
+def _call_tir(frame: _Frame, op: relax.CallTIROp) -> tuple[Any, ...]:
+    arguments = frame.read(op)
+    frame.owner.expect_written(arguments)
+    outputs = tuple(_new_tensor(frame, info) for info in op.outputs)
+    dims = () if op.tir_vars is None else op.tir_vars.known or ()
+    scalars = [dim.evaluate(frame.symbols) for dim in dims]
+    name = op.callee.root_reference.data
+    frame.owner.call(name, [*arguments, *outputs, *scalars])
+    return (outputs,) if isinstance(op.result.type, relax.TupleType) else outputs
+
+
+def _new_tensor(frame: _Frame, info: relax.TensorInfo) -> Array:
+    assert info.dtype is not None, "verified"
+    return frame.owner.allocate(known_shape(info, frame.symbols), info.dtype)
+
+
+def _alloc_tensor(frame: _Frame, op: relax.AllocTensorOp) -> tuple[Any, ...]:
+    info = relax.TensorInfo.of(op.result.type)
+    assert info is not None, "verified"
+    return (_new_tensor(frame, info),)
+
+
+_STEPS: dict[type[Operation], Callable[[_Frame, Any], tuple[Any, ...]]] = {
+    relax.AliasOp: _alias,
+    relax.AllocTensorOp: _alloc_tensor,
+    relax.CallOp: _call,
+    relax.CallTIROp: _call_tir,
+    relax.ConstantOp: _constant,
+    relax.DataflowOp: _dataflow,
+    relax.GetItemOp: _get_item,
+    relax.IfOp: _if,
+    relax.MatchCastOp: _match_cast,
+    relax.PrimValueOp: _prim_value,
+    relax.ShapeOp: _shape,
+    relax.TupleOp: _tuple,
+}
+
+
+def interpret(module: ModuleOp, *, externs: Externs | None = None) -> InterpretedRelax:
+    """The Relax and TIR functions of a verified module, ready to be called.
+
+    `externs` are the Python functions that calls of packed and external functions reach,
+    by name: they get arrays, Python numbers and tuples, and write to arrays in place.
+    """
+    return InterpretedRelax(module, externs)

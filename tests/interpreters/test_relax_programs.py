@@ -1,0 +1,421 @@
+"""Relax functions on arrays: control flow, symbols, calls, memory, and their errors."""
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from ir import parse
+from relax_programs import function
+from xdsl.utils.exceptions import InterpretationError
+
+import xdsl_tvm
+from xdsl_tvm.interpreters.errors import (
+    ArgumentError,
+    SimulationError,
+    TypeCheckError,
+    UninitializedReadError,
+)
+from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm.runtime.executable import load_module
+from xdsl_tvm.tools.cli import main as command
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "model.mlir"
+
+
+def floats(*values: float) -> Any:
+    return np.array(values, np.float32)
+
+
+def test_digits_agree_with_the_compiled_model():
+    compiled = xdsl_tvm.compile(DIGITS)["main"]
+    interpreted = interpret(load_module(DIGITS))["main"]
+    rng = np.random.default_rng(0)
+    for batch in (1, 7):
+        images = rng.random((batch, 64), np.float32)
+        np.testing.assert_allclose(interpreted(images), compiled(images), atol=1e-5)
+
+
+# ---- leaves ----
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dense<[1.5, -2.0]> : tensor<2xf32>", np.array([1.5, -2], np.float32)),
+        ("dense<1.5> : tensor<2x2xf64>", np.full((2, 2), 1.5)),
+        ("dense<[1.5, 3.0]> : tensor<2xbf16>", np.array([1.5, 3], ml_dtypes.bfloat16)),
+        ("dense<[true, false]> : tensor<2xi1>", np.array([True, False])),
+        ("dense<[200, 3]> : tensor<2xui8>", np.array([200, 3], np.uint8)),
+        ("dense<[-8, 7]> : tensor<2xi4>", np.array([-8, 7], np.int8)),
+        ("dense<-3> : tensor<i64>", np.array(-3)),
+    ],
+)
+def test_constant(text: str, expected: Any):
+    kind = text.split(" : ")[1]
+    found = function(
+        f"relax.func @main() -> {kind} {{\n%c = relax.constant {text}\n"
+        f"relax.return %c : {kind}\n}}"
+    )()
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_shapes_scalars_and_tuples():
+    result = (
+        "!relax.tuple<!relax.shape<[n * 2, 3]>, !relax.prim<i64, n floordiv 2>, "
+        "!relax.prim<f32>, !relax.tuple<>>"
+    )
+    run = function(f"""
+    relax.func @main<n>(%x: tensor<?xf32, #relax.dims<[n]>>) -> {result} {{
+      %s = relax.shape [n * 2, 3]
+      %i = relax.prim_value n floordiv 2 : i64
+      %f = relax.prim_value 0.1 : f32
+      %v = relax.tuple()
+      %t = relax.tuple(%s, %i, %f, %v) : !relax.shape<[n * 2, 3]>,
+        !relax.prim<i64, n floordiv 2>, !relax.prim<f32>, !relax.tuple<>
+      relax.return %t : {result}
+    }}""")
+    assert run(floats(1, 2, 3, 4, 5)) == ((10, 3), 2, np.float32(0.1), ())
+
+
+def test_fields_of_tuples_are_the_same_tensors():
+    pair = "!relax.tuple<tensor<2xf32>, tensor<2xf32>>"
+    run = function(f"""
+    relax.func @main(%t: {pair}) -> {pair} {{
+      %a = relax.get_item %t[1] : {pair} -> tensor<2xf32>
+      %b = relax.alias %a : tensor<2xf32> -> tensor<2xf32>
+      %r = relax.tuple(%b, %a) : tensor<2xf32>, tensor<2xf32>
+      relax.return %r : {pair}
+    }}""")
+    x, y = floats(1, 2), floats(3, 4)
+    first, second = run((x, y))
+    assert first is second is y
+
+
+# ---- control flow ----
+
+CHOICE = """
+relax.func @main(%c: tensor<i1>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %r = relax.if %c : tensor<i1> -> tensor<?xf32> {
+    %m = relax.match_cast %x defines [k] :
+      tensor<?xf32> -> tensor<?xf32, #relax.dims<[k]>>
+    %s = relax.add %m, %m :
+      (tensor<?xf32, #relax.dims<[k]>>, tensor<?xf32, #relax.dims<[k]>>) ->
+      tensor<?xf32, #relax.dims<[k]>>
+    relax.yield %s : tensor<?xf32, #relax.dims<[k]>>
+  } else {
+    %m = relax.match_cast %x : tensor<?xf32> -> tensor<3xf32>
+    relax.yield %m : tensor<3xf32>
+  }
+  relax.return %r : tensor<?xf32>
+}
+"""
+
+
+def test_only_the_chosen_branch_runs():
+    run = function(CHOICE)
+    np.testing.assert_array_equal(run(np.array(True), floats(1, 2)), floats(2, 4))
+    np.testing.assert_array_equal(run(np.array(False), floats(1, 2, 3)), floats(1, 2, 3))
+    with pytest.raises(
+        TypeCheckError, match=r"dimension 0 of x is 2, not 3, in: .*match_cast"
+    ):
+        run(np.array(False), floats(1, 2))
+
+
+RECURSION = """
+relax.func @main(%c: !relax.prim<i1>, %x: tensor<f32>) -> tensor<f32> {
+  %r = relax.if %c : !relax.prim<i1> -> tensor<f32> {
+    %zero = relax.prim_value 0 : i1
+    %no = relax.alias %zero : !relax.prim<i1, 0> -> !relax.prim<i1>
+    %one = relax.constant dense<1.0> : tensor<f32>
+    %y = relax.add %x, %one : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %z = relax.call @main(%CONDITION, %y) : (!relax.prim<i1>, tensor<f32>) -> tensor<f32>
+    relax.yield %z : tensor<f32>
+  } else {
+    relax.yield %x : tensor<f32>
+  }
+  relax.return %r : tensor<f32>
+}
+"""
+
+
+def test_recursion():
+    run = function(RECURSION.replace("%CONDITION", "%no"))
+    assert run(True, np.float32(2)) == 3
+    assert run(False, np.float32(2)) == 2
+
+
+def test_endless_recursion():
+    run = function(RECURSION.replace("%CONDITION", "%c"))
+    with pytest.raises(
+        SimulationError, match="main: functions call each other more deeply"
+    ):
+        run(True, np.float32(0))
+    assert run(False, np.float32(2)) == 2
+
+
+def test_symbols_of_a_dataflow_block_stay_visible():
+    run = function("""
+    relax.func @main(%x: tensor<?xf32>) -> !relax.shape<[?]> {
+      %o = relax.dataflow -> (tensor<?xf32, #relax.dims<[k]>>) {
+        %m = relax.match_cast %x defines [k] :
+          tensor<?xf32> -> tensor<?xf32, #relax.dims<[k]>>
+        relax.output %m : tensor<?xf32, #relax.dims<[k]>>
+      }
+      %s = relax.shape [k + 1]
+      relax.return %s : !relax.shape<[k + 1]>
+    }""")
+    assert run(floats(1, 2, 3)) == (4,)
+
+
+# ---- arguments ----
+
+PAIR = """
+!m = tensor<?x?xf32, #relax.dims<[n + 1, m]>>
+relax.func @main<n, m>(%x: !m, %y: tensor<?x?xi32, #relax.dims<[n, m]>>) -> !m {
+  relax.return %x : !m
+}
+"""
+
+
+def test_symbols_bind_before_any_is_compared():
+    x, y = np.zeros((3, 4), np.float32), np.zeros((2, 4), np.int32)
+    assert function(PAIR)(x, y) is x
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ((2, 4), (2, 4), r"main: dimension 0 of parameter x is 2, not n \+ 1 = 3"),
+        ((3, 4), (2, 5), "main: dimension 1 of parameter y is 5, not m = 4"),
+        ((3,), (2, 4), "main: the rank of parameter x is 1, not 2"),
+    ],
+)
+def test_shapes_that_do_not_fit(x: Any, y: Any, message: str):
+    with pytest.raises(ArgumentError, match=message):
+        function(PAIR)(np.zeros(x, np.float32), np.zeros(y, np.int32))
+
+
+def test_arguments_that_do_not_fit():
+    run = function(PAIR)
+    x = np.zeros((3, 4), np.float32)
+    with pytest.raises(ArgumentError, match="main: expects 2 arguments, got 1"):
+        run(x)
+    with pytest.raises(ArgumentError, match="dtype of parameter y is float32, not int32"):
+        run(x, x)
+    with pytest.raises(ArgumentError, match="parameter y is a list, not a tensor"):
+        run(x, [1])
+    run = function("""
+    relax.func @main(%n: !relax.prim<i8>, %s: !relax.shape<[?]>,
+                     %t: !relax.tuple<!relax.prim<i64>>) -> !relax.prim<i8> {
+      relax.return %n : !relax.prim<i8>
+    }""")
+    assert run(3, [1], [2]) == 3
+    with pytest.raises(
+        ArgumentError, match="main: parameter n expects dtype int8, got 300"
+    ):
+        run(300, (1,), (2,))
+    with pytest.raises(ArgumentError, match="the rank of parameter s is 2, not 1"):
+        run(3, (1, 2), (2,))
+    with pytest.raises(
+        ArgumentError, match="parameter t expects a tuple of 1 values, got 2"
+    ):
+        run(3, (1,), (2, 3))
+    with pytest.raises(ArgumentError, match="parameter t expects a tuple, got int"):
+        run(3, (1,), 2)
+
+
+def test_arrays_in_any_layout():
+    run = function("""
+    relax.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %y = relax.nn.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+      relax.return %y : tensor<2x3xf32>
+    }""")
+    x = np.arange(6, dtype=np.float32).reshape(3, 2).T
+    np.testing.assert_array_equal(run(x), x)
+
+
+# ---- calls ----
+
+
+def test_results_and_calls_are_checked():
+    run = function("""
+    relax.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %y = relax.add %x, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<3xf32>
+      relax.return %y : tensor<3xf32>
+    }""")
+    assert run(floats(1, 2, 3)).tolist() == [2, 4, 6]
+    with pytest.raises(
+        TypeCheckError, match=r"dimension 0 of the result is 2, not 3, in: .*add"
+    ):
+        run(floats(1, 2))
+    run = function("""
+    relax.func @main(%x: tensor<?xf32>) -> tensor<3xf32> {
+      %y = relax.call @three(%x) : (tensor<?xf32>) -> tensor<3xf32>
+      relax.return %y : tensor<3xf32>
+    }
+    relax.func @three(%x: tensor<3xf32>) -> tensor<3xf32> {
+      relax.return %x : tensor<3xf32>
+    }""")
+    assert run(floats(1, 2, 3)).tolist() == [1, 2, 3]
+    with pytest.raises(
+        TypeCheckError, match="dimension 0 of parameter x of three is 2, not 3"
+    ):
+        run(floats(1, 2))
+
+
+SCALE = """
+tir.func @scale(%a: !tir.handle, %b: !tir.handle, %by: i64) {
+  %n = tir.shape_var "n" : i64
+  %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
+  %B = tir.match_buffer %b [%n] : !tir.buffer<?xf32>
+  %c0 = tir.const 0 : i64
+  tir.for %i = %c0 to %n {
+    %x = tir.load %A[%i] : f32
+    %f = tir.cast %by : i64 to f32
+    %y = tir.mul %x, %f : f32
+    tir.store %y, %B[%i] : f32
+  }
+}
+!v = tensor<?xf32, #relax.dims<[n]>>
+"""
+
+
+def test_call_tir():
+    run = function(
+        SCALE
+        + """
+    relax.func @main<n>(%x: !v) -> !v {
+      %y = relax.call_tir @scale(%x) [n] : (!v) -> !v
+      %z = relax.call_tir @scale(%y) [n + 1] : (!v) -> !v
+      relax.return %z : !v
+    }"""
+    )
+    x = floats(1, 2)
+    np.testing.assert_array_equal(run(x), floats(6, 12))
+    np.testing.assert_array_equal(x, floats(1, 2))
+
+
+def test_destinations_are_written_in_place():
+    run = function(
+        SCALE
+        + """
+    relax.func impure @main<n>(%x: !v) -> !v {
+      %y = relax.builtin.alloc_tensor on 0 scope "global" : !v
+      %k = relax.prim_value 3 : i64
+      relax.call impure @scale(%x, %y, %k) : (!v, !v, !relax.prim<i64, 3>) -> ()
+      relax.call impure @scale(%y, %x, %k) : (!v, !v, !relax.prim<i64, 3>) -> ()
+      relax.return %y : !v
+    }"""
+    )
+    x = floats(1, 2)
+    np.testing.assert_array_equal(run(x), floats(3, 6))
+    np.testing.assert_array_equal(x, floats(9, 18))
+
+
+def test_several_results():
+    pair = "!relax.tuple<tensor<2xf32>, tensor<3xi32>>"
+    run = function(f"""
+    tir.func @both(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {{
+      %A = tir.match_buffer %a [] : !tir.buffer<2xf32>
+      %B = tir.match_buffer %b [] : !tir.buffer<2xf32>
+      %C = tir.match_buffer %c [] : !tir.buffer<3xi32>
+      %c0 = tir.const 0 : i32
+      %c2 = tir.const 2 : i32
+      %c3 = tir.const 3 : i32
+      tir.for %i = %c0 to %c2 {{
+        %x = tir.load %A[%i] : f32
+        tir.store %x, %B[%i] : f32
+      }}
+      tir.for %i = %c0 to %c3 {{
+        tir.store %i, %C[%i] : i32
+      }}
+    }}
+    relax.func @main(%x: tensor<2xf32>) -> {pair} {{
+      %t = relax.call_tir @both(%x) : (tensor<2xf32>) -> {pair}
+      relax.return %t : {pair}
+    }}""")
+    first, second = run(floats(5, 6))
+    assert first.tolist() == [5, 6]
+    assert second.tolist() == [0, 1, 2]
+
+
+def test_reading_what_was_never_written():
+    text = """
+    relax.func @main() -> tensor<2xf32> {
+      %y = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
+      %z = relax.nn.relu %y : (tensor<2xf32>) -> tensor<2xf32>
+      relax.return %z : tensor<2xf32>
+    }"""
+    with pytest.raises(
+        UninitializedReadError, match=r"never written, in: .*relax.nn.relu"
+    ):
+        function(text)()
+
+
+def test_external_functions():
+    text = """
+    tir.func private @outside(%a: !tir.handle, %b: !tir.handle)
+    relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %y = relax.call_tir @outside(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      relax.return %y : tensor<2xf32>
+    }"""
+
+    def outside(a: Any, b: Any) -> None:
+        b[...] = a[::-1]
+
+    assert function(text, outside=outside)(floats(1, 2)).tolist() == [2, 1]
+    with pytest.raises(
+        InterpretationError, match="no function outside is known; pass it"
+    ):
+        function(text)(floats(1, 2))
+
+
+# ---- finding functions ----
+
+
+def test_functions_of_a_module():
+    module = interpret(
+        parse(
+            SCALE
+            + """
+    relax.func @f() -> !relax.tuple<> attributes {global_symbol = "public"} {
+      %v = relax.tuple()
+      relax.return %v : !relax.tuple<>
+    }"""
+        )
+    )
+    assert list(module) == ["f", "scale"]
+    assert len(module) == 2
+    assert module["public"]() == module["f"]() == ()
+    out = floats(0, 0)
+    module["scale"](floats(1, 2), out, 4)
+    assert out.tolist() == [4, 8]
+    with pytest.raises(KeyError, match="no function named g, there are: f, scale"):
+        module["g"]
+
+
+def test_constants_in_resources():
+    text = """
+    relax.func @main() -> tensor<2xf32> {
+      %c = relax.constant dense_resource<weights> : tensor<2xf32>
+      relax.return %c : tensor<2xf32>
+    }"""
+    with pytest.raises(
+        InterpretationError, match=r"relax.constant: the value is in a resource"
+    ):
+        function(text)()
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    images = np.random.default_rng(4).random((2, 64), np.float32)
+    np.save(tmp_path / "images.npy", images)
+    command([
+        "run", str(DIGITS), "--interpret", "--input", str(tmp_path / "images.npy"),
+        "--output-dir", str(tmp_path),
+    ])  # fmt: skip
+    assert capsys.readouterr().out == "result: float32[2, 10]\n"
+    expected = interpret(load_module(DIGITS))["main"](images)
+    np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), expected)
