@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
 _T = TypeVar("_T")
@@ -412,9 +413,14 @@ Bound: TypeAlias = int | None
 Interval: TypeAlias = tuple[Bound, Bound]
 
 
-def bounds(dim: Dim) -> Interval:
-    """Least and greatest value of a dimension, every symbol being at least 0."""
-    return dim.fold(lambda value: (value, value), lambda _: (0, None), _interval)
+def bounds(dim: Dim, upper: Mapping[str, int] = MappingProxyType({})) -> Interval:
+    """Least and greatest value of a dimension, every symbol being at least 0.
+
+    `upper` holds the greatest values of symbols, inclusive.
+    """
+    return dim.fold(
+        lambda value: (value, value), lambda name: (0, upper.get(name)), _interval
+    )
 
 
 def _interval(operator: str, lhs: Interval, rhs: Interval) -> Interval:
@@ -486,7 +492,7 @@ def provably_at_least(lhs: DimLike, rhs: DimLike) -> bool:
     return lower is not None and lower >= 0
 
 
-def _without_floormod(dim: Dim) -> Dim:
+def without_floormod(dim: Dim) -> Dim:
     """The same value with `a floormod b` spelled `a - (a floordiv b) * b`."""
 
     def apply(operator: str, lhs: Dim, rhs: Dim) -> Dim:
@@ -500,10 +506,10 @@ def _without_floormod(dim: Dim) -> Dim:
 def provably_equal(lhs: DimLike, rhs: DimLike) -> bool:
     """Whether the two are equal for all values of the symbols; False where unknown."""
     difference = Dim.of(lhs) - rhs
-    return difference.value == 0 or _without_floormod(difference).value == 0
+    return difference.value == 0 or without_floormod(difference).value == 0
 
 
 def provably_different(lhs: DimLike, rhs: DimLike) -> bool:
     """Whether the two differ for all values of the symbols; False where unknown."""
-    lower, upper = bounds(_without_floormod(Dim.of(lhs) - rhs))
+    lower, upper = bounds(without_floormod(Dim.of(lhs) - rhs))
     return (lower is not None and lower > 0) or (upper is not None and upper < 0)
