@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 from xdsl_tvm.dialects.relax import (
     activations,
     calls,
+    convolution,
     creation,
     datatype,
     elementwise,
@@ -21,6 +22,7 @@ from xdsl_tvm.dialects.relax import (
     manipulate,
     memory,
     nn,
+    pooling,
     reductions,
     sorting,
     ternary,
@@ -52,6 +54,13 @@ from xdsl_tvm.dialects.relax.attributes import (
     VDeviceAttr,
 )
 from xdsl_tvm.dialects.relax.calls import CallOp, CallTIROp, MayBeImpure, is_impure
+from xdsl_tvm.dialects.relax.convolution import (
+    Conv1DOp,
+    Conv1DTransposeOp,
+    Conv2DOp,
+    Conv2DTransposeOp,
+    Conv3DOp,
+)
 from xdsl_tvm.dialects.relax.creation import (
     ArangeOp,
     EyeLikeOp,
@@ -152,6 +161,17 @@ from xdsl_tvm.dialects.relax.memory import (
 )
 from xdsl_tvm.dialects.relax.nn import GeluOp, LayerNormOp, ReluOp, SoftmaxOp
 from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.pooling import (
+    AdaptiveAvgPool1DOp,
+    AdaptiveAvgPool2DOp,
+    AdaptiveAvgPool3DOp,
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+)
 from xdsl_tvm.dialects.relax.reductions import (
     ArgmaxOp,
     ArgminOp,
@@ -252,6 +272,8 @@ Relax = Dialect(
         *calls.OPS,
         *memory.OPS,
         *vm.OPS,
+        *pooling.OPS,
+        *convolution.OPS,
         *elementwise.OPS,
         *linear_algebra.OPS,
         *manipulate.OPS,
@@ -277,6 +299,9 @@ __all__ = [
     "AbsOp",
     "AcosOp",
     "AcoshOp",
+    "AdaptiveAvgPool1DOp",
+    "AdaptiveAvgPool2DOp",
+    "AdaptiveAvgPool3DOp",
     "AddOp",
     "AliasOp",
     "AllocStorageOp",
@@ -293,6 +318,9 @@ __all__ = [
     "AstypeOp",
     "AtanOp",
     "AtanhOp",
+    "AvgPool1DOp",
+    "AvgPool2DOp",
+    "AvgPool3DOp",
     "BinaryOperatorOp",
     "BitwiseAndOp",
     "BitwiseNotOp",
@@ -309,6 +337,11 @@ __all__ = [
     "ComparisonOp",
     "ConcatOp",
     "ConstantOp",
+    "Conv1DOp",
+    "Conv1DTransposeOp",
+    "Conv2DOp",
+    "Conv2DTransposeOp",
+    "Conv3DOp",
     "CosOp",
     "CoshOp",
     "CumprodOp",
@@ -365,6 +398,9 @@ __all__ = [
     "MatchCastOp",
     "MatmulOp",
     "MaxOp",
+    "MaxPool1DOp",
+    "MaxPool2DOp",
+    "MaxPool3DOp",
     "MaximumOp",
     "MayBeImpure",
     "MeanOp",
