@@ -3,9 +3,10 @@
     python docs/generate.py            # rewrite the files that changed
     python docs/generate.py --check    # name the files that would, and exit with 1
 
-Generated are one page a pass in `docs/passes/`, the tables between the two markers in
-the README and in `docs/status.md`, `docs/tir.md`, `docs/tir-builtins.md`,
-`docs/tir-attributes.md` and `docs/pipelines.md`.
+Generated are one page a pass in `docs/passes/`, with the program `docs/examples/PASS.py`
+where there is one, the tables between the two markers in the README and in
+`docs/status.md`, `docs/tir.md`, `docs/tir-builtins.md`, `docs/tir-attributes.md` and
+`docs/pipelines.md`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from xdsl_tvm.passes.contract import Contract, all_contracts, markdown_table, pa
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "passes"
+EXAMPLES = ROOT / "docs" / "examples"
 STATUS = ROOT / "docs" / "status.md"
 BUILTINS = ROOT / "docs" / "tir-builtins.md"
 ATTRIBUTES = ROOT / "docs" / "tir-attributes.md"
@@ -52,6 +54,14 @@ def _status_table(contracts: list[Contract]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _example(contract: Contract) -> str:
+    """The example program of a pass for its page, where there is one."""
+    path = EXAMPLES / f"{contract.name}.py"
+    if not path.exists():
+        return ""
+    return f"\n## Example\n\n```python\n{path.read_text()}```\n"
+
+
 def _test_link(path: Path) -> str:
     return f"[{path.name}](../{path})" if (ROOT / path).exists() else "none"
 
@@ -68,7 +78,7 @@ def _with_table(path: Path, table: str) -> str:
 def generated_files() -> dict[Path, str]:
     """Path -> text of every generated file."""
     contracts = all_contracts()
-    files = {PAGES / f"{one.name}.md": page(one) for one in contracts}
+    files = {PAGES / f"{one.name}.md": page(one) + _example(one) for one in contracts}
     files[BUILTINS] = builtins_page()
     files[ATTRIBUTES] = attributes_page()
     files[PIPELINES] = pipelines_page()

@@ -10,12 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from xdsl_tvm.dialects.ir_module import IRModule as IRModule
     from xdsl_tvm.interpreters.tir import interpret as interpret
     from xdsl_tvm.runtime.executable import Executable as Executable
     from xdsl_tvm.runtime.executable import compile as compile
 
 _HOMES = {
     "Executable": "xdsl_tvm.runtime.executable",
+    "IRModule": "xdsl_tvm.dialects.ir_module",
     "compile": "xdsl_tvm.runtime.executable",
     "interpret": "xdsl_tvm.interpreters.tir",
 }

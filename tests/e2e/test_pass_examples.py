@@ -1,0 +1,38 @@
+"""The programs of docs/examples, which stand on the pages of their passes."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm import IRModule
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.registry import pass_modules
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_it_runs_and_stands_on_the_page(path: Path) -> None:
+    assert path.stem in pass_modules()
+    page = ROOT / "docs" / "passes" / f"{path.stem}.md"
+    assert path.read_text() in page.read_text()
+    runpy.run_path(str(path))
+
+
+def test_layout_free_buffers(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "docs" / "examples" / "relax-attach-attr-layout-free-buffers.py"
+    names = runpy.run_path(str(path))
+    assert isinstance(names["optimized_mod"], IRModule)
+    assert names["optimized_mod"] is not names["mod"]
+    assert str(names["optimized_mod"]) == str(names["mod"])
+    result = names["result_mod"]
+    assert isinstance(result, ModuleOp)
+    (kernel,) = (op for op in result.ops if isinstance(op, tir.FuncOp))
+    assert kernel.sym_name.data == "scale1"
+    assert str(kernel.attributes["layout_free_buffers"]) == "[1 : i32]"
+    assert capsys.readouterr().out == str(result) + "\n"
