@@ -6,10 +6,9 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type, FloatAttr, f64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
-from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_float, expect_tensor
 
 
 @irdl_op_definition
@@ -56,7 +55,7 @@ class SeluOp(UnaryOperatorOp):
 
 
 @irdl_op_definition
-class LeakyReluOp(OperatorOp):
+class LeakyReluOp(UnaryOperatorOp):
     """The elements, negative ones multiplied by `alpha`, on floats.
 
     TVM's `relax.nn.leakyrelu`.
@@ -67,8 +66,8 @@ class LeakyReluOp(OperatorOp):
     """
 
     name = "relax.nn.leakyrelu"
+    NEEDS_FLOAT: ClassVar[bool] = True
 
-    data = operand_def()
     alpha = prop_def(FloatAttr[Float64Type].constr(f64))
 
     assembly_format = (
@@ -81,25 +80,11 @@ class LeakyReluOp(OperatorOp):
         alpha: float = 0.01,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type)],
-            properties={"alpha": FloatAttr(alpha, f64)},
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
-        """The operand's own type."""
-        expect_float(cls.name, "data", expect_tensor(cls.name, "data", data))
-        return data
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type)
+        super().__init__(data, result_type, {"alpha": FloatAttr(alpha, f64)})
 
 
 @irdl_op_definition
-class SoftplusOp(OperatorOp):
+class SoftplusOp(UnaryOperatorOp):
     """`log(1 + exp(beta * x)) / beta`, on floats.
 
     An element with `beta * x` above `threshold` stays. TVM's `relax.nn.softplus`.
@@ -111,8 +96,8 @@ class SoftplusOp(OperatorOp):
     """
 
     name = "relax.nn.softplus"
+    NEEDS_FLOAT: ClassVar[bool] = True
 
-    data = operand_def()
     beta = prop_def(FloatAttr[Float64Type].constr(f64))
     threshold = prop_def(FloatAttr[Float64Type].constr(f64))
 
@@ -128,24 +113,11 @@ class SoftplusOp(OperatorOp):
         threshold: float = 20.0,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type)],
-            properties={
-                "beta": FloatAttr(beta, f64),
-                "threshold": FloatAttr(threshold, f64),
-            },
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
-        """The operand's own type."""
-        expect_float(cls.name, "data", expect_tensor(cls.name, "data", data))
-        return data
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type)
+        properties = {
+            "beta": FloatAttr(beta, f64),
+            "threshold": FloatAttr(threshold, f64),
+        }
+        super().__init__(data, result_type, properties)
 
 
 OPS = (

@@ -122,7 +122,7 @@ class ToVDeviceOp(OperatorOp):
 
 
 @irdl_op_definition
-class HintOnDeviceOp(OperatorOp):
+class HintOnDeviceOp(UnaryOperatorOp):
     """The tensor, which should live on the given device. TVM's `relax.hint_on_device`.
 
     `dev_type` is the number of a DLPack device type, 1 for CPU, 2 for CUDA.
@@ -134,7 +134,6 @@ class HintOnDeviceOp(OperatorOp):
 
     name = "relax.hint_on_device"
 
-    data = operand_def()
     dev_type = prop_def(IntegerAttr.constr(i64))
     dev_id = prop_def(IntegerAttr.constr(i64))
 
@@ -150,24 +149,11 @@ class HintOnDeviceOp(OperatorOp):
         dev_id: int = 0,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type)],
-            properties={
-                "dev_type": IntegerAttr(dev_type, i64),
-                "dev_id": IntegerAttr(dev_id, i64),
-            },
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
-        """The operand's own type."""
-        expect_tensor(cls.name, "data", data)
-        return data
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type)
+        properties = {
+            "dev_type": IntegerAttr(dev_type, i64),
+            "dev_id": IntegerAttr(dev_id, i64),
+        }
+        super().__init__(data, result_type, properties)
 
 
 @irdl_op_definition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,11 +32,16 @@ class UnaryOperatorOp(OperatorOp, ABC):
     assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
     def __init__(
-        self, data: SSAValue | Operation, result_type: Attribute | None = None
+        self,
+        data: SSAValue | Operation,
+        result_type: Attribute | None = None,
+        properties: Mapping[str, Attribute | None] | None = None,
     ) -> None:
         data = SSAValue.get(data)
         super().__init__(
-            operands=[data], result_types=[result_type or self.infer(data.type)]
+            operands=[data],
+            result_types=[result_type or self.infer(data.type)],
+            properties=properties,
         )
 
     @classmethod

@@ -17,6 +17,7 @@ from xdsl_tvm.dialects.relax.operators import (
     integer,
     normalize_axes,
     normalize_axis,
+    number_of,
 )
 from xdsl_tvm.dialects.relax.symbolic import (
     Dim,
@@ -90,8 +91,7 @@ class TakeOp(OperatorOp):
         return info.with_dims(info.dims[:at] + places.dims + info.dims[at + 1 :]).type
 
     def infer_result_type(self) -> Attribute:
-        axis = None if self.axis is None else self.axis.value.data
-        return self.infer(self.data.type, self.indices.type, axis)
+        return self.infer(self.data.type, self.indices.type, number_of(self.axis))
 
 
 @irdl_op_definition

@@ -173,6 +173,11 @@ def integer(value: int | None) -> IntegerAttr | None:
     return None if value is None else IntegerAttr(value, i64)
 
 
+def number_of(value: IntegerAttr | None) -> int | None:
+    """The number of a property, None where it is not there."""
+    return None if value is None else value.value.data
+
+
 def integers(values: int | Sequence[int] | None) -> DenseArrayBase | None:
     """The property of several numbers, none for None; one number is a list of one."""
     if values is None:

@@ -20,6 +20,7 @@ from xdsl_tvm.dialects.relax.operators import (
     integers,
     normalize_axes,
     normalize_axis,
+    number_of,
 )
 from xdsl_tvm.dialects.relax.symbolic import Dim, product
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -214,8 +215,7 @@ class ArgReductionOp(OperatorOp, ABC):
         return TensorInfo(dims, i64, info.vdevice).type
 
     def infer_result_type(self) -> Attribute:
-        axis = None if self.axis is None else self.axis.value.data
-        return self.infer(self.data.type, axis, self.keepdims is not None)
+        return self.infer(self.data.type, number_of(self.axis), self.keepdims is not None)
 
 
 @irdl_op_definition
@@ -295,8 +295,7 @@ class ScanOp(OperatorOp, ABC):
         return info.type
 
     def infer_result_type(self) -> Attribute:
-        axis = None if self.axis is None else self.axis.value.data
-        return self.infer(self.data.type, axis, self.dtype)
+        return self.infer(self.data.type, number_of(self.axis), self.dtype)
 
 
 @irdl_op_definition

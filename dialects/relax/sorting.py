@@ -17,6 +17,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims
+from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
     expect_dtype,
@@ -441,7 +442,7 @@ class UniqueOp(OperatorOp):
 
 
 @irdl_op_definition
-class NonzeroOp(OperatorOp):
+class NonzeroOp(UnaryOperatorOp):
     """Where elements are not zero: one row of indices per axis, one column per element.
 
     TVM's `relax.nonzero`.
@@ -453,26 +454,11 @@ class NonzeroOp(OperatorOp):
 
     name = "relax.nonzero"
 
-    data = operand_def()
-
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self, data: SSAValue | Operation, result_type: Attribute | None = None
-    ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data], result_types=[result_type or self.infer(data.type)]
-        )
-
     @classmethod
     def infer(cls, data: Attribute) -> Attribute:
         """A matrix of i64 whose size depends on the elements."""
         info = expect_tensor(cls.name, "data", data)
         return TensorInfo((None, None), i64, info.vdevice).type
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type)
 
 
 OPS = (SortOp, ArgsortOp, TopkOp, MultinomialFromUniformOp, UniqueOp, NonzeroOp)
