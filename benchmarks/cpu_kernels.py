@@ -24,14 +24,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import _cpu_kernel_sources as sources
 import numpy as np
+from _page import write_section
+from _tvm import tvm_module
 
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
-START, END = "<!-- cpu_kernels.py: start -->", "<!-- cpu_kernels.py: end -->"
 HEADER = "from xdsl_tvm.tvmscript import tir as T\n"
 ROWS, COLUMNS = 4096, 4096
 """64 MiB of f32."""
@@ -180,31 +179,18 @@ def compiled(source: str) -> Callable[..., object]:
     return executable[name]
 
 
-_TVM_NAMES = {
-    "@T.prim_func": "@T.prim_func(s_tir=True)",
-    "T.alloc_buffer": "T.sblock_alloc_buffer",
-    "T.block": "T.sblock",
-}
-
-
 def compiled_by_tvm(source: str, arrays: Sequence[Array]) -> Call | None:
     """The function as TVM builds it by default, None where there is no TVM."""
+    from xdsl_tvm.tvmscript.parser import parse
+
     try:
-        tvm = importlib.import_module("tvm")
-        script = importlib.import_module("tvm.script")
+        tvm: Any = importlib.import_module("tvm")
     except ImportError:
         return None
-    language = getattr(script, "tir", None)
-    if language is None:
-        # In later versions blocks are in a dialect of their own.
-        language = importlib.import_module("tvm.script.tirx")
-        for old, new in _TVM_NAMES.items():
-            source = source.replace(old, new)
-    function = script.from_source(source, extra_vars={"T": language})
-    name = str(function.attrs["global_symbol"])
-    built = tvm.compile(tvm.IRModule({name: function}), target="llvm")
+    module = tvm_module(parse(HEADER + source))
+    (name,) = (variable.name_hint for variable in module.get_global_vars())
+    call = tvm.compile(module, target="llvm")[name]
     tensors = [tvm.runtime.from_dlpack(array) for array in arrays]
-    call = built[name]
     return lambda: call(*tensors)
 
 
@@ -360,16 +346,6 @@ equal parts is no exact bound for others. Memory-bound rates count each array on
 """
 
 
-def write_page(lines: Sequence[str]) -> None:
-    """Put the tables between their marks on the page, which may have none yet."""
-    text = PAGE.read_text() if PAGE.exists() else "# Performance\n"
-    if START not in text:
-        text = f"{text.rstrip()}\n\n## CPU kernels\n\n{START}\n{END}\n"
-    before, _, rest = text.partition(START)
-    after = rest.partition(END)[2]
-    PAGE.write_text("\n".join([f"{before}{START}", "", *lines, f"{END}{after}"]))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     cores = len(os.sched_getaffinity(0))
@@ -377,7 +353,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=default)
     parser.add_argument("--only", nargs="+", default=[], help="beginnings of names")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each kernel")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker is not None:
@@ -389,8 +365,7 @@ def main() -> None:
         print("\n".join(part), flush=True)
         lines += part
     if options.write:
-        command = " ".join(["python", "benchmarks/cpu_kernels.py", *sys.argv[1:]])
-        write_page([_LEGEND.strip(), "", f"    {command}", "", *lines])
+        write_section("cpu_kernels.py", "CPU kernels", [_LEGEND.strip(), "", *lines])
 
 
 if __name__ == "__main__":
