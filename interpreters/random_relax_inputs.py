@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, f32
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND
 from xdsl_tvm.interpreters._numbers import number
 from xdsl_tvm.interpreters.random_inputs import LARGEST_EXTENT, random_values
 
@@ -23,19 +25,32 @@ def random_relax_arguments(
 ) -> tuple[Any, ...]:
     """Arguments for a function: small extents, values in small ranges.
 
-    Each symbol has one value in all of them; extents of which nothing is known are
-    drawn, an unknown rank is 2. Unknown dtypes are f32. Integers are from another range
-    in each `attempt`, and every second one draws unknown extents from those that the
-    function names, so that a `relax.match_cast` may succeed. Raises InterpretationError
-    for a parameter that is an object or a function, and where an extent computed from
-    the symbols is negative.
+    Each symbol has one value in all of them, at most its `tir_var_upper_bound`; extents
+    of which nothing is known are drawn, an unknown rank is 2. Unknown dtypes are f32.
+    Integers are from another range in each `attempt`, and every second one draws unknown
+    extents from those that the function names, so that a `relax.match_cast` may succeed.
+    Raises InterpretationError for a parameter that is an object or a function, and where
+    an extent computed from the symbols is negative.
     """
     drawn = _Draw(rng, {}, _INTEGERS[attempt % len(_INTEGERS)])
+    greatest = _upper_bounds(func)
     for name in func.symbol_names:
-        drawn.symbols[name] = drawn.extent()
+        drawn.symbols[name] = drawn.extent(greatest.get(name, LARGEST_EXTENT))
     if attempt % 2:
         drawn.likely = [*drawn.symbols.values(), *_cast_extents(func)]
     return tuple(drawn.value(arg.type) for arg in func.args)
+
+
+def _upper_bounds(func: relax.FuncOp) -> dict[str, int]:
+    """The bounds that the function puts on its symbols: what it is planned for."""
+    given = func.attributes.get(VAR_UPPER_BOUND)
+    if not isinstance(given, DictionaryAttr):
+        return {}
+    return {
+        name: bound.value.data
+        for name, bound in given.data.items()
+        if isa(bound, IntegerAttr) and bound.value.data > 0
+    }
 
 
 def _cast_extents(func: relax.FuncOp) -> list[int]:
@@ -62,8 +77,8 @@ class _Draw:
         self.likely: list[int] = []
         self._integers = integers
 
-    def extent(self) -> int:
-        return int(self.rng.integers(1, LARGEST_EXTENT + 1))
+    def extent(self, greatest: int = LARGEST_EXTENT) -> int:
+        return int(self.rng.integers(1, min(greatest, LARGEST_EXTENT) + 1))
 
     def value(self, type_: Attribute) -> Any:
         info = relax.TensorInfo.of(type_)

@@ -60,6 +60,8 @@ from xdsl_tvm.dialects.relax.types import (
 
 FORCE_PURE = "relax.force_pure"
 """Attribute of a function that counts as pure though it holds impure calls."""
+VAR_UPPER_BOUND = "tir_var_upper_bound"
+"""Attribute of a function: the greatest values of symbols that its parameters define."""
 
 
 @irdl_op_definition

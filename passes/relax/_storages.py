@@ -1,0 +1,49 @@
+"""Allocations of tensors become storages and tensors on them."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xdsl_tvm.dialects import relax
+
+
+def new_storage(
+    alloc: relax.AllocTensorOp,
+    size: relax.Dim,
+    dtype: Attribute,
+    before: Operation | None = None,
+) -> SSAValue:
+    """A storage of `size` bytes where `alloc` allocates, made in front of `before`.
+
+    Without `before` it is made in front of the allocation.
+    """
+    storage = relax.AllocStorageOp.create(
+        result_types=[relax.OBJECT],
+        properties={
+            "size": relax.DimAttr(size),
+            "device_index": alloc.device_index,
+            "storage_scope": alloc.storage_scope,
+            "dtype": dtype,
+        },
+    )
+    storage.location = alloc.location
+    storage.result.name_hint = "storage"
+    Rewriter.insert_op(storage, InsertPoint.before(before or alloc))
+    return storage.result
+
+
+def place_on(alloc: relax.AllocTensorOp, storage: SSAValue) -> None:
+    """Replace an allocation by a tensor at the start of a storage."""
+    tensor = relax.AllocTensorFromStorageOp.create(
+        operands=[storage],
+        result_types=[alloc.result.type],
+        properties={"offset": _START},
+    )
+    tensor.attributes.update(alloc.attributes)
+    tensor.location = alloc.location
+    tensor.result.name_hint = alloc.result.name_hint
+    Rewriter.replace_op(alloc, tensor)
+
+
+_START = relax.DimAttr(relax.Dim.constant(0))

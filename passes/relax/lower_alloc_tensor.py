@@ -1,0 +1,53 @@
+"""Each allocated tensor gets a storage of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._memory_sizes import allocated_bytes
+from xdsl_tvm.passes.relax._storages import new_storage, place_on
+
+_BYTES = IntegerType(8, Signedness.UNSIGNED)
+
+
+@dataclass(frozen=True)
+class LowerAllocTensor(CompilerPass):
+    """Summary: Gives each tensor that is allocated by itself a storage of its own.
+
+    TVM name: relax.LowerAllocTensor (v0.20)
+    Input form: any
+    Output form: no `relax.builtin.alloc_tensor`
+    Options: none
+    Rewrites: before
+
+            %a = relax.builtin.alloc_tensor on 1 scope "global"
+              : tensor<?x4xf32, #relax.dims<[n, 4]>>
+
+        after
+
+            %storage = relax.memory.alloc_storage n * 16 on 1 scope "global"
+              dtype ui8 : !relax.object
+            %a = relax.memory.alloc_tensor %storage at 0
+              : !relax.object -> tensor<?x4xf32, #relax.dims<[n, 4]>>
+
+        The storage holds as many bytes as the tensor; elements of less than a byte take
+        one. Time is linear in the size of the module.
+    Leaves alone: tensors on storages that `relax-static-plan-block-memory` has planned,
+        and everything else
+    Errors: a tensor whose element type has no size in bytes
+    Attributes: read: none; created: none; removed: none; those of the allocation are on
+        the tensor
+    Differs from TVM: allocations in functions of other dialects are lowered as well
+    """
+
+    name = "relax-lower-alloc-tensor"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for alloc in [op for op in op.walk() if isinstance(op, relax.AllocTensorOp)]:
+            size = allocated_bytes(alloc, self.name)
+            place_on(alloc, new_storage(alloc, size, _BYTES))
