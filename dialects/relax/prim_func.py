@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.relax.algebra import infer_call, is_base_of
-from xdsl_tvm.dialects.relax.calls import CallTIROp
+from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import (
     OBJECT,
@@ -51,7 +51,7 @@ def _extent(extent: SSAValue | int, names: dict[SSAValue, Dim]) -> Dim | None:
     return names.setdefault(extent, Dim.symbol(f"s{len(names)}")) if is_variable else None
 
 
-def verify_call_tir(call: CallTIROp, callee: tir.FuncOp) -> None:
+def verify_call_tir(call: AnyCallTIROp, callee: tir.FuncOp) -> None:
     """Check a call against the function that it names (`FValidate`, §4.3).
 
     Raises VerifyException for a wrong number of arguments, and for an argument or a
@@ -62,13 +62,16 @@ def verify_call_tir(call: CallTIROp, callee: tir.FuncOp) -> None:
     params = parameter_types(callee)
     outputs = call.outputs
     dims = () if call.tir_vars is None else call.tir_vars.known or ()
-    args = len(call.arguments)
-    if len(params) != args + len(outputs) + len(dims):
+    args, places = len(call.arguments), call.output_arguments
+    new = places.count(-1)
+    if len(params) != args + new + len(dims):
         raise VerifyException(
             f"{call.name}: {call.callee} has {len(params)} parameters, the call gives "
-            f"{args} arguments, {len(outputs)} results and {len(dims)} tir_vars"
+            f"{args} arguments, {new} results and {len(dims)} tir_vars"
         )
-    last = args + len(outputs)
+    last = args + new
+    buffers = iter(params[args:last])
+    written = [params[place] if place >= 0 else next(buffers) for place in places]
     scalars = [
         PrimType.of(param.dtype, dim)
         if isinstance(param, PrimType)
@@ -77,7 +80,7 @@ def verify_call_tir(call: CallTIROp, callee: tir.FuncOp) -> None:
     ]
     derived = infer_call(
         f"tir.func {call.callee}",
-        FuncType.of([*params[:args], *params[last:]], TupleType.of(params[args:last])),
+        FuncType.of([*params[:args], *params[last:]], TupleType.of(written)),
         [*(a.type for a in call.arguments), *scalars],
     )
     declared = TupleType.of(info.type for info in outputs)

@@ -7,6 +7,7 @@ made per function and not per operation (spec relax-ir.md §2.3, §3.6, §8).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation
@@ -15,10 +16,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.algebra import Check, base_check, infer_call
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr, symbols_of
-from xdsl_tvm.dialects.relax.calls import CallOp, CallTIROp, is_impure
+from xdsl_tvm.dialects.relax.calls import AnyCallTIROp, CallOp, is_impure
 from xdsl_tvm.dialects.relax.functions import DataflowOp, FuncOp, IfOp
 from xdsl_tvm.dialects.relax.types import used_symbols
 from xdsl_tvm.dialects.relax.values import MatchCastOp
+
+_CheckedCall: TypeAlias = CallOp | AnyCallTIROp
 
 
 def verify_body(func: FuncOp) -> None:
@@ -35,7 +38,7 @@ def verify_body(func: FuncOp) -> None:
 @dataclass
 class _Walk:
     func: FuncOp
-    calls: list[CallOp | CallTIROp] = field(default_factory=list["CallOp | CallTIROp"])
+    calls: list[_CheckedCall] = field(default_factory=list[_CheckedCall])
     used: dict[Attribute, list[str]] = field(default_factory=dict[Attribute, list[str]])
 
     def visit_block(self, block: Block, visible: set[str], in_dataflow: bool) -> None:
@@ -43,7 +46,7 @@ class _Walk:
             self._visit_op(op, visible, in_dataflow)
 
     def _visit_op(self, op: Operation, visible: set[str], in_dataflow: bool) -> None:
-        if isinstance(op, CallOp | CallTIROp):
+        if isinstance(op, CallOp | AnyCallTIROp):
             self.calls.append(op)
         self._check_purity(op, in_dataflow)
         is_dataflow = isinstance(op, DataflowOp)
@@ -114,7 +117,7 @@ class _Walk:
         return self.func.sym_name.data
 
 
-def _verify_callees(func: FuncOp, calls: list[CallOp | CallTIROp]) -> None:
+def _verify_callees(func: FuncOp, calls: list[_CheckedCall]) -> None:
     table = func.parent_op()
     if table is None or table.get_trait(SymbolTable) is None:
         return
@@ -145,7 +148,7 @@ def _symbol_name(op: Operation) -> StringAttr | None:
     return None if trait is None else trait.get_sym_attr_name(op)
 
 
-def _verify_call_tir(call: CallTIROp, callee: Operation) -> None:
+def _verify_call_tir(call: AnyCallTIROp, callee: Operation) -> None:
     # Here, since modules without TIR functions need not load their dialect.
     from xdsl_tvm.dialects import tir
     from xdsl_tvm.dialects.relax.prim_func import verify_call_tir
