@@ -179,7 +179,10 @@ class StdOp(ReductionOp):
 
 
 class ArgReductionOp(OperatorOp, ABC):
-    """Where an element is, as i64: its index along `axis`, or in row-major order."""
+    """Where an element is: its index along `axis`, or in row-major order.
+
+    Unlike in TVM, the index is an i64 whatever the dtype of the shape.
+    """
 
     data = operand_def()
     axis = opt_prop_def(IntegerAttr.constr(i64))
@@ -245,7 +248,8 @@ class ArgminOp(ArgReductionOp):
 class ScanOp(OperatorOp, ABC):
     """Combine each element with those before it along `axis`.
 
-    Without `axis` the tensor is flattened; with `exclusive` an element does not count
+    Without `axis` the tensor is flattened; unlike in TVM, the result has rank 1 even
+    where the operand's shape is unknown. With `exclusive` an element does not count
     itself. `dtype` is that of the result, the operand's where none is given.
     """
 
