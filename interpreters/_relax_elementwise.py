@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.interpreters._numbers import number
 from xdsl_tvm.interpreters._relax_numbers import (
     Evaluation,
     as_array,
@@ -110,6 +112,44 @@ def gelu(x: Array) -> Any:
     return x * (0.5 + 0.5 * erf(x / math.sqrt(2)))
 
 
+def _gelu_tanh(x: Array) -> Any:
+    inner = math.sqrt(2 / math.pi) * x * (1 + 0.044715 * x * x)
+    return 0.5 * x * (1 + np.tanh(inner))
+
+
+def _selu(x: Array) -> Any:
+    low = 1.6732632423543772 * np.expm1(np.minimum(x, 0))
+    return 1.0507009873554805 * (np.maximum(x, 0) + low)
+
+
+def _leaky_relu(op: relax.LeakyReluOp, data: Array) -> Array:
+    x = wide(data)
+    found = np.where(x > 0, x, op.alpha.value.data * x)
+    return rounded(found, dtype_of(op.data, data))
+
+
+def _softplus(op: relax.SoftplusOp, data: Array) -> Array:
+    beta, x = op.beta.value.data, wide(data)
+    curve = np.log1p(np.exp(beta * x)) / beta
+    found = np.where(beta * x > op.threshold.value.data, x, curve)
+    return rounded(found, dtype_of(op.data, data))
+
+
+def _clip(op: relax.ClipOp, data: Array, low: Any, high: Any) -> Array:
+    dtype = dtype_of(op.data, data)
+    convert = number(dtype).convert
+    found = np.minimum(wide(data), wide(np.asarray(convert(high))))
+    return rounded(np.maximum(found, wide(np.asarray(convert(low)))), dtype)
+
+
+def _multiply_add(op: relax.EwiseFmaOp, x1: Array, x2: Array, x3: Array) -> Array:
+    return rounded(wide(x1) * wide(x2) + wide(x3), dtype_of(op.x1, x1))
+
+
+def _where(op: relax.WhereOp, condition: Array, x1: Array, x2: Array) -> Array:
+    return np.where(condition, x1, x2)
+
+
 _UNARY: Mapping[str, Callable[[Array], Any]] = {
     "abs": np.abs,
     "acos": np.arccos,
@@ -129,7 +169,10 @@ _UNARY: Mapping[str, Callable[[Array], Any]] = {
     "logical_not": lambda x: x == 0,
     "negative": lambda x: 0 - x if not is_float_array(x) else -x,
     "nn.gelu": gelu,
+    "nn.gelu_tanh": _gelu_tanh,
     "nn.relu": lambda x: np.maximum(x, 0),
+    "nn.selu": _selu,
+    "nn.silu": lambda x: x * sigmoid(x),
     "round": np.rint,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": sigmoid,
@@ -180,4 +223,9 @@ TABLE: Mapping[str, Evaluation] = {
     **{f"relax.{name}": predicate(f) for name, f in _PREDICATES.items()},
     **{f"relax.{name}": binary(f) for name, f in _BINARY.items()},
     **{f"relax.{name}": comparison(f) for name, f in _COMPARISONS.items()},
+    relax.ClipOp.name: _clip,
+    relax.EwiseFmaOp.name: _multiply_add,
+    relax.LeakyReluOp.name: _leaky_relu,
+    relax.SoftplusOp.name: _softplus,
+    relax.WhereOp.name: _where,
 }

@@ -10,6 +10,7 @@ import numpy as np
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters._relax_numbers import (
     Evaluation,
+    attribute_of,
     cast_array,
     dtype_of,
     rounded,
@@ -30,6 +31,15 @@ def _matmul(op: relax.MatmulOp, lhs: Array, rhs: Array) -> Array:
         raise ArgumentError(
             f"shapes {list(lhs.shape)} and {list(rhs.shape)} cannot be multiplied"
         ) from None
+
+
+def _einsum(op: relax.EinsumOp, tensors: tuple[Array, ...]) -> Array:
+    found = np.einsum(op.subscripts.data, *(wide(tensor) for tensor in tensors))
+    types = op.tensors.type
+    assert isinstance(types, relax.TupleType), "verified"
+    info = relax.TensorInfo.of(types.fields.data[0])
+    known = None if info is None else info.dtype
+    return rounded(found, known or attribute_of(tensors[0].dtype))
 
 
 def softmax(values: Array, axis: int) -> Array:
@@ -70,6 +80,7 @@ def _along(values: Array, axes: tuple[int, ...], data: Array) -> Any:
 
 
 TABLE: Mapping[str, Evaluation] = {
+    relax.EinsumOp.name: _einsum,
     relax.MatmulOp.name: _matmul,
     relax.SoftmaxOp.name: _softmax,
     relax.LayerNormOp.name: _layer_norm,

@@ -55,7 +55,7 @@ def rounded(array: Any, dtype: Attribute) -> Array:
 
 
 def _round(values: Array, storage: np.dtype[Any]) -> Array:
-    if storage.char in "efd" or values.dtype.kind in "biu":
+    if storage.char in "efd":
         return values.astype(storage)
     # ml_dtypes converts by way of f32: an inexact f32 is made odd before, so that the
     # second rounding is right.
@@ -144,7 +144,7 @@ def dtype_of(value: SSAValue, actual: Any) -> Attribute:
     info = relax.TensorInfo.of(value.type)
     if info is not None and info.dtype is not None:
         return info.dtype
-    return _attribute_of(np.asarray(actual).dtype)
+    return attribute_of(np.asarray(actual).dtype)
 
 
 _DTYPES: tuple[Attribute, ...] = (
@@ -160,7 +160,8 @@ _DTYPES: tuple[Attribute, ...] = (
 )
 
 
-def _attribute_of(dtype: np.dtype[Any]) -> Attribute:
+def attribute_of(dtype: np.dtype[Any]) -> Attribute:
+    """The type of elements that numpy stores so."""
     for candidate in _DTYPES:
         if number(candidate).storage == dtype:
             return candidate

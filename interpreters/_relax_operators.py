@@ -10,17 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl_tvm.interpreters import (
+    _relax_creation,
     _relax_elementwise,
+    _relax_indexing,
     _relax_manipulate,
     _relax_nn,
     _relax_reductions,
+    _relax_windows,
 )
 from xdsl_tvm.interpreters._relax_numbers import Evaluation
 
 EVALUATIONS: Mapping[str, Evaluation] = {
+    **_relax_creation.TABLE,
     **_relax_elementwise.TABLE,
+    **_relax_indexing.TABLE,
     **_relax_manipulate.TABLE,
     **_relax_nn.TABLE,
     **_relax_reductions.TABLE,
+    **_relax_windows.TABLE,
 }
 """The evaluation of each operator, by the name of the operation."""

@@ -11,6 +11,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters._numbers import number
 from xdsl_tvm.interpreters._relax_numbers import (
     Evaluation,
+    cast_array,
     dtype_of,
     is_float_array,
     rounded,
@@ -18,6 +19,7 @@ from xdsl_tvm.interpreters._relax_numbers import (
     wide,
 )
 from xdsl_tvm.interpreters._relax_values import Array
+from xdsl_tvm.interpreters.errors import ArgumentError
 
 Axes = tuple[int, ...]
 
@@ -76,7 +78,42 @@ def _extreme(greatest: bool) -> Evaluation:
     return evaluate
 
 
+def _arg_extreme(function: Callable[..., Any]) -> Evaluation:
+    """The operator that finds the first of the greatest or smallest elements."""
+
+    def evaluate(op: relax.ArgReductionOp, data: Array) -> Array:
+        axis = None if op.axis is None else op.axis.value.data
+        if not data.size:
+            raise ArgumentError(f"{op.name}: there is no element to choose")
+        found = function(wide(data), axis=axis, keepdims=op.keepdims is not None)
+        return np.asarray(found, np.int64)
+
+    return evaluate
+
+
+def _scan(function: np.ufunc, identity: int) -> Evaluation:
+    """The operator that combines each element with those before it."""
+
+    def evaluate(op: relax.ScanOp, data: Array) -> Array:
+        dtype = op.dtype or dtype_of(op.data, data)
+        values = wide(cast_array(data, dtype))
+        axis = 0 if op.axis is None else op.axis.value.data
+        if op.axis is None:
+            values = values.reshape(-1)
+        found = function.accumulate(values, axis=axis, dtype=values.dtype)
+        if op.exclusive is not None and found.shape[axis]:
+            found = np.roll(found, 1, axis)
+            np.moveaxis(found, axis, 0)[0] = identity
+        return rounded(found, dtype)
+
+    return evaluate
+
+
 TABLE: Mapping[str, Evaluation] = {
+    "relax.argmax": _arg_extreme(np.argmax),
+    "relax.argmin": _arg_extreme(np.argmin),
+    "relax.cumprod": _scan(np.multiply, 1),
+    "relax.cumsum": _scan(np.add, 0),
     "relax.max": _extreme(greatest=True),
     "relax.mean": _reduction(mean),
     "relax.min": _extreme(greatest=False),

@@ -16,7 +16,7 @@ Operators are evaluated by the tables of `_relax_operators.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters import tir as tir_interpreter
 from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters._relax_numbers import dtype_of
 from xdsl_tvm.interpreters._relax_operators import EVALUATIONS
 from xdsl_tvm.interpreters._relax_values import (
     Array,
@@ -40,9 +41,11 @@ from xdsl_tvm.interpreters._relax_values import (
     known_shape,
     map_arrays,
     public,
+    storage_of,
 )
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
+    OutOfBoundsError,
     SimulationError,
     TypeCheckError,
     UninitializedReadError,
@@ -227,6 +230,14 @@ def _check(
         raise TypeCheckError(str(error)) from None
 
 
+@dataclass
+class _Storage:
+    """Raw memory, and the bytes of it that tensors have been made on."""
+
+    bytes: Array
+    tensors: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+
 @dataclass(frozen=True)
 class _Killed:
     """What is left of a value after the end of its life."""
@@ -288,8 +299,8 @@ class _Frame:
         self.owner.expect_written(operands)
         try:
             result = evaluation(op, *operands)
-        except TypeError as error:
-            raise SimulationError(f"not computable on these dtypes: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise SimulationError(f"the operands do not fit: {error}") from None
         sources = list(arrays_of(operands))
         return (map_arrays(result, lambda array: _own(array, sources)),)
 
@@ -340,7 +351,7 @@ def _get_item(frame: _Frame, op: relax.GetItemOp) -> tuple[Any, ...]:
     return (fields[op.index.value.data],)
 
 
-def _alias(frame: _Frame, op: relax.AliasOp) -> tuple[Any, ...]:
+def _alias(frame: _Frame, op: Operation) -> tuple[Any, ...]:
     return frame.read(op)
 
 
@@ -392,20 +403,116 @@ def _alloc_tensor(frame: _Frame, op: relax.AllocTensorOp) -> tuple[Any, ...]:
     return (_new_tensor(frame, info),)
 
 
+def _storage(size: int) -> _Storage:
+    if size < 0:
+        raise SimulationError(f"a storage of {size} bytes cannot be made")
+    return _Storage(np.full(size, 0xFF, np.uint8))
+
+
+def _alloc_storage(frame: _Frame, op: relax.AllocStorageOp) -> tuple[Any, ...]:
+    return (_storage(op.size.data.evaluate(frame.symbols)),)
+
+
+def _vm_alloc_storage(frame: _Frame, op: relax.VMAllocStorageOp) -> tuple[Any, ...]:
+    (size,) = frame.read(op)
+    return (_storage(size[0]),)
+
+
+def _tensor_on(
+    frame: _Frame, storage: Any, offset: int, shape: tuple[int, ...], dtype: Attribute
+) -> Array:
+    if not isinstance(storage, _Storage):
+        raise TypeCheckError(f"a {type(storage).__name__} is no storage")
+    array = _view_bytes(storage.bytes, offset, shape, dtype, "storage")
+    span = (offset, offset + array.nbytes)
+    if not any(low < span[1] and span[0] < high for low, high in storage.tensors):
+        frame.owner.track(array)
+    storage.tensors.append(span)
+    return array
+
+
+def _view_bytes(
+    memory: Array, offset: int, shape: tuple[int, ...], dtype: Attribute, what: str
+) -> Array:
+    """The bytes from `offset` on, seen as a tensor."""
+    element = storage_of(dtype)
+    end = offset + int(np.prod(shape, dtype=np.int64)) * element.itemsize
+    if offset < 0 or end > memory.size:
+        raise OutOfBoundsError(
+            f"the tensor reaches from byte {offset} to {end} of a {what} of "
+            f"{memory.size} bytes"
+        )
+    return memory[offset:end].view(element).reshape(shape)
+
+
+def _alloc_from_storage(
+    frame: _Frame, op: relax.AllocTensorFromStorageOp
+) -> tuple[Any, ...]:
+    (storage,) = frame.read(op)
+    info = relax.TensorInfo.of(op.result.type)
+    assert info is not None, "verified"
+    assert info.dtype is not None, "verified"
+    offset = op.offset.data.evaluate(frame.symbols)
+    shape = known_shape(info, frame.symbols)
+    return (_tensor_on(frame, storage, offset, shape, info.dtype),)
+
+
+def _vm_alloc_tensor(frame: _Frame, op: relax.VMAllocTensorOp) -> tuple[Any, ...]:
+    storage, offset, shape = frame.read(op)
+    return (_tensor_on(frame, storage, offset, shape, op.dtype),)
+
+
+def _kill(frame: _Frame, op: Operation) -> tuple[Any, ...]:
+    frame.read(op)
+    frame.values[op.operands[0]] = _Killed(op)
+    return ()
+
+
+def _view(frame: _Frame, op: relax.ViewOp) -> tuple[Any, ...]:
+    data, *rest = frame.read(op)
+    shape = rest.pop(0) if op.shape is not None else data.shape
+    offset = rest.pop(0) if op.relative_byte_offset is not None else 0
+    dtype = op.dtype or dtype_of(op.data, data)
+    # What is written through one of the two is written for both.
+    frame.owner.expect_written((data,))
+    memory = data.reshape(-1).view(np.uint8)
+    return (_view_bytes(memory, offset, shape, dtype, "tensor"),)
+
+
+def _call_tir_dyn(frame: _Frame, op: relax.VMCallTIRDynOp) -> tuple[Any, ...]:
+    *tensors, dims = frame.read(op)
+    frame.owner.call(op.callee.root_reference.data, [*tensors, *dims])
+    return ()
+
+
 _STEPS: dict[type[Operation], Callable[[_Frame, Any], tuple[Any, ...]]] = {
     relax.AliasOp: _alias,
+    relax.AllocStorageOp: _alloc_storage,
+    relax.AllocTensorFromStorageOp: _alloc_from_storage,
     relax.AllocTensorOp: _alloc_tensor,
     relax.CallOp: _call,
     relax.CallTIROp: _call_tir,
     relax.ConstantOp: _constant,
     relax.DataflowOp: _dataflow,
+    relax.EnsureZeroOffsetOp: _alias,
     relax.GetItemOp: _get_item,
     relax.IfOp: _if,
+    relax.KillStorageOp: _kill,
+    relax.KillTensorOp: _kill,
     relax.MatchCastOp: _match_cast,
     relax.PrimValueOp: _prim_value,
     relax.ShapeOp: _shape,
     relax.TupleOp: _tuple,
+    relax.VMAllocStorageOp: _vm_alloc_storage,
+    relax.VMAllocTensorOp: _vm_alloc_tensor,
+    relax.VMCallTIRDynOp: _call_tir_dyn,
+    relax.VMKillObjectOp: _kill,
+    relax.ViewOp: _view,
 }
+
+
+EVALUATED = frozenset(EVALUATIONS) | {op.name for op in _STEPS}
+"""Names of the operations that can be run, without functions and terminators."""
 
 
 def interpret(module: ModuleOp, *, externs: Externs | None = None) -> InterpretedRelax:

@@ -13,9 +13,11 @@ from xdsl.utils.exceptions import InterpretationError
 import xdsl_tvm
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
+    OutOfBoundsError,
     SimulationError,
     TypeCheckError,
     UninitializedReadError,
+    UseAfterKillError,
 )
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.runtime.executable import load_module
@@ -371,6 +373,105 @@ def test_external_functions():
         InterpretationError, match="no function outside is known; pass it"
     ):
         function(text)(floats(1, 2))
+
+
+# ---- explicit memory ----
+
+PLANNED = (
+    SCALE
+    + """
+relax.func impure @main<n>(%x: !v) -> !v {
+  %s = relax.memory.alloc_storage n * 8 on 0 scope "global" dtype f32 :
+    !relax.object
+  %k = relax.prim_value 2 : i64
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> !v
+  relax.call impure @scale(%x, %a, %k) : (!v, !v, !relax.prim<i64, 2>) -> ()
+  %b = relax.memory.alloc_tensor %s at OFFSET : !relax.object -> !v
+  relax.memory.kill_storage %s : !relax.object
+  relax.call impure @scale(%a, %b, %k) : (!v, !v, !relax.prim<i64, 2>) -> ()
+  KILL
+  %c = relax.add %a, %b : (!v, !v) -> !v
+  relax.return %c : !v
+}
+"""
+)
+
+
+def planned(offset: str = "n * 4", kill: str = "") -> Any:
+    return function(PLANNED.replace("OFFSET", offset).replace("KILL", kill))
+
+
+def test_tensors_share_a_storage():
+    assert planned()(floats(1, 2)).tolist() == [6, 12]
+    # The second tensor lies over the first one, of which elements are lost.
+    assert planned("0")(floats(1, 2)).tolist() == [8, 16]
+
+
+def test_tensor_outside_of_its_storage():
+    message = r"from byte 12 to 20 of a storage of 16 bytes, in: .*alloc_tensor"
+    with pytest.raises(OutOfBoundsError, match=message):
+        planned("n * 6")(floats(1, 2))
+
+
+@pytest.mark.parametrize(
+    "kill",
+    ["relax.memory.kill_tensor %a : !v", "relax.vm.kill_object %a : !v"],
+)
+def test_use_after_kill(kill: str):
+    with pytest.raises(UseAfterKillError, match=r"life of value a was ended .*relax.add"):
+        planned(kill=kill)(floats(1, 2))
+    with pytest.raises(UseAfterKillError, match="life of value a was ended before, in"):
+        planned(kill=kill + "\n" + kill)(floats(1, 2))
+
+
+def test_reading_a_new_tensor_of_a_storage():
+    text = """
+    relax.func @main() -> tensor<2xf32> {
+      %s = relax.memory.alloc_storage 8 on 0 scope "global" dtype f32 :
+        !relax.object
+      %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> tensor<2xf32>
+      %b = relax.nn.relu %a : (tensor<2xf32>) -> tensor<2xf32>
+      relax.return %b : tensor<2xf32>
+    }"""
+    with pytest.raises(UninitializedReadError, match="never written"):
+        function(text)()
+
+
+def test_memory_of_the_virtual_machine():
+    run = function(
+        SCALE
+        + """
+    relax.func impure @main<n>(%x: !v) -> !v {
+      %size = relax.shape [n * 4 + 4]
+      %s = relax.vm.alloc_storage %size on 0 scope "global" dtype f32 :
+        !relax.shape<[n * 4 + 4]> -> !relax.object
+      %four = relax.prim_value 4 : i64
+      %shape = relax.shape [n]
+      %a = relax.vm.alloc_tensor %s at %four shape %shape dtype f32 :
+        (!relax.object, !relax.prim<i64, 4>, !relax.shape<[n]>) -> !v
+      relax.vm.kill_object %s : !relax.object
+      %by = relax.shape [n + 1]
+      relax.vm.call_tir_dyn @scale(%x, %a, %by) : !v, !v, !relax.shape<[n + 1]>
+      relax.return %a : !v
+    }"""
+    )
+    assert run(floats(1, 2)).tolist() == [3, 6]
+
+
+def test_views_share_memory():
+    run = function("""
+    relax.func @main(%x: tensor<4xf32>) -> tensor<2x2xi16> {
+      %s = relax.shape [2, 2]
+      %o = relax.prim_value 8 : i64
+      %v = relax.memory.view %x shape %s : !relax.shape<[2, 2]>
+        at %o : !relax.prim<i64, 8> dtype i16 : tensor<4xf32> -> tensor<2x2xi16>
+      %r = relax.memory.ensure_zero_offset %v : (tensor<2x2xi16>) -> tensor<2x2xi16>
+      relax.return %r : tensor<2x2xi16>
+    }""")
+    x = floats(0, 0, 1, 2)
+    found = run(x)
+    np.testing.assert_array_equal(found, x[2:].view(np.int16).reshape(2, 2))
+    assert np.may_share_memory(found, x)
 
 
 # ---- finding functions ----
