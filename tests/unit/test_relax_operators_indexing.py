@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 from relax_rules import CUDA, LLVM, Row, placed, row, tuple_of, type_of, uncovered
+from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax import indexing, linear_algebra
@@ -499,3 +501,43 @@ def test_slices_between_symbolic_bounds_are_those_of_python(stride: int):
         expected = len(range(extent)[begin:end:stride])
         found = symbolic.evaluate({"n": extent, "b": begin, "e": end})
         assert found == expected, (extent, begin, end)
+
+
+def _sizes(type_: Attribute) -> tuple[int, ...]:
+    """The dimensions as numbers, those of symbols being 3."""
+    info = relax.TensorInfo.of(type_)
+    assert info is not None
+    assert info.shape is not None
+    return tuple(dim.evaluate(dict.fromkeys(dim.symbols(), 3)) for dim in info.shape)
+
+
+_CONTRACTIONS = [
+    ("ij,jk->ik", "f32[4, n]", "f32[n, 2]"),
+    ("ij,jk", "f32[4, 8]", "f32[8, n]"),
+    ("...ij,...jk->...ik", "f32[5, 1, 4, 8]", "f32[2, 8, n]"),
+    ("...i,i...", "f32[n, 4]", "f32[4, n]"),
+    ("b...a->a...b", "f32[4, n, 2, 8]"),
+    ("zay,y", "f32[4, 5, n]", "f32[n]"),
+    ("i,i,i->i", "f32[4]", "f32[4]", "f32[1]"),
+    ("kij...,...k", "f32[2, 4, 6, n]", "f32[n, 2]"),
+    ("iij,jk->ki", "f32[4, 4, 8]", "f32[8, n]"),
+]
+
+
+@pytest.mark.parametrize("case", _CONTRACTIONS, ids=str)
+def test_einsum_has_the_shape_of_numpy(case: tuple[str, ...]):
+    subscripts, *operands = case
+    types = [type_of(operand) for operand in operands]
+    arrays = [np.zeros(_sizes(type_)) for type_ in types]
+    result = relax.EinsumOp.infer(relax.TupleType.of(types), subscripts)
+    assert _sizes(result) == np.shape(np.einsum(subscripts, *arrays))
+
+
+@pytest.mark.parametrize("axis", [-3, -2, -1, 0, 1, 2])
+@pytest.mark.parametrize("indices", ["i64[]", "i64[2]", "i64[2, n]", "i64[0, 4]"])
+def test_take_has_the_shape_of_numpy(indices: str, axis: int):
+    data, places = type_of("f32[4, n, 5]"), type_of(indices)
+    taken = np.take(
+        np.zeros(_sizes(data)), np.zeros(_sizes(places), dtype=np.int64), axis
+    )
+    assert _sizes(relax.TakeOp.infer(data, places, axis)) == taken.shape
