@@ -108,6 +108,14 @@ def _flip(op: relax.FlipOp, data: Array) -> Array:
     return np.flip(data, op.axis.value.data)
 
 
+def _tensor_to_shape(op: relax.TensorToShapeOp, value: Array) -> ShapeValue:
+    return ShapeValue(int(extent) for extent in value)
+
+
+def _shape_to_tensor(op: relax.ShapeToTensorOp, value: ShapeValue) -> Array:
+    return np.array(value, np.int64)
+
+
 TABLE: Mapping[str, Evaluation] = {
     relax.BroadcastToOp.name: _broadcast_to,
     relax.CollapseSumLikeOp.name: _collapse_sum,
@@ -119,7 +127,9 @@ TABLE: Mapping[str, Evaluation] = {
     relax.PermuteDimsOp.name: _permute_dims,
     relax.RepeatOp.name: _repeat,
     relax.ReshapeOp.name: _reshape,
+    relax.ShapeToTensorOp.name: _shape_to_tensor,
     relax.SplitOp.name: _split,
     relax.SqueezeOp.name: _squeeze,
+    relax.TensorToShapeOp.name: _tensor_to_shape,
     relax.TileOp.name: _tile,
 }

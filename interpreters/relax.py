@@ -16,36 +16,31 @@ Operators are evaluated by the tables of `_relax_operators.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters import tir as tir_interpreter
 from xdsl_tvm.interpreters._numbers import number
-from xdsl_tvm.interpreters._relax_numbers import dtype_of
 from xdsl_tvm.interpreters._relax_operators import EVALUATIONS
+from xdsl_tvm.interpreters._relax_steps import STEPS, Killed, check
 from xdsl_tvm.interpreters._relax_values import (
     Array,
-    ShapeValue,
     Symbols,
     TypeMismatchError,
     argument,
     arrays_of,
     bind,
-    constant_array,
-    known_shape,
     map_arrays,
     public,
-    storage_of,
 )
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
-    OutOfBoundsError,
     SimulationError,
     TypeCheckError,
     UninitializedReadError,
@@ -54,6 +49,29 @@ from xdsl_tvm.interpreters.errors import (
 )
 
 Externs: TypeAlias = Mapping[str, Callable[..., Any]]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _reshape(array: Array, shape: tuple[int, ...]) -> Array:
+    """The same memory under another shape."""
+    return array.reshape(shape)
+
+
+def _tensor_to_shape(array: Array) -> tuple[int, ...]:
+    return tuple(int(extent) for extent in array)
+
+
+_RUNTIME: Externs = {
+    "relax.run.print": print,
+    "vm.builtin.copy": _same,
+    "vm.builtin.ensure_zero_offset": _same,
+    "vm.builtin.reshape": _reshape,
+    "vm.builtin.tensor_to_shape": _tensor_to_shape,
+}
+"""Functions of TVM's runtime that programs call by name."""
 
 
 class InterpretedRelax(
@@ -106,7 +124,7 @@ class InterpretedRelax(
 
         Raises TypeCheckError where a value lacks the type of its parameter.
         """
-        frame = _Frame(self)
+        frame = Frame(self)
         name = func.sym_name.data
         if len(values) != len(func.args):
             raise ArgumentError(
@@ -114,11 +132,11 @@ class InterpretedRelax(
             )
         names = [f"parameter {_name(arg)} of {name}" for arg in func.args]
         types = func.function_type.inputs.data
-        _check(types, values, frame.symbols, func.symbol_names, names)
+        check(types, values, frame.symbols, func.symbol_names, names)
         frame.values.update(zip(func.args, values, strict=True))
         (result,) = self._enter(lambda: frame.run_block(func.body.block), name)
         what = [f"the result of {name}"]
-        _check([func.output_type], [result], frame.symbols, (), what)
+        check([func.output_type], [result], frame.symbols, (), what)
         return result
 
     def _enter(self, body: Callable[[], tuple[Any, ...]], name: str) -> tuple[Any, ...]:
@@ -140,18 +158,26 @@ class InterpretedRelax(
         func = self._funcs.get(name)
         if func is not None:
             return self.run(func, values)
-        for array in arrays_of(tuple(values)):
-            # It may write to any argument.
-            self._unwritten.pop(id(array), None)
+        self._mark_written(values)
         if name in self.tir and not self.tir[name].func.is_declaration:
             return self.tir[name](*values)
-        function = self.externs.get(name)
+        return self.call_external(name, values)
+
+    def call_external(self, name: str, values: Sequence[Any]) -> Any:
+        """Call a Python function; one of the caller's, or of the runtime."""
+        self._mark_written(values)
+        function = self.externs.get(name, _RUNTIME.get(name))
         if function is None:
             raise InterpretationError(
                 f"no function {name} is known; pass it, as in "
                 f"interpret(module, externs={{{name!r}: …}})"
             )
         return function(*(public(value) for value in values))
+
+    def _mark_written(self, values: Sequence[Any]) -> None:
+        """Take arguments as written, since a call may have done so."""
+        for array in arrays_of(tuple(values)):
+            self._unwritten.pop(id(array), None)
 
     # ---- memory ----
 
@@ -217,35 +243,7 @@ def _name(arg: SSAValue) -> str:
     return arg.name_hint or str(getattr(arg, "index", "?"))
 
 
-def _check(
-    types: Sequence[Attribute],
-    values: Sequence[Any],
-    symbols: Symbols,
-    defined: Sequence[str],
-    names: Sequence[str],
-) -> None:
-    try:
-        bind(types, values, symbols, defined, names)
-    except TypeMismatchError as error:
-        raise TypeCheckError(str(error)) from None
-
-
-@dataclass
-class _Storage:
-    """Raw memory, and the bytes of it that tensors have been made on."""
-
-    bytes: Array
-    tensors: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-
-
-@dataclass(frozen=True)
-class _Killed:
-    """What is left of a value after the end of its life."""
-
-    by: Operation
-
-
-class _Frame:
+class Frame:
     """One call of a function: its values and the symbolic dimensions."""
 
     def __init__(self, owner: InterpretedRelax) -> None:
@@ -267,11 +265,11 @@ class _Frame:
             raise _at(error, last) from None
 
     def _run_op(self, op: Operation) -> None:
-        step = _STEPS.get(type(op))
+        step = STEPS.get(type(op))
         try:
             results = self._evaluate(op) if step is None else step(self, op)
             for result, value in zip(op.results, results, strict=True):
-                _check([result.type], [value], self.symbols, (), ["the result"])
+                check([result.type], [value], self.symbols, (), ["the result"])
                 self.values[result] = value
         except SimulationError as error:
             raise _at(error, op) from None
@@ -282,7 +280,7 @@ class _Frame:
         """The values of all operands. Raises UseAfterKillError."""
         found = tuple(self.values[operand] for operand in op.operands)
         for value, operand in zip(found, op.operands, strict=True):
-            if isinstance(value, _Killed):
+            if isinstance(value, Killed):
                 name = operand.name_hint or "of an operand"
                 raise UseAfterKillError(f"the life of value {name} was ended before")
         return found
@@ -317,201 +315,7 @@ def _at(error: SimulationError, op: Operation) -> SimulationError:
     return error if error.op is not None else type(error)(error.reason, op)
 
 
-# ---- operations that are no operators ----
-
-
-def _constant(frame: _Frame, op: relax.ConstantOp) -> tuple[Any, ...]:
-    if op.value.name != "dense":
-        raise unsupported(op, "the value is in a resource", "write it as dense<…>")
-    return (constant_array(op.value),)
-
-
-def _shape(frame: _Frame, op: relax.ShapeOp) -> tuple[Any, ...]:
-    dims = op.values.known
-    assert dims is not None, "verified"
-    return (ShapeValue(dim.evaluate(frame.symbols) for dim in dims),)
-
-
-def _prim_value(frame: _Frame, op: relax.PrimValueOp) -> tuple[Any, ...]:
-    type_ = op.result.type
-    assert isinstance(type_, relax.PrimType), "verified"
-    if isinstance(op.value, FloatAttr):
-        value: Any = op.value.value.data
-    else:
-        value = op.value.data.evaluate(frame.symbols)
-    return (number(type_.dtype).convert(value),)
-
-
-def _tuple(frame: _Frame, op: relax.TupleOp) -> tuple[Any, ...]:
-    return (frame.read(op),)
-
-
-def _get_item(frame: _Frame, op: relax.GetItemOp) -> tuple[Any, ...]:
-    (fields,) = frame.read(op)
-    return (fields[op.index.value.data],)
-
-
-def _alias(frame: _Frame, op: Operation) -> tuple[Any, ...]:
-    return frame.read(op)
-
-
-def _match_cast(frame: _Frame, op: relax.MatchCastOp) -> tuple[Any, ...]:
-    (value,) = frame.read(op)
-    name = op.value.name_hint or "the value"
-    _check([op.result.type], [value], frame.symbols, op.defined_symbols, [name])
-    return (value,)
-
-
-def _dataflow(frame: _Frame, op: relax.DataflowOp) -> tuple[Any, ...]:
-    return frame.run_block(op.body.block)
-
-
-def _if(frame: _Frame, op: relax.IfOp) -> tuple[Any, ...]:
-    (condition,) = frame.read(op)
-    frame.owner.expect_written((condition,))
-    outer = dict(frame.symbols)
-    region = op.true_region if bool(condition) else op.false_region
-    results = frame.run_block(region.block)
-    frame.symbols = outer
-    return results
-
-
-def _call(frame: _Frame, op: relax.CallOp) -> tuple[Any, ...]:
-    result = frame.owner.call(op.callee.root_reference.data, frame.read(op))
-    return () if op.result is None else (result,)
-
-
-def _call_tir(frame: _Frame, op: relax.CallTIROp) -> tuple[Any, ...]:
-    arguments = frame.read(op)
-    frame.owner.expect_written(arguments)
-    outputs = tuple(_new_tensor(frame, info) for info in op.outputs)
-    dims = () if op.tir_vars is None else op.tir_vars.known or ()
-    scalars = [dim.evaluate(frame.symbols) for dim in dims]
-    name = op.callee.root_reference.data
-    frame.owner.call(name, [*arguments, *outputs, *scalars])
-    return (outputs,) if isinstance(op.result.type, relax.TupleType) else outputs
-
-
-def _new_tensor(frame: _Frame, info: relax.TensorInfo) -> Array:
-    assert info.dtype is not None, "verified"
-    return frame.owner.allocate(known_shape(info, frame.symbols), info.dtype)
-
-
-def _alloc_tensor(frame: _Frame, op: relax.AllocTensorOp) -> tuple[Any, ...]:
-    info = relax.TensorInfo.of(op.result.type)
-    assert info is not None, "verified"
-    return (_new_tensor(frame, info),)
-
-
-def _storage(size: int) -> _Storage:
-    if size < 0:
-        raise SimulationError(f"a storage of {size} bytes cannot be made")
-    return _Storage(np.full(size, 0xFF, np.uint8))
-
-
-def _alloc_storage(frame: _Frame, op: relax.AllocStorageOp) -> tuple[Any, ...]:
-    return (_storage(op.size.data.evaluate(frame.symbols)),)
-
-
-def _vm_alloc_storage(frame: _Frame, op: relax.VMAllocStorageOp) -> tuple[Any, ...]:
-    (size,) = frame.read(op)
-    return (_storage(size[0]),)
-
-
-def _tensor_on(
-    frame: _Frame, storage: Any, offset: int, shape: tuple[int, ...], dtype: Attribute
-) -> Array:
-    if not isinstance(storage, _Storage):
-        raise TypeCheckError(f"a {type(storage).__name__} is no storage")
-    array = _view_bytes(storage.bytes, offset, shape, dtype, "storage")
-    span = (offset, offset + array.nbytes)
-    if not any(low < span[1] and span[0] < high for low, high in storage.tensors):
-        frame.owner.track(array)
-    storage.tensors.append(span)
-    return array
-
-
-def _view_bytes(
-    memory: Array, offset: int, shape: tuple[int, ...], dtype: Attribute, what: str
-) -> Array:
-    """The bytes from `offset` on, seen as a tensor."""
-    element = storage_of(dtype)
-    end = offset + int(np.prod(shape, dtype=np.int64)) * element.itemsize
-    if offset < 0 or end > memory.size:
-        raise OutOfBoundsError(
-            f"the tensor reaches from byte {offset} to {end} of a {what} of "
-            f"{memory.size} bytes"
-        )
-    return memory[offset:end].view(element).reshape(shape)
-
-
-def _alloc_from_storage(
-    frame: _Frame, op: relax.AllocTensorFromStorageOp
-) -> tuple[Any, ...]:
-    (storage,) = frame.read(op)
-    info = relax.TensorInfo.of(op.result.type)
-    assert info is not None, "verified"
-    assert info.dtype is not None, "verified"
-    offset = op.offset.data.evaluate(frame.symbols)
-    shape = known_shape(info, frame.symbols)
-    return (_tensor_on(frame, storage, offset, shape, info.dtype),)
-
-
-def _vm_alloc_tensor(frame: _Frame, op: relax.VMAllocTensorOp) -> tuple[Any, ...]:
-    storage, offset, shape = frame.read(op)
-    return (_tensor_on(frame, storage, offset, shape, op.dtype),)
-
-
-def _kill(frame: _Frame, op: Operation) -> tuple[Any, ...]:
-    frame.read(op)
-    frame.values[op.operands[0]] = _Killed(op)
-    return ()
-
-
-def _view(frame: _Frame, op: relax.ViewOp) -> tuple[Any, ...]:
-    data, *rest = frame.read(op)
-    shape = rest.pop(0) if op.shape is not None else data.shape
-    offset = rest.pop(0) if op.relative_byte_offset is not None else 0
-    dtype = op.dtype or dtype_of(op.data, data)
-    # What is written through one of the two is written for both.
-    frame.owner.expect_written((data,))
-    memory = data.reshape(-1).view(np.uint8)
-    return (_view_bytes(memory, offset, shape, dtype, "tensor"),)
-
-
-def _call_tir_dyn(frame: _Frame, op: relax.VMCallTIRDynOp) -> tuple[Any, ...]:
-    *tensors, dims = frame.read(op)
-    frame.owner.call(op.callee.root_reference.data, [*tensors, *dims])
-    return ()
-
-
-_STEPS: dict[type[Operation], Callable[[_Frame, Any], tuple[Any, ...]]] = {
-    relax.AliasOp: _alias,
-    relax.AllocStorageOp: _alloc_storage,
-    relax.AllocTensorFromStorageOp: _alloc_from_storage,
-    relax.AllocTensorOp: _alloc_tensor,
-    relax.CallOp: _call,
-    relax.CallTIROp: _call_tir,
-    relax.ConstantOp: _constant,
-    relax.DataflowOp: _dataflow,
-    relax.EnsureZeroOffsetOp: _alias,
-    relax.GetItemOp: _get_item,
-    relax.IfOp: _if,
-    relax.KillStorageOp: _kill,
-    relax.KillTensorOp: _kill,
-    relax.MatchCastOp: _match_cast,
-    relax.PrimValueOp: _prim_value,
-    relax.ShapeOp: _shape,
-    relax.TupleOp: _tuple,
-    relax.VMAllocStorageOp: _vm_alloc_storage,
-    relax.VMAllocTensorOp: _vm_alloc_tensor,
-    relax.VMCallTIRDynOp: _call_tir_dyn,
-    relax.VMKillObjectOp: _kill,
-    relax.ViewOp: _view,
-}
-
-
-EVALUATED = frozenset(EVALUATIONS) | {op.name for op in _STEPS}
+EVALUATED = frozenset(EVALUATIONS) | {op.name for op in STEPS}
 """Names of the operations that can be run, without functions and terminators."""
 
 

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import InterpretationError
 import xdsl_tvm
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
+    AssertionFailedError,
     OutOfBoundsError,
     SimulationError,
     TypeCheckError,
@@ -373,6 +374,187 @@ def test_external_functions():
         InterpretationError, match="no function outside is known; pass it"
     ):
         function(text)(floats(1, 2))
+
+
+def test_call_tir_with_grad_computes_the_same():
+    run = function(
+        SCALE
+        + """
+    relax.func @main<n>(%x: !v) -> !v {
+      %y = relax.call_tir_with_grad @scale(%x) [4] grad "scale_grad" {} : (!v) -> !v
+      relax.return %y : !v
+    }"""
+    )
+    assert run(floats(1, 2)).tolist() == [4, 8]
+
+
+INPLACE = """
+tir.func @twice(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer %a [] : !tir.buffer<2xf32>
+  %B = tir.match_buffer %b [] : !tir.buffer<2xf32>
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  tir.for %i = %c0 to %c2 {
+    %x = tir.load %A[%i] : f32
+    tir.store %x, %B[%i] : f32
+    %y = tir.add %x, %x : f32
+    tir.store %y, %A[%i] : f32
+  }
+}
+!t = tensor<2xf32>
+!p = !relax.tuple<!t, !t>
+relax.func @main(%x: !t) -> !p attributes {relax.force_pure} {
+  %y = relax.nn.relu %x : (!t) -> !t
+  %r = relax.call_tir_inplace @twice(%y) inplace [0, -1] : (!t) -> !p
+  AFTER
+  relax.return %r : !p
+}
+"""
+
+
+def test_call_in_place():
+    x = floats(1, 2)
+    for after in ("", "relax.memory.kill_tensor %y : !t"):
+        first, second = function(INPLACE.replace("AFTER", after))(x)
+        assert (first.tolist(), second.tolist()) == ([2, 4], [1, 2])
+        assert x.tolist() == [1, 2]
+    with pytest.raises(UseAfterKillError, match="life of value y was ended before"):
+        function(INPLACE.replace("AFTER", "%u = relax.nn.relu %y : (!t) -> !t"))(x)
+
+
+PACKED = """
+!t = tensor<2xf32>
+relax.func impure @main(%x: !t) -> RESULT {
+  %r = relax.OP
+  relax.return %r : RESULT
+}
+"""
+
+
+def packed(op: str, callee: Any, result: str = "!t") -> Any:
+    text = PACKED.replace("OP", f"{op} : (!t) -> {result}").replace("RESULT", result)
+    return function(text, f=callee)(floats(1, 2))
+
+
+def test_packed_functions():
+    def double(x: Any) -> Any:
+        return x * np.float32(2)
+
+    def fill(x: Any, out: Any) -> None:
+        out[...] = x + 1
+
+    def negate(x: Any) -> Any:
+        x[...] = -x
+        return x
+
+    assert packed('call_packed "f"(%x)', double).tolist() == [2, 4]
+    assert packed('call_pure_packed "f"(%x)', double).tolist() == [2, 4]
+    assert packed('call_dps_packed "f"(%x)', fill).tolist() == [2, 3]
+    assert packed('call_inplace_packed "f"(%x) inplace [0]', negate).tolist() == [-1, -2]
+
+
+def test_results_of_packed_functions():
+    def giving(value: Any) -> Any:
+        def call(*_: Any) -> Any:
+            return value
+
+        return call
+
+    def first(x: Any) -> Any:
+        return x[0]
+
+    def machine(vm: Any, _: Any) -> Any:
+        return vm
+
+    call = 'call_pure_packed "f"(%x)'
+    assert packed(call, giving(None), "!relax.tuple<>") == ()
+    assert packed(call, giving([3, 4]), "!relax.shape<[?, ?]>") == (3, 4)
+    assert packed(call, giving(3), "!relax.prim<i8>") == 3
+    with pytest.raises(
+        ArgumentError, match="the result of f expects dtype int8, got 300"
+    ):
+        packed(call, giving(300), "!relax.prim<i8>")
+    with pytest.raises(TypeCheckError, match=r"the result is 0, not 1, in: .*packed"):
+        packed(call, first)
+    call = 'call_builtin_with_ctx "f"(%x)'
+    assert list(packed(call, machine, "!relax.object")) == ["main"]
+
+
+def test_functions_of_the_runtime():
+    run = function("""
+    relax.func impure @main(%x: tensor<2x2xf32>) -> tensor<4xf32> {
+      %s = relax.shape [4]
+      %y = relax.call_packed "vm.builtin.reshape"(%x, %s) :
+        (tensor<2x2xf32>, !relax.shape<[4]>) -> tensor<4xf32>
+      relax.return %y : tensor<4xf32>
+    }""")
+    x = np.arange(4, dtype=np.float32).reshape(2, 2)
+    assert np.may_share_memory(run(x), x)
+    assert run(x).tolist() == [0, 1, 2, 3]
+
+
+def test_closures():
+    run = function("""
+    !t = tensor<2xf32>
+    relax.func @minus(%a: !t, %b: !t) -> !t {
+      %r = relax.subtract %a, %b : (!t, !t) -> !t
+      relax.return %r : !t
+    }
+    relax.func impure @main(%x: !t, %y: !t) -> !relax.tuple<!t, !t> {
+      %c = relax.make_closure @minus(%x) : (!t) -> !relax.object
+      %u = relax.invoke_closure %c(%y) : !relax.object, (!t) -> !t
+      %v = relax.invoke_pure_closure %c(%u) : !relax.object, (!t) -> !t
+      %r = relax.tuple(%u, %v) : !t, !t
+      relax.return %r : !relax.tuple<!t, !t>
+    }""")
+    first, second = run(floats(1, 2), floats(10, 20))
+    assert (first.tolist(), second.tolist()) == ([9, 18], [8, 16])
+
+
+def test_invoking_no_closure():
+    run = function("""
+    relax.func @main() -> tensor<2xf32> {
+      %c = relax.null_value : !relax.object
+      %r = relax.invoke_pure_closure %c() : !relax.object, () -> tensor<2xf32>
+      relax.return %r : tensor<2xf32>
+    }""")
+    with pytest.raises(TypeCheckError, match=r"a NoneType is no closure, in: .*invoke"):
+        run()
+
+
+CHECKED = """
+relax.func impure @main(%c: tensor<i1>, %n: !relax.prim<i64>) -> !relax.tuple<> {
+  relax.print "n is {}, {}"(%n) : (!relax.prim<i64>) -> ()
+  relax.assert_op %c, "n was {}"(%n) : tensor<i1>, (!relax.prim<i64>) -> ()
+  %v = relax.tuple()
+  relax.return %v : !relax.tuple<>
+}
+"""
+
+
+def test_print_and_assert(capsys: pytest.CaptureFixture[str]):
+    run = function(CHECKED)
+    assert run(np.array(True), 3) == ()
+    assert capsys.readouterr().out == "n is 3, {}\n"
+    with pytest.raises(
+        AssertionFailedError, match=r"does not hold: n was 4, in: .*assert"
+    ):
+        run(np.array(False), 4)
+
+
+def test_shapes_as_values():
+    result = "!relax.tuple<!relax.shape<[2, 3]>, tensor<2xi64>, !relax.shape<[?, ?]>>"
+    run = function(f"""
+    relax.func @main(%x: tensor<2x3xf32>, %y: tensor<2xi32>) -> {result} {{
+      %s = relax.shape_of %x : (tensor<2x3xf32>) -> !relax.shape<[2, 3]>
+      %t = relax.shape_to_tensor %s : (!relax.shape<[2, 3]>) -> tensor<2xi64>
+      %u = relax.tensor_to_shape %y : (tensor<2xi32>) -> !relax.shape<[?, ?]>
+      %r = relax.tuple(%s, %t, %u) : !relax.shape<[2, 3]>, tensor<2xi64>,
+        !relax.shape<[?, ?]>
+      relax.return %r : {result}
+    }}""")
+    shape, numbers, found = run(np.zeros((2, 3), np.float32), np.array([5, 7], np.int32))
+    assert (shape, numbers.tolist(), found) == ((2, 3), [2, 3], (5, 7))
 
 
 # ---- explicit memory ----
