@@ -145,7 +145,7 @@ def _is_constant(value: SSAValue) -> bool:
 def _written(func: relax.FuncOp) -> set[SSAValue]:
     """The values that may share memory with what an operation writes."""
     found = set[SSAValue]()
-    work = [value for op in func.walk() if _writes(op) for value in op.operands]
+    work = [value for op in func.walk() for value in _written_operands(op)]
     while work:
         if (value := work.pop()) not in found:
             found.add(value)
@@ -153,13 +153,27 @@ def _written(func: relax.FuncOp) -> set[SSAValue]:
     return found
 
 
-def _writes(op: Operation) -> bool:
-    """Whether an operation may write memory of its operands."""
-    # The effect of a cast is that it may stop the program.
-    if isinstance(op, relax.FuncOp | relax.DataflowOp | relax.IfOp | relax.MatchCastOp):
-        return False
+_NO_WRITES = (
+    relax.FuncOp,
+    relax.DataflowOp,
+    relax.IfOp,
+    relax.MatchCastOp,
+    relax.PrintOp,
+    relax.AssertOp,
+)
+"""Operations whose effects are others than to write memory of an operand."""
+
+
+def _written_operands(op: Operation) -> Sequence[SSAValue]:
+    """The operands whose memory an operation may write."""
+    if isinstance(op, _NO_WRITES):
+        return ()
     effects = get_effects(op)
-    return effects is None or any(e.kind == MemoryEffectKind.WRITE for e in effects)
+    if effects is None:
+        return op.operands
+    values = [e.value for e in effects if e.kind == MemoryEffectKind.WRITE]
+    known = [value for value in values if isinstance(value, SSAValue)]
+    return known if len(known) == len(values) else op.operands
 
 
 def _sources(value: SSAValue) -> Sequence[SSAValue]:
@@ -176,7 +190,7 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
                 if (last := region.block.last_op) is not None
                 for operand in last.operands
             ]
-        case relax.CallTIROp():
+        case relax.CallTIROp() | relax.CallTIRWithGradOp() | relax.CallDPSPackedOp():
             return ()
         case OperatorOp() as operator if operator.name not in _VIEWS:
             return ()

@@ -36,3 +36,20 @@ def test_layout_free_buffers(capsys: pytest.CaptureFixture[str]) -> None:
     assert kernel.sym_name.data == "scale1"
     assert str(kernel.attributes["layout_free_buffers"]) == "[1 : i32]"
     assert capsys.readouterr().out == str(result) + "\n"
+
+
+def test_kill_after_last_use(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "docs" / "examples" / "relax-kill-after-last-use.py"
+    names = runpy.run_path(str(path))
+    text = str(names["optimized_mod"]["main"])
+    assert capsys.readouterr().out == text + "\n"
+    operations = [line.split(" : ")[0].split("= ")[-1] for line in text.splitlines()]
+    assert [one.split()[0] for one in operations[1:-1]] == [
+        "relax.add",
+        "relax.multiply",
+        "relax.memory.kill_tensor",
+        "relax.subtract",
+        "relax.memory.kill_tensor",
+        "relax.return",
+    ]
+    assert "relax.memory" not in str(names["mod"])

@@ -214,35 +214,45 @@ tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %d: !tir.handle, 
 // CHECK-LABEL: relax.func impure @others
 relax.func impure @others(%x: !t, %w: !t) -> !t attributes {global_symbol = "others", num_input = 1 : i64} {
   // CHECK-NEXT: %[[O:.*]] = relax.builtin.alloc_tensor
-  // CHECK-NEXT: relax.call impure @in_place(%x, %[[O]])
-  // CHECK-NEXT: %[[Y:.*]] = relax.add %[[O]], %w
-  // CHECK-NEXT: %[[Z:.*]] = "relax.call_foreign"(%[[Y]], %w) {callee = @by_others}
-  // CHECK-NEXT: relax.return %[[Z]]
+  // CHECK-NEXT: relax.call impure @by_call(%x, %[[O]])
+  // CHECK-NEXT: %[[A:.*]] = relax.add %[[O]], %w
+  // CHECK-NEXT: %[[B:.*]] = relax.call_tir_inplace @in_place(%[[A]], %w) inplace [0]
+  // CHECK-NEXT: %[[C:.*]] = relax.call_tir_with_grad @with_grad(%[[B]], %w)
+  // CHECK-NEXT: %[[D:.*]] = relax.call_dps_packed "packed"(%[[C]], %w)
+  // CHECK-NEXT: %[[E:.*]] = relax.call_packed "packed"(%[[D]], %w)
+  // CHECK-NEXT: relax.return %[[E]]
   %o = relax.builtin.alloc_tensor on 0 scope "global" : tensor<4xf32>
-  relax.call impure @in_place(%x, %o) : (!t, !t) -> ()
-  %y = relax.add %o, %w : (!t, !t) -> !t
-  %z = "relax.call_foreign"(%y, %w) {callee = @by_others} : (!t, !t) -> !t
-  relax.return %z : !t
+  relax.call impure @by_call(%x, %o) : (!t, !t) -> ()
+  %a = relax.add %o, %w : (!t, !t) -> !t
+  %b = relax.call_tir_inplace @in_place(%a, %w) inplace [0] : (!t, !t) -> !t
+  %c = relax.call_tir_with_grad @with_grad(%b, %w) grad "gradient" {} : (!t, !t) -> !t
+  %d = relax.call_dps_packed "packed"(%c, %w) : (!t, !t) -> !t
+  %e = relax.call_packed "packed"(%d, %w) : (!t, !t) -> !t
+  relax.return %e : !t
+}
+// CHECK: tir.func @by_call(%{{.*}}: !tir.handle, %{{.*}}: !tir.handle) {
+tir.func @by_call(%a: !tir.handle, %b: !tir.handle) {
 }
 // CHECK: tir.func @in_place(%{{.*}}: !tir.handle, %{{.*}}: !tir.handle) {
 tir.func @in_place(%a: !tir.handle, %b: !tir.handle) {
 }
-// CHECK: tir.func @by_others(%{{.*}}: !tir.handle) {
-tir.func @by_others(%a: !tir.handle) {
+// CHECK: tir.func @with_grad(%{{.*}}: !tir.handle, %{{.*}}: !tir.handle, %{{.*}}: !tir.handle) {
+tir.func @with_grad(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
 }
 
 // -----
 
 // What a call may write is not known before the program runs, under any name: %v is
-// passed on as a field of a tuple, %u through branches, %c to an unknown operation.
+// passed on as a field of a tuple, %u through branches, %c to an unknown operation, %i is
+// written in place.
 
 !t = tensor<4xf32>
 // CHECK-LABEL: relax.func impure @written
-relax.func impure @written(%b: tensor<i1>, %w: !t, %v: !t, %u: !t) -> !t attributes {global_symbol = "written", num_input = 1 : i64} {
-  // CHECK: relax.call_tir @f1(%w, %v, %u, %c, %d)
+relax.func impure @written(%b: tensor<i1>, %w: !t, %v: !t, %u: !t, %i: !t) -> !t attributes {global_symbol = "written", num_input = 1 : i64} {
+  // CHECK: relax.call_tir @f1(%w, %v, %u, %c, %d, %i)
   %c = relax.constant dense<1.0> : tensor<4xf32>
   %d = relax.constant dense<2.0> : tensor<4xf32>
-  %a = relax.call_tir @f(%w, %v, %u, %c, %d) : (!t, !t, !t, !t, !t) -> !t
+  %a = relax.call_tir @f(%w, %v, %u, %c, %d, %i) : (!t, !t, !t, !t, !t, !t) -> !t
   %p = relax.dataflow -> (!relax.tuple<!t, !t>) {
     %t = relax.tuple(%v, %a) : !t, !t
     relax.output %t : !relax.tuple<!t, !t>
@@ -256,10 +266,14 @@ relax.func impure @written(%b: tensor<i1>, %w: !t, %v: !t, %u: !t) -> !t attribu
   relax.call impure @write(%q) : (!t) -> ()
   relax.call impure @write(%r) : (!t) -> ()
   "strange.op"(%c) : (!t) -> ()
+  %j = relax.call_tir_inplace @in_place(%i, %w) inplace [0] : (!t, !t) -> !t
+  relax.print "{}"(%w) : (!t) -> ()
   relax.return %a : !t
 }
 // CHECK: tir.func @f1({{.*}}layout_free_buffers = [0 : i32, 4 : i32]
-tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %d: !tir.handle, %e: !tir.handle, %g: !tir.handle) {
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %d: !tir.handle, %e: !tir.handle, %g: !tir.handle, %h: !tir.handle) {
+}
+tir.func @in_place(%a: !tir.handle, %b: !tir.handle) {
 }
 tir.func @write(%a: !tir.handle) {
 }
