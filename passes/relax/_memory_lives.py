@@ -120,14 +120,20 @@ class _Walk:
             case relax.VMCallTIRDynOp():
                 self._use_all(op.arguments)
             case relax.CallOp() if self._is_external(op):
-                self._use_all(op.arguments)
-                if op.result is not None:
-                    self._returned(op.result, op.arguments)
+                self._visit_external(op)
+            case relax.CallPackedOp():
+                self._visit_external(op)
             case _:
                 self._visit_unknown(op)
 
     def _is_external(self, call: relax.CallOp) -> bool:
         return call.callee.string_value() not in self._relax_functions
+
+    def _visit_external(self, op: relax.CallOp | relax.CallPackedOp) -> None:
+        """What the call returns may be a view of any of its arguments."""
+        self._use_all(op.arguments)
+        if op.result is not None and not isinstance(op.result.type, _NO_MEMORY):
+            self._group(op.result, op.arguments, False)
 
     def _get_item(self, op: relax.GetItemOp) -> None:
         node = self._nodes.get(op.tuple_value)
@@ -177,11 +183,6 @@ class _Walk:
         parts = tuple(map(self._nodes.get, values))
         if any(part is not None for part in parts):
             self._nodes[result] = Group(None, parts, is_tuple=is_tuple)
-
-    def _returned(self, result: SSAValue, arguments: Iterable[SSAValue]) -> None:
-        """What an external call returns may be a view of any of its arguments."""
-        if not isinstance(result.type, _NO_MEMORY):
-            self._group(result, arguments, False)
 
     # ---- uses ----
 

@@ -182,18 +182,26 @@ relax.func impure @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// An external function uses its arguments, and may return a view of them.
+// A function of the runtime or of another dialect uses its arguments, and may return a
+// view of them.
 // CASE: StaticPlanBlockMemory.8
 
 // CHECK-LABEL: relax.func impure @main
 // CHECK: %[[S0:.*]] = relax.memory.alloc_storage 24 on 0 scope "global" dtype f32
 // CHECK: %a = relax.memory.alloc_tensor %[[S0]] at 0 : !relax.object -> tensor<2x3xf32>
 // CHECK: %[[S1:.*]] = relax.memory.alloc_storage 24 on 0 scope "global" dtype f32
+// CHECK: %b = relax.memory.alloc_tensor %[[S1]] at 0 : !relax.object -> tensor<2x3xf32>
+// CHECK: %d = relax.memory.alloc_tensor %[[S0]] at 0 : !relax.object -> tensor<2x3xf32>
 // CHECK: %e = relax.memory.alloc_tensor %[[S1]] at 0 : !relax.object -> tensor<2x3xf32>
 // CHECK: %g = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
 // CHECK: relax.return
 // CHECK-LABEL: relax.func impure @escapes
 // CHECK: %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
+// CHECK: relax.return
+// CHECK-LABEL: relax.func impure @number
+// CHECK: %[[S0:.*]] = relax.memory.alloc_storage 24 on 0 scope "global" dtype f32
+// CHECK: %a = relax.memory.alloc_tensor %[[S0]] at 0 : !relax.object -> tensor<2x3xf32>
+// CHECK: %b = relax.memory.alloc_tensor %[[S0]] at 0 : !relax.object -> tensor<2x3xf32>
 // CHECK: relax.return
 tir.func @u(%a: !tir.handle, %b: !tir.handle) {
 }
@@ -201,18 +209,30 @@ func.func private @ext()
 relax.func impure @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
   relax.call impure @u(%x, %a) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
-  %v = relax.call impure @ext(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %v = relax.call_packed "my.view"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %b = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
+  relax.call_packed "my.function"(%v, %b) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
+  %d = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
+  relax.call impure @ext(%b, %d) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
+  %w = relax.call impure @ext(%d) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %e = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
-  relax.call impure @ext(%v, %e) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
+  relax.call_packed "my.function"(%w, %e) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
   %g = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
-  relax.call impure @ext(%e, %g) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
+  relax.call_packed "my.function"(%e, %g) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
   relax.return %g : tensor<2x3xf32>
 }
 relax.func impure @escapes(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
   relax.call impure @u(%x, %a) : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()
-  %v = relax.call impure @ext(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %v = relax.call_packed "my.view"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   relax.return %v : tensor<2x3xf32>
+}
+relax.func impure @number(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
+  %n = relax.call_packed "my.count"(%a) : (tensor<2x3xf32>) -> !relax.prim<i64>
+  %b = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x3xf32>
+  relax.call_packed "my.function"(%n, %b) : (!relax.prim<i64>, tensor<2x3xf32>) -> ()
+  relax.return %x : tensor<2x3xf32>
 }
 
 // -----
