@@ -10,6 +10,7 @@ from xdsl.ir import Dialect
 
 from xdsl_tvm.dialects.relax import (
     activations,
+    attention,
     calls,
     convolution,
     creation,
@@ -22,6 +23,7 @@ from xdsl_tvm.dialects.relax import (
     manipulate,
     memory,
     nn,
+    normalization,
     packed,
     pooling,
     reductions,
@@ -46,6 +48,11 @@ from xdsl_tvm.dialects.relax.algebra import (
     erase_symbols,
     infer_call,
     is_base_of,
+)
+from xdsl_tvm.dialects.relax.attention import (
+    AttentionBiasOp,
+    AttentionOp,
+    AttentionVarLenOp,
 )
 from xdsl_tvm.dialects.relax.attributes import (
     ATTRIBUTES,
@@ -169,7 +176,18 @@ from xdsl_tvm.dialects.relax.memory import (
     KillTensorOp,
     ViewOp,
 )
-from xdsl_tvm.dialects.relax.nn import GeluOp, LayerNormOp, ReluOp, SoftmaxOp
+from xdsl_tvm.dialects.relax.nn import (
+    GeluOp,
+    LayerNormOp,
+    LogSoftmaxOp,
+    ReluOp,
+    SoftmaxOp,
+)
+from xdsl_tvm.dialects.relax.normalization import (
+    BatchNormOp,
+    GroupNormOp,
+    RMSNormOp,
+)
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.packed import (
     CallBuiltinWithCtxOp,
@@ -300,6 +318,8 @@ Relax = Dialect(
         *calls.OPS,
         *memory.OPS,
         *vm.OPS,
+        *normalization.OPS,
+        *attention.OPS,
         *runtime.OPS,
         *packed.OPS,
         *pooling.OPS,
@@ -350,9 +370,13 @@ __all__ = [
     "AstypeOp",
     "AtanOp",
     "AtanhOp",
+    "AttentionBiasOp",
+    "AttentionOp",
+    "AttentionVarLenOp",
     "AvgPool1DOp",
     "AvgPool2DOp",
     "AvgPool3DOp",
+    "BatchNormOp",
     "BinaryOperatorOp",
     "BitwiseAndOp",
     "BitwiseNotOp",
@@ -417,6 +441,7 @@ __all__ = [
     "GetItemOp",
     "GreaterEqualOp",
     "GreaterOp",
+    "GroupNormOp",
     "HintOnDeviceOp",
     "IfOp",
     "InvokeClosureOp",
@@ -432,6 +457,7 @@ __all__ = [
     "LessEqualOp",
     "LessOp",
     "LogOp",
+    "LogSoftmaxOp",
     "LogicalAndOp",
     "LogicalNotOp",
     "LogicalOrOp",
@@ -468,6 +494,7 @@ __all__ = [
     "PrimValueOp",
     "PrintOp",
     "ProdOp",
+    "RMSNormOp",
     "ReductionOp",
     "Relax",
     "ReluOp",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -56,19 +57,8 @@ class GeluOp(UnaryOperatorOp):
     NEEDS_FLOAT: ClassVar[bool] = True
 
 
-@irdl_op_definition
-class SoftmaxOp(OperatorOp):
-    """Exponentials divided by their sum along `axis`, on floats.
-
-    The greatest element is subtracted first, so that nothing overflows.
-    TVM's `relax.nn.softmax`.
-
-    ```mlir
-    %r = relax.nn.softmax %a axis -1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    ```
-    """
-
-    name = "relax.nn.softmax"
+class AnySoftmaxOp(OperatorOp, ABC):
+    """Exponentials divided by their sum along `axis`, or the logarithm of that."""
 
     data = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -101,6 +91,33 @@ class SoftmaxOp(OperatorOp):
 
     def infer_result_type(self) -> Attribute:
         return self.infer(self.data.type, self.axis.value.data)
+
+
+@irdl_op_definition
+class SoftmaxOp(AnySoftmaxOp):
+    """Exponentials divided by their sum along `axis`, on floats.
+
+    The greatest element is subtracted first, so that nothing overflows.
+    TVM's `relax.nn.softmax`.
+
+    ```mlir
+    %r = relax.nn.softmax %a axis -1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.nn.softmax"
+
+
+@irdl_op_definition
+class LogSoftmaxOp(AnySoftmaxOp):
+    """The logarithm of the softmax along `axis`, on floats. TVM's `relax.nn.log_softmax`.
+
+    ```mlir
+    %r = relax.nn.log_softmax %a axis -1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.nn.log_softmax"
 
 
 @irdl_op_definition
@@ -183,22 +200,33 @@ def infer_normalization(
 
     `others` are the operands, by name, whose shape is that of the axes.
     """
+    if normalization_fits(op, data, others, axes):
+        return data
+    info = expect_tensor(op, "data", data)
+    return info.with_dims(None if info.dims is None else (None for _ in info.dims)).type
+
+
+def normalization_fits(
+    op: str, data: Attribute, others: dict[str, Attribute], axes: Sequence[int]
+) -> bool:
+    """Whether the operands' shapes are proven to be that of the axes (`NormCheck`).
+
+    Raises VerifyException where they are proven not to be.
+    """
     info = expect_tensor(op, "data", data)
     expect_float(op, "data", info)
     infos = {name: expect_tensor(op, name, type_) for name, type_ in others.items()}
     for name, other in infos.items():
         _check_norm_operand(op, name, other, info, len(axes))
     if info.dims is None:
-        return data
+        return False
     lengths = tuple(info.dims[axis] for axis in normalize_axes(op, axes, len(info.dims)))
     fits = [
         _lengths_fit(op, name, lengths, other.dims)
         for name, other in infos.items()
         if other.dims is not None
     ]
-    if len(fits) == len(infos) and all(fits):
-        return data
-    return info.with_dims(None for _ in info.dims).type
+    return len(fits) == len(infos) and all(fits)
 
 
 def _check_norm_operand(
@@ -230,4 +258,4 @@ def _lengths_fit(op: str, name: str, lengths: Dims, dims: Dims) -> bool:
     return fits
 
 
-OPS = (ReluOp, GeluOp, SoftmaxOp, LayerNormOp)
+OPS = (ReluOp, GeluOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp)
