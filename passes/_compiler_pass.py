@@ -18,6 +18,7 @@ from xdsl_tvm.passes._pass_info import PassInfo
 from xdsl_tvm.registry import new_context
 
 _Struct = TypeVar("_Struct", bound=ConfigStruct)
+_Module = TypeVar("_Module", bound=ModuleOp)
 
 
 class _ThreadContext(threading.local):
@@ -88,12 +89,14 @@ class CompilerPass(ModulePass):
     @abstractmethod
     def apply(self, ctx: Context, op: ModuleOp) -> None: ...
 
-    def __call__(self, module: ModuleOp) -> ModuleOp:
+    def __call__(self, module: _Module) -> _Module:
         """The module that the pass makes of `module`, which stays as it is.
 
-        Raises what the pass raises, and TypeError if `module` is no module.
+        It is of the class of `module`. Raises what the pass raises, and TypeError if
+        `module` is no module.
         """
-        return self.run(module, PassRun(PassContext.current(), _THREAD.context))
+        result = self.run(module, PassRun(PassContext.current(), _THREAD.context))
+        return _of_class(type(module), result)
 
     def resolved_options(self, struct: type[_Struct]) -> _Struct:
         """The options in force: the pass's own where set, else the context's.
@@ -176,6 +179,19 @@ class CompilerPass(ModulePass):
     def _own_or(self, option: str, value: Any) -> Any:
         own = getattr(self, option, None)
         return value if own is None else own
+
+
+def _of_class(kind: type[_Module], module: ModuleOp) -> _Module:
+    """`module` itself if it is one of `kind`, else a copy that is."""
+    if isinstance(module, kind):
+        return module
+    copy = module.clone()
+    return kind.create(
+        attributes=copy.attributes,
+        properties=copy.properties,
+        regions=[copy.detach_region(copy.body)],
+        location=copy.location,
+    )
 
 
 def _check_module(module: object) -> None:

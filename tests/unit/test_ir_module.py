@@ -7,11 +7,12 @@ from typing import cast
 import pytest
 from ir import parse
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation
 
 from xdsl_tvm import IRModule
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.passes.infra import PassContext, module_pass
 from xdsl_tvm.passes.relax import DeadCodeElimination
 
 MODULE = """
@@ -44,6 +45,19 @@ def test_it_stays_one_through_passes() -> None:
     result = DeadCodeElimination()(mod)
     assert isinstance(result, IRModule)
     assert str(result["main"]) == str(mod["main"])
+
+
+def test_it_stays_one_where_a_pass_gives_another_module() -> None:
+    other = parse(MODULE.replace("@f", "@new"))
+
+    @module_pass(opt_level=0, name="replace")
+    def replace(_module: ModuleOp, _context: PassContext) -> ModuleOp:
+        return other
+
+    result = replace(IRModule({}))
+    assert isinstance(result["new"], relax.FuncOp)
+    assert len(other.ops) == 1
+    assert replace(parse(MODULE)) is other
 
 
 def test_what_is_no_function() -> None:
