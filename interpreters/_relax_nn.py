@@ -60,13 +60,13 @@ def _layer_norm(op: relax.LayerNormOp, data: Array, gamma: Array, beta: Array) -
     found = values - mean(values, axes, True)
     found = found / np.sqrt(variance(values, axes, True) + op.epsilon.value.data)
     if op.no_scale is None:
-        found = found * _along(gamma, axes, data)
+        found = found * along(gamma, axes, data)
     if op.no_center is None:
-        found = found + _along(beta, axes, data)
+        found = found + along(beta, axes, data)
     return rounded(found, dtype_of(op.data, data))
 
 
-def _along(values: Array, axes: tuple[int, ...], data: Array) -> Any:
+def along(values: Array, axes: tuple[int, ...], data: Array) -> Any:
     """Values of the shape of `axes`, to combine with all of the data."""
     order = np.argsort(axes)
     shape = [data.shape[axis] if axis in axes else 1 for axis in range(data.ndim)]

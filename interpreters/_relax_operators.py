@@ -15,6 +15,7 @@ from xdsl_tvm.interpreters import (
     _relax_indexing,
     _relax_manipulate,
     _relax_nn,
+    _relax_normalization,
     _relax_reductions,
     _relax_windows,
 )
@@ -26,6 +27,7 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     **_relax_indexing.TABLE,
     **_relax_manipulate.TABLE,
     **_relax_nn.TABLE,
+    **_relax_normalization.TABLE,
     **_relax_reductions.TABLE,
     **_relax_windows.TABLE,
 }
