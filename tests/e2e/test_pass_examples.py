@@ -53,3 +53,15 @@ def test_kill_after_last_use(capsys: pytest.CaptureFixture[str]) -> None:
         "relax.return",
     ]
     assert "relax.memory" not in str(names["mod"])
+
+
+def test_static_plan_block_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "docs" / "examples" / "relax-static-plan-block-memory.py"
+    names = runpy.run_path(str(path))
+    assert str(names["mod_optimized"]) == str(names["mod"])
+    chain = str(names["optimized"]["chain"])
+    printed = str(names["mod_optimized"])
+    assert capsys.readouterr().out == printed + "\n" + chain + "\n"
+    assert chain.count("relax.memory.alloc_storage 32") == 3
+    assert chain.count("relax.memory.alloc_tensor %storage at 0") == 2
+    assert "relax.builtin.alloc_tensor" not in chain

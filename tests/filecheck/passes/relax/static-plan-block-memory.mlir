@@ -1,4 +1,5 @@
 // RUN: xdsl-opt %s -p relax-static-plan-block-memory --split-input-file --allow-unregistered-dialect | filecheck %s
+// RUN: xdsl-opt %s -p relax-static-plan-block-memory,relax-to-non-dataflow,relax-lower-alloc-tensor,relax-kill-after-last-use --split-input-file --allow-unregistered-dialect | filecheck %s --check-prefix KILL
 
 // A chain: the third tensor is where the first was, and the fourth where the second was,
 // which grows; what is returned is not planned.
@@ -13,6 +14,32 @@
 // CHECK: %g = relax.memory.alloc_tensor %[[S1]] at 0 : !relax.object -> tensor<10xf32>
 // CHECK: %h = relax.builtin.alloc_tensor on 0 scope "global" : tensor<10xf32>
 // CHECK: relax.return
+
+// KILL-LABEL: relax.func impure @main
+// KILL-NEXT: %s = relax.shape [8]
+// KILL-NEXT: %[[S:.*]] = relax.memory.alloc_storage 32
+// KILL-NEXT: %a = relax.memory.alloc_tensor %[[S]]
+// KILL-NEXT: relax.call impure @u(%x, %a)
+// KILL-NEXT: %r = relax.reshape %a
+// KILL-NEXT: relax.memory.kill_tensor %a
+// KILL-NEXT: %[[S1:.*]] = relax.memory.alloc_storage 40
+// KILL-NEXT: %b = relax.memory.alloc_tensor %[[S1]]
+// KILL-NEXT: relax.call impure @u(%r, %b)
+// KILL-NEXT: relax.memory.kill_tensor %r
+// KILL-NEXT: %e = relax.memory.alloc_tensor %[[S]]
+// KILL-NEXT: relax.memory.kill_storage %[[S]]
+// KILL-NEXT: relax.call impure @b(%b, %k, %e)
+// KILL-NEXT: relax.memory.kill_tensor %b
+// KILL-NEXT: %g = relax.memory.alloc_tensor %[[S1]]
+// KILL-NEXT: relax.memory.kill_storage %[[S1]]
+// KILL-NEXT: relax.call impure @u(%e, %g)
+// KILL-NEXT: relax.memory.kill_tensor %e
+// KILL-NEXT: %[[S2:.*]] = relax.memory.alloc_storage 40 on 0 scope "global" dtype ui8
+// KILL-NEXT: %h = relax.memory.alloc_tensor %[[S2]]
+// KILL-NEXT: relax.memory.kill_storage %[[S2]]
+// KILL-NEXT: relax.call impure @u(%g, %h)
+// KILL-NEXT: relax.memory.kill_tensor %g
+// KILL-NEXT: relax.return %h
 tir.func @u(%a: !tir.handle, %b: !tir.handle) {
 }
 tir.func @b(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
