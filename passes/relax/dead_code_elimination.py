@@ -73,7 +73,8 @@ class DeadCodeElimination(CompilerPass):
     Attributes: read: `global_symbol`; created: none; removed: none
     Differs from TVM: operations of other dialects at the module's top level count as
         entries. An unneeded `relax.if` with a `relax.match_cast` in a branch is kept,
-        since the check may fail. Operations of other dialects without effects are removed
+        since the check may fail, and so is a call that writes arguments in place, since
+        its effect may be seen. Operations of other dialects without effects are removed
         from Relax functions as well.
     """
 

@@ -153,3 +153,26 @@ func.func private @other(%x: i32) {
 relax.func @private_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %x : tensor<4xf32>
 }
+
+// -----
+
+// Calls that write arguments stay; a closure names its function.
+
+// CHECK-LABEL: relax.func impure @calls
+relax.func impure @calls(%x: tensor<4xf32>) -> !relax.object attributes {global_symbol = "calls"} {
+  // CHECK-NEXT: %{{.*}} = relax.call_tir_inplace @in_place(%x)
+  // CHECK-NEXT: %[[C:.*]] = relax.make_closure @lifted(%x)
+  // CHECK-NEXT: relax.return %[[C]]
+  %a = relax.call_tir_inplace @in_place(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  %b = relax.call_dps_packed "pure"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %c = relax.make_closure @lifted(%x) : (tensor<4xf32>) -> !relax.object
+  %n = relax.null_value : !relax.object
+  relax.return %c : !relax.object
+}
+// CHECK: tir.func @in_place
+tir.func @in_place(%a: !tir.handle) {
+}
+// CHECK: relax.func @lifted
+relax.func @lifted(%x: tensor<4xf32>) -> tensor<4xf32> {
+  relax.return %x : tensor<4xf32>
+}
