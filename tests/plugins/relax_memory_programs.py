@@ -173,7 +173,7 @@ _NAMES = (
 def check_plan(func: relax.FuncOp, choices: random.Random) -> int:
     """Check one way through a function, and give the number of storages taken again.
 
-    No two tensors on one storage are alive at once, and each fits its storage.
+    No two tensors on one storage are alive at once; each sees and fits its storage.
     """
     ops = _one_way(func.body.block, choices)
     memory = _memory(ops)
@@ -228,6 +228,8 @@ def _memory(ops: list[Operation]) -> dict[SSAValue, Memory]:
 def _check_fits(op: relax.AllocTensorFromStorageOp) -> None:
     storage = op.storage.owner
     assert isinstance(storage, relax.AllocStorageOp)
+    assert storage.parent is not None
+    assert storage.parent.find_ancestor_op_in_block(op) is not None, "out of sight"
     info = relax.TensorInfo.of(op.result.type)
     assert info is not None
     assert info.shape is not None
