@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from xdsl_tvm.interpreters import (
     _relax_creation,
     _relax_elementwise,
+    _relax_gather,
     _relax_indexing,
     _relax_manipulate,
     _relax_nn,
     _relax_normalization,
+    _relax_quantize,
     _relax_reductions,
     _relax_windows,
 )
@@ -24,10 +26,12 @@ from xdsl_tvm.interpreters._relax_numbers import Evaluation
 EVALUATIONS: Mapping[str, Evaluation] = {
     **_relax_creation.TABLE,
     **_relax_elementwise.TABLE,
+    **_relax_gather.TABLE,
     **_relax_indexing.TABLE,
     **_relax_manipulate.TABLE,
     **_relax_nn.TABLE,
     **_relax_normalization.TABLE,
+    **_relax_quantize.TABLE,
     **_relax_reductions.TABLE,
     **_relax_windows.TABLE,
 }

@@ -84,19 +84,19 @@ def test_rms_norm():
     )
     expected = np.zeros((3, 4))
     for i in range(3):
-        size = math.sqrt(sum(v * v for v in x[i].tolist()) / 4 + 0.01)
+        size = math.sqrt(float((x[i].astype(np.float64) ** 2).sum()) / 4 + 0.01)
         expected[i] = [float(v) / size * w for v, w in zip(x[i], weight, strict=True)]
     close(run(x, weight), expected)
 
 
-def attention(q: Any, k: Any, v: Any, scale: float, seen: Any, bias: Any = 0) -> Any:
+def attention(q: Any, k: Any, v: Any, scale: float, seen: Any, bias: Any = None) -> Any:
     """`seen(i)` are the keys that query `i` sees."""
     result = np.zeros((*q.shape[:3], v.shape[3]))
     for b, i, h in np.ndindex(q.shape[:3]):
         shared = h * k.shape[2] // q.shape[2]
         scores = {
             j: scale * float(np.dot(q[b, i, h].astype(float), k[b, j, shared]))
-            + (float(bias[b, h, i, j]) if isinstance(bias, np.ndarray) else 0)
+            + (0.0 if bias is None else float(bias[b, h, i, j]))
             for j in seen(i)
         }
         total = sum(math.exp(score) for score in scores.values())

@@ -1,0 +1,171 @@
+"""Evaluation of gathering, scattering, padding and losses (spec relax-ops.md §8, §11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters._relax_indexing import take
+from xdsl_tvm.interpreters._relax_numbers import (
+    Evaluation,
+    dtype_of,
+    integers,
+    rounded,
+    truncated_divide,
+    wide,
+)
+from xdsl_tvm.interpreters._relax_values import Array
+from xdsl_tvm.interpreters.errors import ArgumentError, OutOfBoundsError
+
+
+def _checked(indices: Array, extent: int, where: str) -> Array:
+    """Indices as numpy's; negative ones count from the end."""
+    places = indices.astype(np.int64)
+    outside = places[(places < -extent) | (places >= extent)]
+    if outside.size:
+        raise OutOfBoundsError(f"index {outside[0]} lies outside of {where} of {extent}")
+    return places
+
+
+def _gather_elements(op: relax.GatherElementsOp, data: Array, indices: Array) -> Array:
+    axis = op.axis.value.data % data.ndim
+    places = _checked(indices, data.shape[axis], "an axis")
+    found = np.empty(places.shape, data.dtype)
+    for at in np.ndindex(places.shape):
+        found[at] = data[_replaced(at, axis, places[at])]
+    return found
+
+
+def _replaced(at: tuple[int, ...], axis: int, place: Any) -> tuple[int, ...]:
+    """A position with another index on one axis."""
+    return (*at[:axis], int(place), *at[axis + 1 :])
+
+
+def _gather_nd(op: relax.GatherNDOp, data: Array, indices: Array) -> Array:
+    batch = op.batch_dims.value.data
+    lead = data.shape[:batch]
+    found = [
+        data[at][_positions(indices[at], data.shape[batch:])] for at in np.ndindex(lead)
+    ]
+    return np.array(found, data.dtype).reshape(*lead, *found[0].shape)
+
+
+def _positions(indices: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
+    """Indices with a position along the last axis, as numpy takes them."""
+    return tuple(
+        _checked(indices[..., axis], shape[axis], f"axis {axis}")
+        for axis in range(indices.shape[-1])
+    )
+
+
+_REDUCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "update": lambda _, new: new,
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def _scatter_elements(
+    op: relax.ScatterElementsOp, data: Array, indices: Array, updates: Array
+) -> Array:
+    axis = op.axis.value.data % data.ndim
+    places = _checked(indices, data.shape[axis], "an axis")
+    found = wide(data).copy()
+    combine = _reduction(op.reduction.data)
+    for at in np.ndindex(places.shape):
+        target = _replaced(at, axis, places[at])
+        found[target] = combine(found[target], wide(updates)[at])
+    return rounded(found, dtype_of(op.data, data))
+
+
+def _scatter_nd(
+    op: relax.ScatterNDOp, data: Array, indices: Array, updates: Array
+) -> Array:
+    found = wide(data).copy()
+    positions = _positions(indices, data.shape)
+    combine = _reduction(op.reduction.data)
+    for at in np.ndindex(indices.shape[:-1]):
+        target = tuple(int(place[at]) for place in positions)
+        found[target] = combine(found[target], wide(updates)[at])
+    return rounded(found, dtype_of(op.data, data))
+
+
+def _reduction(name: str) -> Callable[[Any, Any], Any]:
+    found = _REDUCTIONS.get(name)
+    if found is None:
+        raise ArgumentError(
+            f'reduction "{name}" is not evaluated, but {", ".join(_REDUCTIONS)} are'
+        )
+    return found
+
+
+def _one_hot(op: relax.OneHotOp, indices: Array, on: Any, off: Any) -> Array:
+    assert isinstance(op.on_value.type, relax.PrimType), "verified"
+    storage = number(op.on_value.type.dtype).storage
+    axis = op.axis.value.data % (indices.ndim + 1)
+    shape = [1] * (indices.ndim + 1)
+    shape[axis] = op.depth.value.data
+    numbers = np.arange(op.depth.value.data).reshape(shape)
+    is_hot = np.expand_dims(indices, axis) == numbers
+    return np.where(is_hot, np.array(on, storage), np.array(off, storage))
+
+
+def _pad(op: relax.PadOp, data: Array) -> Array:
+    mode = op.pad_mode.data
+    if mode != "constant":
+        raise ArgumentError(f'pad mode "{mode}" is not evaluated, but "constant" is')
+    width = integers(op.pad_width)
+    pairs = list(zip(width[::2], width[1::2], strict=True))
+    value = number(dtype_of(op.data, data)).convert(op.pad_value.value.data)
+    return np.pad(data, pairs, constant_values=value)
+
+
+def _cross_entropy(
+    op: relax.CrossEntropyWithLogitsOp, predictions: Array, labels: Array
+) -> Array:
+    dtype = dtype_of(op.predictions, predictions)
+    found = -np.sum(wide(predictions) * wide(labels))
+    if predictions.ndim == 1:
+        return rounded(found, dtype)
+    if number(dtype).is_float:
+        return rounded(found / predictions.shape[0], dtype)
+    return rounded(truncated_divide(found, np.asarray(predictions.shape[0])), dtype)
+
+
+def _nll_loss(
+    op: relax.NLLLossOp, predictions: Array, targets: Array, *rest: Array
+) -> Array:
+    dtype = dtype_of(op.predictions, predictions)
+    scores = np.moveaxis(wide(predictions), 1 if predictions.ndim > 1 else 0, -1)
+    weights = wide(rest[0]) if rest else np.ones(scores.shape[-1])
+    counts = targets != op.ignore_index.value.data
+    places = np.where(counts, targets, 0)
+    weight = np.where(counts, take(weights, places, 0), 0)
+    _checked(np.asarray(places), scores.shape[-1], "the classes")
+    picked = np.take_along_axis(scores, np.asarray(places, np.int64)[..., None], -1)
+    loss = -picked[..., 0] * weight
+    match op.reduction.data:
+        case "none":
+            return rounded(loss, dtype)
+        case "sum":
+            return rounded(loss.sum(), dtype)
+        case _:
+            return rounded(loss.sum() / weight.sum(), dtype)
+
+
+TABLE: Mapping[str, Evaluation] = {
+    relax.CrossEntropyWithLogitsOp.name: _cross_entropy,
+    relax.GatherElementsOp.name: _gather_elements,
+    relax.GatherNDOp.name: _gather_nd,
+    relax.NLLLossOp.name: _nll_loss,
+    relax.OneHotOp.name: _one_hot,
+    relax.PadOp.name: _pad,
+    relax.ScatterElementsOp.name: _scatter_elements,
+    relax.ScatterNDOp.name: _scatter_nd,
+}
