@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ir import parse
-from relax_memory_programs import BOUND, check_plan, random_function
+from relax_memory_programs import BOUND, check_plan, kernel, random_function
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import relax
@@ -18,6 +18,7 @@ from xdsl_tvm.passes import relax as transforms
 from xdsl_tvm.passes.infra import Sequential
 from xdsl_tvm.passes.relax import (
     CallTIRRewrite,
+    KillAfterLastUse,
     LegalizeOps,
     LowerAllocTensor,
     StaticPlanBlockMemory,
@@ -26,7 +27,7 @@ from xdsl_tvm.passes.relax import (
 from xdsl_tvm.passes.relax._memory_sizes import UpperBounds
 from xdsl_tvm.runtime.executable import load_module
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "model.mlir"
 
 
@@ -45,6 +46,15 @@ def test_plans_of_random_functions_are_safe(is_bounded: bool):
             shared += check_plan(function(planned), random.Random(way))
         assert str(StaticPlanBlockMemory()(planned)) == str(planned)
     assert shared > COUNT
+
+
+def test_random_functions_compute_the_same():
+    plan = (StaticPlanBlockMemory(), ToNonDataflow(), LowerAllocTensor())
+    passes = [*plan, KillAfterLastUse()]
+    for seed in range(COUNT):
+        module = random_function(seed, is_bounded=True)
+        report = check_semantics(module, passes, externs={"kernel": kernel}, runs=1)
+        assert report.checked == ["main"]
 
 
 def test_checker_finds_lives_that_overlap():
