@@ -331,7 +331,7 @@ def _view(frame: Frame, op: relax.ViewOp) -> tuple[Any, ...]:
     offset = rest.pop(0) if op.relative_byte_offset is not None else 0
     dtype = op.dtype or dtype_of(op.data, data)
     # What is written through one of the two is written for both.
-    frame.owner.expect_written((data,))
+    frame.owner.mark_written((data,))
     memory = data.reshape(-1).view(np.uint8)
     return (_view_bytes(memory, offset, shape, dtype, "tensor"),)
 

@@ -158,14 +158,14 @@ class InterpretedRelax(
         func = self._funcs.get(name)
         if func is not None:
             return self.run(func, values)
-        self._mark_written(values)
+        self.mark_written(values)
         if name in self.tir and not self.tir[name].func.is_declaration:
             return self.tir[name](*values)
         return self.call_external(name, values)
 
     def call_external(self, name: str, values: Sequence[Any]) -> Any:
         """Call a Python function; one of the caller's, or of the runtime."""
-        self._mark_written(values)
+        self.mark_written(values)
         function = self.externs.get(name, _RUNTIME.get(name))
         if function is None:
             raise InterpretationError(
@@ -174,7 +174,7 @@ class InterpretedRelax(
             )
         return function(*(public(value) for value in values))
 
-    def _mark_written(self, values: Sequence[Any]) -> None:
+    def mark_written(self, values: Sequence[Any]) -> None:
         """Take arguments as written, since a call may have done so."""
         for array in arrays_of(tuple(values)):
             self._unwritten.pop(id(array), None)
