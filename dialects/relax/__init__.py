@@ -23,6 +23,7 @@ from xdsl_tvm.dialects.relax import (
     image,
     indexing,
     inspect,
+    layout_transform,
     linear_algebra,
     logic,
     losses,
@@ -167,6 +168,9 @@ from xdsl_tvm.dialects.relax.inspect import (
     TensorNdimOp,
     TensorShapeIOp,
     TensorStrideIOp,
+)
+from xdsl_tvm.dialects.relax.layout_transform import (
+    LayoutTransformOp,
 )
 from xdsl_tvm.dialects.relax.linear_algebra import (
     EinsumOp,
@@ -366,6 +370,7 @@ Relax = Dialect(
         *calls.OPS,
         *memory.OPS,
         *vm.OPS,
+        *layout_transform.OPS,
         *inspect.OPS,
         *gradient.OPS,
         *collective.OPS,
@@ -516,6 +521,7 @@ __all__ = [
     "KillStorageOp",
     "KillTensorOp",
     "LayerNormOp",
+    "LayoutTransformOp",
     "LeakyReluOp",
     "LeftShiftOp",
     "LessEqualOp",

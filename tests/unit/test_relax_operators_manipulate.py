@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import pytest
-from relax_rules import ANY_DEVICE, CUDA, LLVM, Row, placed, row, tuple_of, uncovered
+from relax_rules import (
+    ANY_DEVICE,
+    CUDA,
+    LLVM,
+    Row,
+    placed,
+    row,
+    tuple_of,
+    type_of,
+    uncovered,
+)
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.registry import new_context
 
 _NO_TENSOR = "error: operand 'data' must be a tensor, not !relax.object"
+
+
+def _map(text: str) -> tir.IndexMapAttr:
+    attribute = Parser(new_context(), f"#tir.index_map<{text}>").parse_attribute()
+    assert isinstance(attribute, tir.IndexMapAttr)
+    return attribute
+
+
+_BLOCKS = _map("(d0, d1) -> (d0, d1 floordiv 4, d1 mod 4)")
+_LAYOUT = relax.LayoutTransformOp
 
 ROWS: list[Row] = [
     # broadcast_to
@@ -266,7 +291,8 @@ ROWS: list[Row] = [
         relax.CollapseSumToOp,
         "f32[4]",
         "f32[4]",
-        gives="error: operand 'collapse_target' must be a !relax.shape, not tensor<4xf32>",
+        gives="error: operand 'collapse_target' must be a !relax.shape, "
+        "not tensor<4xf32>",
     ),
     # repeat
     row(relax.RepeatOp, "f32[4, n]", gives="f32[n * 8]", repeats=2),
@@ -306,7 +332,53 @@ ROWS: list[Row] = [
     row(relax.FlipOp, "f32[4, n]", gives="f32[4, n]", axis=-1),
     row(relax.FlipOp, "f32[*]", gives="f32[*]", axis=5),
     row(relax.FlipOp, "f32[4]", gives="error: axis 1 is out of range for rank 1", axis=1),
+    # layout_transform
+    row(_LAYOUT, "f32[2, 8]", gives="f32[2, 2, 4]", index_map=_BLOCKS),
+    row(
+        _LAYOUT,
+        "f32[n, 9]",
+        gives="f32[n, 3, 4]",
+        index_map=_BLOCKS,
+        axis_separators=[1],
+        input_axis_separators=[1],
+    ),
+    row(_LAYOUT, "f32[2, 3]", gives="f32[2, 1, 3]", index_map=_BLOCKS),
+    row(
+        _LAYOUT,
+        "f32[2, n * 4]",
+        gives="f32[2, n, 4]",
+        index_map=_BLOCKS,
+    ),
+    row(_LAYOUT, "any[?, ?]", gives="any[?, ?, 4]", index_map=_BLOCKS),
+    row(_LAYOUT, "f32[*]", gives="f32[?, ?, ?]", index_map=_BLOCKS),
+    row(_LAYOUT, "f32[n, m]", gives="f32[m, n]", index_map=_map("(i, j) -> (j, i)")),
+    row(_LAYOUT, "f32[4]", gives="f32[9]", index_map=_map("(i) -> (i * 2 + 2)")),
+    row(_LAYOUT, "f32[4]", gives="f32[4]", index_map=_map("(i) -> (3 - i)")),
+    row(
+        _LAYOUT,
+        "f32[4]",
+        gives="error: #tir.index_map<(d0) -> ((d0 + -1))> gives negative indices",
+        index_map=_map("(i) -> (i - 1)"),
+    ),
+    row(
+        _LAYOUT,
+        "f32[4]",
+        gives="error: operand 'data' must have rank 2, not 1",
+        index_map=_BLOCKS,
+    ),
 ]
+
+
+def test_layout_transform_pads_with_its_dtype():
+    data, pad, other = (
+        SSAValue.get(AnyOp(result_types=[type_of(text)]))
+        for text in ("f32[2, 9]", "f32()", "f16()")
+    )
+    op = relax.LayoutTransformOp(data, _BLOCKS, pad)
+    assert op.result.type == type_of("f32[2, 3, 4]")
+    op.verify()
+    with pytest.raises(VerifyException, match="must have one dtype, not f32 and f16"):
+        relax.LayoutTransformOp(data, _BLOCKS, other)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
@@ -317,6 +389,6 @@ def test_rule(row: Row):
 def test_every_operator_has_a_row():
     names = """
         broadcast_to concat expand_dims flatten split squeeze
-        collapse_sum_like collapse_sum_to repeat tile flip
+        collapse_sum_like collapse_sum_to repeat tile flip layout_transform
     """
     assert not uncovered(names.split(), ROWS)
