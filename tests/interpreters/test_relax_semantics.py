@@ -115,6 +115,16 @@ def test_random_arguments():
         assert (u.dtype, u.ndim) == (np.float32, 1)
 
 
+def test_printing_is_silent(capsys: pytest.CaptureFixture[str]):
+    text = """
+    relax.func impure @main(%n: !relax.prim<i64>) -> !relax.prim<i64> {
+      relax.print "{}"(%n) : (!relax.prim<i64>) -> ()
+      relax.return %n : !relax.prim<i64>
+    }"""
+    assert check_semantics(parse(text), [LegalizeOps()]).checked == ["main"]
+    assert capsys.readouterr().out == ""
+
+
 def test_casts_find_their_extents():
     text = """
     relax.func @main(%x: tensor<?x?xf32>) -> tensor<3x5xf32> {
