@@ -155,6 +155,10 @@ class _Writer:
         self.lines += [f"relax.output {name} : {type_}", "}"]
         result = self.bind(f"relax.dataflow -> ({type_}) {{", type_)
         self.lines.insert(position, self.lines.pop())
+        if type_.startswith("tensor"):
+            # It may be new, and must be written before it is read.
+            arguments = f"(%x, {result[0]}) : (tensor<4xf32>, {type_}) -> ()"
+            self.lines.append(f'relax.call_packed "kernel"{arguments}')
         visible.append(result)
 
 
