@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
-from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
+from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.passes._module_symbols import SymbolNames
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.relax.legalize.registry import Argument, Result, Shape, Site
 from xdsl_tvm.passes.relax.legalize.rules import RULES
+from xdsl_tvm.passes.relax.legalize.signature import (
+    Known,
+    KnownScalar,
+    KnownShape,
+    Signature,
+    signature_of,
+)
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
     Expr,
-    Operand,
+    Tensor,
     TensorProgram,
 )
 
@@ -62,7 +70,7 @@ class LegalizeOps(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if PassContext.current().get_config(CONFIG, bool) is False:
             return
-        functions = _Functions(op)
+        functions = OperatorFunctions(op)
         for operator in [each for each in op.walk() if isinstance(each, OperatorOp)]:
             if not _legalize(operator, functions) and self.enable_warning:
                 warnings.warn(
@@ -73,7 +81,7 @@ class LegalizeOps(CompilerPass):
 
 
 @dataclass
-class _Functions:
+class OperatorFunctions:
     """The TIR functions made so far, and the names that are taken."""
 
     module: ModuleOp
@@ -84,93 +92,9 @@ class _Functions:
         self.names = SymbolNames(self.module)
 
 
-@dataclass(frozen=True)
-class _Scalar:
-    """An operand that is a known number: a constant or a symbolic dimension."""
-
-    value: SymbolicDim
-    dtype: Attribute
-
-
-@dataclass(frozen=True)
-class _Signature:
-    """What decides the TIR function of an operator: operands and result, all known."""
-
-    operands: tuple[TensorInfo | _Scalar, ...]
-    result: TensorInfo
-
-    @property
-    def _tensors(self) -> tuple[TensorInfo, ...]:
-        return (
-            *(info for info in self.operands if isinstance(info, TensorInfo)),
-            self.result,
-        )
-
-    @property
-    def symbols(self) -> tuple[str, ...]:
-        """The symbolic dimensions, in order of appearance."""
-        dims = [dim for info in self._tensors for dim in info.shape or ()]
-        dims += [each.value for each in self.operands if isinstance(each, _Scalar)]
-        return tuple(dict.fromkeys(name for dim in dims for name in dim.symbols()))
-
-    @property
-    def unbound(self) -> tuple[str, ...]:
-        """The symbols that are no bare dimension of an operand or of the result."""
-        bare = {dim.symbol_name for info in self._tensors for dim in info.shape or ()}
-        return tuple(name for name in self.symbols if name not in bare)
-
-    def renamed(self) -> _Signature:
-        """The signature with symbols numbered by their first appearance."""
-        names = {
-            name: SymbolicDim.symbol(f"s{number}")
-            for number, name in enumerate(self.symbols)
-        }
-
-        def rename(info: TensorInfo) -> TensorInfo:
-            return info.with_dims(dim.substitute(names) for dim in info.shape or ())
-
-        return _Signature(
-            tuple(
-                rename(each)
-                if isinstance(each, TensorInfo)
-                else _Scalar(each.value.substitute(names), each.dtype)
-                for each in self.operands
-            ),
-            rename(self.result),
-        )
-
-
-def _known(info: TensorInfo | None) -> TensorInfo | None:
-    """`info` where dtype and all dimensions are known, else None."""
-    if info is None or info.shape is None or info.dtype is None:
-        return None
-    return info
-
-
-def _signature(op: OperatorOp) -> _Signature | None:
-    """The operator's signature, None where something of it is not known."""
-    result = _known(TensorInfo.of(op.result.type))
-    inferred = _known(TensorInfo.of(op.infer_result_type()))
-    if result is None or inferred is None or inferred.dims != result.dims:
-        # Stages are made for the dimensions that inference has proven: a declared
-        # dimension that is only believed could read out of bounds.
-        return None
-    operands: list[TensorInfo | _Scalar] = []
-    for operand in op.operands:
-        if isinstance(operand.type, ShapeType):
-            continue
-        if isinstance(operand.type, PrimType) and operand.type.dim is not None:
-            operands.append(_Scalar(operand.type.dim, operand.type.dtype))
-        elif (info := _known(TensorInfo.of(operand.type))) is not None:
-            operands.append(info)
-        else:
-            return None
-    return _Signature(tuple(operands), result)
-
-
 def _legalize(op: OperatorOp, functions: _Functions) -> bool:
     """Replace `op` by a call; False where it must stay."""
-    if type(op) not in RULES or (signature := _signature(op)) is None:
+    if type(op) not in RULES or (signature := signature_of(op)) is None:
         return False
     key = (type(op), tuple(sorted(op.properties.items())), signature.renamed())
     name = functions.made.get(key)
@@ -178,37 +102,90 @@ def _legalize(op: OperatorOp, functions: _Functions) -> bool:
         name = functions.names.unique(op.name.rpartition(".")[2])
         functions.module.body.block.add_op(_function(name, op, signature))
         functions.made[key] = name
-    tensors = [
-        operand for operand in op.operands if TensorInfo.of(operand.type) is not None
-    ]
-    call = relax.CallTIROp(name, tensors, op.result.type, signature.unbound or None)
+    call = relax.CallTIROp(
+        name,
+        [tensor for operand in op.operands for tensor in _tensors(op, operand)],
+        op.result.type,
+        signature.unbound or None,
+    )
     call.location = op.location
     Rewriter.replace_op(op, call)
     return True
 
 
-def _function(name: str, op: OperatorOp, signature: _Signature) -> tir.FuncOp:
-    """The TIR function of an operator: operands, then the result, then symbols."""
+def _tensors(op: OperatorOp, operand: SSAValue) -> list[SSAValue]:
+    """The tensors in an operand; those of a tuple are taken from where it is made."""
+    if TensorInfo.of(operand.type) is not None:
+        return [operand]
+    if not isinstance(operand.type, TupleType):
+        return []
+    tensors: list[SSAValue] = []
+    for index, field in enumerate(operand.type.fields.data):
+        if TensorInfo.of(field) is None and not isinstance(field, TupleType):
+            continue
+        tensors += _tensors(op, _field(op, operand, index))
+    return tensors
+
+
+def _field(op: OperatorOp, operand: SSAValue, index: int) -> SSAValue:
+    if isinstance(operand.owner, relax.TupleOp):
+        return operand.owner.elements[index]
+    item = relax.GetItemOp(operand, index)
+    Rewriter.insert_op(item, InsertPoint.before(op))
+    return item.result
+
+
+def _function(name: str, op: OperatorOp, signature: Signature) -> tir.FuncOp:
+    """The TIR function of an operator: operands, then the results, then symbols."""
     program = TensorProgram(name)
     for symbol in signature.unbound:
         program.parameter(symbol)
-    operands: list[Operand] = []
-    for number, each in enumerate(signature.operands):
-        if isinstance(each, _Scalar):
-            operands.append(program.scalar(_dim(program, each.value), each.dtype))
-            continue
-        assert each.dtype is not None
-        operands.append(program.input(_letter(number), _shape(program, each), each.dtype))
-    result = RULES[type(op)](op, program, operands, _shape(program, signature.result))
-    return program.build([result])
+    arguments = _Arguments(program)
+    site = Site(
+        program,
+        tuple(map(arguments.of, signature.operands)),
+        tuple(
+            Result(_dims(program, info.shape), _dtype(info)) for info in signature.results
+        ),
+    )
+    result = RULES[type(op)](op, site)
+    return program.build([result] if isinstance(result, Tensor) else result)
+
+
+@dataclass
+class _Arguments:
+    """Makes what stands for operands in a program; tensors are named by letters."""
+
+    program: TensorProgram
+    tensors: int = 0
+
+    def of(self, known: Known) -> Argument:
+        match known:
+            case KnownScalar():
+                return self.program.scalar(_dim(self.program, known.value), known.dtype)
+            case KnownShape():
+                return Shape(_dims(self.program, known.dims))
+            case tuple():
+                return tuple(self.of(each) for each in known)
+            case _:
+                name = _letter(self.tensors)
+                self.tensors += 1
+                shape = _dims(self.program, known.shape)
+                return self.program.input(name, shape, _dtype(known))
 
 
 def _letter(number: int) -> str:
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"A{number}"
 
 
-def _shape(program: TensorProgram, info: TensorInfo) -> tuple[Dim, ...]:
-    return tuple(_dim(program, dim) for dim in info.shape or ())
+def _dtype(info: TensorInfo) -> Attribute:
+    assert info.dtype is not None, "known"
+    return info.dtype
+
+
+def _dims(program: TensorProgram, dims: Iterable[SymbolicDim] | None) -> tuple[Dim, ...]:
+    assert dims is not None, "known"
+    return tuple(_dim(program, dim) for dim in dims)
 
 
 def _dim(program: TensorProgram, dim: SymbolicDim) -> Dim:
