@@ -92,7 +92,7 @@ class OperatorFunctions:
         self.names = SymbolNames(self.module)
 
 
-def _legalize(op: OperatorOp, functions: _Functions) -> bool:
+def _legalize(op: OperatorOp, functions: OperatorFunctions) -> bool:
     """Replace `op` by a call; False where it must stay."""
     if type(op) not in RULES or (signature := signature_of(op)) is None:
         return False
@@ -120,8 +120,8 @@ def _tensors(op: OperatorOp, operand: SSAValue) -> list[SSAValue]:
     if not isinstance(operand.type, TupleType):
         return []
     tensors: list[SSAValue] = []
-    for index, field in enumerate(operand.type.fields.data):
-        if TensorInfo.of(field) is None and not isinstance(field, TupleType):
+    for index, type_ in enumerate(operand.type.fields.data):
+        if TensorInfo.of(type_) is None and not isinstance(type_, TupleType):
             continue
         tensors += _tensors(op, _field(op, operand, index))
     return tensors

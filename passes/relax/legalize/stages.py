@@ -1,0 +1,50 @@
+"""Stages that several operators are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, Float16Type, f32
+from xdsl.ir import Attribute
+
+from xdsl_tvm.passes.relax.legalize.tensor_expression import (
+    Expr,
+    Operand,
+    Tensor,
+    TensorProgram,
+)
+
+
+def broadcast_indices(
+    program: TensorProgram, tensor: Operand, indices: Sequence[Expr]
+) -> tuple[Expr, ...]:
+    """The element of `tensor` that numpy's broadcasting reads at `indices`."""
+    rank = len(tensor.shape)
+    own = list(indices[len(indices) - rank :])
+    return tuple(
+        program.extent(0) if dim == 1 else index
+        for dim, index in zip(tensor.shape, own, strict=True)
+    )
+
+
+def elementwise(
+    program: TensorProgram, name: str, x: Tensor, function: Callable[[Expr], Expr]
+) -> Tensor:
+    """`function` of each element."""
+    return program.compute(name, x.shape, x.dtype, lambda *indices: function(x[indices]))
+
+
+def wide(value: Expr) -> Expr:
+    """A half-precision value in single precision, any other as it is."""
+    return value.cast(accumulator_type(value.dtype))
+
+
+def accumulator_type(dtype: Attribute) -> Attribute:
+    """What sums over `dtype` are held in: `f32` for `f16`, else `dtype`."""
+    return f32 if isinstance(dtype, Float16Type) else dtype
+
+
+def normal_axes(axes: DenseArrayBase[I64], rank: int) -> list[int]:
+    """The axes of a property, counted from the front."""
+    return [axis % rank for axis in cast(Sequence[int], axes.get_values())]
