@@ -18,7 +18,8 @@ function = program.build([c])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -77,6 +78,34 @@ class Expr:
         """`tir.min` with `other`."""
         return self._binary(tir.MinOp, other)
 
+    def _compare(self, predicate: tir.CmpPredicate, other: Expr | float) -> Expr:
+        return self.program.compare(predicate, self, self._operand(other))
+
+    def __lt__(self, other: Expr | float) -> Expr:
+        return self._compare(tir.CmpPredicate.LT, other)
+
+    def __le__(self, other: Expr | float) -> Expr:
+        return self._compare(tir.CmpPredicate.LE, other)
+
+    def __gt__(self, other: Expr | float) -> Expr:
+        return self._compare(tir.CmpPredicate.GT, other)
+
+    def __ge__(self, other: Expr | float) -> Expr:
+        return self._compare(tir.CmpPredicate.GE, other)
+
+    def equals(self, other: Expr | float) -> Expr:
+        """`tir.cmp eq` with `other`: not `==`, which compares expressions themselves."""
+        return self._compare(tir.CmpPredicate.EQ, other)
+
+    def __and__(self, other: Expr) -> Expr:
+        return self._binary(tir.AndOp, other)
+
+    def __or__(self, other: Expr) -> Expr:
+        return self._binary(tir.OrOp, other)
+
+    def __invert__(self) -> Expr:
+        return self.program.emit(tir.NotOp(self.value))
+
     def call(self, intrinsic: str) -> Expr:
         """The builtin of that name, applied to this value; the dtype stays."""
         return self.program.emit(tir.CallOp(intrinsic, [self.value], self.dtype))
@@ -119,6 +148,9 @@ class Scalar:
             return self.value.cast(self.dtype)
         return self.program.constant(self.value, self.dtype)
 
+
+Slice: TypeAlias = "tuple[Tensor, Sequence[Expr | None]]"
+"""Elements of a tensor: an index per dimension, None for all of the dimension."""
 
 Operand: TypeAlias = Tensor | Scalar
 """What an operator reads elements from."""
@@ -182,6 +214,25 @@ class TensorProgram:
         """`tir.select`: both values are evaluated."""
         return self.emit(tir.SelectOp(condition.value, true.value, false.value))
 
+    def if_then_else(
+        self, condition: Expr, true: Callable[[], Expr], false: Callable[[], Expr]
+    ) -> Expr:
+        """`tir.if_then_else`: only one of the values is computed.
+
+        What they read is declared as read: their indices are computed outside of them.
+        """
+        outer = self._block
+        blocks = [Block(), Block()]
+        for block, branch in zip(blocks, (true, false), strict=True):
+            self._block = block
+            block.add_op(tir.YieldOp(branch().value))
+        self._block = outer
+        last = blocks[0].last_op
+        assert isinstance(last, tir.YieldOp)
+        return self.emit(
+            tir.IfThenElseOp(condition.value, last.value.type, *map(Region, blocks))
+        )
+
     def compare(self, predicate: tir.CmpPredicate, lhs: Expr, rhs: Expr) -> Expr:
         """`tir.cmp` of two values of one type."""
         return self.emit(tir.CmpOp(predicate, lhs.value, rhs.value))
@@ -239,13 +290,19 @@ class TensorProgram:
         return Tensor(self, match.buffer, tuple(shape), dtype)
 
     def _allocate(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
+        alloc = self._alloc_op(name, shape, dtype)
+        self._root.add_op(alloc)
+        return Tensor(self, alloc.buffer, tuple(shape), dtype)
+
+    def _alloc_op(
+        self, name: str, shape: Sequence[Dim], dtype: Attribute
+    ) -> tir.AllocBufferOp:
         buffer_type, extents = _buffer_type(shape, dtype)
         alloc = tir.AllocBufferOp(
             buffer_type, extents, name=name, index_type=_index_type(extents)
         )
         alloc.buffer.name_hint = name
-        self._root.add_op(alloc)
-        return Tensor(self, alloc.buffer, tuple(shape), dtype)
+        return alloc
 
     def load(self, tensor: Tensor, indices: Sequence[SSAValue]) -> Expr:
         """Read an element, and note that the block of the stage reads it."""
@@ -264,7 +321,7 @@ class TensorProgram:
 
         def body(spatial: list[Expr], _: list[Expr]) -> None:
             value = element(*spatial)
-            self._store(value, output, spatial)
+            self.store(value, output, spatial)
 
         self._nest(name, output, (), body)
         return output
@@ -289,19 +346,98 @@ class TensorProgram:
             value = element(spatial, reduction)
             indices = [index.value for index in spatial]
             accumulator = self.emit(tir.LoadOp(output.buffer, indices, result_type=dtype))
-            self._store(reducer.combine(accumulator, value), output, spatial)
+            self.store(reducer.combine(accumulator, value), output, spatial)
 
         def init(spatial: list[Expr]) -> None:
             identity = self.constant(reducer.identity(dtype), dtype)
-            self._store(identity, output, spatial)
+            self.store(identity, output, spatial)
 
         self._nest(name, output, over, body, init)
         return output
 
-    def _store(self, value: Expr, output: Tensor, indices: list[Expr]) -> None:
-        self._block.add_op(
-            tir.StoreOp(value.value, output.buffer, [index.value for index in indices])
+    def sequential(
+        self,
+        name: str,
+        rows: Sequence[Dim],
+        outputs: Sequence[tuple[str, Sequence[Dim], Attribute]],
+        reads: Callable[[list[Expr]], Sequence[Slice]],
+        writes: Callable[[list[Expr], list[Tensor]], Sequence[Slice]],
+        body: Callable[[list[Expr], list[Tensor]], None],
+    ) -> list[Tensor]:
+        """Tensors (name, shape, dtype) that statements write, once for each of `rows`.
+
+        The functions get the point of `rows`, and the tensors. What `body` does at one
+        point must not depend on what it does at others. `reads` and `writes` say what of
+        the tensors it touches.
+        """
+        tensors = [self._allocate(*output) for output in outputs]
+        block, indices = self._loops(name, rows, ())
+        outer, self._block = self._block, block.body.block
+        read, written = reads(indices), writes(indices, tensors)
+        for kind, slices in ((tir.ReadsOp, read), (tir.WritesOp, written)):
+            self._block.add_op(kind([self._region(each) for each in slices]))
+        self._stage = _Stage()
+        body(indices, tensors)
+        self._stage = None
+        self._block = outer
+        return tensors
+
+    def _region(self, part: Slice) -> tir.BufferRegion:
+        tensor, indices = part
+        zero = self.extent(0)
+        mins = tuple((zero if index is None else index).value for index in indices)
+        extents = tuple(
+            1 if index is not None else dim if isinstance(dim, int) else dim.value
+            for index, dim in zip(indices, tensor.shape, strict=True)
         )
+        return tir.BufferRegion(tensor.buffer, mins, extents)
+
+    # ---- statements of a sequential stage ----
+
+    def local(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
+        """Memory of one run of a sequential stage; asked for before other statements."""
+        alloc = self._alloc_op(name, shape, dtype)
+        self._block.add_op(alloc)
+        return Tensor(self, alloc.buffer, tuple(shape), dtype)
+
+    def store(self, value: Expr, tensor: Tensor, indices: Sequence[Expr]) -> None:
+        """Write an element."""
+        places = [index.value for index in indices]
+        self._block.add_op(tir.StoreOp(value.value, tensor.buffer, places))
+
+    @contextmanager
+    def loop(self, name: str, low: Expr, extent: Expr) -> Generator[Expr]:
+        """Statements for each of `extent` values from `low`, in order."""
+        loop = tir.ForOp(low.value, extent.value, name=name)
+        loop.loop_var.name_hint = name
+        with self._inside(loop, loop.body.block):
+            yield Expr(self, loop.loop_var)
+
+    @contextmanager
+    def when(self, condition: Expr) -> Generator[None]:
+        """Statements under a condition."""
+        op = tir.IfOp(condition.value, Region(Block()))
+        with self._inside(op, op.then_region.block):
+            yield
+
+    @contextmanager
+    def repeat(self, condition: Callable[[], Expr]) -> Generator[None]:
+        """Statements for as long as a condition holds, which is computed each time."""
+        op = tir.WhileOp(Region(Block()), Region(Block()))
+        with self._inside(op, op.condition.block):
+            self._block.add_op(tir.YieldOp(condition().value))
+        outer, self._block = self._block, op.body.block
+        yield
+        self._block = outer
+
+    @contextmanager
+    def _inside(self, op: Operation, body: Block) -> Generator[None]:
+        self._block.add_op(op)
+        outer, self._block = self._block, body
+        yield
+        self._block = outer
+
+    # ---- blocks ----
 
     def _nest(
         self,
@@ -312,8 +448,27 @@ class TensorProgram:
         init: Callable[[list[Expr]], None] | None = None,
     ) -> None:
         """A loop per dimension around a block with one iteration variable per loop."""
-        spatial_rank = len(output.shape)
-        extents = [self.extent(dim).value for dim in (*output.shape, *over)]
+        block, indices = self._loops(name, output.shape, over)
+        spatial, reduction = indices[: len(output.shape)], indices[len(output.shape) :]
+        outer, self._block = self._block, block.body.block
+        self._stage = _Stage()
+        body(spatial, reduction)
+        reads = self._stage.reads
+        self._stage = None
+        self._declare_regions(block, output, spatial, reads)
+        if init is not None:
+            region = tir.InitOp()
+            block.body.block.insert_op_after(region, _last_declaration(block))
+            self._block = region.body.block
+            init(spatial)
+        self._block = outer
+
+    def _loops(
+        self, name: str, shape: Sequence[Dim], over: Sequence[Dim]
+    ) -> tuple[tir.BlockOp, list[Expr]]:
+        """Loops around an empty block, and its iteration variables."""
+        spatial_rank = len(shape)
+        extents = [self.extent(dim).value for dim in (*shape, *over)]
         zero = self.extent(0).value
         loops = [
             tir.ForOp(zero, extent, name=_axis_name(position, spatial_rank))
@@ -340,21 +495,7 @@ class TensorProgram:
         innermost.add_op(block)
         for position, variable in enumerate(block.iter_vars):
             variable.name_hint = f"v_{_axis_name(position, spatial_rank)}"
-        indices = [Expr(self, variable) for variable in block.iter_vars]
-        spatial, reduction = indices[:spatial_rank], indices[spatial_rank:]
-
-        outer, self._block = self._block, block.body.block
-        self._stage = _Stage()
-        body(spatial, reduction)
-        reads = self._stage.reads
-        self._stage = None
-        self._declare_regions(block, output, spatial, reads)
-        if init is not None:
-            region = tir.InitOp()
-            block.body.block.insert_op_after(region, _last_declaration(block))
-            self._block = region.body.block
-            init(spatial)
-        self._block = outer
+        return block, [Expr(self, variable) for variable in block.iter_vars]
 
     def _declare_regions(
         self,
