@@ -17,7 +17,13 @@ from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.passes._module_symbols import SymbolNames
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
-from xdsl_tvm.passes.relax.legalize.registry import Argument, Result, Shape, Site
+from xdsl_tvm.passes.relax.legalize.registry import (
+    Argument,
+    NoStagesError,
+    Result,
+    Shape,
+    Site,
+)
 from xdsl_tvm.passes.relax.legalize.rules import RULES
 from xdsl_tvm.passes.relax.legalize.signature import (
     Known,
@@ -100,7 +106,11 @@ def _legalize(op: OperatorOp, functions: OperatorFunctions) -> bool:
     name = functions.made.get(key)
     if name is None:
         name = functions.names.unique(op.name.rpartition(".")[2])
-        functions.module.body.block.add_op(_function(name, op, signature))
+        try:
+            function = _function(name, op, signature)
+        except NoStagesError:
+            return False
+        functions.module.body.block.add_op(function)
         functions.made[key] = name
     call = relax.CallTIROp(
         name,

@@ -86,6 +86,10 @@ class Site:
         return tuple(each for each in argument if isinstance(each, Tensor))
 
 
+class NoStagesError(Exception):
+    """Raised by a rule for an operator that it does not cover, which is left as it is."""
+
+
 Rule: TypeAlias = Callable[[Any, Site], "Tensor | Sequence[Tensor]"]
 """Appends the stages of an operator; returns the result, or the fields of a tuple."""
 
