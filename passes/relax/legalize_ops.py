@@ -92,16 +92,36 @@ class OperatorFunctions:
 
     module: ModuleOp
     made: dict[Hashable, str] = field(default_factory=lambda: {})
+    by_name: dict[str, tir.FuncOp] = field(default_factory=lambda: {})
     names: SymbolNames = field(init=False)
 
     def __post_init__(self) -> None:
         self.names = SymbolNames(self.module)
 
+    def add(self, function: tir.FuncOp) -> None:
+        """Add a function, whose name is taken, to the module."""
+        self.module.body.block.add_op(function)
+        self.by_name[function.sym_name.data] = function
+
 
 def _legalize(op: OperatorOp, functions: OperatorFunctions) -> bool:
     """Replace `op` by a call; False where it must stay."""
+    call = legalized_call(op, functions)
+    if call is not None:
+        Rewriter.replace_op(op, call)
+    return call is not None
+
+
+def legalized_call(
+    op: OperatorOp, functions: OperatorFunctions
+) -> relax.CallTIROp | None:
+    """The call that computes what `op` does, not inserted; None where it must stay.
+
+    Its function is one of `functions`, which get it if it is new. This is also how other
+    passes legalize single operators.
+    """
     if type(op) not in RULES or (signature := signature_of(op)) is None:
-        return False
+        return None
     key = (type(op), tuple(sorted(op.properties.items())), signature.renamed())
     name = functions.made.get(key)
     if name is None:
@@ -109,8 +129,8 @@ def _legalize(op: OperatorOp, functions: OperatorFunctions) -> bool:
         try:
             function = _function(name, op, signature)
         except NoStagesError:
-            return False
-        functions.module.body.block.add_op(function)
+            return None
+        functions.add(function)
         functions.made[key] = name
     call = relax.CallTIROp(
         name,
@@ -119,8 +139,7 @@ def _legalize(op: OperatorOp, functions: OperatorFunctions) -> bool:
         signature.unbound or None,
     )
     call.location = op.location
-    Rewriter.replace_op(op, call)
-    return True
+    return call
 
 
 def _tensors(op: OperatorOp, operand: SSAValue) -> list[SSAValue]:
