@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from io import StringIO
 
 import pytest
+from relax_examples import example_of, parse
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Operation, Region
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryEffect, SymbolOpInterface, is_side_effect_free
 from xdsl.transforms.common_subexpression_elimination import (
@@ -23,11 +21,6 @@ from xdsl_tvm.passes.relax.to_non_dataflow import ToNonDataflow
 from xdsl_tvm.registry import new_context
 
 _OPS = list(relax.Relax.operations)
-_EXAMPLE = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
-
-
-def _parse(text: str) -> ModuleOp:
-    return Parser(new_context(), text).parse_module()
 
 
 def _generic(module: ModuleOp) -> str:
@@ -36,35 +29,15 @@ def _generic(module: ModuleOp) -> str:
     return stream.getvalue()
 
 
-def _with_operands(example: str) -> str:
-    """The example after definitions of the values that it takes from outside.
-
-    The parser knows their types once it has met all uses.
-    """
-    parser = Parser(new_context(), example)
-    while parser.parse_optional_operation() is not None:
-        pass
-    missing = {
-        name: next(iter(values.values())).type
-        for name, values in parser.forward_ssa_references.items()
-    }
-    lines = [f'%{name} = "test.op"() : () -> {t}' for name, t in missing.items()]
-    return "\n".join([*lines, example])
-
-
 @pytest.mark.parametrize("op", _OPS, ids=lambda op: op.name)
 def test_documented_example_round_trips(op: type[Operation]):
-    assert op.__doc__ is not None
-    (example,) = _EXAMPLE.findall(op.__doc__)
-    example = textwrap.dedent(example)
-    assert op.name in example
     is_terminator = op in (relax.ReturnOp, relax.OutputOp, relax.YieldOp)
-    module = _parse(example if op is relax.FuncOp else _with_operands(example))
+    module = parse(example_of(op))
     if not is_terminator:
         # A terminator alone cannot be verified; the other examples hold them.
         module.verify()
-    assert _generic(_parse(str(module))) == _generic(module)
-    assert _generic(_parse(_generic(module))) == _generic(module)
+    assert _generic(parse(str(module))) == _generic(module)
+    assert _generic(parse(_generic(module))) == _generic(module)
 
 
 @pytest.mark.parametrize("op", _OPS, ids=lambda op: op.name)
@@ -92,7 +65,7 @@ def test_effects_of_calls():
 
 def test_stock_passes_keep_what_matters():
     """Allocations are not merged, casts and impure calls not dropped; operators are."""
-    module = _parse("""
+    module = parse("""
     tir.func @p(%a: !tir.handle) {
     }
     !t = !relax.tuple<tensor<4xf32>, tensor<4xf32>>
@@ -130,7 +103,7 @@ def test_stock_passes_keep_what_matters():
 
 def test_stock_passes_keep_lives_of_memory():
     """Allocations are not merged and go where unused; the ends of lives stay."""
-    module = _parse("""
+    module = parse("""
     relax.func impure @f() -> tensor<4xf32> {
       %unused = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32
         : !relax.object
@@ -209,7 +182,7 @@ def _module_of_calls(count: int) -> ModuleOp:
         f"%{i + 1} = relax.call_tir @p(%{i}) : (tensor<4xf32>) -> tensor<4xf32>"
         for i in range(count)
     ]
-    return _parse(f"""
+    return parse(f"""
     tir.func @p(%a: !tir.handle, %b: !tir.handle) {{
     }}
     relax.func @f(%0: tensor<4xf32>) -> tensor<4xf32> {{
@@ -239,7 +212,7 @@ def test_passes_return_new_modules_when_called():
 
 
 def test_rewrites_keep_names_and_locations():
-    module = _parse("""
+    module = parse("""
     tir.func @p(%a: !tir.handle, %b: !tir.handle) {
     }
     relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
