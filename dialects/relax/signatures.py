@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, SupportsIndex, TypeAlias, cast, get_args
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -445,6 +446,8 @@ def _plain(attribute: Attribute | None) -> object:
         return attribute.data
     if isinstance(attribute, DenseArrayBase):
         return list(attribute.get_values())
+    if isa(attribute, ArrayAttr[FloatAttr]):
+        return [number.value.data for number in attribute]
     return attribute
 
 
