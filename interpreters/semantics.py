@@ -159,6 +159,7 @@ class SemanticsChecker:
                 self._prepare(functions[op.sym_name.data], rng)
         self.report.checked.extend(self._cases)
         self._removable = _private_functions(module)
+        self._types = {name: functions[name].func.function_type for name in self._cases}
 
     def _prepare(self, function: _Function, rng: np.random.Generator) -> None:
         name = function.func.sym_name.data
@@ -188,6 +189,8 @@ class SemanticsChecker:
             try:
                 if name not in found:
                     raise _missing(module, name, where, name in self._removable)
+                if name in self._removable and self._is_called_otherwise(found[name]):
+                    raise InterpretationError("it is private and is called otherwise")
                 self._compare(found[name], self._cases[name], where)
             except SemanticsError as error:
                 error.pass_name, error.function = pass_name, name
@@ -198,6 +201,11 @@ class SemanticsChecker:
                 self.report.skipped[name] = (
                     f"not executable after pass {pass_name}: {error}"
                 )
+
+    def _is_called_otherwise(self, function: _Function) -> bool:
+        """Whether a function takes or returns something else than at the beginning."""
+        func = function.func
+        return func.function_type != self._types[func.sym_name.data]
 
     def _compare(self, function: _Function, cases: Sequence[_Case], where: str) -> None:
         for case in cases:

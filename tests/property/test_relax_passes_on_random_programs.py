@@ -1,0 +1,78 @@
+"""Every Relax pass keeps what random programs compute.
+
+Passes are found by themselves, so that none is forgotten; a pass that needs options or
+an input form has a line here. A program holds functions that call each other, branches,
+dataflow blocks, casts, symbols and, every second one, calls with effects.
+`XDSL_TVM_FUZZ` sets the number of programs per pass, `XDSL_TVM_FUZZ_FROM` the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from relax_modules import EXTERNS, random_relax_module
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.interpreters.semantics import check_semantics
+from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.registry import all_passes
+
+PASSES = all_passes()
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
+FLAT = "relax-to-non-dataflow"
+ALLOCATED = "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite"
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "relax-legalize-ops": ("",),
+}
+"""For a pass, the option lists to run it with; one without options is not implied."""
+NEEDS: dict[str, str] = {
+    "relax-call-tir-rewrite": FLAT,
+    "relax-kill-after-last-use": FLAT,
+    "relax-lower-alloc-tensor": ALLOCATED,
+    "relax-static-plan-block-memory": ALLOCATED,
+}
+"""For a pass, a pipeline that brings any program to its input form."""
+ELSEWHERE = frozenset({"relax-convert-to-memref"})
+"""Passes with tests of their own: they leave the dialect, or change what is called."""
+
+
+def pipelines() -> Iterator[str]:
+    for name in sorted(PASSES):
+        if name.startswith("relax-") and name not in ELSEWHERE:
+            for options in VARIANTS.get(name, ("",)):
+                yield f"{name}{{{options}}}" if options else name
+
+
+@cache
+def programs() -> list[tuple[int, ModuleOp]]:
+    seeds = range(FIRST, FIRST + COUNT)
+    return [(seed, random_relax_module(seed, impure=seed % 2 == 1)) for seed in seeds]
+
+
+@pytest.mark.parametrize("pipeline", list(pipelines()))
+def test_a_pass_keeps_what_programs_compute(pipeline: str) -> None:
+    accepted, refusals = 0, list[str]()
+    needs = NEEDS.get(pipeline.partition("{")[0], "")
+    passes = (
+        *(parse_passes(PASSES, needs) if needs else ()),
+        *parse_passes(PASSES, pipeline),
+    )
+    for seed, program in programs():
+        module = program.clone()
+        try:
+            report = check_semantics(module, passes, seed=seed, externs=EXTERNS)
+        except PassFailedException as error:
+            refusals.append(str(error))
+            continue
+        accepted += "main" in report.checked
+        assert module.is_structurally_equivalent(program)
+    assert accepted, refusals[:3]
+
+
+def test_what_is_listed_exists() -> None:
+    assert {*VARIANTS, *NEEDS, *ELSEWHERE} <= set(PASSES)
