@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, i32
 from xdsl.dialects.builtin import IntegerAttr as Integer
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.traits import ConstantLike, MemoryEffectKind, get_effects
+from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.shared_memory import memory_sources, written_operands
 from xdsl_tvm.analysis.structural_equal import structural_equal, structural_hash
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
 from xdsl_tvm.passes._module_symbols import SymbolNames, module_symbols
 from xdsl_tvm.passes.infra import CompilerPass, Sequential
@@ -23,11 +22,6 @@ from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 
 LAYOUT_FREE_BUFFERS = "layout_free_buffers"
 NUM_INPUT = "num_input"
-
-_VIEWS = frozenset(
-    {"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"}
-)
-"""Operators whose result may be memory of their operand."""
 
 
 @dataclass(frozen=True)
@@ -145,57 +139,12 @@ def _is_constant(value: SSAValue) -> bool:
 def _written(func: relax.FuncOp) -> set[SSAValue]:
     """The values that may share memory with what an operation writes."""
     found = set[SSAValue]()
-    work = [value for op in func.walk() for value in _written_operands(op)]
+    work = [value for op in func.walk() for value in written_operands(op)]
     while work:
         if (value := work.pop()) not in found:
             found.add(value)
-            work += _sources(value)
+            work += memory_sources(value)
     return found
-
-
-_NO_WRITES = (
-    relax.FuncOp,
-    relax.DataflowOp,
-    relax.IfOp,
-    relax.MatchCastOp,
-    relax.PrintOp,
-    relax.AssertOp,
-)
-"""Operations whose effects are others than to write memory of an operand."""
-
-
-def _written_operands(op: Operation) -> Sequence[SSAValue]:
-    """The operands whose memory an operation may write."""
-    if isinstance(op, _NO_WRITES):
-        return ()
-    effects = get_effects(op)
-    if effects is None:
-        return op.operands
-    values = [e.value for e in effects if e.kind == MemoryEffectKind.WRITE]
-    known = [value for value in values if isinstance(value, SSAValue)]
-    return known if len(known) == len(values) else op.operands
-
-
-def _sources(value: SSAValue) -> Sequence[SSAValue]:
-    """Values whose memory `value` may be, hold or view."""
-    if not isinstance(value, OpResult):
-        return ()
-    match value.op:
-        case relax.DataflowOp() as dataflow:
-            return (dataflow.output_op.values[value.index],)
-        case relax.IfOp() as branches:
-            return [
-                operand
-                for region in branches.regions
-                if (last := region.block.last_op) is not None
-                for operand in last.operands
-            ]
-        case relax.CallTIROp() | relax.CallTIRWithGradOp() | relax.CallDPSPackedOp():
-            return ()
-        case OperatorOp() as operator if operator.name not in _VIEWS:
-            return ()
-        case op:
-            return op.operands
 
 
 class _Copies:

@@ -31,9 +31,11 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 }
 """For a pass, the option lists to run it with; one without options is not implied."""
 NEEDS: dict[str, str] = {
+    "relax-annotate-tir-op-pattern": "relax-legalize-ops",
     "relax-call-tir-rewrite": FLAT,
     "relax-kill-after-last-use": FLAT,
     "relax-lower-alloc-tensor": ALLOCATED,
+    "relax-rewrite-dataflow-reshape": "relax-legalize-ops",
     "relax-static-plan-block-memory": ALLOCATED,
 }
 """For a pass, a pipeline that brings any program to its input form."""
