@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.relax.legalize.registry import Site, rule
-from xdsl_tvm.passes.relax.legalize.stages import normal_axes
+from xdsl_tvm.passes.relax.legalize.stages import normal_axes, unflatten
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
-    Dim,
     Expr,
     Tensor,
-    TensorProgram,
 )
 
 
@@ -37,17 +33,6 @@ def reshape(op: relax.ReshapeOp, site: Site) -> Tensor:
         flat = program.extent(0)
         for dim, index in zip(shape, indices, strict=True):
             flat = flat * program.extent(dim) + index
-        return x[_unflatten(program, flat, x.shape)]
+        return x[unflatten(program, flat, x.shape)]
 
     return program.compute("T_reshape", shape, x.dtype, element)
-
-
-def _unflatten(
-    program: TensorProgram, flat: Expr, shape: Sequence[Dim]
-) -> tuple[Expr, ...]:
-    indices: list[Expr] = []
-    for dim in reversed(shape[1:]):
-        extent = program.extent(dim)
-        indices.append(flat % extent)
-        flat = flat // extent
-    return (*([flat] if shape else []), *reversed(indices))

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, Float16Type, f32
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    Float16Type,
+    IntegerType,
+    f32,
+)
 from xdsl.ir import Attribute
 
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
+    Dim,
     Expr,
     Operand,
     Tensor,
@@ -41,10 +48,22 @@ def wide(value: Expr) -> Expr:
 
 
 def accumulator_type(dtype: Attribute) -> Attribute:
-    """What sums over `dtype` are held in: `f32` for `f16`, else `dtype`."""
-    return f32 if isinstance(dtype, Float16Type) else dtype
+    """What sums over `dtype` are held in: `f32` for 16-bit floats, else `dtype`."""
+    return f32 if isinstance(dtype, Float16Type | BFloat16Type) else dtype
 
 
-def normal_axes(axes: DenseArrayBase[I64], rank: int) -> list[int]:
+def normal_axes(axes: DenseArrayBase[IntegerType], rank: int) -> list[int]:
     """The axes of a property, counted from the front."""
     return [axis % rank for axis in cast(Sequence[int], axes.get_values())]
+
+
+def unflatten(
+    program: TensorProgram, flat: Expr, shape: Sequence[Dim]
+) -> tuple[Expr, ...]:
+    """The index of the element with number `flat` in row-major order."""
+    indices: list[Expr] = []
+    for dim in reversed(shape[1:]):
+        extent = program.extent(dim)
+        indices.append(flat % extent)
+        flat = flat // extent
+    return (*([flat] if shape else []), *reversed(indices))

@@ -175,7 +175,17 @@ def lowest(dtype: Attribute) -> float:
     return 0 if tir.is_uint(dtype) else -(2 ** (dtype.width.data - 1))
 
 
+def highest(dtype: Attribute) -> float:
+    """The greatest value of a scalar dtype: infinity, or the greatest integer."""
+    if not tir.is_integer_type(dtype):
+        return float("inf")
+    width = dtype.width.data
+    return 2**width - 1 if tir.is_uint(dtype) else 2 ** (width - 1) - 1
+
+
 SUM = Reducer(lambda accumulator, x: accumulator + x, lambda _: 0)
+PRODUCT = Reducer(lambda accumulator, x: accumulator * x, lambda _: 1)
+MIN = Reducer(lambda accumulator, x: accumulator.minimum(x), highest)
 MAX = Reducer(lambda accumulator, x: accumulator.maximum(x), lowest)
 
 
