@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
@@ -81,6 +81,23 @@ class _Closure:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.owner.call(self.callee, [*arguments, *self.captured])
+
+
+@dataclass(frozen=True)
+class _Lambda:
+    """A function literal and the values that it captures."""
+
+    owner: InterpretedRelax
+    op: relax.LambdaOp
+    captured: dict[SSAValue, Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        frame = self.owner.new_frame()
+        frame.values.update(self.captured)
+        if (own := self.op.own_value) is not None:
+            frame.values[own] = self
+        name = self.op.result.name_hint or self.op.name
+        return self.owner.run_body(self.op, arguments, frame, name)
 
 
 def _constant(frame: Frame, op: relax.ConstantOp) -> tuple[Any, ...]:
@@ -209,7 +226,23 @@ def _make_closure(frame: Frame, op: relax.MakeClosureOp) -> tuple[Any, ...]:
     return (_Closure(frame.owner, name, frame.read(op)),)
 
 
-def _invoke_closure(frame: Frame, op: AnyInvokeClosureOp) -> tuple[Any, ...]:
+def _lambda(frame: Frame, op: relax.LambdaOp) -> tuple[Any, ...]:
+    captured = {
+        value: frame.values[value]
+        for inner in op.body.walk()
+        for value in inner.operands
+        if value in frame.values
+    }
+    return (_Lambda(frame.owner, op, captured),)
+
+
+def _global_ref(frame: Frame, op: relax.GlobalRefOp) -> tuple[Any, ...]:
+    return (_Closure(frame.owner, op.callee.root_reference.data, ()),)
+
+
+def _invoke_closure(
+    frame: Frame, op: AnyInvokeClosureOp | relax.CallIndirectOp
+) -> tuple[Any, ...]:
     closure, *arguments = frame.read(op)
     if not callable(closure):
         raise TypeCheckError(f"a {type(closure).__name__} is no closure")
@@ -351,6 +384,7 @@ STEPS: dict[type[Operation], Callable[[Frame, Any], tuple[Any, ...]]] = {
     relax.CallBuiltinWithCtxOp: _call_with_context,
     relax.CallDPSPackedOp: _call_dps_packed,
     relax.CallInplacePackedOp: _call_inplace_packed,
+    relax.CallIndirectOp: _invoke_closure,
     relax.CallOp: _call,
     relax.CallPackedOp: _call_packed,
     relax.CallPurePackedOp: _call_packed,
@@ -361,11 +395,13 @@ STEPS: dict[type[Operation], Callable[[Frame, Any], tuple[Any, ...]]] = {
     relax.DataflowOp: _dataflow,
     relax.EnsureZeroOffsetOp: _alias,
     relax.GetItemOp: _get_item,
+    relax.GlobalRefOp: _global_ref,
     relax.IfOp: _if,
     relax.InvokeClosureOp: _invoke_closure,
     relax.InvokePureClosureOp: _invoke_closure,
     relax.KillStorageOp: _kill,
     relax.KillTensorOp: _kill,
+    relax.LambdaOp: _lambda,
     relax.MakeClosureOp: _make_closure,
     relax.MatchCastOp: _match_cast,
     relax.NullValueOp: _null_value,

@@ -124,19 +124,31 @@ class InterpretedRelax(
 
         Raises TypeCheckError where a value lacks the type of its parameter.
         """
-        frame = Frame(self)
-        name = func.sym_name.data
+        return self.run_body(func, values, Frame(self), func.sym_name.data)
+
+    def run_body(
+        self,
+        func: relax.FuncOp | relax.LambdaOp,
+        values: Sequence[Any],
+        frame: Frame,
+        name: str,
+    ) -> Any:
+        """Run a function in a frame that holds what it captures.
+
+        Raises TypeCheckError where a value lacks the type of its parameter.
+        """
+        type_ = func.type
+        types = type_.param_types or ()
         if len(values) != len(func.args):
             raise ArgumentError(
                 f"{name}: expects {len(func.args)} arguments, got {len(values)}"
             )
         names = [f"parameter {_name(arg)} of {name}" for arg in func.args]
-        types = func.function_type.inputs.data
         check(types, values, frame.symbols, func.symbol_names, names)
         frame.values.update(zip(func.args, values, strict=True))
         (result,) = self._enter(lambda: frame.run_block(func.body.block), name)
         what = [f"the result of {name}"]
-        check([func.output_type], [result], frame.symbols, (), what)
+        check([type_.ret], [result], frame.symbols, (), what)
         return result
 
     def _enter(self, body: Callable[[], tuple[Any, ...]], name: str) -> tuple[Any, ...]:
@@ -178,6 +190,10 @@ class InterpretedRelax(
         """Take arguments as written, since a call may have done so."""
         for array in arrays_of(tuple(values)):
             self._unwritten.pop(id(array), None)
+
+    def new_frame(self) -> Frame:
+        """A frame that holds nothing."""
+        return Frame(self)
 
     # ---- memory ----
 

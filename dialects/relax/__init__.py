@@ -23,6 +23,7 @@ from xdsl_tvm.dialects.relax import (
     image,
     indexing,
     inspect,
+    lambdas,
     layout_transform,
     linear_algebra,
     logic,
@@ -169,6 +170,7 @@ from xdsl_tvm.dialects.relax.inspect import (
     TensorShapeIOp,
     TensorStrideIOp,
 )
+from xdsl_tvm.dialects.relax.lambdas import CallIndirectOp, GlobalRefOp, LambdaOp
 from xdsl_tvm.dialects.relax.layout_transform import (
     LayoutTransformOp,
 )
@@ -366,6 +368,7 @@ Relax = Dialect(
     "relax",
     [
         *functions.OPS,
+        *lambdas.OPS,
         *values.OPS,
         *calls.OPS,
         *memory.OPS,
@@ -448,6 +451,7 @@ __all__ = [
     "BroadcastToOp",
     "CallBuiltinWithCtxOp",
     "CallDPSPackedOp",
+    "CallIndirectOp",
     "CallInplacePackedOp",
     "CallOp",
     "CallPackedOp",
@@ -508,6 +512,7 @@ __all__ = [
     "GeluOp",
     "GeluTanhOp",
     "GetItemOp",
+    "GlobalRefOp",
     "GreaterEqualOp",
     "GreaterOp",
     "GroupNormOp",
@@ -520,6 +525,7 @@ __all__ = [
     "IsNanOp",
     "KillStorageOp",
     "KillTensorOp",
+    "LambdaOp",
     "LayerNormOp",
     "LayoutTransformOp",
     "LeakyReluOp",

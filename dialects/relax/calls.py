@@ -52,7 +52,9 @@ def is_impure(op: Operation) -> bool:
     return trait is not None and trait.is_impure(op)
 
 
-class _ImpureByProperty(MayBeImpure):
+class ImpureByProperty(MayBeImpure):
+    """The call has side effects exactly if it is marked `impure`."""
+
     def is_impure(self, op: Operation) -> bool:
         return "impure" in op.properties
 
@@ -62,7 +64,9 @@ _EFFECTS = frozenset(
 )
 
 
-class _EffectsIfImpure(MemoryEffect):
+class EffectsIfImpure(MemoryEffect):
+    """The memory effects of `ImpureByProperty`."""
+
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
         return _EFFECTS if "impure" in op.properties else frozenset()
@@ -337,7 +341,7 @@ class CallOp(IRDLOperation):
     arguments = var_operand_def()
     result = opt_result_def()
 
-    traits = traits_def(_ImpureByProperty(), _EffectsIfImpure())
+    traits = traits_def(ImpureByProperty(), EffectsIfImpure())
 
     assembly_format = (
         "(`impure` $impure^)? $callee `(` $arguments `)` attr-dict `:`"

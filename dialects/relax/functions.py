@@ -33,6 +33,7 @@ from xdsl.traits import (
     HasParent,
     IsolatedFromAbove,
     IsTerminator,
+    OpTrait,
     Pure,
     RecursivelySpeculatable,
     RecursiveMemoryEffect,
@@ -167,14 +168,7 @@ class FuncOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         impure = parser.parse_optional_keyword("impure") is not None
         name = parser.parse_symbol_name()
-        symbols = parser.parse_optional_comma_separated_list(
-            parser.Delimiter.ANGLE, lambda: parse_symbol(parser)
-        )
-        args = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, parser.parse_argument
-        )
-        parser.parse_punctuation("->")
-        output = parser.parse_type()
+        symbols, args, output = parse_signature(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(args)
         return cls(
@@ -182,7 +176,7 @@ class FuncOp(IRDLOperation):
             [arg.type for arg in args],
             output,
             body,
-            symbols=symbols or (),
+            symbols=symbols,
             attributes={} if attributes is None else attributes.data,
             impure=impure,
         )
@@ -190,15 +184,7 @@ class FuncOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.is_pure else " impure ")
         printer.print_symbol_name(self.sym_name.data)
-        if self.symbol_names:
-            with printer.in_angle_brackets():
-                printer.print_list(self.symbol_names, printer.print_string)
-        with printer.in_parens():
-            printer.print_list(
-                self.args, lambda arg: print_func_argument(printer, arg, None)
-            )
-        printer.print_string(" -> ")
-        printer.print_attribute(self.output_type)
+        print_signature(printer, self.symbol_names, self.args, self.output_type)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(
@@ -206,56 +192,93 @@ class FuncOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        self._verify_signature()
-        self._verify_return()
+        what = f"relax.func @{self.sym_name.data}"
+        outputs = self.function_type.outputs.data
+        if len(outputs) != 1:
+            raise VerifyException(f"{what} must have one result, not {len(outputs)}")
+        inputs = self.function_type.inputs.data
+        verify_signature(what, self.symbol_names, inputs, outputs[0], self.args)
+        verify_return(what, self.body.block, outputs[0])
         # Here because the checks of the body need everything that is in scope.
         from xdsl_tvm.dialects.relax.scopes import verify_body
 
         verify_body(self)
 
-    def _verify_signature(self) -> None:
-        name = self.sym_name.data
-        inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
-        if len(outputs) != 1:
-            raise VerifyException(
-                f"relax.func @{name} must have one result, not {len(outputs)}"
-            )
-        if inputs != tuple(self.body.block.arg_types):
-            raise VerifyException(
-                f"relax.func @{name}: the block arguments must have the types of the "
-                "parameters"
-            )
-        for type_ in (*inputs, *outputs):
-            verify_type(type_)
-        definable = parameter_symbols(inputs)
-        declared = self.symbol_names
-        if len(set(declared)) != len(declared):
-            raise VerifyException(f"relax.func @{name} declares a symbol twice")
-        for symbol in declared:
-            if symbol not in definable:
-                raise VerifyException(
-                    f"relax.func @{name} declares the symbol '{symbol}', "
-                    "but no parameter has it as a dimension"
-                )
-        for type_ in (*inputs, *outputs):
-            for symbol in used_symbols(type_):
-                if symbol not in declared:
-                    raise VerifyException(
-                        f"relax.func @{name} uses the symbol '{symbol}' of {type_}, "
-                        f"but declares {', '.join(declared) or 'none'}"
-                    )
 
-    def _verify_return(self) -> None:
-        last = self.body.block.last_op
-        if not isinstance(last, ReturnOp):
+def parse_signature(
+    parser: Parser,
+) -> tuple[list[str], list[Parser.Argument], Attribute]:
+    """The symbols, the parameters and the type of the result of a function."""
+    symbols = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.ANGLE, lambda: parse_symbol(parser)
+    )
+    args = parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, parser.parse_argument
+    )
+    parser.parse_punctuation("->")
+    return symbols or [], args, parser.parse_type()
+
+
+def print_signature(
+    printer: Printer,
+    symbols: Sequence[str],
+    args: Sequence[BlockArgument],
+    output: Attribute,
+) -> None:
+    """What `parse_signature` reads."""
+    if symbols:
+        with printer.in_angle_brackets():
+            printer.print_list(symbols, printer.print_string)
+    with printer.in_parens():
+        printer.print_list(args, lambda arg: print_func_argument(printer, arg, None))
+    printer.print_string(" -> ")
+    printer.print_attribute(output)
+
+
+def verify_signature(
+    what: str,
+    symbols: Sequence[str],
+    inputs: Sequence[Attribute],
+    output: Attribute,
+    args: Sequence[BlockArgument],
+) -> None:
+    """Check the declared types of a function, against its symbols and its block.
+
+    Raises VerifyException that begins with `what`.
+    """
+    if tuple(inputs) != tuple(arg.type for arg in args):
+        raise VerifyException(
+            f"{what}: the block arguments must have the types of the parameters"
+        )
+    for type_ in (*inputs, output):
+        verify_type(type_)
+    definable = parameter_symbols(inputs)
+    if len(set(symbols)) != len(symbols):
+        raise VerifyException(f"{what} declares a symbol twice")
+    for symbol in symbols:
+        if symbol not in definable:
             raise VerifyException(
-                f"relax.func @{self.sym_name.data} must end with relax.return"
+                f"{what} declares the symbol '{symbol}', "
+                "but no parameter has it as a dimension"
             )
-        if base_check(self.output_type, last.value.type) == Check.IMPOSSIBLE:
-            raise VerifyException(
-                f"relax.func @{self.sym_name.data} returns {last.value.type}, "
-                f"but {self.output_type} is declared"
-            )
+    for type_ in (*inputs, output):
+        for symbol in used_symbols(type_):
+            if symbol not in symbols:
+                raise VerifyException(
+                    f"{what} uses the symbol '{symbol}' of {type_}, "
+                    f"but declares {', '.join(symbols) or 'none'}"
+                )
+
+
+def verify_return(what: str, block: Block, output: Attribute) -> None:
+    """Check the value that a function returns. Raises VerifyException."""
+    last = block.last_op
+    if not isinstance(last, ReturnOp):
+        raise VerifyException(f"{what} must end with relax.return")
+    if base_check(output, last.value.type) == Check.IMPOSSIBLE:
+        raise VerifyException(
+            f"{what} returns {last.value.type}, but {output} is declared"
+        )
 
 
 def is_set(attribute: Attribute | None) -> bool:
@@ -284,12 +307,18 @@ class ReturnOp(IRDLOperation):
 
     value = operand_def()
 
-    traits = traits_def(IsTerminator(), HasParent(FuncOp), ReturnLike(), Pure())
+    traits = lazy_traits_def(lambda: _return_traits())
 
     assembly_format = "$value attr-dict `:` type($value)"
 
     def __init__(self, value: SSAValue | Operation) -> None:
         super().__init__(operands=[value])
+
+
+def _return_traits() -> tuple[OpTrait, ...]:
+    from xdsl_tvm.dialects.relax.lambdas import LambdaOp
+
+    return IsTerminator(), HasParent(FuncOp, LambdaOp), ReturnLike(), Pure()
 
 
 @irdl_op_definition

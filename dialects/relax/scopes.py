@@ -14,14 +14,20 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.relax.algebra import Check, base_check, infer_call
+from xdsl_tvm.dialects.relax.algebra import (
+    Check,
+    base_check,
+    infer_call,
+    is_base_of,
+)
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr, symbols_of
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp, CallOp, is_impure
 from xdsl_tvm.dialects.relax.functions import DataflowOp, FuncOp, IfOp
-from xdsl_tvm.dialects.relax.types import used_symbols
+from xdsl_tvm.dialects.relax.lambdas import GlobalRefOp, LambdaOp
+from xdsl_tvm.dialects.relax.types import ObjectType, used_symbols
 from xdsl_tvm.dialects.relax.values import MatchCastOp
 
-_CheckedCall: TypeAlias = CallOp | AnyCallTIROp
+_CheckedCall: TypeAlias = CallOp | AnyCallTIROp | GlobalRefOp
 
 
 def verify_body(func: FuncOp) -> None:
@@ -29,7 +35,7 @@ def verify_body(func: FuncOp) -> None:
 
     Raises VerifyException naming the operation and the reason.
     """
-    walk = _Walk(func)
+    walk = _Walk(func, func)
     walk.visit_block(func.body.block, set(func.symbol_names), False)
     if walk.calls:
         _verify_callees(func, walk.calls)
@@ -38,6 +44,8 @@ def verify_body(func: FuncOp) -> None:
 @dataclass
 class _Walk:
     func: FuncOp
+    inner: FuncOp | LambdaOp
+    """The function whose body it is: `func`, or a literal in it."""
     calls: list[_CheckedCall] = field(default_factory=list[_CheckedCall])
     used: dict[Attribute, list[str]] = field(default_factory=dict[Attribute, list[str]])
 
@@ -46,9 +54,12 @@ class _Walk:
             self._visit_op(op, visible, in_dataflow)
 
     def _visit_op(self, op: Operation, visible: set[str], in_dataflow: bool) -> None:
-        if isinstance(op, CallOp | AnyCallTIROp):
+        if isinstance(op, CallOp | AnyCallTIROp | GlobalRefOp):
             self.calls.append(op)
         self._check_purity(op, in_dataflow)
+        if isinstance(op, LambdaOp):
+            self._visit_lambda(op)
+            return
         is_dataflow = isinstance(op, DataflowOp)
         for region in op.regions:
             for block in region.blocks:
@@ -59,6 +70,11 @@ class _Walk:
         if isinstance(op, MatchCastOp):
             self._define(op, visible)
         self._check_symbols(op, visible)
+
+    def _visit_lambda(self, op: LambdaOp) -> None:
+        outer, self.inner = self.inner, op
+        self.visit_block(op.body.block, set(op.symbol_names), False)
+        self.inner = outer
 
     def _define(self, op: MatchCastOp, visible: set[str]) -> None:
         for name in op.defined_symbols:
@@ -106,7 +122,7 @@ class _Walk:
             raise VerifyException(
                 f"{op.name} in @{self._name} is impure and stands in a dataflow block"
             )
-        if self.func.is_pure and not self.func.is_forced_pure:
+        if self.inner.is_pure and not self.inner.is_forced_pure:
             raise VerifyException(
                 f"{op.name} in @{self._name} is impure; mark the function impure or "
                 "give it the attribute relax.force_pure"
@@ -133,7 +149,9 @@ def _verify_callees(func: FuncOp, calls: list[_CheckedCall]) -> None:
             raise VerifyException(
                 f"{call.name}: {call.callee} is not defined in the module"
             )
-        if isinstance(call, CallOp):
+        if isinstance(call, GlobalRefOp):
+            _verify_reference(call, callee)
+        elif isinstance(call, CallOp):
             _verify_call(call, callee)
         elif isinstance(callee, FuncOp):
             raise VerifyException(
@@ -155,6 +173,21 @@ def _verify_call_tir(call: AnyCallTIROp, callee: Operation) -> None:
 
     if isinstance(callee, tir.FuncOp):
         verify_call_tir(call, callee)
+
+
+def _verify_reference(ref: GlobalRefOp, callee: Operation) -> None:
+    declared = ref.result.type
+    if isinstance(declared, ObjectType):
+        return
+    if not isinstance(callee, FuncOp):
+        raise VerifyException(
+            f"{ref.name}: {ref.callee} is a {callee.name}, which is a !relax.object and "
+            f"not {declared}"
+        )
+    if not is_base_of(declared, callee.type):
+        raise VerifyException(
+            f"{ref.name}: {ref.callee} is {callee.type}, which is not always {declared}"
+        )
 
 
 def _verify_call(call: CallOp, callee: Operation) -> None:
