@@ -1,0 +1,60 @@
+"""Constants from numpy arrays."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    TensorType,
+    i1,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects.tir.types import dtype_name, parse_dtype
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def dense_of(array: np.ndarray[Any, Any]) -> DenseIntOrFPElementsAttr:
+    """The elements of an array as a `dense<…>` of its shape and dtype.
+
+    Dtypes are those that numpy and ml_dtypes name as TVM does. Raises VerifyException
+    for others.
+    """
+    try:
+        element = parse_dtype(array.dtype.name)
+    except ValueError as error:
+        raise VerifyException(f"relax.constant: {error}") from None
+    type_ = cast("TensorType[IntegerType]", TensorType(element, array.shape))
+    if element == i1:
+        values = [int(value) for value in array.ravel()]
+        return DenseIntOrFPElementsAttr.from_list(type_, values)
+    contents = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+    return DenseIntOrFPElementsAttr(type_, BytesAttr(contents.tobytes()))
+
+
+def numpy_dtype(dtype: Attribute) -> np.dtype[Any]:
+    """The dtype of arrays that hold elements of a type.
+
+    Raises VerifyException for a type that numpy and ml_dtypes have no dtype for.
+    """
+    import numpy as np
+
+    name = dtype_name(dtype)
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    except (ImportError, AttributeError):
+        raise VerifyException(
+            f"relax.constant: there are no arrays of {name}; install ml_dtypes for "
+            "bfloat16 and small floats"
+        ) from None

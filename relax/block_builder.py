@@ -1,0 +1,521 @@
+"""Building Relax functions binding by binding, as TVM's `relax.BlockBuilder` does.
+
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit(relax.op.exp(x))
+            z = bb.emit_output(y + 1.0)
+        bb.emit_func_output(z)
+    module = bb.get()
+
+What the rules of the dialect forbid raises VerifyException, one line, where it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.ir_module import IRModule
+from xdsl_tvm.dialects.relax.algebra import erase_symbols
+from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr, symbols_of
+from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
+from xdsl_tvm.dialects.relax.types import (
+    definable_symbols,
+    is_bool_scalar,
+    used_symbols,
+    verify_type,
+)
+from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
+from xdsl_tvm.relax.calls import GlobalVar
+from xdsl_tvm.relax.expr import Computed, Expr, Operands, Var, as_expr
+
+Emittable: TypeAlias = "Expr | Sequence[Expr]"
+"""An expression, or several that become a tuple."""
+_Kind: TypeAlias = Literal["function", "dataflow", "if", "branch"]
+
+
+@dataclass
+class _Scope:
+    """What is open: a block that is filled, what is known in it."""
+
+    kind: _Kind
+    block: Block = field(default_factory=Block)
+    symbols: set[str] = field(default_factory=set[str])
+    placed: dict[Expr, SSAValue] = field(default_factory=dict[Expr, SSAValue])
+    """Values of the expressions that are part of the program."""
+    outputs: list[Var] = field(default_factory=list[Var])
+    """Of a dataflow block, what is visible after it; of a branch, its one result."""
+    branches: dict[bool, Block] = field(default_factory=dict[bool, Block])
+    """Of an if, the branches by the condition."""
+
+
+@dataclass
+class _Function:
+    """The function that is built."""
+
+    name: str
+    params: Sequence[Var]
+    pure: bool
+    attributes: dict[str, Attribute]
+    op: relax.FuncOp | None = None
+    """The operation, once the function has its result."""
+
+
+class BlockBuilder:
+    """Collects functions, and the bindings of the one that is open.
+
+    An expression is part of the program once it is emitted, or is part of one that is;
+    it is computed once in the block where it is emitted, and where that is visible.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Operation] = {}
+        self._scopes: list[_Scope] = []
+        self._function: _Function | None = None
+
+    # ---- functions ----
+
+    @contextmanager
+    def function(
+        self,
+        name: str,
+        params: Var | Sequence[Var] = (),
+        attrs: Mapping[str, object] | None = None,
+        pure: bool = True,
+        private: bool = False,
+    ) -> Generator[None]:
+        """Build a function; `emit_func_output` ends it.
+
+        A function that is not private can be called from outside of the module by its
+        name, its attribute `global_symbol`. Raises VerifyException for a name that is
+        taken, and for parameters that are variables of something else.
+        """
+        if self._function is not None:
+            raise VerifyException(
+                f"relax.func @{name}: @{self._function.name} is not finished yet"
+            )
+        if name in self._functions:
+            raise VerifyException(f"relax.func @{name}: there is such a function already")
+        variables = [params] if isinstance(params, Var) else list(params)
+        attributes = _attributes(name, attrs or {}, private)
+        scope = _function_scope(name, variables)
+        self._function = _Function(name, variables, pure, attributes)
+        self._scopes = [scope]
+        try:
+            yield
+            if (func := self._function.op) is None:
+                raise VerifyException(
+                    f"relax.func @{name}: the result is missing; call emit_func_output"
+                )
+            self._functions[name] = func
+        finally:
+            self._function = None
+            self._scopes = []
+
+    def emit_func_output(self, output: Emittable) -> GlobalVar:
+        """End the function with its result; gives what calls it.
+
+        The type of the result holds only symbols of the parameters.
+        """
+        function, scope = self._open("emit_func_output", "function")
+        value = self._place(as_expr(output))
+        inputs = [param.struct_info for param in function.params]
+        visible = parameter_symbols(inputs)
+        scope.block.add_op(relax.ReturnOp(value))
+        func = relax.FuncOp(
+            function.name,
+            inputs,
+            erase_symbols(value.type, visible),
+            Region(scope.block),
+            attributes=function.attributes,
+            impure=not function.pure,
+        )
+        func.verify_()
+        function.op = func
+        return GlobalVar(function.name, func.type)
+
+    def add_func(self, func: Operation, name_hint: str) -> GlobalVar:
+        """Add a function that was made otherwise, of TIR or Relax, under a free name.
+
+        A module with one function is taken for that. Raises VerifyException for what is
+        no function.
+        """
+        if isinstance(func, ModuleOp):
+            functions = list(func.body.block.ops)
+            if len(functions) != 1:
+                raise VerifyException(
+                    f"add_func: the module must hold one function, not {len(functions)}"
+                )
+            func = functions[0]
+        if not isinstance(func, tir.FuncOp | relax.FuncOp):
+            raise VerifyException(
+                f"add_func: '{name_hint}' must be a function of tir or relax, "
+                f"not {func.name}"
+            )
+        name = self._free_name(name_hint)
+        added = func.clone()
+        if "global_symbol" in added.attributes and added.sym_name.data != name:
+            added.attributes["global_symbol"] = StringAttr(name)
+        self._functions[name] = added
+        return GlobalVar(name, added.type if isinstance(added, relax.FuncOp) else None)
+
+    def _free_name(self, hint: str) -> str:
+        taken = set(self._functions)
+        if self._function is not None:
+            taken.add(self._function.name)
+        name, count = hint, 0
+        while name in taken:
+            count += 1
+            name = f"{hint}_{count}"
+        return name
+
+    def get(self) -> IRModule:
+        """The module of all functions, verified. Functions can be added afterwards."""
+        if self._function is not None:
+            raise VerifyException(
+                f"relax.func @{self._function.name} is not finished yet"
+            )
+        module = IRModule({name: op.clone() for name, op in self._functions.items()})
+        for func in module.body.block.ops:
+            if isinstance(func, relax.FuncOp):
+                func.verify_()
+        module.verify()
+        return module
+
+    def finalize(self) -> IRModule:
+        """The module of all functions, as `get` gives it."""
+        return self.get()
+
+    # ---- bindings ----
+
+    def emit(self, value: Emittable, name_hint: str = "") -> Var:
+        """Compute a value here and bind it to a variable.
+
+        A variable that is emitted is bound under another name. Raises VerifyException for
+        symbols that are not known here, for impure calls in a dataflow block or in a pure
+        function, and for values that are not visible here.
+        """
+        scope = self._fillable("emit")
+        expr = as_expr(value)
+        if isinstance(expr, Var):
+            operands = Operands()
+            expr = operands.expr(relax.AliasOp(operands.of(expr)))
+        assert isinstance(expr, Computed)
+        op = self._emit(expr, name_hint)
+        if not op.results:
+            return Var(name_hint or "void", relax.VOID)
+        scope.placed[expr] = op.results[0]
+        return Var.bound(op.results[0].name_hint or self._default_name, op.results[0])
+
+    def match_cast(self, value: Expr, struct_info: Attribute, name_hint: str = "") -> Var:
+        """Bind a value under a type that is checked when the program runs.
+
+        Symbols of the type that are not known here, and are a dimension by themselves,
+        are defined by it. Raises VerifyException for a type that the value cannot have.
+        """
+        scope = self._fillable("match_cast")
+        verify_type(struct_info)
+        new = [s for s in definable_symbols(struct_info) if s not in self._symbols]
+        operand = self._place(value)
+        op = relax.MatchCastOp(operand, struct_info, new)
+        op.verify_()
+        scope.symbols.update(new)
+        self._insert(op, name_hint)
+        return Var.bound(op.result.name_hint or self._default_name, op.result)
+
+    @contextmanager
+    def dataflow(self) -> Generator[None]:
+        """A block of bindings without side effects; `emit_output` gives what it makes."""
+        scope = self._fillable("dataflow")
+        if scope.kind == "dataflow":
+            raise VerifyException("relax.dataflow cannot stand in a relax.dataflow")
+        inner = _Scope("dataflow")
+        self._scopes.append(inner)
+        yield
+        self._close(inner)
+        # Symbols that a match_cast defines stay visible after the block.
+        scope.symbols.update(inner.symbols)
+        values = [_value(output) for output in inner.outputs]
+        inner.block.add_op(relax.OutputOp(*values))
+        op = relax.DataflowOp([value.type for value in values], Region(inner.block))
+        scope.block.add_op(op)
+        for output, result in zip(inner.outputs, op.outputs, strict=True):
+            result.name_hint = output.name_hint
+            output.value = result
+
+    def emit_output(self, value: Emittable, name_hint: str = "") -> Var:
+        """Bind a value that is visible after the dataflow block, too.
+
+        A variable of the block is given out as it is.
+        """
+        scope = self._scopes[-1] if self._scopes else None
+        if scope is None or scope.kind != "dataflow":
+            raise VerifyException("emit_output must stand in `with bb.dataflow():`")
+        expr = as_expr(value)
+        if not isinstance(expr, Var):
+            expr = self.emit(expr, name_hint or "gv")
+        placed = self._place(expr)
+        result = Var.bound(name_hint or expr.name_hint, placed)
+        scope.outputs.append(result)
+        return result
+
+    # ---- choices ----
+
+    @contextmanager
+    def If(self, condition: Expr, name_hint: str = "") -> Generator[Var]:
+        """One of two values: `with bb.If(c) as result:` holds a `Then` and an `Else`.
+
+        `result` can be used after it; its type is what both branches have in common.
+        Raises VerifyException where it stands in a dataflow block and where the condition
+        is no bool scalar.
+        """
+        outer = self._fillable("If")
+        if outer.kind == "dataflow":
+            raise VerifyException(
+                "relax.if stands in a dataflow block, which holds no control flow"
+            )
+        if not is_bool_scalar(condition.struct_info):
+            raise VerifyException(
+                "relax.if: the condition must be a tensor of rank 0 of bool, not "
+                f"{condition.struct_info}"
+            )
+        value = self._place(condition)
+        result = Var(name_hint or "gv", relax.OBJECT)
+        scope = _Scope("if")
+        self._scopes.append(scope)
+        yield result
+        self._close(scope)
+        if set(scope.branches) != {True, False}:
+            raise VerifyException("relax.if: it needs both `bb.Then()` and `bb.Else()`")
+        true, false = (Region(scope.branches[key]) for key in (True, False))
+        op = relax.IfOp(value, true, false)
+        self._insert(op, result.name_hint)
+        result.struct_info, result.value = op.result.type, op.result
+
+    @contextmanager
+    def Then(self) -> Generator[None]:
+        """What is computed where the condition holds; `emit_branch_output` ends it."""
+        with self._branch(True, "Then"):
+            yield
+
+    @contextmanager
+    def Else(self) -> Generator[None]:
+        """What is computed where the condition fails; `emit_branch_output` ends it."""
+        with self._branch(False, "Else"):
+            yield
+
+    @contextmanager
+    def _branch(self, key: bool, word: str) -> Generator[None]:
+        outer = self._scopes[-1] if self._scopes else None
+        if outer is None or outer.kind != "if":
+            raise VerifyException(f"{word} must stand directly in `with bb.If(…):`")
+        if key in outer.branches:
+            raise VerifyException(f"relax.if: {word} stands there twice")
+        scope = _Scope("branch")
+        self._scopes.append(scope)
+        yield
+        self._close(scope)
+        if not isinstance(scope.block.last_op, relax.YieldOp):
+            raise VerifyException(
+                f"relax.if: the result of {word} is missing; call emit_branch_output"
+            )
+        outer.branches[key] = scope.block
+
+    def emit_branch_output(self, value: Emittable) -> None:
+        """End a branch of an `If` with its result."""
+        _, scope = self._open("emit_branch_output", "branch")
+        scope.block.add_op(relax.YieldOp(self._place(as_expr(value))))
+
+    # ---- scopes ----
+
+    def _open(self, what: str, kind: _Kind) -> tuple[_Function, _Scope]:
+        """The function and the innermost scope, which must be of the kind and open."""
+        if self._function is None or self._scopes[-1].kind != kind:
+            raise VerifyException(f"{what} must stand directly in a {kind}")
+        self._fillable(what)
+        return self._function, self._scopes[-1]
+
+    def _fillable(self, what: str) -> _Scope:
+        """The innermost scope, which must take bindings."""
+        if not self._scopes:
+            raise VerifyException(f"{what} must stand in `with bb.function(…):`")
+        scope = self._scopes[-1]
+        if scope.kind == "if":
+            raise VerifyException(f"{what} must stand in a Then or an Else of the If")
+        if isinstance(scope.block.last_op, relax.ReturnOp | relax.YieldOp):
+            raise VerifyException(f"{what} stands behind the result of its {scope.kind}")
+        return scope
+
+    def _close(self, scope: _Scope) -> None:
+        last = self._scopes.pop()
+        assert last is scope
+
+    @property
+    def _symbols(self) -> set[str]:
+        return {name for scope in self._scopes for name in scope.symbols}
+
+    @property
+    def _default_name(self) -> str:
+        return "lv" if self._scopes[-1].kind == "dataflow" else "gv"
+
+    # ---- from expressions to operations ----
+
+    def _place(self, expr: Expr) -> SSAValue:
+        """The value of an expression, computed here unless it is already.
+
+        Iterative, since a model may be one deep expression.
+        """
+        pending = [expr]
+        while pending:
+            current = pending[-1]
+            if isinstance(current, Var) or self._find(current) is not None:
+                pending.pop()
+                continue
+            assert isinstance(current, Computed)
+            missing = [
+                operand
+                for operand in current.operands
+                if not isinstance(operand, Var) and self._find(operand) is None
+            ]
+            if missing:
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            op = self._build(current)
+            self._insert(op, "")
+            self._scopes[-1].placed[current] = _result(op)
+        return self._value_here(expr)
+
+    def _emit(self, expr: Computed, name_hint: str) -> Operation:
+        """Insert the operation of an expression, even if it was computed before."""
+        for operand in expr.operands:
+            self._place(operand)
+        op = self._build(expr)
+        self._insert(op, name_hint)
+        return op
+
+    def _build(self, expr: Computed) -> Operation:
+        """The operation of an expression whose operands are computed."""
+        values = map(self._value_here, expr.operands)
+        op = expr.op.clone(dict(zip(expr.op.operands, values, strict=True)))
+        op.verify_()
+        return op
+
+    def _insert(self, op: Operation, name_hint: str) -> None:
+        self._check_purity(op)
+        self._check_symbols(op)
+        self._scopes[-1].block.add_op(op)
+        name = name_hint or self._default_name
+        if not SSAValue.is_valid_name(name):
+            raise VerifyException(f"{op.name}: '{name}' cannot be the name of a variable")
+        for result in op.results:
+            result.name_hint = name
+
+    def _find(self, expr: Expr) -> SSAValue | None:
+        for scope in reversed(self._scopes):
+            if (value := scope.placed.get(expr)) is not None:
+                return value
+        return None
+
+    def _value_here(self, expr: Expr) -> SSAValue:
+        if not isinstance(expr, Var):
+            value = self._find(expr)
+            assert value is not None, "placed before"
+            return value
+        if expr.value is None:
+            raise VerifyException(
+                f"relax.Var '{expr.name_hint}' has no value: it is no parameter of the "
+                "function, and nothing was bound to it"
+            )
+        owner = expr.value.owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        if all(scope.block is not block for scope in self._scopes):
+            raise VerifyException(
+                f"relax.Var '{expr.name_hint}' is not visible here: it belongs to "
+                "another function, or to a dataflow block or branch that is closed"
+            )
+        return expr.value
+
+    def _check_purity(self, op: Operation) -> None:
+        if not relax.is_impure(op):
+            return
+        function = self._function
+        assert function is not None
+        if self._scopes[-1].kind == "dataflow":
+            raise VerifyException(
+                f"{op.name} in @{function.name} is impure and stands in a dataflow block"
+            )
+        if function.pure and not is_true(function.attributes.get(FORCE_PURE)):
+            raise VerifyException(
+                f"{op.name} in @{function.name} is impure; give bb.function pure=False"
+            )
+
+    def _check_symbols(self, op: Operation) -> None:
+        visible = self._symbols
+        for name in _symbols_of(op):
+            if name not in visible:
+                raise VerifyException(
+                    f"{op.name}: the symbol '{name}' is unknown here; a parameter or a "
+                    "match_cast must define it"
+                )
+
+
+def _symbols_of(op: Operation) -> Iterator[str]:
+    for result in op.results:
+        yield from used_symbols(result.type)
+    for attribute in op.properties.values():
+        if isinstance(attribute, DimAttr):
+            yield from attribute.data.symbols()
+        elif isinstance(attribute, DimsAttr):
+            yield from symbols_of(attribute.data)
+
+
+def _result(op: Operation) -> SSAValue:
+    if not op.results:
+        raise VerifyException(f"{op.name} gives nothing that could be used")
+    return op.results[0]
+
+
+def _value(var: Var) -> SSAValue:
+    assert var.value is not None
+    return var.value
+
+
+def _function_scope(name: str, params: Sequence[Var]) -> _Scope:
+    for param in params:
+        if param.value is not None:
+            raise VerifyException(
+                f"relax.func @{name}: relax.Var '{param.name_hint}' cannot be a "
+                "parameter, it has a value already"
+            )
+        verify_type(param.struct_info)
+    if len(set(params)) != len(params):
+        raise VerifyException(f"relax.func @{name}: a parameter stands there twice")
+    inputs = [param.struct_info for param in params]
+    scope = _Scope("function", Block(arg_types=inputs), set(parameter_symbols(inputs)))
+    for param, value in zip(params, scope.block.args, strict=True):
+        value.name_hint, param.value = param.name_hint, value
+    return scope
+
+
+def _attributes(
+    name: str, attrs: Mapping[str, object], private: bool
+) -> dict[str, Attribute]:
+    result: dict[str, Attribute] = {}
+    if not private:
+        result["global_symbol"] = StringAttr(name)
+    for key, value in attrs.items():
+        try:
+            result[key] = annotation_attr(value)
+        except ValueError as error:
+            raise VerifyException(f"relax.func @{name}: {key}: {error}") from None
+    return result

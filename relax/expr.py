@@ -1,0 +1,300 @@
+"""Expressions: what a program computes, before it is emitted.
+
+An expression has a type as soon as it is made, so what does not fit is refused there. It
+becomes operations when `BlockBuilder` emits it, or something that uses it; what is never
+emitted is not part of the program. So an expression holds an operation whose operands
+are placeholders, and the expressions that stand for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
+from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
+from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
+from xdsl_tvm.dialects.relax.symbolic import DimLike
+from xdsl_tvm.dialects.tir.types import dtype_name
+from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class Expr:
+    """A value of a program, of the type `struct_info`."""
+
+    def __init__(self, struct_info: Attribute) -> None:
+        self.struct_info = struct_info
+
+    # ---- what is known ----
+
+    @property
+    def shape(self) -> tuple[relax.Dim, ...]:
+        """The dimensions of a tensor. Raises VerifyException if they are not known."""
+        info = relax.TensorInfo.of(self.struct_info)
+        if info is None or info.shape is None:
+            raise VerifyException(f"{self.struct_info} has no known shape")
+        return info.shape
+
+    @property
+    def dtype(self) -> str:
+        """TVM's name of a tensor's dtype. Raises VerifyException if it is not known."""
+        info = relax.TensorInfo.of(self.struct_info)
+        if info is None or info.dtype is None:
+            raise VerifyException(f"{self.struct_info} has no known dtype")
+        return dtype_name(info.dtype)
+
+    # ---- operators ----
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return call("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return call("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return call("subtract", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return call("subtract", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return call("multiply", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return call("multiply", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return call("divide", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return call("divide", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return call("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return call("floor_divide", other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return call("mod", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return call("mod", other, self)
+
+    def __pow__(self, other: ExprLike) -> Expr:
+        return call("power", self, other)
+
+    def __rpow__(self, other: ExprLike) -> Expr:
+        return call("power", other, self)
+
+    def __matmul__(self, other: Expr) -> Expr:
+        return call("matmul", self, other)
+
+    def __neg__(self) -> Expr:
+        return call("negative", self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return call("less", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return call("less_equal", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return call("greater", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return call("greater_equal", self, other)
+
+    def astype(self, dtype: DtypeLike) -> Expr:
+        """The elements converted to a dtype."""
+        return call("astype", self, dtype)
+
+    def __getitem__(self, index: int) -> Expr:
+        """A field of a tuple; a negative index counts from the end."""
+        if isinstance(self.struct_info, relax.TupleType) and index < 0:
+            index += len(self.struct_info.fields.data)
+        operands = Operands()
+        return operands.expr(relax.GetItemOp(operands.of(self), index))
+
+    def __iter__(self) -> Iterator[Expr]:
+        if not isinstance(self.struct_info, relax.TupleType):
+            raise VerifyException(
+                f"relax.get_item: {self.struct_info} is no tuple and has no fields"
+            )
+        return (self[index] for index in range(len(self.struct_info.fields.data)))
+
+    def __bool__(self) -> NoReturn:
+        raise VerifyException(
+            "an expression has no truth value while the program is built; use "
+            "BlockBuilder.If for a choice, and `is` to compare expressions"
+        )
+
+
+class Var(Expr):
+    """A variable: a parameter, or what an expression was bound to."""
+
+    def __init__(self, name_hint: str, struct_info: Attribute) -> None:
+        if not SSAValue.is_valid_name(name_hint):
+            raise VerifyException(f"'{name_hint}' cannot name a relax.Var")
+        super().__init__(struct_info)
+        self.name_hint = name_hint
+        self.value: SSAValue | None = None
+        """The value in the program, once there is one."""
+
+    @classmethod
+    def bound(cls, name_hint: str, value: SSAValue) -> Self:
+        """The variable of a value that is part of the program."""
+        result = cls(name_hint, value.type)
+        result.value = value
+        return result
+
+
+class Computed(Expr):
+    """The result of an operation; `operands` are the expressions of its operands."""
+
+    def __init__(self, op: Operation, operands: Sequence[Expr]) -> None:
+        super().__init__(op.results[0].type if op.results else relax.VOID)
+        self.op = op
+        self.operands = tuple(operands)
+
+
+class Operands:
+    """Placeholders that an operation is made on, and the expressions they stand for."""
+
+    def __init__(self) -> None:
+        self._block = Block()
+        self._exprs: dict[SSAValue, Expr] = {}
+
+    def of(self, expr: Expr) -> SSAValue:
+        """A placeholder of the expression's type."""
+        value = self._block.insert_arg(expr.struct_info, len(self._block.args))
+        self._exprs[value] = expr
+        return value
+
+    def insert(self, op: Operation) -> SSAValue:
+        """A placeholder of what an operation on placeholders gives."""
+        return self.of(self.expr(op))
+
+    def expr(self, op: Operation) -> Computed:
+        """The expression of an operation on placeholders."""
+        return Computed(op, [self._exprs[operand] for operand in op.operands])
+
+    def unwrap(self, argument: object) -> object:
+        """The argument with placeholders for the expressions in it."""
+        if isinstance(argument, Expr):
+            return self.of(argument)
+        if isinstance(argument, list | tuple):
+            items = cast("Sequence[object]", argument)
+            return [self.unwrap(item) for item in items]
+        return argument
+
+
+ExprLike: TypeAlias = "Expr | int | float | bool"
+
+
+def call(operator: str, *args: object, **kwargs: object) -> Expr:
+    """What an operator, by TVM's name without `relax.`, makes of its arguments.
+
+    In a binary operator a number stands for a constant of the other operand's dtype.
+    Raises VerifyException for arguments that do not fit.
+    """
+    signature = OPERATORS[operator]
+    if issubclass(signature.op_class, BinaryOperatorOp):
+        bound = signature.bind(args, kwargs)
+        args, kwargs = _same_dtype(*bound.values()), {}
+    operands = Operands()
+    values = [operands.unwrap(argument) for argument in args]
+    named = {name: operands.unwrap(argument) for name, argument in kwargs.items()}
+    return operands.expr(signature.make(values, named, operands.insert))
+
+
+def _same_dtype(lhs: object, rhs: object) -> tuple[object, object]:
+    if isinstance(lhs, Expr) and isinstance(rhs, int | float):
+        return lhs, _constant_like(rhs, lhs)
+    if isinstance(rhs, Expr) and isinstance(lhs, int | float):
+        return _constant_like(lhs, rhs), rhs
+    return lhs, rhs
+
+
+def _constant_like(number: float, other: Expr) -> Expr:
+    if isinstance(other.struct_info, relax.PrimType):
+        return PrimValue(number, other.struct_info.dtype)
+    if isinstance(number, float) and "float" not in other.dtype:
+        raise VerifyException(
+            f"{number} is no value of {other.dtype}; convert the tensor with astype"
+        )
+    return const(number, other.dtype)
+
+
+def const(
+    value: np.ndarray[Any, Any] | np.generic | float | Sequence[Any],
+    dtype: DtypeLike | None = None,
+) -> Expr:
+    """A tensor of known elements, TVM's `relax.const`.
+
+    Without `dtype`, an array keeps its own, Python integers are `int32` and floats
+    `float32`. Raises VerifyException for what no tensor holds.
+    """
+    array = np.asarray(value)
+    if dtype is not None:
+        element = dtype_of(dtype)
+        if element is None:
+            raise VerifyException("relax.constant: dtype cannot be void")
+        array = array.astype(numpy_dtype(element))
+    elif not isinstance(value, np.ndarray | np.generic):
+        defaults = {"int64": np.int32, "float64": np.float32}
+        array = array.astype(defaults.get(array.dtype.name, array.dtype))
+    return Computed(relax.ConstantOp(dense_of(array)), ())
+
+
+def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Expr:
+    """A scalar that is not a tensor: `int64` for integers and symbols, else `float32`."""
+    if dtype is None:
+        dtype = "float32" if isinstance(value, float) else "int64"
+    if isinstance(value, float) or "float" in _name(dtype):
+        if isinstance(value, relax.Dim | str):
+            raise VerifyException(f"relax.prim_value: {value} is an integer")
+        element = PrimStructInfo(dtype).dtype
+        attribute = FloatAttr(float(value), cast(Any, element))
+        return Computed(relax.PrimValueOp(attribute), ())
+    type_ = PrimStructInfo(dtype, value)
+    assert type_.dim is not None
+    return Computed(relax.PrimValueOp(type_.dim, type_.dtype), ())
+
+
+def _name(dtype: DtypeLike) -> str:
+    return dtype if isinstance(dtype, str) else dtype_name(dtype)
+
+
+def ShapeExpr(values: Sequence[DimLike]) -> Expr:
+    """A shape as a value."""
+    operands = Operands()
+    try:
+        return operands.expr(relax.ShapeOp(values))
+    except ValueError as error:
+        raise VerifyException(f"relax.shape: {error}") from None
+
+
+def Tuple(fields: Sequence[Expr]) -> Expr:
+    """Several values in one."""
+    operands = Operands()
+    return operands.expr(relax.TupleOp([operands.of(field) for field in fields]))
+
+
+def TupleGetItem(tuple_value: Expr, index: int) -> Expr:
+    """A field of a tuple."""
+    return tuple_value[index]
+
+
+def as_expr(value: Expr | Sequence[Expr]) -> Expr:
+    """The expression, or the tuple of several."""
+    return value if isinstance(value, Expr) else Tuple(value)

@@ -1,0 +1,77 @@
+"""All operators as functions: `op.add(x, y)`, `op.nn.conv2d(data, weight, strides=2)`.
+
+Names, parameters and defaults are TVM's, from `dialects/relax/signatures.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.signatures import OPERATORS
+from xdsl_tvm.relax.calls import (
+    call_dps_packed,
+    call_packed,
+    call_pure_packed,
+    call_tir,
+    call_tir_inplace,
+)
+from xdsl_tvm.relax.expr import Expr, Operands, call
+
+__all__ = [
+    "assert_op",
+    "call_dps_packed",
+    "call_packed",
+    "call_pure_packed",
+    "call_tir",
+    "call_tir_inplace",
+    "print",
+]
+
+
+class Operator:
+    """An operator, or the beginning of the names of several, such as `nn`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        if (signature := OPERATORS.get(name)) is not None:
+            self.__doc__ = f"relax.{signature}\n\n{signature.op_class.__doc__}"
+
+    def __getattr__(self, name: str) -> Operator:
+        return _operator(f"{self._name}.{name}")
+
+    def __call__(self, *args: object, **kwargs: object) -> Expr:
+        if self._name not in OPERATORS:
+            raise AttributeError(f"there is no operator relax.op.{self._name}")
+        return call(self._name, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"relax.op.{self._name}"
+
+
+def _operator(name: str) -> Operator:
+    is_known = name in OPERATORS or any(key.startswith(f"{name}.") for key in OPERATORS)
+    if not is_known or name.rpartition(".")[2].startswith("_"):
+        raise AttributeError(f"there is no operator relax.op.{name}")
+    return Operator(name)
+
+
+def __getattr__(name: str) -> Operator:
+    return _operator(name)
+
+
+def print(*values: Expr, format: str = "") -> Expr:
+    """Print values; the empty format prints them one behind the other. Impure."""
+    operands = Operands()
+    return operands.expr(relax.PrintOp(format, [operands.of(v) for v in values]))
+
+
+def assert_op(
+    condition: Expr, format_args: Expr | Sequence[Expr] = (), format: str = ""
+) -> Expr:
+    """Stop the program with a message unless the condition holds. Impure."""
+    args = [format_args] if isinstance(format_args, Expr) else format_args
+    operands = Operands()
+    given = operands.of(condition)
+    values = [operands.of(arg) for arg in args]
+    return operands.expr(relax.AssertOp(given, format, values))

@@ -1,0 +1,741 @@
+"""Relax programs built in Python: what is built, what it computes, what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp, i32, i64
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm import IRModule, relax
+from xdsl_tvm.dialects import relax as R
+from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.tvmscript import tir as T
+from xdsl_tvm.tvmscript.builder import IRBuilder
+
+F32 = np.float32
+_Body: TypeAlias = Callable[[relax.BlockBuilder, relax.Var], object]
+MATRIX = relax.TensorStructInfo(("n", 4), "float32")
+ROW = relax.TensorStructInfo((4,), "float32")
+SCALAR = relax.TensorStructInfo((), "float32")
+FLAG = relax.TensorStructInfo((), "bool")
+
+
+def built(
+    body: Callable[[relax.BlockBuilder, relax.Var], relax.Expr | Sequence[relax.Expr]],
+    struct_info: Attribute = MATRIX,
+    **kwargs: Any,
+) -> IRModule:
+    """A module with a `main` of one parameter, and the same after print and parse."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", struct_info)
+    with bb.function("main", [x], **kwargs):
+        bb.emit_func_output(body(bb, x))
+    module = bb.get()
+    again = Parser(new_context(), str(module)).parse_module()
+    assert str(again) == str(module)
+    again.verify()
+    return module
+
+
+def run(module: ModuleOp, *arguments: Any) -> Any:
+    return interpret(module)["main"](*arguments)
+
+
+def names(module: ModuleOp) -> list[str]:
+    return [op.name for op in module.walk()][2:]
+
+
+def refused(body: _Body) -> str:
+    """The message of the error that a body raises."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", MATRIX)
+    with pytest.raises(VerifyException) as error, bb.function("main", [x]):
+        body(bb, x)
+    message = str(error.value)
+    assert "\n" not in message
+    # The builder can be used after an error.
+    with bb.function("main", [y := relax.Var("y", MATRIX)]):
+        bb.emit_func_output(y)
+    bb.get()
+    return message
+
+
+X = np.arange(8, dtype=F32).reshape(2, 4) - 3
+
+
+# ---- bindings ----
+
+
+def test_emit_names_bindings_and_places_what_they_are_made_of():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        shifted = bb.emit(relax.op.exp(x) + 1.0, name_hint="shifted")
+        assert shifted.name_hint == "shifted"
+        return shifted
+
+    module = built(body)
+    assert names(module) == [
+        "relax.exp",
+        "relax.constant",
+        "relax.add",
+        "relax.return",
+    ]
+    assert "%shifted = relax.add" in str(module)
+    np.testing.assert_allclose(run(module, X), np.exp(X) + 1, rtol=1e-6)
+
+
+def test_what_is_not_emitted_is_not_part_of_the_program():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        unused = relax.op.exp(x)
+        assert unused.struct_info == MATRIX
+        return bb.emit(relax.op.sin(x))
+
+    module = built(body)
+    assert names(module) == ["relax.sin", "relax.return"]
+    func = module["main"]
+    assert isinstance(func, R.FuncOp)
+    assert len(tuple(func.args[0].uses)) == 1
+
+
+def test_an_expression_is_computed_once_where_it_is_visible():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        shared = relax.op.exp(x)
+        return bb.emit(relax.op.add(shared, relax.op.negative(shared)))
+
+    module = built(body)
+    assert names(module).count("relax.exp") == 1
+
+
+def test_an_emitted_expression_is_the_binding():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        e = relax.op.exp(x)
+        bb.emit(e, "once")
+        return relax.op.negative(e)
+
+    assert names(built(body)).count("relax.exp") == 1
+
+
+def test_emitting_twice_binds_twice():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        e = relax.op.exp(x)
+        return [bb.emit(e), bb.emit(e)]
+
+    assert names(built(body)).count("relax.exp") == 2
+
+
+def test_a_variable_is_bound_under_another_name():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        return bb.emit(x, "copy")
+
+    module = built(body)
+    assert names(module) == ["relax.alias", "relax.return"]
+    np.testing.assert_array_equal(run(module, X), X)
+
+
+def test_a_deep_expression_is_emitted():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        e: relax.Expr = x
+        for _ in range(2000):
+            e = relax.op.negative(e)
+        return e
+
+    np.testing.assert_array_equal(run(built(body), X), X)
+
+
+def test_match_cast_defines_new_symbols_only():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        y = bb.match_cast(x, relax.TensorStructInfo(("n", "m"), "float32"), "y")
+        assert y.shape == (relax.sym("n"), relax.sym("m"))
+        return relax.op.reshape(y, [relax.sym("m"), relax.sym("n")])
+
+    module = built(body, relax.TensorStructInfo(("n", 4), "float32"))
+    casts = [op for op in module.walk() if isinstance(op, R.MatchCastOp)]
+    assert [cast.defined_symbols for cast in casts] == [("m",)]
+    np.testing.assert_array_equal(run(module, X), X.reshape(4, 2))
+
+
+# ---- dataflow blocks ----
+
+
+def test_dataflow_gives_out_what_is_named():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        with bb.dataflow():
+            a = bb.emit(relax.op.exp(x))
+            b = bb.emit_output(a)
+            c = bb.emit_output(relax.op.negative(a), name_hint="c")
+            # Inside the block outputs are values as any other.
+            d = bb.emit_output(b + c)
+        assert b.value is not None
+        assert isinstance(b.value.owner, R.DataflowOp)
+        return [b, c, d]
+
+    module = built(body)
+    assert names(module).count("relax.dataflow") == 1
+    assert "%lv_1 = relax.exp" in str(module)
+    b, c, d = run(module, X)
+    np.testing.assert_allclose(b, np.exp(X), rtol=1e-6)
+    np.testing.assert_allclose(c, -np.exp(X), rtol=1e-6)
+    assert not d.any()
+
+
+def test_symbols_of_a_dataflow_block_stay_visible():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        with bb.dataflow():
+            y = bb.emit_output(
+                bb.match_cast(x, relax.TensorStructInfo(("n", "m"), "float32"))
+            )
+        return relax.op.reshape(y, [relax.sym("n") * relax.sym("m")])
+
+    np.testing.assert_array_equal(run(built(body), X), X.ravel())
+
+
+# ---- choices ----
+
+
+def test_if():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        with bb.If(relax.op.sum(x) > 0.0, name_hint="chosen") as chosen:
+            with bb.Then():
+                inner = bb.emit(relax.op.exp(x))
+                bb.emit_branch_output(inner)
+            with bb.Else():
+                with bb.dataflow():
+                    negated = bb.emit_output(-x)
+                bb.emit_branch_output(negated)
+        assert chosen.struct_info == MATRIX
+        return chosen + 1.0
+
+    module = built(body)
+    assert "%chosen = relax.if" in str(module)
+    np.testing.assert_allclose(run(module, X + 3), np.exp(X + 3) + 1, rtol=1e-6)
+    np.testing.assert_allclose(run(module, X - 9), 10 - X, rtol=1e-6)
+
+
+def test_the_type_of_an_if_is_what_its_branches_share():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        with bb.If(relax.op.sum(x) > 0.0) as chosen:
+            with bb.Then():
+                bb.emit_branch_output(relax.op.reshape(x, (-1,)))
+            with bb.Else():
+                bb.emit_branch_output(relax.op.max(x, axis=1))
+        return chosen
+
+    func = built(body)["main"]
+    assert isinstance(func, R.FuncOp)
+    assert func.output_type == relax.TensorStructInfo(None, "float32", ndim=1)
+
+
+# ---- expressions ----
+
+_Y = np.array([3, -1, 2, 5], F32)
+
+
+_OPERATORS: list[tuple[Callable[[relax.Expr], relax.Expr], Callable[[Any], Any]]] = [
+    (lambda x: x + 2, lambda x: x + 2),
+    (lambda x: 2 + x, lambda x: 2 + x),
+    (lambda x: x - 2, lambda x: x - 2),
+    (lambda x: 2 - x, lambda x: 2 - x),
+    (lambda x: x * 3.0, lambda x: x * 3),
+    (lambda x: 3.0 * x, lambda x: x * 3),
+    (lambda x: x / 4, lambda x: x / 4),
+    (lambda x: 4 / x, lambda x: 4 / x),
+    (lambda x: x // 2, lambda x: x // 2),
+    (lambda x: 7 // x, lambda x: 7 // x),
+    (lambda x: x % 2, lambda x: np.fmod(x, 2)),
+    (lambda x: 7 % x, lambda x: np.fmod(7, x)),
+    (lambda x: x**2, lambda x: x**2),
+    (lambda x: 2**x, lambda x: 2**x),
+    (lambda x: x @ x, lambda x: x @ x),
+    (lambda x: -x, lambda x: -x),
+    (lambda x: x < 2, lambda x: x < 2),
+    (lambda x: x <= 2, lambda x: x <= 2),
+    (lambda x: x > 2, lambda x: x > 2),
+    (lambda x: x >= 2, lambda x: x >= 2),
+    (lambda x: x.astype("int32"), lambda x: x.astype(np.int32)),
+    (lambda x: relax.op.add(x1=1, x2=x), lambda x: x + 1),
+    (lambda x: relax.Tuple([x, x + 1])[1], lambda x: x + 1),
+    (lambda x: relax.Tuple([x, x + 1])[-2], lambda x: x),
+    (lambda x: relax.TupleGetItem(relax.Tuple([x]), 0), lambda x: x),
+    (lambda x: relax.op.split(x, 2)[1], lambda x: x[2:]),
+]
+
+
+@pytest.mark.parametrize(("build", "expected"), _OPERATORS)
+def test_operators_of_expressions(
+    build: Callable[[relax.Expr], relax.Expr], expected: Callable[[Any], Any]
+):
+    result = run(built(lambda _, x: build(x), ROW), _Y)
+    np.testing.assert_allclose(result, expected(_Y), rtol=1e-6)
+    assert result.dtype == expected(_Y).dtype
+
+
+def test_scalars_and_shapes():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        n = relax.PrimValue(relax.sym("n"))
+        flag = relax.PrimValue(True, "bool")
+        return [relax.ShapeExpr(["n", 4]), n + 1, relax.PrimValue(2.5), flag]
+
+    shape, n, half, flag = run(built(body), X)
+    assert shape == (2, 4)
+    assert n == 3
+    assert half == 2.5
+    assert flag
+
+
+def test_fields_of_a_tuple_are_iterated():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        left, right = relax.op.split(x, 2, axis=1)
+        return right - left
+
+    np.testing.assert_array_equal(run(built(body), X), np.full((2, 2), 2, F32))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (1, None, "int32"),
+        (1.5, None, "float32"),
+        (True, None, "bool"),
+        ([1.5, 2.5], "float16", "float16"),
+        (np.arange(3), None, "int64"),
+        (np.float64(0.1), None, "float64"),
+        (np.arange(6, dtype=np.uint8).reshape(2, 3).T, None, "uint8"),
+        (np.array([True, False]), None, "bool"),
+        (2.5, i32, "int32"),
+    ],
+)
+def test_constants(value: Any, dtype: Any, expected: str):
+    constant = relax.const(value, dtype)
+    assert constant.dtype == expected
+    assert constant.shape == tuple(map(R.Dim.of, np.shape(value)))
+    result = run(built(lambda bb, x: constant), X)
+    np.testing.assert_array_equal(result, np.asarray(value).astype(expected))
+
+
+def test_constants_of_small_floats():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    constant = relax.const([1.0, 2.5], "bfloat16")
+    assert constant.dtype == "bfloat16"
+    result = run(built(lambda bb, x: constant), X)
+    np.testing.assert_array_equal(result, np.array([1, 2.5], ml_dtypes.bfloat16))
+
+
+# ---- functions ----
+
+
+def scale() -> ModuleOp:
+    with IRBuilder() as builder, T.prim_func():
+        T.func_name("scale")
+        A = T.arg("A", T.Buffer((4,), "float32"))
+        B = T.arg("B", T.Buffer((4,), "float32"))
+        with T.serial(4) as i:
+            T.buffer_store(B, A[i] * 2.0, [i])
+    return builder.get()
+
+
+def test_functions_call_each_other():
+    bb = relax.BlockBuilder()
+    m = relax.sym("m")
+    y = relax.Var("y", relax.TensorStructInfo((m, 4), "float32"))
+    with bb.function("layer", y, private=True):
+        layer = bb.emit_func_output(y * 2.0)
+    x = relax.Var("x", MATRIX)
+    with bb.function("main", x, attrs={"num_input": 1, "tag": ["a"]}):
+        result = bb.emit(layer(x))
+        assert result.struct_info == MATRIX
+        bb.emit_func_output(layer(result))
+    module = bb.get()
+    assert "global_symbol" not in module["layer"].attributes
+    assert str(module["main"].attributes["global_symbol"]) == '"main"'
+    assert str(module["main"].attributes["num_input"]) == "1 : i32"
+    np.testing.assert_array_equal(run(module, X), X * 4)
+
+
+def test_call_tir():
+    bb = relax.BlockBuilder()
+    double = bb.add_func(scale(), "double")
+    other = bb.add_func(scale(), "double")
+    assert (double.name_hint, other.name_hint) == ("double", "double_1")
+    x = relax.Var("x", ROW)
+    with bb.function("main", x):
+        y = bb.emit(relax.call_tir(double, x, ROW))
+        bb.emit_func_output(relax.op.call_tir(other, [y], [ROW])[0])
+    module = bb.get()
+    symbol = module["double_1"].attributes["global_symbol"]
+    assert str(symbol) == '"double_1"'
+    np.testing.assert_array_equal(run(module, _Y), _Y * 4)
+
+
+def test_call_tir_inplace():
+    with IRBuilder() as builder, T.prim_func():
+        T.func_name("twice")
+        A = T.arg("A", T.Buffer((4,), "float32"))
+        with T.serial(4) as i:
+            T.buffer_store(A, A[i] * 2.0, [i])
+    bb = relax.BlockBuilder()
+    twice = bb.add_func(builder.get(), "twice")
+    x = relax.Var("x", ROW)
+    with bb.function("main", x):
+        fresh = bb.emit(x + 1.0)
+        bb.emit_func_output(relax.call_tir_inplace(twice, [fresh], 0, ROW))
+    np.testing.assert_array_equal(run(bb.get(), _Y), (_Y + 1) * 2)
+
+
+def test_functions_of_the_runtime():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", ROW)
+    with bb.function("main", x, pure=False):
+        a = bb.emit(relax.call_pure_packed("my.twice", x, sinfo_args=ROW))
+        b = bb.emit(relax.call_packed("my.twice", a, sinfo_args=ROW))
+        c = bb.emit(relax.call_dps_packed("my.fill", [b], ROW))
+        bb.emit(relax.op.print(c, format="{}"))
+        bb.emit(relax.op.assert_op(relax.op.max(c) > 0.0, c, "positive"))
+        bb.emit_func_output(c)
+
+    def fill(source: Any, out: Any) -> None:
+        out[:] = source
+
+    def twice(source: Any) -> Any:
+        return source * 2
+
+    printed: list[object] = []
+    externs = {"my.twice": twice, "my.fill": fill, "relax.run.print": printed.append}
+    module = bb.get()
+    assert "relax.print" in str(module)
+    main = interpret(module, externs={**externs, "relax.run.print": lambda *a: None})
+    np.testing.assert_array_equal(main["main"](_Y), _Y * 4)
+
+
+def test_an_impure_function_is_forced_pure():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        bb.emit(relax.op.print(x))
+        return x
+
+    built(body, attrs={"relax.force_pure": True})
+
+
+def test_a_module_can_be_built_further():
+    bb = relax.BlockBuilder()
+    with bb.function("a", [x := relax.Var("x", ROW)]):
+        bb.emit_func_output(x)
+    first = bb.get()
+    with bb.function("b", [y := relax.Var("y", ROW)]):
+        bb.emit_func_output(y)
+    assert len(first.body.block.ops) == 1
+    assert len(bb.finalize().body.block.ops) == 2
+
+
+def test_a_relax_function_is_added():
+    bb = relax.BlockBuilder()
+    layer = bb.add_func(built(lambda bb, x: x * 2.0)["main"], "layer")
+    with bb.function("main", [x := relax.Var("x", MATRIX)]):
+        bb.emit_func_output(layer(x))
+    np.testing.assert_array_equal(run(bb.get(), X), X * 2)
+
+
+# ---- struct info ----
+
+
+@pytest.mark.parametrize(
+    ("info", "text"),
+    [
+        (relax.TensorStructInfo(), "tensor<*xf32>"),
+        (relax.TensorStructInfo(dtype=None), "tensor<*x!relax.any>"),
+        (relax.TensorStructInfo(dtype="void", ndim=2), "tensor<?x?x!relax.any>"),
+        (relax.TensorStructInfo((2, 3), i64), "tensor<2x3xi64>"),
+        (
+            relax.TensorStructInfo((relax.sym("n") * 2, 3), "int8", ndim=2),
+            "tensor<?x3xi8, #relax.dims<[n * 2, 3]>>",
+        ),
+        (
+            relax.TensorStructInfo((2,), "int8", R.VDeviceAttr.of("cuda")),
+            'tensor<2xi8, #relax.placed<[2], #relax.vdevice<"cuda", 0, "global">>>',
+        ),
+        (relax.ShapeStructInfo(), "!relax.shape<*>"),
+        (relax.ShapeStructInfo(ndim=1), "!relax.shape<[?]>"),
+        (relax.ShapeStructInfo(("n", 1)), "!relax.shape<[n, 1]>"),
+        (relax.PrimStructInfo(), "!relax.prim<i64>"),
+        (relax.PrimStructInfo("int32", "n"), "!relax.prim<i32, n>"),
+        (relax.TupleStructInfo([FLAG]), "!relax.tuple<tensor<i1>>"),
+        (
+            relax.FuncStructInfo([FLAG], SCALAR, purity=False),
+            "!relax.func<(tensor<i1>) -> tensor<f32>, impure>",
+        ),
+        (relax.ObjectStructInfo(), "!relax.object"),
+    ],
+)
+def test_struct_info(info: Attribute, text: str):
+    assert str(info) == text
+    assert relax.Var("x", info).struct_info == info
+
+
+_WRONG_LEAVES: list[tuple[Callable[[], object], str]] = [
+    (lambda: relax.TensorStructInfo((2,), "float33"), "unknown dtype 'float33'"),
+    (lambda: relax.TensorStructInfo((2,), "handle"), "dtype must be an integer"),
+    (lambda: relax.TensorStructInfo(("2 x",)), "'2 x' cannot name a symbolic"),
+    (lambda: relax.TensorStructInfo((2,), ndim=3), "has not ndim 3"),
+    (lambda: relax.PrimStructInfo("void"), "a scalar needs a dtype"),
+    (lambda: relax.sym("min"), "'min' cannot name a symbolic dimension"),
+    (lambda: relax.Var("a b", ROW), "'a b' cannot name a relax.Var"),
+    (lambda: relax.ShapeExpr(["2 x"]), "relax.shape: '2 x' cannot name"),
+    (lambda: relax.PrimValue("n", "float32"), "relax.prim_value: n is an integer"),
+    (lambda: relax.const([1.5], "void"), "dtype cannot be void"),
+    (lambda: relax.const(np.array(["a"])), "unknown dtype"),
+    (lambda: relax.const([1], "int7"), "there are no arrays of int7"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), _WRONG_LEAVES)
+def test_struct_info_and_leaves_that_are_refused(
+    make: Callable[[], object], message: str
+):
+    with pytest.raises(VerifyException) as error:
+        make()
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# ---- what is refused ----
+
+
+def test_operators_that_do_not_exist():
+    with pytest.raises(AttributeError, match=r"no operator relax\.op\.conv2d"):
+        _ = relax.op.conv2d
+    with pytest.raises(AttributeError, match=r"no operator relax\.op\.nn\.add"):
+        _ = relax.op.nn.add
+    with pytest.raises(AttributeError, match=r"no operator relax\.op\.nn$"):
+        relax.op.nn(1)
+
+
+def test_operators_tell_what_they_are():
+    doc = relax.op.nn.conv2d.__doc__
+    assert doc is not None
+    assert "strides=1, padding=0" in doc
+    assert "TVM's `relax.nn.conv2d`" in doc
+    assert repr(relax.op.nn.conv2d) == "relax.op.nn.conv2d"
+
+
+_WRONG_EXPRESSIONS: list[tuple[Callable[[relax.Expr], object], str]] = [
+    (lambda x: relax.op.add(x, relax.const([1, 2])), "must have one dtype"),
+    (lambda x: relax.op.add(x, relax.const([1.0, 2.0])), "cannot be both 4 and 2"),
+    (lambda x: x.astype("int32") + 1.5, "1.5 is no value of int32"),
+    (lambda x: relax.op.add(x, "1"), "argument 'x2' must be a value, not '1'"),
+    (lambda x: x[0], "is no tuple"),
+    (lambda x: list(x), "is no tuple and has no fields"),
+    (lambda x: relax.Tuple([x])[1], "there is no field 1 in a tuple of 1"),
+    (lambda x: relax.Tuple([x]).shape, "has no known shape"),
+    (lambda x: relax.Tuple([x]).dtype, "has no known dtype"),
+    (bool, "an expression has no truth value"),
+    (lambda x: relax.op.nn.conv2d(x, x), "relax.nn.conv2d: "),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), _WRONG_EXPRESSIONS)
+def test_expressions_that_are_refused(make: Callable[[relax.Expr], object], message: str):
+    with pytest.raises(VerifyException) as error:
+        make(relax.Var("x", MATRIX))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def _nested_function(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.function("inner"):
+        pass
+
+
+def _nested_dataflow(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.dataflow(), bb.dataflow():
+        pass
+
+
+def _in_dataflow(
+    body: _Body,
+) -> Callable[[relax.BlockBuilder, relax.Var], None]:
+    def wrapped(bb: relax.BlockBuilder, x: relax.Var) -> None:
+        with bb.dataflow():
+            body(bb, x)
+
+    return wrapped
+
+
+def _value_of_a_closed_block(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.dataflow():
+        hidden = bb.emit(relax.op.exp(x))
+    bb.emit(-hidden)
+
+
+def _value_of_a_branch(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.If(relax.op.sum(x) > 0.0):
+        with bb.Then():
+            hidden = bb.emit(relax.op.exp(x))
+            bb.emit_branch_output(hidden)
+        with bb.Else():
+            bb.emit_branch_output(hidden)
+
+
+def _if(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.If(relax.op.sum(x) > 0.0):
+        pass
+
+
+def _emit_in_if(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.If(relax.op.sum(x) > 0.0):
+        bb.emit(x)
+
+
+def _then_without_result(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.If(relax.op.sum(x) > 0.0), bb.Then():
+        bb.emit(x)
+
+
+def _then_twice(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.If(relax.op.sum(x) > 0.0):
+        for _ in range(2):
+            with bb.Then():
+                bb.emit_branch_output(x)
+
+
+def _then_alone(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    with bb.Then():
+        pass
+
+
+def _behind_the_result(bb: relax.BlockBuilder, x: relax.Var) -> None:
+    bb.emit_func_output(x)
+    bb.emit(-x)
+
+
+_WRONG_BINDINGS: list[tuple[_Body, str]] = [
+    (lambda bb, x: None, "@main: the result is missing; call emit_func_output"),
+    (_nested_function, "@inner: @main is not finished yet"),
+    (lambda bb, x: bb.get(), "@main is not finished yet"),
+    (_nested_dataflow, "relax.dataflow cannot stand in a relax.dataflow"),
+    (
+        _in_dataflow(lambda bb, x: bb.emit_func_output(x)),
+        "emit_func_output must stand directly in a function",
+    ),
+    (
+        _in_dataflow(lambda bb, x: bb.emit(relax.op.print(x))),
+        "relax.print in @main is impure and stands in a dataflow block",
+    ),
+    (_in_dataflow(_if), "relax.if stands in a dataflow block"),
+    (
+        lambda bb, x: bb.emit(relax.op.print(x)),
+        "relax.print in @main is impure; give bb.function pure=False",
+    ),
+    (lambda bb, x: bb.emit_output(x), "must stand in `with bb.dataflow():`"),
+    (
+        lambda bb, x: bb.emit(relax.op.zeros(["m"], "int8")),
+        "relax.shape: the symbol 'm' is unknown here",
+    ),
+    (
+        lambda bb, x: bb.emit(relax.PrimValue("m")),
+        "relax.prim_value: the symbol 'm' is unknown here",
+    ),
+    (
+        lambda bb, x: bb.match_cast(x, relax.TensorStructInfo((relax.sym("m") * 2, 4))),
+        "relax.match_cast: the symbol 'm' is unknown here",
+    ),
+    (lambda bb, x: bb.match_cast(x, SCALAR), "relax.match_cast: "),
+    (
+        lambda bb, x: bb.emit(-relax.Var("y", ROW)),
+        "relax.Var 'y' has no value: it is no parameter of the function",
+    ),
+    (_value_of_a_closed_block, "relax.Var 'lv' is not visible here"),
+    (_value_of_a_branch, "relax.Var 'gv' is not visible here"),
+    (
+        lambda bb, x: bb.emit(x, name_hint="a b"),
+        "relax.alias: 'a b' cannot be the name of a variable",
+    ),
+    (_if, "relax.if: it needs both"),
+    (_emit_in_if, "emit must stand in a Then or an Else of the If"),
+    (_then_without_result, "the result of Then is missing"),
+    (_then_twice, "relax.if: Then stands there twice"),
+    (_then_alone, "Then must stand directly in `with bb.If"),
+    (
+        lambda bb, x: bb.If(x).__enter__(),
+        "relax.if: the condition must be a tensor of rank 0 of bool",
+    ),
+    (_behind_the_result, "emit stands behind the result of its function"),
+    (
+        lambda bb, x: bb.emit(relax.GlobalVar("f")(x)),
+        "relax.call: @f is no Relax function; use relax.call_tir",
+    ),
+    (
+        lambda bb, x: bb.emit(
+            relax.call_tir(relax.GlobalVar("f"), x, relax.ObjectStructInfo())
+        ),
+        "relax.call_tir: the result must be tensors",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), _WRONG_BINDINGS)
+def test_bindings_that_are_refused(body: _Body, message: str):
+    assert message in refused(body)
+
+
+def test_what_a_call_without_result_gives_cannot_be_used():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", ROW)
+    with bb.function("main", x, pure=False):
+        nothing = bb.emit(relax.op.print(x))
+        with pytest.raises(VerifyException, match="'void' has no value"):
+            bb.emit(relax.Tuple([nothing]))
+        with pytest.raises(VerifyException, match=r"relax\.print gives nothing"):
+            bb.emit(relax.Tuple([relax.op.print(x)]))
+        bb.emit_func_output(x)
+
+
+def test_functions_that_are_refused():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", ROW)
+    with bb.function("f", x):
+        f = bb.emit_func_output(x)
+    y = relax.Var("y", ROW)
+    for make, message in (
+        (lambda: bb.function("f"), "relax.func @f: there is such a function already"),
+        (lambda: bb.function("g", x), "'x' cannot be a parameter, it has a value"),
+        (lambda: bb.function("g", [y, y]), "a parameter stands there twice"),
+        (lambda: bb.function("g", attrs={"a": object()}), "relax.func @g: a: a value of"),
+    ):
+        with pytest.raises(VerifyException, match=re.escape(message)), make():
+            pass
+    for added, message in (
+        (ModuleOp([]), "the module must hold one function, not 0"),
+        (R.TupleOp([]), "'g' must be a function of tir or relax, not relax.tuple"),
+    ):
+        with pytest.raises(VerifyException, match=message):
+            bb.add_func(added, "g")
+    with pytest.raises(VerifyException, match="@f takes 1 arguments, 2 are given"):
+        f(relax.Var("a", ROW), relax.Var("b", ROW))
+    with pytest.raises(VerifyException, match=r"argument 0 of relax\.call: @f must be"):
+        f(relax.Var("a", FLAG))
+    with pytest.raises(VerifyException, match="emit must stand in"):
+        bb.emit(relax.const(1))
+
+
+def test_a_wrong_call_of_a_tir_function_is_found_in_the_module():
+    bb = relax.BlockBuilder()
+    function = bb.add_func(scale(), "double")
+    with bb.function("main", [x := relax.Var("x", ROW)]):
+        bb.emit_func_output(relax.call_tir(function, [x, x], ROW))
+    with pytest.raises(VerifyException, match=r"^relax.call_tir: @double has 2 param"):
+        bb.get()
+
+
+def test_a_parameter_of_another_function_is_refused():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", ROW)
+    with bb.function("f", x):
+        bb.emit_func_output(x)
+    invisible = pytest.raises(VerifyException, match="'x' is not visible here")
+    with invisible, bb.function("g"):
+        bb.emit(-x)
