@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.operators import OperatorOp
-from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
-from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
-from xdsl_tvm.passes._module_symbols import SymbolNames
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
+from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of
+from xdsl_tvm.passes.relax.legalize.calls import legalized_call as legalized_call
 from xdsl_tvm.passes.relax.legalize.registry import (
-    Argument,
-    NoStagesError,
-    Result,
-    Shape,
-    Site,
+    REWRITES,
+    Bindings,
+    RegisteredRule,
+    Rewrite,
 )
-from xdsl_tvm.passes.relax.legalize.rules import RULES
-from xdsl_tvm.passes.relax.legalize.signature import (
-    Known,
-    KnownScalar,
-    KnownShape,
-    Signature,
-    signature_of,
-)
-from xdsl_tvm.passes.relax.legalize.tensor_expression import (
-    Dim,
-    Expr,
-    Tensor,
-    TensorProgram,
-)
+from xdsl_tvm.passes.relax.legalize.signature import proven_result_type
 
 CONFIG = "relax.transform.apply_legalize_ops"
+
+CustomRule: TypeAlias = Callable[[Bindings, Any], SSAValue]
+"""A rule of the user's: emits operations in front of the operator, gives the result."""
 
 
 @dataclass(frozen=True)
@@ -71,168 +61,171 @@ class LegalizeOps(CompilerPass):
 
     name = "relax-legalize-ops"
 
+    customize_legalize_map: InitVar[Mapping[str, CustomRule] | None] = None
     enable_warning: bool = False
+    _custom: Mapping[str, CustomRule] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, CustomRule]
+    )
+
+    def __post_init__(
+        self, customize_legalize_map: Mapping[str, CustomRule] | None
+    ) -> None:
+        object.__setattr__(self, "_custom", dict(customize_legalize_map or {}))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if PassContext.current().get_config(CONFIG, bool) is False:
             return
-        functions = OperatorFunctions(op)
+        legalizer = _Legalizer(OperatorFunctions(op), self._custom)
         for operator in [each for each in op.walk() if isinstance(each, OperatorOp)]:
-            if not _legalize(operator, functions) and self.enable_warning:
+            legalizer.legalize(operator)
+        if self.enable_warning:
+            for name in legalizer.left:
                 warnings.warn(
-                    f"{operator.name} is not legalized: it has no rule, or its shapes "
+                    f"{name} is not legalized: it has no rule, or its shapes "
                     "are not known",
                     stacklevel=2,
                 )
 
 
 @dataclass
-class OperatorFunctions:
-    """The TIR functions made so far, and the names that are taken."""
+class _Legalizer:
+    """Legalizes one operator after the other."""
 
-    module: ModuleOp
-    made: dict[Hashable, str] = field(default_factory=lambda: {})
-    by_name: dict[str, tir.FuncOp] = field(default_factory=lambda: {})
-    names: SymbolNames = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.names = SymbolNames(self.module)
-
-    def add(self, function: tir.FuncOp) -> None:
-        """Add a function, whose name is taken, to the module."""
-        self.module.body.block.add_op(function)
-        self.by_name[function.sym_name.data] = function
-
-
-def _legalize(op: OperatorOp, functions: OperatorFunctions) -> bool:
-    """Replace `op` by a call; False where it must stay."""
-    call = legalized_call(op, functions)
-    if call is not None:
-        Rewriter.replace_op(op, call)
-    return call is not None
-
-
-def legalized_call(
-    op: OperatorOp, functions: OperatorFunctions
-) -> relax.CallTIROp | None:
-    """The call that computes what `op` does, not inserted; None where it must stay.
-
-    Its function is one of `functions`, which get it if it is new. This is also how other
-    passes legalize single operators.
-    """
-    if type(op) not in RULES or (signature := signature_of(op)) is None:
-        return None
-    key = (type(op), tuple(sorted(op.properties.items())), signature.renamed())
-    name = functions.made.get(key)
-    if name is None:
-        name = functions.names.unique(op.name.rpartition(".")[2])
-        try:
-            function = _function(name, op, signature)
-        except NoStagesError:
-            return None
-        functions.add(function)
-        functions.made[key] = name
-    call = relax.CallTIROp(
-        name,
-        [tensor for operand in op.operands for tensor in _tensors(op, operand)],
-        op.result.type,
-        signature.unbound or None,
+    functions: OperatorFunctions
+    custom: Mapping[str, CustomRule]
+    left: list[str] = field(default_factory=list[str])
+    """Names of the operators that stay."""
+    _symbols: dict[relax.FuncOp | None, set[str]] = field(
+        default_factory=dict[relax.FuncOp | None, set[str]]
     )
-    call.location = op.location
-    return call
+
+    def legalize(self, op: OperatorOp, within: frozenset[str] = frozenset()) -> None:
+        """Replace `op`, and what stands for it, as far as there are rules.
+
+        Rules of the user's for operators `within` do not apply: they have made this one.
+        """
+        rewrite = None if op.name in within else self._rewrite(op)
+        bindings = _Bindings(op, self)
+        value = None if rewrite is None else rewrite(op, bindings)
+        if value is None and (call := legalized_call(op, self.functions)) is not None:
+            value = bindings.emit(call)
+        if value is None or value is op.result:
+            self.left.append(op.name)
+            return
+        _replace(op, _pure(value))
+        for emitted in bindings.emitted:
+            if isinstance(emitted, OperatorOp):
+                self.legalize(emitted, within | {op.name})
+
+    def _rewrite(self, op: OperatorOp) -> Rewrite | None:
+        custom = self.custom.get(op.name)
+        if custom is not None and proven_result_type(op) is not None:
+            return custom
+        return REWRITES.get(type(op))
+
+    def symbol(self, at: Operation, name: str) -> str:
+        """A symbol that the function around `at` does not have; taken from now."""
+        func = _function_around(at)
+        if func not in self._symbols:
+            self._symbols[func] = set() if func is None else _symbols_of(func)
+        taken = self._symbols[func]
+        number, found = 0, name
+        while found in taken:
+            number += 1
+            found = f"{name}{number}"
+        taken.add(found)
+        return found
 
 
-def _tensors(op: OperatorOp, operand: SSAValue) -> list[SSAValue]:
-    """The tensors in an operand; those of a tuple are taken from where it is made."""
-    if TensorInfo.of(operand.type) is not None:
-        return [operand]
-    if not isinstance(operand.type, TupleType):
-        return []
-    tensors: list[SSAValue] = []
-    for index, type_ in enumerate(operand.type.fields.data):
-        if TensorInfo.of(type_) is None and not isinstance(type_, TupleType):
-            continue
-        tensors += _tensors(op, _field(op, operand, index))
-    return tensors
+def _function_around(op: Operation) -> relax.FuncOp | None:
+    """The outermost function: nested ones see its symbols."""
+    found = None
+    parent = op.parent_op()
+    while parent is not None:
+        found = parent if isinstance(parent, relax.FuncOp) else found
+        parent = parent.parent_op()
+    return found
 
 
-def _field(op: OperatorOp, operand: SSAValue, index: int) -> SSAValue:
-    if isinstance(operand.owner, relax.TupleOp):
-        return operand.owner.elements[index]
-    item = relax.GetItemOp(operand, index)
-    Rewriter.insert_op(item, InsertPoint.before(op))
-    return item.result
-
-
-def _function(name: str, op: OperatorOp, signature: Signature) -> tir.FuncOp:
-    """The TIR function of an operator: operands, then the results, then symbols."""
-    program = TensorProgram(name)
-    for symbol in signature.unbound:
-        program.parameter(symbol)
-    arguments = _Arguments(program)
-    site = Site(
-        program,
-        tuple(map(arguments.of, signature.operands)),
-        tuple(
-            Result(_dims(program, info.shape), _dtype(info)) for info in signature.results
-        ),
-    )
-    result = RULES[type(op)](op, site)
-    return program.build([result] if isinstance(result, Tensor) else result)
+def _symbols_of(func: relax.FuncOp) -> set[str]:
+    symbols: set[str] = set()
+    for op in func.walk():
+        if isinstance(op, relax.FuncOp):
+            symbols.update(op.symbol_names)
+        elif isinstance(op, relax.MatchCastOp):
+            symbols.update(op.defined_symbols)
+    return symbols
 
 
 @dataclass
-class _Arguments:
-    """Makes what stands for operands in a program; tensors are named by letters."""
+class _Bindings(Bindings):
+    """Puts operations in front of an operator, on its line."""
 
-    program: TensorProgram
-    tensors: int = 0
+    at: OperatorOp
+    legalizer: _Legalizer
+    emitted: list[Operation] = field(default_factory=list[Operation])
 
-    def of(self, known: Known) -> Argument:
-        match known:
-            case KnownScalar():
-                return self.program.scalar(_dim(self.program, known.value), known.dtype)
-            case KnownShape():
-                return Shape(_dims(self.program, known.dims))
-            case tuple():
-                return tuple(self.of(each) for each in known)
-            case _:
-                name = _letter(self.tensors)
-                self.tensors += 1
-                shape = _dims(self.program, known.shape)
-                return self.program.input(name, shape, _dtype(known))
+    def emit(self, op: Operation) -> SSAValue:
+        """Insert an operation; gives its result, which is legalized in its turn."""
+        op.location = self.at.location
+        Rewriter.insert_op(op, InsertPoint.before(self.at))
+        self.emitted.append(op)
+        return op.results[0]
 
+    def symbol(self, name: str) -> str:
+        """`name`, or one like it, that is no symbolic dimension of the function."""
+        return self.legalizer.symbol(self.at, name)
 
-def _letter(number: int) -> str:
-    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"A{number}"
-
-
-def _dtype(info: TensorInfo) -> Attribute:
-    assert info.dtype is not None, "known"
-    return info.dtype
-
-
-def _dims(program: TensorProgram, dims: Iterable[SymbolicDim] | None) -> tuple[Dim, ...]:
-    assert dims is not None, "known"
-    return tuple(_dim(program, dim) for dim in dims)
-
-
-def _dim(program: TensorProgram, dim: SymbolicDim) -> Dim:
-    """A symbolic dimension as a number or as a value of the function."""
-    if dim.value is not None:
-        return dim.value
-    return program.at_entry(
-        lambda: dim.fold(lambda value: program.extent(value), program.symbol, _combine)
-    )
+    def call_te(
+        self,
+        name: str,
+        operands: Sequence[SSAValue],
+        result_type: Attribute,
+        stages: Stages,
+    ) -> SSAValue:
+        """Call a function of the given stages; ValueError if a shape is not known."""
+        rule = RegisteredRule(lambda op, site: stages(site), name, (), ())
+        call = call_of(
+            self.at,
+            self.legalizer.functions,
+            rule,
+            operands,
+            result_type,
+            None,
+            stages,
+        )
+        if call is None:
+            raise ValueError(f"{name}: shapes and dtypes must be known")
+        return self.emit(call)
 
 
-def _combine(operator: str, lhs: Expr, rhs: Expr) -> Expr:
-    combine: Mapping[str, Callable[[Expr, Expr], Expr]] = {
-        "+": lambda a, b: a + b,
-        "*": lambda a, b: a * b,
-        "floordiv": lambda a, b: a // b,
-        "floormod": lambda a, b: a % b,
-        "min": lambda a, b: a.minimum(b),
-        "max": lambda a, b: a.maximum(b),
-    }
-    return combine[operator](lhs, rhs)
+def _pure(value: SSAValue) -> SSAValue:
+    """The value, from a call without effects: operators have none either."""
+    if not isinstance(value.owner, relax.CallPackedOp):
+        return value
+    call = value.owner
+    pure = relax.CallPurePackedOp(call.callee.data, call.arguments, value.type)
+    pure.location = call.location
+    Rewriter.replace_op(call, pure)
+    assert pure.result is not None
+    return pure.result
+
+
+def _replace(op: OperatorOp, value: SSAValue) -> None:
+    """Put `value`, whose type may be more precise, in the place of the result.
+
+    Other operators get the more precise value, since they infer their own types.
+    """
+    if value.type != op.result.type:
+        for use in list(op.result.uses):
+            if isinstance(use.operation, OperatorOp):
+                use.operation.operands[use.index] = value
+        if next(iter(op.result.uses), None) is not None:
+            alias = relax.AliasOp(value, op.result.type)
+            alias.location = op.location
+            Rewriter.insert_op(alias, InsertPoint.before(op))
+            value = alias.result
+    op.result.replace_all_uses_with(value)
+    if value.name_hint is None:
+        value.name_hint = op.result.name_hint
+    Rewriter.erase_op(op)

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
     Operand,
@@ -56,6 +57,8 @@ class Site:
     """One per operand of the operator, in order."""
     results: tuple[Result, ...]
     """One, or the fields of a tuple."""
+    dim: Callable[[SymbolicDim], Dim]
+    """A symbolic dimension of the caller as an extent of the function."""
 
     @property
     def shape(self) -> tuple[Dim, ...]:
@@ -66,6 +69,19 @@ class Site:
     def dtype(self) -> Attribute:
         """Element type of the first result."""
         return self.results[0].dtype
+
+    def dims(self, position: int) -> tuple[Dim, ...]:
+        """The operand at `position`, which is a shape, or a tensor of which a rule takes
+        the shape only."""
+        argument = self.arguments[position]
+        assert isinstance(argument, Shape)
+        return argument.dims
+
+    def scalar(self, position: int) -> Scalar:
+        """The operand at `position`, which is a number."""
+        argument = self.arguments[position]
+        assert isinstance(argument, Scalar)
+        return argument
 
     def tensor(self, position: int) -> Tensor:
         """The operand at `position`, which is a tensor."""
@@ -93,18 +109,80 @@ class NoStagesError(Exception):
 Rule: TypeAlias = Callable[[Any, Site], "Tensor | Sequence[Tensor]"]
 """Appends the stages of an operator; returns the result, or the fields of a tuple."""
 
-RULES: dict[type[Operation], Rule] = {}
-"""The rule of each operator that has one."""
+
+@dataclass(frozen=True)
+class RegisteredRule:
+    """A rule, and how its function gets operands and name."""
+
+    stages: Rule
+    function: str
+    """Name of the function; `{}` stands for the last part of the operator's."""
+    shape_only: tuple[int, ...]
+    """Operands of which only the shape is taken: the function does not get them."""
+    immediates: tuple[int, ...]
+    """Operands the first of which becomes a number of the function's code, if it is a
+    constant of rank 0."""
+
+
+RULES: dict[type[Operation], RegisteredRule] = {}
+"""The rule of each operator that stages compute."""
+
+Rewrite: TypeAlias = Callable[[Any, "Bindings"], "SSAValue | None"]
+"""Emits what stands for an operator, and returns its value; None to leave it alone."""
+
+REWRITES: dict[type[Operation], Rewrite] = {}
+"""The operators that become other operations; tried before a rule of RULES."""
+
+
+class Bindings(Protocol):
+    """Where a rewrite puts operations: in front of the operator."""
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Insert an operation; gives its result, which is legalized in its turn."""
+        ...
+
+    def symbol(self, name: str) -> str:
+        """`name`, or one like it, that is no symbolic dimension of the function."""
+        ...
+
+    def call_te(
+        self,
+        name: str,
+        operands: Sequence[SSAValue],
+        result_type: Attribute,
+        stages: Callable[[Site], Tensor | Sequence[Tensor]],
+    ) -> SSAValue:
+        """Call a function of the given stages; ValueError if a shape is not known."""
+        ...
+
 
 R = TypeVar("R", bound=Rule)
+W = TypeVar("W", bound=Rewrite)
 
 
-def rule(*kinds: type[Operation]) -> Callable[[R], R]:
+def rule(
+    *kinds: type[Operation],
+    function: str = "{}",
+    shape_only: tuple[int, ...] = (),
+    immediates: tuple[int, ...] = (),
+) -> Callable[[R], R]:
     """Register the decorated function for operators of the given classes."""
 
-    def register(function: R) -> R:
+    def register(stages: R) -> R:
         for kind in kinds:
-            RULES[kind] = function
+            name = function.format(kind.name.rpartition(".")[2])
+            RULES[kind] = RegisteredRule(stages, name, shape_only, immediates)
+        return stages
+
+    return register
+
+
+def rewrite(*kinds: type[Operation]) -> Callable[[W], W]:
+    """Register the decorated function to rewrite operators of the given classes."""
+
+    def register(function: W) -> W:
+        for kind in kinds:
+            REWRITES[kind] = function
         return function
 
     return register

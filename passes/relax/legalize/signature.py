@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
+from xdsl.ir import Attribute, SSAValue
 
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo, TupleType
 
 
 @dataclass(frozen=True)
 class KnownScalar:
-    """An operand that is a known number: a symbolic expression."""
+    """An operand that is a number: symbolic, or None for one of run time."""
 
-    value: Dim
+    value: Dim | None
     dtype: Attribute
 
 
 @dataclass(frozen=True)
+class Literal:
+    """An operand that is a constant."""
+
+    text: str = field(init=False)
+    """The number to the last bit: 0.0 and -0.0 are two, NaN is itself."""
+    value: float = field(compare=False)
+    dtype: Attribute
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", repr(self.value))
+
+
+@dataclass(frozen=True)
 class KnownShape:
-    """An operand that is a known shape."""
+    """An operand that is a known shape, or of which only the shape is taken."""
 
     dims: tuple[Dim, ...]
 
 
-Known: TypeAlias = "TensorInfo | KnownScalar | KnownShape | tuple[Known, ...]"
+Known: TypeAlias = "TensorInfo | KnownScalar | Literal | KnownShape | tuple[Known, ...]"
 """What is known of an operand; a tuple operand is a tuple."""
 
 
@@ -68,43 +84,88 @@ class Signature:
         )
 
 
-def signature_of(op: OperatorOp) -> Signature | None:
-    """The operator's signature, None where something of it is not known."""
-    inferred = known_results(op.infer_result_type())
-    results = known_results(op.result.type)
-    if inferred is None or results is None or len(inferred) != len(results):
+def signature_of(
+    operands: Sequence[SSAValue],
+    result_type: Attribute,
+    shape_only: Collection[int] = (),
+    immediates: Sequence[int] = (),
+) -> Signature | None:
+    """The signature of a call, None where something of it is not known.
+
+    `shape_only` and `immediates` are as in `RegisteredRule`.
+    """
+    if (results := known_results(result_type)) is None:
         return None
-    # Stages are made for the dimensions that inference has proven: a declared
-    # dimension that is only believed could read out of bounds.
-    if any(a.dims != b.dims for a, b in zip(inferred, results, strict=True)):
-        return None
-    operands: list[Known] = []
-    for operand in op.operands:
-        if (known := _known(operand.type)) is None:
+    known: list[Known] = []
+    for position, operand in enumerate(operands):
+        if (one := _known(operand)) is None:
             return None
-        operands.append(known)
-    return Signature(tuple(operands), results)
+        if position in shape_only and isinstance(one, TensorInfo):
+            one = KnownShape(one.shape or ())
+        known.append(one)
+    for position in immediates:
+        if (literal := _literal(operands[position])) is not None:
+            known[position] = literal
+            break
+    return Signature(tuple(known), results)
+
+
+def proven_result_type(op: OperatorOp) -> Attribute | None:
+    """The type of the result, all of it known; None where it is not.
+
+    Functions are made for the dimensions that inference has proven: a declared dimension
+    that is only believed could be read out of bounds.
+    """
+    inferred, declared = op.infer_result_type(), op.result.type
+    if inferred == declared:
+        return declared
+    proven, believed = known_results(inferred), known_results(declared)
+    if proven is None:
+        return None
+    if believed is None:
+        return inferred if is_base_of(declared, inferred) else None
+    if len(proven) != len(believed):
+        return None
+    is_same = all(map(_same_dims, proven, believed))
+    return declared if is_same else None
+
+
+def _same_dims(a: TensorInfo, b: TensorInfo) -> bool:
+    lhs, rhs = a.shape or (), b.shape or ()
+    return len(lhs) == len(rhs) and all(map(provably_equal, lhs, rhs))
 
 
 def known_results(type_: Attribute) -> tuple[TensorInfo, ...] | None:
     """The tensors of a result, one or those of a tuple, None where one is not known."""
     types = type_.fields.data if isinstance(type_, TupleType) else (type_,)
     known = tuple(info for each in types if (info := _known_tensor(each)) is not None)
-    return known if len(known) == len(types) else None
+    return known if known and len(known) == len(types) else None
 
 
-def _known(type_: Attribute) -> Known | None:
+def _known(value: SSAValue) -> Known | None:
+    owner = value.owner
+    if isinstance(owner, relax.TupleOp):
+        return _all_known([_known(element) for element in owner.elements])
+    if isinstance(owner, relax.PrimValueOp) and isinstance(owner.value, FloatAttr):
+        return Literal(owner.value.value.data, owner.value.type)
+    return _known_type(value.type)
+
+
+def _known_type(type_: Attribute) -> Known | None:
     match type_:
         case ShapeType():
             return None if type_.known is None else KnownShape(type_.known)
         case PrimType():
-            return None if type_.dim is None else KnownScalar(type_.dim, type_.dtype)
+            return KnownScalar(type_.dim, type_.dtype)
         case TupleType():
-            fields = [_known(field) for field in type_.fields.data]
-            known = tuple(field for field in fields if field is not None)
-            return known if len(known) == len(fields) else None
+            return _all_known([_known_type(field) for field in type_.fields.data])
         case _:
             return _known_tensor(type_)
+
+
+def _all_known(fields: Sequence[Known | None]) -> tuple[Known, ...] | None:
+    known = tuple(each for each in fields if each is not None)
+    return known if len(known) == len(fields) else None
 
 
 def _known_tensor(type_: Attribute) -> TensorInfo | None:
@@ -113,6 +174,19 @@ def _known_tensor(type_: Attribute) -> TensorInfo | None:
     if info is None or info.shape is None or info.dtype is None:
         return None
     return info
+
+
+def _literal(value: SSAValue) -> Literal | None:
+    """The number of a constant of rank 0, None for any other value."""
+    if not isinstance(value.owner, relax.ConstantOp):
+        return None
+    constant, info = value.owner.value, TensorInfo.of(value.type)
+    if info is None or info.dtype is None or info.rank != 0:
+        return None
+    if not isinstance(constant, DenseIntOrFPElementsAttr):
+        return None
+    (number,) = constant.get_values()
+    return None if isinstance(number, tuple) else Literal(number, info.dtype)
 
 
 def _tensors(known: Known) -> Iterator[TensorInfo]:
@@ -127,7 +201,7 @@ def _free_dims(known: Known) -> list[Dim]:
     """The dimensions that are no dimensions of tensors."""
     match known:
         case KnownScalar():
-            return [known.value]
+            return [] if known.value is None else [known.value]
         case KnownShape():
             return list(known.dims)
         case tuple():
@@ -137,18 +211,18 @@ def _free_dims(known: Known) -> list[Dim]:
 
 
 def _renamed(known: Known, names: Mapping[str, Dim]) -> Known:
-    def rename(dim: Dim) -> Dim:
-        return dim.substitute(names)
-
     match known:
         case KnownScalar():
-            return KnownScalar(rename(known.value), known.dtype)
+            value = None if known.value is None else known.value.substitute(names)
+            return KnownScalar(value, known.dtype)
         case KnownShape():
-            return KnownShape(tuple(map(rename, known.dims)))
+            return KnownShape(tuple(dim.substitute(names) for dim in known.dims))
         case tuple():
             return tuple(_renamed(each, names) for each in known)
-        case _:
+        case TensorInfo():
             return _renamed_tensor(known, names)
+        case Literal():
+            return known
 
 
 def _renamed_tensor(info: TensorInfo, names: Mapping[str, Dim]) -> TensorInfo:

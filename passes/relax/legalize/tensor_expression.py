@@ -106,9 +106,14 @@ class Expr:
     def __invert__(self) -> Expr:
         return self.program.emit(tir.NotOp(self.value))
 
-    def call(self, intrinsic: str) -> Expr:
-        """The builtin of that name, applied to this value; the dtype stays."""
-        return self.program.emit(tir.CallOp(intrinsic, [self.value], self.dtype))
+    def call(
+        self, intrinsic: str, *others: Expr | float, dtype: Attribute | None = None
+    ) -> Expr:
+        """The builtin of that name on this value and others; `dtype` is the result's."""
+        operands = [self, *map(self._operand, others)]
+        return self.program.emit(
+            tir.CallOp(intrinsic, [each.value for each in operands], dtype or self.dtype)
+        )
 
     def cast(self, dtype: Attribute) -> Expr:
         """The value converted to `dtype`, itself where it has that type."""
@@ -138,15 +143,21 @@ class Scalar:
     """A number that stands where a tensor of rank 0 could."""
 
     program: TensorProgram
-    value: Dim
+    value: float | Expr
     dtype: Attribute
     shape: tuple[Dim, ...] = ()
 
     def __getitem__(self, indices: tuple[Expr, ...]) -> Expr:
         """The number, in its dtype."""
+        return self.of(self.dtype)
+
+    def of(self, dtype: Attribute) -> Expr:
+        """The number, converted to `dtype`."""
         if isinstance(self.value, Expr):
-            return self.value.cast(self.dtype)
-        return self.program.constant(self.value, self.dtype)
+            return self.value.cast(self.dtype).cast(dtype)
+        if isinstance(self.value, int) or not tir.is_integer_type(dtype):
+            return self.program.constant(self.value, dtype)
+        return self.program.constant(self.value, self.dtype).cast(dtype)
 
 
 Slice: TypeAlias = "tuple[Tensor, Sequence[Expr | None]]"
@@ -193,14 +204,21 @@ MAX = Reducer(lambda accumulator, x: accumulator.maximum(x), lowest)
 class _Stage:
     """The reads of the block being built, as buffer and point."""
 
-    reads: list[tuple[SSAValue, tuple[SSAValue, ...]]] = field(default_factory=lambda: [])
+    reads: list[tuple[Tensor, tuple[SSAValue, ...]]] = field(default_factory=lambda: [])
 
 
 class TensorProgram:
-    """A TIR function under construction."""
+    """A TIR function under construction.
 
-    def __init__(self, name: str) -> None:
+    A symbol of `unbound` is a parameter of the function, behind all tensors, if it is
+    asked for; others are bound by a tensor that has them as a bare dimension.
+    """
+
+    def __init__(self, name: str, unbound: Sequence[str] = ()) -> None:
         self.name = name
+        self._unbound = frozenset(unbound)
+        self._inputs = 0
+        self._parameters: list[str] = []
         self._entry = Block()
         self._root = Block()
         self._block = self._entry
@@ -247,8 +265,15 @@ class TensorProgram:
         """`tir.cmp` of two values of one type."""
         return self.emit(tir.CmpOp(predicate, lhs.value, rhs.value))
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The symbols that are parameters, in their order."""
+        return tuple(self._parameters)
+
     def symbol(self, name: str) -> Expr:
-        """The symbolic extent `name`, an `i64` that a buffer of the function binds."""
+        """The symbolic extent `name`, an `i64`."""
+        if name in self._unbound and name not in self._symbols:
+            return self._parameter(name)
         if name not in self._symbols:
             self._symbols[name] = self.at_entry(
                 lambda: self.emit(tir.ShapeVarOp(name, i64))
@@ -256,10 +281,11 @@ class TensorProgram:
             self._symbols[name].value.name_hint = name
         return self._symbols[name]
 
-    def parameter(self, name: str, dtype: Attribute = i64) -> Expr:
-        """A scalar parameter, behind all tensors; `symbol(name)` then gives it."""
-        argument = self._entry.insert_arg(dtype, len(self._entry.args))
+    def _parameter(self, name: str) -> Expr:
+        argument = self._entry.insert_arg(i64, len(self._entry.args))
+        argument.name_hint = name
         self._params.append(name)
+        self._parameters.append(name)
         self._symbols[name] = Expr(self, argument)
         return self._symbols[name]
 
@@ -281,16 +307,26 @@ class TensorProgram:
 
     # ---- tensors ----
 
-    def scalar(self, value: Dim, dtype: Attribute) -> Scalar:
+    def scalar(self, value: float | Expr, dtype: Attribute) -> Scalar:
         """A known number as an operand of rank 0."""
         return Scalar(self, value, dtype)
 
+    def scalar_input(self, name: str, dtype: Attribute) -> Scalar:
+        """The next parameter, a scalar."""
+        argument = self._next_argument(name, dtype)
+        return Scalar(self, Expr(self, argument), dtype)
+
+    def _next_argument(self, name: str, type_: Attribute) -> SSAValue:
+        argument = self._entry.insert_arg(type_, self._inputs)
+        self._params.insert(self._inputs, name)
+        self._inputs += 1
+        argument.name_hint = name
+        return argument
+
     def input(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
         """The next parameter, a tensor."""
-        position = sum(isinstance(a.type, tir.HandleType) for a in self._entry.args)
-        argument = self._entry.insert_arg(tir.HandleType(), position)
+        argument = self._next_argument(name, tir.HandleType())
         argument.name_hint = f"{name}_handle"
-        self._params.insert(position, name)
         buffer_type, extents = _buffer_type(shape, dtype)
         match = tir.MatchBufferOp(
             argument, buffer_type, extents, name=name, index_type=_index_type(extents)
@@ -318,7 +354,7 @@ class TensorProgram:
         """Read an element, and note that the block of the stage reads it."""
         if self._stage is None:
             raise ValueError("a tensor is read outside of an element expression")
-        self._stage.reads.append((tensor.buffer, tuple(indices)))
+        self._stage.reads.append((tensor, tuple(indices)))
         return self.emit(tir.LoadOp(tensor.buffer, indices, result_type=tensor.dtype))
 
     # ---- stages ----
@@ -512,20 +548,26 @@ class TensorProgram:
         block: tir.BlockOp,
         output: Tensor,
         spatial: list[Expr],
-        reads: list[tuple[SSAValue, tuple[SSAValue, ...]]],
+        reads: list[tuple[Tensor, tuple[SSAValue, ...]]],
     ) -> None:
-        """Put reads and writes first in the block, behind what their indices need."""
+        """Put reads and writes first in the block, behind what their indices need.
+
+        Where an index is itself read from a tensor, the whole dimension counts as read.
+        """
         body = block.body.block
-        needed = _needed_ops([index for _, point in reads for index in point], body)
+        slices: list[tuple[Tensor, tuple[Expr | None, ...]]] = [
+            (tensor, tuple(None if _is_read(i, body) else Expr(self, i) for i in point))
+            for tensor, point in reads
+        ]
+        indices = [i.value for _, point in slices for i in point if i is not None]
+        needed = _needed_ops(indices, body)
         prologue: list[Operation] = [op for op in body.ops if op in needed]
         for op in prologue:
             op.detach()
         prologue.append(
-            tir.ReadsOp([_point(buffer, point) for buffer, point in dict.fromkeys(reads)])
+            tir.ReadsOp([self._region(each) for each in dict.fromkeys(slices)])
         )
-        prologue.append(
-            tir.WritesOp([_point(output.buffer, tuple(index.value for index in spatial))])
-        )
+        prologue.append(tir.WritesOp([self._region((output, spatial))]))
         if body.first_op is None:
             body.add_ops(prologue)
         else:
@@ -585,10 +627,6 @@ def _axis_name(position: int, spatial_rank: int) -> str:
     return f"k{position - spatial_rank}"
 
 
-def _point(buffer: SSAValue, indices: tuple[SSAValue, ...]) -> tir.BufferRegion:
-    return tir.BufferRegion(buffer, indices, (1,) * len(indices))
-
-
 def _needed_ops(values: Sequence[SSAValue], block: Block) -> set[Operation]:
     """The ops of `block` that compute `values`."""
     needed: set[Operation] = set()
@@ -599,6 +637,11 @@ def _needed_ops(values: Sequence[SSAValue], block: Block) -> set[Operation]:
             needed.add(owner)
             pending.extend(owner.operands)
     return needed
+
+
+def _is_read(index: SSAValue, block: Block) -> bool:
+    """Whether an index depends on what the block reads."""
+    return any(isinstance(op, tir.LoadOp) for op in _needed_ops([index], block))
 
 
 def _last_declaration(block: tir.BlockOp) -> Operation:
