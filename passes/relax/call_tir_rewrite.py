@@ -14,16 +14,18 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.tir.module import VDEVICES
 from xdsl_tvm.passes.infra import CompilerPass
 
 _GLOBAL = StringAttr("global")
+_CALLS = (relax.CallTIROp, relax.CallTIRInplaceOp)
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class CallTIRRewrite(CompilerPass):
         calls in destination-passing style.
 
     TVM name: relax.CallTIRRewrite (v0.20)
-    Input form: no `relax.call_tir` in a dataflow block (`relax-to-non-dataflow`)
-    Output form: no `relax.call_tir`; `relax.call` of a TIR function is impure, and its
-        last tensor arguments are written
+    Input form: no `relax.call_tir` and no `relax.call_tir_inplace` in a dataflow block
+        (`relax-to-non-dataflow`)
+    Output form: neither of the two; `relax.call` of a TIR function is impure, and its
+        last tensor arguments are written, or those that a call in place writes
     Options: none
     Rewrites: before
 
@@ -48,11 +51,12 @@ class CallTIRRewrite(CompilerPass):
               : (tensor<4xf32>, tensor<4xf32>, !relax.prim<i64, n>) -> ()
 
         A call with several outputs allocates them in order and is replaced by a
-        `relax.tuple` of them. The device of an allocation is the position of the output's
-        virtual device in the module's `relax.vdevices`, 0 where it has none. Time is
-        linear in the size of the module.
+        `relax.tuple` of them. An output of `relax.call_tir_inplace` that is an argument
+        is not allocated: it is that argument from there on. The device of an allocation
+        is the position of the output's virtual device in the module's `relax.vdevices`, 0
+        where it has none. Time is linear in the size of the module.
     Leaves alone: calls of Relax functions, and everything else
-    Errors: a `relax.call_tir` in a dataflow block; an output on a virtual device that the
+    Errors: one of the calls in a dataflow block; an output on a virtual device that the
         module does not list
     Attributes: read: `relax.vdevices` of the module; created: `relax.force_pure` on pure
         functions that hold a rewritten call; removed: none
@@ -66,7 +70,7 @@ class CallTIRRewrite(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         devices = _device_indices(op)
-        for call in [op for op in op.walk() if isinstance(op, relax.CallTIROp)]:
+        for call in [op for op in op.walk() if isinstance(op, _CALLS)]:
             _force_pure(call)
             _rewrite(call, devices)
 
@@ -78,7 +82,7 @@ def _device_indices(module: ModuleOp) -> dict[Attribute, int]:
     return {device: index for index, device in enumerate(devices)}
 
 
-def _force_pure(call: relax.CallTIROp) -> None:
+def _force_pure(call: AnyCallTIROp) -> None:
     """Let the function around a call hold impure calls; refuse a dataflow block."""
     parent = call.parent_op()
     while parent is not None and not isinstance(parent, relax.FuncOp):
@@ -92,15 +96,22 @@ def _force_pure(call: relax.CallTIROp) -> None:
         parent.attributes[relax.FORCE_PURE] = BoolAttr.from_bool(True)
 
 
-def _rewrite(call: relax.CallTIROp, devices: dict[Attribute, int]) -> None:
+def _rewrite(call: AnyCallTIROp, devices: dict[Attribute, int]) -> None:
     type_ = call.result.type
     is_tuple = isinstance(type_, relax.TupleType)
     types: Sequence[Attribute] = type_.fields.data if is_tuple else (type_,)
-    allocs = [_allocate(call, t, devices) for t in types]
+    allocs = list[relax.AllocTensorOp]()
+    outputs = list[SSAValue]()
+    for output, place in zip(types, call.output_arguments, strict=True):
+        if place >= 0:
+            outputs.append(call.arguments[place])
+        else:
+            allocs.append(_allocate(call, output, devices))
+            outputs.append(allocs[-1].result)
     dims = () if call.tir_vars is None else call.tir_vars.known or ()
     scalars = [relax.PrimValueOp(dim) for dim in dims]
-    outputs = [alloc.result for alloc in allocs]
-    arguments = [*call.arguments, *outputs, *(scalar.result for scalar in scalars)]
+    new_outputs = [alloc.result for alloc in allocs]
+    arguments = [*call.arguments, *new_outputs, *(scalar.result for scalar in scalars)]
     filled = relax.CallOp(call.callee, arguments, impure=True)
     filled.attributes.update(call.attributes)
     new: list[Operation] = [*allocs, *scalars, filled]
@@ -112,7 +123,7 @@ def _rewrite(call: relax.CallTIROp, devices: dict[Attribute, int]) -> None:
 
 
 def _allocate(
-    call: relax.CallTIROp, type_: Attribute, devices: dict[Attribute, int]
+    call: AnyCallTIROp, type_: Attribute, devices: dict[Attribute, int]
 ) -> relax.AllocTensorOp:
     info = relax.TensorInfo.of(type_)
     assert info is not None, "verified"

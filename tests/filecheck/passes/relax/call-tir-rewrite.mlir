@@ -85,3 +85,29 @@ relax.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
 relax.func @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %x : tensor<4xf32>
 }
+
+// -----
+
+// An output in place is its argument; others are allocated.
+
+// CHECK-LABEL: relax.func @main
+// CHECK: %a = relax.builtin.alloc_tensor
+// CHECK-NEXT: relax.call impure @new(%x, %a)
+// CHECK-NEXT: relax.call impure @one(%x, %a) : (tensor<4xf32>, tensor<4xf32>) -> ()
+// CHECK-NEXT: %[[C:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<4xi8>
+// CHECK-NEXT: relax.call impure @two(%a, %x, %[[C]]) :
+// CHECK-NEXT: %[[T:.*]] = relax.tuple(%[[C]], %a) : tensor<4xi8>, tensor<4xf32>
+// CHECK-NEXT: %d = relax.get_item %[[T]][1]
+// CHECK-NEXT: relax.return %d
+tir.func @new(%a: !tir.handle, %b: !tir.handle)
+tir.func @one(%a: !tir.handle, %b: !tir.handle)
+tir.func @two(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle)
+!t = tensor<4xf32>
+relax.func @main(%x: !t) -> !t {
+  %a = relax.call_tir @new(%x) : (!t) -> !t
+  %b = relax.call_tir_inplace @one(%x, %a) inplace [1] : (!t, !t) -> !t
+  %c = relax.call_tir_inplace @two(%b, %x) inplace [-1, 0] :
+    (!t, !t) -> !relax.tuple<tensor<4xi8>, !t>
+  %d = relax.get_item %c[1] : !relax.tuple<tensor<4xi8>, !t> -> !t
+  relax.return %d : !t
+}

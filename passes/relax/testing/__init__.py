@@ -1,0 +1,1 @@
+"""Entry points into passes for tests, under the names of TVM's `relax.testing`."""
