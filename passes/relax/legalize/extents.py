@@ -9,6 +9,8 @@ def plus(program: TensorProgram, a: Dim, b: Dim) -> Dim:
     """`a + b`."""
     if isinstance(a, int) and isinstance(b, int):
         return a + b
+    if b == 0:
+        return a
     return program.at_entry(lambda: program.extent(a) + b)
 
 
@@ -16,6 +18,8 @@ def minus(program: TensorProgram, a: Dim, b: Dim) -> Dim:
     """`a - b`."""
     if isinstance(a, int) and isinstance(b, int):
         return a - b
+    if b == 0:
+        return a
     return program.at_entry(lambda: program.extent(a) - b)
 
 
@@ -23,6 +27,8 @@ def times(program: TensorProgram, a: Dim, b: Dim) -> Dim:
     """`a * b`."""
     if isinstance(a, int) and isinstance(b, int):
         return a * b
+    if b == 1:
+        return a
     return program.at_entry(lambda: program.extent(a) * b)
 
 
@@ -30,6 +36,8 @@ def quotient(program: TensorProgram, a: Dim, b: Dim) -> Dim:
     """`a // b`."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
+    if b == 1:
+        return a
     return program.at_entry(lambda: program.extent(a) // b)
 
 
