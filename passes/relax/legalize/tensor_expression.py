@@ -70,6 +70,10 @@ class Expr:
     def __mod__(self, other: Expr | float) -> Expr:
         return self._binary(tir.FloorModOp, other)
 
+    def remainder(self, other: Expr | float) -> Expr:
+        """`tir.mod`, which has the sign of this value, unlike `%`."""
+        return self._binary(tir.ModOp, other)
+
     def maximum(self, other: Expr | float) -> Expr:
         """`tir.max` with `other`."""
         return self._binary(tir.MaxOp, other)

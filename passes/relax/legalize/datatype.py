@@ -1,0 +1,149 @@
+"""Rules of conversions, quantization and marks (spec relax-ops.md §5, §12)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    TensorType,
+    f16,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.expr import integer_range
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.passes.relax.legalize.registry import (
+    Bindings,
+    NoStagesError,
+    Site,
+    rewrite,
+    rule,
+)
+from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Tensor
+
+_STORAGE: dict[type[Attribute], Callable[[float], np.floating]] = {
+    Float16Type: np.float16,
+    Float32Type: np.float32,
+    Float64Type: np.float64,
+}
+
+
+@rule(relax.AstypeOp, function="cast")
+def astype(op: relax.AstypeOp, site: Site) -> Tensor:
+    """Each element converted as `tir.cast` does."""
+    x = site.tensor(0)
+    return site.program.compute(
+        "compute", x.shape, op.dtype, lambda *indices: x[indices].cast(op.dtype)
+    )
+
+
+@rewrite(relax.AstypeOp)
+def constant_astype(op: relax.AstypeOp, bindings: Bindings) -> SSAValue | None:
+    """A constant of rank 0 is converted now, if its value fits."""
+    owner = op.data.owner
+    if not isinstance(owner, relax.ConstantOp):
+        return None
+    constant = owner.value
+    if not isinstance(constant, DenseIntOrFPElementsAttr) or constant.get_shape():
+        return None
+    (number,) = constant.get_values()
+    folded = None if isinstance(number, tuple) else _converted(number, op.dtype)
+    return None if folded is None else bindings.emit(relax.ConstantOp(folded))
+
+
+def _converted(number: float, dtype: Attribute) -> DenseIntOrFPElementsAttr | None:
+    """The number as one of `dtype`; None where it is out of range, or may be."""
+    if tir.is_integer_type(dtype):
+        whole = _whole(number, dtype)
+        if whole is None:
+            return None
+        return DenseIntOrFPElementsAttr.from_list(TensorType(dtype, []), [whole])
+    storage = _STORAGE.get(type(dtype))
+    if storage is None or not isinstance(dtype, AnyFloat):
+        return None
+    if isinstance(number, int) and abs(number) > 2**53:
+        return None
+    with np.errstate(over="ignore"):
+        found = float(storage(number))
+    if not math.isfinite(found):
+        return None
+    return DenseIntOrFPElementsAttr.from_list(TensorType(dtype, []), [found])
+
+
+def _whole(number: float, dtype: Attribute) -> int | None:
+    if tir.is_bool(dtype):
+        return int(number != 0)
+    if not math.isfinite(number):
+        return None
+    low, high = integer_range(dtype)
+    return int(number) if low <= int(number) <= high else None
+
+
+@rewrite(relax.NoGradOp, relax.StartCheckpointOp, relax.EndCheckpointOp)
+def identity(op: relax.OperatorOp, bindings: Bindings) -> SSAValue | None:
+    """Marks for gradients are the tensor itself."""
+    (data,) = op.operands
+    return data
+
+
+# ---- quantization ----
+
+
+def _parameter(values: Tensor, axis: int, indices: tuple[Expr, ...]) -> Expr:
+    """A scale or a zero point: one number, or one for each index of `axis`."""
+    if not values.shape:
+        return values[()]
+    if values.shape == (1,):
+        return values[values.program.extent(0)]
+    return values[indices[axis]]
+
+
+@rule(relax.QuantizeOp)
+def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
+    """`round(x / scale) + zero_point` in `f32`, clipped to the range of the result.
+
+    Floats of 8 bits are not rounded to whole numbers.
+    """
+    x, scale, zero = (site.tensor(position) for position in range(3))
+    axis, dtype = op.axis.value.data % len(x.shape), op.out_dtype
+    if not tir.is_integer_type(dtype):
+        raise NoStagesError
+    low, high = integer_range(dtype)
+
+    def element(*indices: Expr) -> Expr:
+        found = x[indices].cast(f32) / _parameter(scale, axis, indices).cast(f32)
+        found = found.call("nearbyint") + _parameter(zero, axis, indices).cast(f32)
+        return found.minimum(float(high)).maximum(float(low)).cast(dtype)
+
+    return site.program.compute("quantized", x.shape, dtype, element)
+
+
+@rule(relax.DequantizeOp)
+def dequantize(op: relax.DequantizeOp, site: Site) -> Tensor:
+    """`(x - zero_point) * scale`, in `f32`; a result of `f16` is clipped to its range.
+
+    The difference of whole numbers is one in `i32`, as far as that holds it.
+    """
+    x, scale, zero = (site.tensor(position) for position in range(3))
+    axis, dtype = op.axis.value.data % len(x.shape), op.out_dtype
+    exact = all(tir.is_integer_type(each.dtype) for each in (x, zero))
+    kind = i32 if exact and x.dtype != i32 else f32
+
+    def element(*indices: Expr) -> Expr:
+        point = _parameter(zero, axis, indices).cast(kind)
+        found = (x[indices].cast(kind) - point).cast(f32)
+        found = found * _parameter(scale, axis, indices).cast(f32)
+        if dtype == f16:
+            found = found.minimum(65504.0).maximum(-65504.0)
+        return found.cast(dtype)
+
+    return site.program.compute("dequantized", x.shape, dtype, element)
