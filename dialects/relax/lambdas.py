@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    FlatSymbolRefAttrConstr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -45,12 +50,12 @@ class LambdaOp(IRDLOperation):
 
     Values from outside are visible inside; symbolic dimensions are not, so a function
     that needs one takes a parameter that defines it. A function that calls itself is
-    written with `recursive` and its name inside. As for `relax.func`, impure calls need
-    `impure` or the attribute `relax.force_pure`. `relax-lambda-lift` makes functions of
-    the module of them.
+    written with `recursive` and its name inside. The string is the name of the variable
+    that holds the function; `relax-lambda-lift` uses it. As for `relax.func`, impure
+    calls need `impure` or the attribute `relax.force_pure`.
 
     ```mlir
-    %f = relax.lambda(%y: tensor<4xf32>) -> tensor<4xf32> {
+    %f = relax.lambda "inner"(%y: tensor<4xf32>) -> tensor<4xf32> {
       %z = relax.add %y, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       relax.return %z : tensor<4xf32>
     }
@@ -59,6 +64,7 @@ class LambdaOp(IRDLOperation):
 
     name = "relax.lambda"
 
+    var_name = opt_prop_def(StringAttr)
     symbols = opt_prop_def(SymbolsAttr)
     recursive = opt_prop_def(UnitAttr)
     result = result_def(FuncType)
@@ -76,6 +82,7 @@ class LambdaOp(IRDLOperation):
         attributes: Mapping[str, Attribute] | None = None,
         impure: bool = False,
         recursive: bool = False,
+        var_name: str | None = None,
     ) -> None:
         """Make a literal; the block of a recursive one begins with the function itself.
 
@@ -87,6 +94,7 @@ class LambdaOp(IRDLOperation):
         own = (type_,) if recursive else ()
         super().__init__(
             properties={
+                "var_name": None if var_name is None else StringAttr(var_name),
                 "symbols": SymbolsAttr(tuple(symbols)) if symbols else None,
                 "recursive": UnitAttr() if recursive else None,
             },
@@ -138,6 +146,7 @@ class LambdaOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         impure = parser.parse_optional_keyword("impure") is not None
+        var_name = parser.parse_optional_str_literal()
         own = None
         if parser.parse_optional_keyword("recursive") is not None:
             own = parser.parse_argument(expect_type=False)
@@ -154,15 +163,19 @@ class LambdaOp(IRDLOperation):
             attributes={} if attributes is None else attributes.data,
             impure=impure,
             recursive=own is not None,
+            var_name=var_name,
         )
 
     def print(self, printer: Printer) -> None:
         if not self.is_pure:
             printer.print_string(" impure")
+        if self.var_name is not None:
+            printer.print_string(" ")
+            printer.print_string_literal(self.var_name.data)
         if (own := self.own_value) is not None:
             printer.print_string(" recursive ")
             printer.print_ssa_value(own)
-        elif not self.is_pure:
+        elif not self.is_pure and self.var_name is None:
             printer.print_string(" ")
         print_signature(printer, self.symbol_names, self.args, self.type.ret)
         printer.print_op_attributes(self.attributes, print_keyword=True)

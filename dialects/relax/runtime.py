@@ -35,6 +35,7 @@ from xdsl_tvm.dialects.relax.operators import (
 )
 from xdsl_tvm.dialects.relax.types import (
     OBJECT,
+    FuncType,
     ObjectType,
     PrimType,
     ShapeType,
@@ -47,6 +48,8 @@ from xdsl_tvm.dialects.relax.types import (
 class MakeClosureOp(IRDLOperation):
     """A function of the module with its last arguments given. TVM's `relax.make_closure`.
 
+    The result may be a `!relax.func`, the type of the function without those arguments.
+
     ```mlir
     %r = relax.make_closure @lifted(%a) : (tensor<4xf32>) -> !relax.object
     ```
@@ -56,7 +59,7 @@ class MakeClosureOp(IRDLOperation):
 
     callee = prop_def(FlatSymbolRefAttrConstr)
     captured = var_operand_def()
-    result = result_def(ObjectType)
+    result = result_def(ObjectType | FuncType)
 
     traits = traits_def(Pure())
 
@@ -65,11 +68,14 @@ class MakeClosureOp(IRDLOperation):
     )
 
     def __init__(
-        self, callee: str | SymbolRefAttr, captured: Sequence[SSAValue | Operation]
+        self,
+        callee: str | SymbolRefAttr,
+        captured: Sequence[SSAValue | Operation],
+        result_type: ObjectType | FuncType = OBJECT,
     ) -> None:
         super().__init__(
             operands=[captured],
-            result_types=[OBJECT],
+            result_types=[result_type],
             properties={
                 "callee": SymbolRefAttr(callee) if isinstance(callee, str) else callee
             },

@@ -46,6 +46,8 @@ class _Walk:
     func: FuncOp
     inner: FuncOp | LambdaOp
     """The function whose body it is: `func`, or a literal in it."""
+    hidden: set[str] = field(default_factory=set[str])
+    """The symbols of the functions around `inner`, which its types may not use."""
     calls: list[_CheckedCall] = field(default_factory=list[_CheckedCall])
     used: dict[Attribute, list[str]] = field(default_factory=dict[Attribute, list[str]])
 
@@ -58,7 +60,7 @@ class _Walk:
             self.calls.append(op)
         self._check_purity(op, in_dataflow)
         if isinstance(op, LambdaOp):
-            self._visit_lambda(op)
+            self._visit_lambda(op, visible)
             return
         is_dataflow = isinstance(op, DataflowOp)
         for region in op.regions:
@@ -71,10 +73,20 @@ class _Walk:
             self._define(op, visible)
         self._check_symbols(op, visible)
 
-    def _visit_lambda(self, op: LambdaOp) -> None:
+    def _visit_lambda(self, op: LambdaOp, visible: set[str]) -> None:
         outer, self.inner = self.inner, op
+        hidden, self.hidden = self.hidden, self.hidden | visible
+        for name in op.symbol_names:
+            self._check_new(op, name)
         self.visit_block(op.body.block, set(op.symbol_names), False)
-        self.inner = outer
+        self.inner, self.hidden = outer, hidden
+
+    def _check_new(self, op: Operation, name: str) -> None:
+        if name in self.hidden:
+            raise VerifyException(
+                f"{op.name} in @{self._name}: the symbol '{name}' is one of the function "
+                "around; rename it"
+            )
 
     def _define(self, op: MatchCastOp, visible: set[str]) -> None:
         for name in op.defined_symbols:
@@ -82,6 +94,7 @@ class _Walk:
                 raise VerifyException(
                     f"{op.name} in @{self._name}: the symbol '{name}' is defined already"
                 )
+            self._check_new(op, name)
             visible.add(name)
 
     def _check_symbols(self, op: Operation, visible: set[str]) -> None:

@@ -64,6 +64,14 @@ relax.func impure @effects(%x: !t) -> !t attributes {global_symbol = "effects"} 
     relax.print "called"() : () -> ()
     relax.return %y : !t
   }
+  // CHECK: relax.lambda impure "named"(%
+  %n = relax.lambda impure "named"(%y: !t) -> !t {
+    relax.return %y : !t
+  }
+  // CHECK: relax.lambda "named" recursive %{{.*}}(%
+  %m = relax.lambda "named" recursive %m0(%y: !t) -> !t {
+    relax.return %y : !t
+  }
   // CHECK: relax.lambda impure recursive %{{.*}}(%{{.*}}: tensor<4xf32>) -> tensor<4xf32> {
   %g = relax.lambda impure recursive %g0(%y: !t) -> !t {
     relax.print "called"() : () -> ()
