@@ -270,6 +270,18 @@ def _sliced_length(
     return None if distance is None else ceildiv(maximum(distance, 0), step)
 
 
+def first_index(extent: Dim, begin: Dim, step: Dim) -> Dim:
+    """The first element of a slice that is not empty and may count from the end.
+
+    The length of the slice is known: the signs of `begin` and `step` are.
+    """
+    start = _from_front(begin, extent)
+    assert start is not None
+    if provably_at_least(step, 0):
+        return maximum(start, 0)
+    return minimum(start, extent - 1)
+
+
 def _from_front(index: Dim, extent: Dim) -> Dim | None:
     """The index counted from the front, None where its sign is not known."""
     if index.value is not None and abs(index.value) >= _I64_MAX:

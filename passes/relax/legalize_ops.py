@@ -182,9 +182,11 @@ class _Bindings(Bindings):
         operands: Sequence[SSAValue],
         result_type: Attribute,
         stages: Stages,
+        *,
+        shape_only: tuple[int, ...] = (),
     ) -> SSAValue:
         """Call a function of the given stages; ValueError if a shape is not known."""
-        rule = RegisteredRule(lambda op, site: stages(site), name, (), ())
+        rule = RegisteredRule(lambda op, site: stages(site), name, shape_only, ())
         call = call_of(
             self.at,
             self.legalizer.functions,

@@ -151,8 +151,13 @@ class Bindings(Protocol):
         operands: Sequence[SSAValue],
         result_type: Attribute,
         stages: Callable[[Site], Tensor | Sequence[Tensor]],
+        *,
+        shape_only: tuple[int, ...] = (),
     ) -> SSAValue:
-        """Call a function of the given stages; ValueError if a shape is not known."""
+        """Call a function of the given stages, for which `shape_only` is as in `rule`.
+
+        Raises ValueError if a shape or a dtype is not known.
+        """
         ...
 
 
