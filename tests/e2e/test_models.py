@@ -1,0 +1,136 @@
+"""The networks of examples/models: interpreter, machine code and numpy agree."""
+
+from __future__ import annotations
+
+import re
+import sys
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from digits.data import load_digits, split
+from models import MODELS, Model
+from models.__main__ import difference, main
+from models.digits_cnn import DigitsCNN
+from models.gpt2 import GPT2
+
+import xdsl_tvm
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.interpreters.relax import interpret
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TOLERANCE = 1e-4
+COMPILED = ("digits_cnn", "mobilenet_v2", "resnet18")
+
+
+def check(model: Model, run: Any, *inputs: Any, seed: int = 0) -> None:
+    """Compare what a program makes of inputs with the evaluation by numpy."""
+    parameters = model.parameters(seed)
+    expected = model.reference(parameters, *inputs)
+    found = run(*inputs, *parameters.values())
+    assert difference(found, expected) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_interpreter_agrees_with_numpy(name: str):
+    model = MODELS[name].small()
+    run = interpret(model.build())["main"]
+    for seed in range(2):
+        check(model, run, *model.inputs(seed), seed=seed)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_machine_code_agrees_with_numpy(name: str):
+    pytest.importorskip("llvmlite")
+    model = MODELS[name].small()
+    run = xdsl_tvm.compile(model.build())["main"]
+    check(model, run, *model.inputs())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_have_their_full_size(name: str):
+    """The number of parameters, and that a program of the full size is valid."""
+    # Those of torchvision, transformers, and of the digits: 160 + 4640 + 5130.
+    expected = {
+        "bert": 85_054_464,
+        "digits_cnn": 9_930,
+        "gpt2": 124_439_808,
+        "mobilenet_v2": 3_504_872 + 17_056 * 2,
+        "resnet18": 11_689_512 + 4_800 * 2,
+    }
+    func = MODELS[name]().build()["main"]
+    assert isinstance(func, relax.FuncOp)
+    inputs = func.attributes["num_input"]
+    sizes = [
+        prod(dim.value or 0 for dim in info.shape or ())
+        for arg in func.args[int(str(inputs).split()[0]) :]
+        if (info := relax.TensorInfo.of(arg.type)) is not None
+    ]
+    assert sum(sizes) == expected[name]
+
+
+def test_a_decoder_goes_on_with_its_cache():
+    """Steps that hand on the cache give what numpy gives, from the empty cache on."""
+    model = GPT2.small()
+    run: Any = interpret(model.build())["main"]
+    parameters = model.parameters()
+    token, position, *cache = model.inputs(past=0)
+    for _ in range(4):
+        expected = model.reference(parameters, token, position, *cache)
+        logits, *cache = run(token, position, *cache, *parameters.values())
+        assert difference([logits, *cache], expected) < TOLERANCE
+        token, position = logits.argmax(1), position + 1
+    assert cache[0].shape == (1, 2, 4, 8)
+
+
+def test_digits_are_recognised():
+    pytest.importorskip("llvmlite")
+    images, digits = (split(part)[1] for part in load_digits())
+    model = DigitsCNN()
+    run = xdsl_tvm.compile(model.build())["main"]
+    found = run(images.reshape(-1, 1, 8, 8), *model.parameters().values())
+    assert (found.argmax(1) == digits).mean() >= 0.985
+
+
+# ---- the page ----
+
+_README = (EXAMPLES / "models/README.md").read_text(encoding="utf-8")
+
+
+def test_the_program_of_the_page_runs():
+    (block,) = re.findall(r"```python\n(.*?)```", _README, re.DOTALL)
+    exec(compile(block, "examples/models/README.md", "exec"), {})
+
+
+def test_the_commands_of_the_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    pytest.importorskip("llvmlite")
+    (block,) = re.findall(r"```sh\n(.*?)```", _README, re.DOTALL)
+    cd, *commands = block.splitlines()
+    assert cd == "cd examples"
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        python, module, package, *arguments = command.split()
+        assert (python, module, package) == ("python", "-m", "models")
+        monkeypatch.setattr(sys, "argv", [package, *arguments])
+        assert main() == 0
+    assert "relax.nn.attention_bias" in Path("bert.mlir").read_text(encoding="utf-8")
+    assert "model        ResNet18(batch=2" in capsys.readouterr().out
+
+
+def test_a_wrong_result_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "argv", ["models", "digits_cnn"])
+    monkeypatch.setattr(DigitsCNN, "reference", lambda *_: [np.ones((16, 10))])
+    assert main() == 1
+    assert capsys.readouterr().err == "error: the difference is 0.0001 or more\n"
+
+
+def test_the_page_names_every_file():
+    listed = set(re.findall(r"^\| `(\w+\.py)`", _README, re.MULTILINE))
+    files = {path.name for path in (EXAMPLES / "models").glob("*.py")}
+    assert listed == {name for name in files if not name.startswith("__")}
