@@ -159,6 +159,7 @@ class SemanticsChecker:
                 self._prepare(functions[op.sym_name.data], rng)
         self.report.checked.extend(self._cases)
         self._removable = _private_functions(module)
+        self._public = _public_names(module)
         self._types = {name: functions[name].func.function_type for name in self._cases}
 
     def _prepare(self, function: _Function, rng: np.random.Generator) -> None:
@@ -184,14 +185,16 @@ class SemanticsChecker:
         if not self._cases:
             return
         found = _interpret(module, self._externs)
+        public = {symbol: name for name, symbol in _public_names(module).items()}
         for name in list(self._cases):
             where = f"pass {pass_name} changes function {name}"
+            now = public.get(self._public.get(name, ""), name)
             try:
-                if name not in found:
+                if now not in found:
                     raise _missing(module, name, where, name in self._removable)
-                if name in self._removable and self._is_called_otherwise(found[name]):
+                if name in self._removable and self._is_another(name, found[now]):
                     raise InterpretationError("it is private and is called otherwise")
-                self._compare(found[name], self._cases[name], where)
+                self._compare(found[now], self._cases[name], where)
             except SemanticsError as error:
                 error.pass_name, error.function = pass_name, name
                 raise
@@ -202,10 +205,13 @@ class SemanticsChecker:
                     f"not executable after pass {pass_name}: {error}"
                 )
 
-    def _is_called_otherwise(self, function: _Function) -> bool:
-        """Whether a function takes or returns something else than at the beginning."""
-        func = function.func
-        return func.function_type != self._types[func.sym_name.data]
+    def _is_another(self, name: str, now: _Function) -> bool:
+        """Whether a private function was renamed, or takes or returns something else."""
+        symbol = now.func.attributes.get("global_symbol")
+        is_public_one = isinstance(symbol, StringAttr) and symbol.data in set(
+            self._public.values()
+        )
+        return is_public_one or now.func.function_type != self._types[name]
 
     def _compare(self, function: _Function, cases: Sequence[_Case], where: str) -> None:
         for case in cases:
@@ -266,6 +272,16 @@ def _private_functions(module: ModuleOp) -> set[str]:
     ]
     private = {f.sym_name.data for f in functions if "global_symbol" not in f.attributes}
     return private if len(private) < len(functions) else set()
+
+
+def _public_names(module: ModuleOp) -> dict[str, str]:
+    """For each function that is visible outside, the symbol that it has there."""
+    return {
+        op.sym_name.data: symbol.data
+        for op in module.body.block.ops
+        if isinstance(op, relax.FuncOp | tir.FuncOp)
+        and isinstance(symbol := op.attributes.get("global_symbol"), StringAttr)
+    }
 
 
 def _ignore(*values: Any) -> None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
     ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
 )
-from xdsl.ir import Attribute, Operation, OpResult, ParametrizedAttribute, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator, MemoryEffect, RecursiveMemoryEffect
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes._module_symbols import module_symbols
+from xdsl_tvm.passes._module_symbols import module_symbols, referenced_symbols
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._dataflow import keep_outputs
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def _remove_functions(module: ModuleOp, entries: tuple[str, ...]) -> None:
         if (op := kept.pop()) in reached:
             continue
         reached.add(op)
-        for name in _referenced(op):
+        for name in referenced_symbols(op):
             if name in symbols:
                 kept.append(symbols[name])
             elif isinstance(op, relax.FuncOp | tir.FuncOp):
@@ -133,36 +129,6 @@ def _is_removable(op: Operation) -> bool:
     )
 
 
-def _referenced(op: Operation) -> dict[str, None]:
-    """The symbols that an operation and what it holds name, in order."""
-    return dict.fromkeys(
-        name
-        for inner in op.walk()
-        for attributes in (inner.properties, inner.attributes)
-        for attribute in attributes.values()
-        for name in _symbols_of(attribute)
-    )
-
-
-def _symbols_of(attribute: Attribute) -> Iterator[str]:
-    match attribute:
-        case StringAttr():
-            return
-        case SymbolRefAttr():
-            yield attribute.root_reference.data
-            return
-        case ArrayAttr():
-            inner: tuple[Attribute, ...] = tuple(attribute)
-        case DictionaryAttr():
-            inner = tuple(attribute.data.values())
-        case ParametrizedAttribute():
-            inner = attribute.parameters
-        case _:
-            return
-    for each in inner:
-        yield from _symbols_of(each)
-
-
 def _remove_bindings(func: relax.FuncOp) -> None:
     needed = _Needed(func)
     dead = [op for op in func.walk() if op not in needed.ops]
@@ -174,29 +140,10 @@ def _remove_bindings(func: relax.FuncOp) -> None:
     for op in dead:
         op.drop_all_references()
     for dataflow in needed.dataflows:
-        _shrink(dataflow, needed.outputs)
+        used = [i for i, o in enumerate(dataflow.outputs) if o in needed.outputs]
+        keep_outputs(dataflow, used)
     for op in dead:
         op.erase(drop_references=False)
-
-
-def _shrink(dataflow: relax.DataflowOp, needed: set[SSAValue]) -> None:
-    """Drop the outputs of a dataflow block that nothing needs."""
-    kept = [index for index, o in enumerate(dataflow.outputs) if o in needed]
-    if len(kept) == len(dataflow.outputs):
-        return
-    output = dataflow.output_op
-    output.operands = [output.values[index] for index in kept]
-    new = relax.DataflowOp.create(
-        result_types=[dataflow.outputs[index].type for index in kept],
-        attributes=dataflow.attributes,
-        regions=[dataflow.detach_region(dataflow.body)],
-        location=dataflow.location,
-    )
-    results: list[SSAValue | None] = [None] * len(dataflow.outputs)
-    for index, result in zip(kept, new.results, strict=True):
-        result.name_hint = dataflow.outputs[index].name_hint
-        results[index] = result
-    Rewriter.replace_op(dataflow, new, results)
 
 
 @dataclass

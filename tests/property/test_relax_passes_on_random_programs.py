@@ -27,7 +27,8 @@ FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 FLAT = "relax-to-non-dataflow"
 ALLOCATED = "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite"
 VARIANTS: dict[str, tuple[str, ...]] = {
-    "relax-legalize-ops": ("",),
+    "relax-convert-to-dataflow": ("", "min_size=1", "min_size=6"),
+    "relax-eliminate-common-subexpr": ("", "call_only=true"),
 }
 """For a pass, the option lists to run it with; one without options is not implied."""
 NEEDS: dict[str, str] = {
@@ -36,6 +37,7 @@ NEEDS: dict[str, str] = {
     "relax-kill-after-last-use": FLAT,
     "relax-lower-alloc-tensor": ALLOCATED,
     "relax-rewrite-dataflow-reshape": "relax-legalize-ops",
+    "relax-remove-purity-checking": FLAT,
     "relax-static-plan-block-memory": ALLOCATED,
 }
 """For a pass, a pipeline that brings any program to its input form."""

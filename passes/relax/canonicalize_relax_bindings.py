@@ -1,0 +1,174 @@
+"""Bindings that only name, pack and unpack values go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.traits import IsolatedFromAbove
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._dataflow import defining_block, is_within, keep_outputs
+
+
+@dataclass(frozen=True)
+class CanonicalizeRelaxBindings(CompilerPass):
+    """Summary: Removes bindings that only give a value another name, and fields that are
+        taken from a tuple just made.
+
+    TVM name: relax.CanonicalizeRelaxBindings (v0.20)
+    Input form: any
+    Output form: the same, without `relax.alias` and `relax.match_cast` to the very type
+        of the operand, and with no output of a dataflow block that is unused, given
+        twice, made outside of the block or constant
+    Options: none
+    Rewrites: before
+
+            %u, %v = relax.dataflow -> (!t, !t) {
+              %a = relax.alias %x : !t -> !t
+              %p = relax.tuple(%a, %y) : !t, !t
+              %b = relax.get_item %p[1] : !relax.tuple<!t, !t> -> !t
+              %c = relax.nn.relu %b : (!t) -> !t
+              relax.output %c, %a : !t, !t
+            }
+            %r = relax.add %u, %v : ...
+
+        after
+
+            %u = relax.dataflow -> (!t) {
+              %p = relax.tuple(%x, %y) : !t, !t
+              %c = relax.nn.relu %y : (!t) -> !t
+              relax.output %c : !t
+            }
+            %r = relax.add %u, %x : ...
+
+        A tuple of all fields of another one, in order, is that one. A constant that is an
+        output is moved in front of the block; a block that holds nothing goes. Time is
+        linear in the size of the module, for nesting of bounded depth.
+    Leaves alone: names and casts of another type; tuples of some fields, or in another
+        order; fields that are not visible where they are taken; bindings that are not
+        needed any more (`relax-dead-code-elimination`); functions of other dialects
+    Errors: none
+    Attributes: read: none; created: none; removed: those of the operations that go
+    Differs from TVM: symbols are not looked at here, only in
+        `relax-canonicalize-tir-variables`. An output of a block always is the value that
+        the block computes, so it takes no binding of its own.
+    """
+
+    name = "relax-canonicalize-relax-bindings"
+    opt_level: ClassVar[int] = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+            if func.body.blocks:
+                bindings = _Bindings()
+                bindings.visit(func.body.block)
+                bindings.drop_outputs()
+
+
+@dataclass
+class _Bindings:
+    results: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """For values in dataflow blocks that are outputs, the value behind the block."""
+    dataflows: list[relax.DataflowOp] = field(default_factory=list[relax.DataflowOp])
+    """Blocks, outer ones before inner ones."""
+
+    def visit(self, block: Block) -> None:
+        op = block.first_op
+        while op is not None:
+            following = op.next_op
+            self._visit_op(op)
+            op = following
+
+    def _visit_op(self, op: Operation) -> None:
+        match op:
+            case relax.DataflowOp():
+                self.dataflows.append(op)
+                self.visit(op.body.block)
+                self._replace_outputs(op)
+            case relax.AliasOp() if op.value.type == op.result.type:
+                Rewriter.replace_op(op, (), (op.value,))
+            case relax.MatchCastOp() if (
+                op.value.type == op.result.type and not op.defined_symbols
+            ):
+                Rewriter.replace_op(op, (), (op.value,))
+            case relax.GetItemOp():
+                if (value := self._field(op)) is not None:
+                    Rewriter.replace_op(op, (), (value,))
+            case relax.TupleOp():
+                if (value := _whole(op)) is not None and _is_visible(value, op):
+                    Rewriter.replace_op(op, (), (value,))
+            case _ if op.regions and not op.has_trait(IsolatedFromAbove):
+                for region in op.regions:
+                    for block in region.blocks:
+                        self.visit(block)
+            case _:
+                pass
+
+    def _replace_outputs(self, dataflow: relax.DataflowOp) -> None:
+        """Use another value behind a dataflow block where there is one."""
+        for value, result in zip(
+            dataflow.output_op.values, dataflow.outputs, strict=True
+        ):
+            if isinstance(value.owner, relax.ConstantOp) and is_within(
+                value.owner, dataflow.body.block
+            ):
+                constant = value.owner
+                constant.detach()
+                assert dataflow.parent is not None
+                dataflow.parent.insert_op_before(constant, dataflow)
+            if _is_visible(value, dataflow):
+                result.replace_all_uses_with(value)
+            elif (other := self.results.setdefault(value, result)) is not result:
+                result.replace_all_uses_with(other)
+
+    def drop_outputs(self) -> None:
+        """Drop the outputs that nothing uses, and blocks that hold nothing."""
+        for dataflow in self.dataflows:
+            used = [i for i, o in enumerate(dataflow.outputs) if o.first_use is not None]
+            left = keep_outputs(dataflow, used)
+            if not used and left.body.block.first_op is left.output_op:
+                Rewriter.erase_op(left)
+
+    def _field(self, op: relax.GetItemOp) -> SSAValue | None:
+        """The value that is taken from a tuple, where it is visible."""
+        whole = _inner(op.tuple_value)
+        if not isinstance(whole.owner, relax.TupleOp):
+            return None
+        value = whole.owner.elements[op.index.value.data]
+        while not _is_visible(value, op):
+            if (outer := self.results.get(value)) is None:
+                return None
+            value = outer
+        return value
+
+
+def _inner(value: SSAValue) -> SSAValue:
+    """The value in a dataflow block that is visible behind it as `value`."""
+    while isinstance(value.owner, relax.DataflowOp):
+        value = value.owner.output_op.values[value.owner.results.index(value)]
+    return value
+
+
+def _whole(op: relax.TupleOp) -> SSAValue | None:
+    """The tuple whose fields, all of them and in order, are put together again."""
+    found: SSAValue | None = None
+    for index, element in enumerate(op.elements):
+        item = _inner(element).owner
+        if not isinstance(item, relax.GetItemOp) or item.index.value.data != index:
+            return None
+        if found is not None and item.tuple_value is not found:
+            return None
+        found = item.tuple_value
+    return found if found is not None and found.type == op.result.type else None
+
+
+def _is_visible(value: SSAValue, op: Operation) -> bool:
+    """Whether a value that is made above is visible at an operation."""
+    block = defining_block(value)
+    return block is not None and is_within(op, block)

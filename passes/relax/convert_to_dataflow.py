@@ -1,0 +1,132 @@
+"""Runs of pure bindings become dataflow blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.traits import IsolatedFromAbove
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._bindings import LEAVES, may_stand_in_dataflow
+from xdsl_tvm.passes.relax._dataflow import is_within
+from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
+
+
+@dataclass(frozen=True)
+class ConvertToDataflow(CompilerPass):
+    """Summary: Puts runs of bindings without side effects into dataflow blocks.
+
+    TVM name: relax.ConvertToDataflow (v0.20)
+    Input form: any
+    Output form: the same, where no two dataflow blocks stand side by side
+    Options: `min_size`: the least number of bindings that make a block (2)
+    Rewrites: before
+
+            %a = relax.nn.relu %x : (!t) -> !t
+            %b = relax.add %a, %x : (!t, !t) -> !t
+            relax.print "{}"(%b) : (!t) -> ()
+
+        after
+
+            %b = relax.dataflow -> (!t) {
+              %a = relax.nn.relu %x : (!t) -> !t
+              %c = relax.add %a, %x : (!t, !t) -> !t
+              relax.output %c : !t
+            }
+            relax.print "{}"(%b) : (!t) -> ()
+
+        A run is as long as it can be: it ends at conditionals and calls with effects. A
+        dataflow block in it is taken in whole, and lets the run become a block however
+        short it is. Constants, shapes and scalars are no bindings and do not count.
+        Branches and function literals are treated alike. Outputs are the values that are
+        used behind the run. `relax-canonicalize-bindings` runs at the end. Time is linear
+        in the size of the module, for nesting of bounded depth.
+    Leaves alone: runs that are too short; operations of other dialects with effects or
+        regions, at which runs end; functions of other dialects
+    Errors: those of `relax-canonicalize-bindings`
+    Attributes: read: none; created: none; removed: those of dataflow blocks in a run
+    Differs from TVM: none
+    """
+
+    name = "relax-convert-to-dataflow"
+
+    min_size: int = 2
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+            if func.body.blocks:
+                self._convert(func.body.block)
+        CanonicalizeBindings().apply(ctx, op)
+
+    def _convert(self, block: Block) -> None:
+        run: list[Operation] = []
+        for op in list(block.ops):
+            if op.regions and not isinstance(op, relax.DataflowOp):
+                self._convert_inner(op)
+            if op is not block.last_op and may_stand_in_dataflow(op):
+                run.append(op)
+                continue
+            self._close(run)
+            run = []
+        self._close(run)
+
+    def _convert_inner(self, op: Operation) -> None:
+        if op.has_trait(IsolatedFromAbove):
+            return
+        for region in op.regions:
+            for block in region.blocks:
+                self._convert(block)
+
+    def _close(self, run: list[Operation]) -> None:
+        """Make a dataflow block of a run that is long enough."""
+        is_block = [isinstance(op, relax.DataflowOp) for op in run]
+        if len(run) == 1 and is_block[0]:
+            return
+        bindings = sum(not isinstance(op, LEAVES) for op in run)
+        if any(is_block) or (bindings and bindings >= self.min_size):
+            _wrap(run)
+
+
+def _wrap(run: list[Operation]) -> None:
+    parent = run[0].parent
+    following = run[-1].next_op
+    assert parent is not None
+    assert following is not None, "a block ends with a terminator"
+    body = Block()
+    for op in run:
+        op.detach()
+        if isinstance(op, relax.DataflowOp):
+            _take_in(op, body)
+        else:
+            body.add_op(op)
+    values = [
+        result
+        for op in body.ops
+        for result in op.results
+        if any(not is_within(use.operation, body) for use in result.uses)
+    ]
+    body.add_op(relax.OutputOp(*values))
+    dataflow = relax.DataflowOp([value.type for value in values], Region(body))
+    dataflow.location = run[0].location
+    parent.insert_op_before(dataflow, following)
+    for value, result in zip(values, dataflow.outputs, strict=True):
+        result.name_hint = value.name_hint
+        value.replace_uses_with_if(result, lambda use: not is_within(use.operation, body))
+
+
+def _take_in(dataflow: relax.DataflowOp, body: Block) -> None:
+    """Move what a detached dataflow block holds to the end of `body`."""
+    output = dataflow.output_op
+    values = tuple(output.values)
+    for op in list(dataflow.body.block.ops):
+        op.detach()
+        if op is not output:
+            body.add_op(op)
+    for value, result in zip(values, dataflow.outputs, strict=True):
+        result.replace_all_uses_with(value)
+    output.erase()
+    dataflow.erase()

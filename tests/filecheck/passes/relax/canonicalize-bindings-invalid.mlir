@@ -1,0 +1,7 @@
+// RUN: xdsl-opt %s -p relax-canonicalize-bindings --verify-diagnostics | filecheck %s
+
+// CHECK: relax-canonicalize-tir-variables: relax.match_cast from tensor<16x32xf32> to tensor<?x?xf32, #relax.dims<[m, m]>> never holds
+relax.func @twice(%x: tensor<16x32xf32>) -> tensor<?x?xf32> {
+  %y = relax.match_cast %x defines [m] : tensor<16x32xf32> -> tensor<?x?xf32, #relax.dims<[m, m]>>
+  relax.return %y : tensor<?x?xf32, #relax.dims<[m, m]>>
+}
