@@ -15,6 +15,7 @@ from models import MODELS, Model
 from models.__main__ import difference, main
 from models.digits_cnn import DigitsCNN
 from models.gpt2 import GPT2
+from models.network import Wide
 
 import xdsl_tvm
 from xdsl_tvm.dialects import relax
@@ -125,7 +126,11 @@ def test_a_wrong_result_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(sys, "argv", ["models", "digits_cnn"])
-    monkeypatch.setattr(DigitsCNN, "reference", lambda *_: [np.ones((16, 10))])
+
+    def wrong(*_: object) -> list[Wide]:
+        return [np.ones((16, 10))]
+
+    monkeypatch.setattr(DigitsCNN, "reference", wrong)
     assert main() == 1
     assert capsys.readouterr().err == "error: the difference is 0.0001 or more\n"
 
