@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -116,14 +116,31 @@ def _one_hot(op: relax.OneHotOp, indices: Array, on: Any, off: Any) -> Array:
     return np.where(is_hot, np.array(on, storage), np.array(off, storage))
 
 
+_PAD_MODES: Mapping[str, Literal["reflect", "edge", "wrap"]] = {
+    "reflect": "reflect",
+    "replicate": "edge",
+    "edge": "edge",
+    "circular": "wrap",
+}
+"""Names of the modes in numpy."""
+
+
 def _pad(op: relax.PadOp, data: Array) -> Array:
     mode = op.pad_mode.data
-    if mode != "constant":
-        raise ArgumentError(f'pad mode "{mode}" is not evaluated, but "constant" is')
     width = integers(op.pad_width)
     pairs = list(zip(width[::2], width[1::2], strict=True))
-    value = number(dtype_of(op.data, data)).convert(op.pad_value.value.data)
-    return np.pad(data, pairs, constant_values=value)
+    if mode == "constant":
+        value = number(dtype_of(op.data, data)).convert(op.pad_value.value.data)
+        return np.pad(data, pairs, constant_values=value)
+    if mode not in _PAD_MODES:
+        known = ", ".join(("constant", *_PAD_MODES))
+        raise ArgumentError(f'pad mode "{mode}" is not evaluated, but {known} are')
+    return np.pad(data, pairs, mode=_PAD_MODES[mode])
+
+
+def _dropout(op: relax.DropoutOp, data: Array) -> Any:
+    """As at inference: all elements, none of them dropped."""
+    return data, np.ones_like(data)
 
 
 def _cross_entropy(
@@ -161,6 +178,7 @@ def _nll_loss(
 
 TABLE: Mapping[str, Evaluation] = {
     relax.CrossEntropyWithLogitsOp.name: _cross_entropy,
+    relax.DropoutOp.name: _dropout,
     relax.GatherElementsOp.name: _gather_elements,
     relax.GatherNDOp.name: _gather_nd,
     relax.NLLLossOp.name: _nll_loss,

@@ -89,13 +89,36 @@ def test_pad():
         result="tensor<3x5xf32>",
     )
     same(run(DATA), [[7, 7, 1, 2, 3], [7, 7, 4, 5, 6], [7] * 5])
-    run = operator(
-        'relax.nn.pad %a width [0, 1, 2, 0] mode "reflect" value 0.0',
-        KIND,
-        result="tensor<3x5xf32>",
-    )
-    with pytest.raises(ArgumentError, match='pad mode "reflect" is not evaluated'):
+
+
+@pytest.mark.parametrize(
+    ("mode", "row"),
+    [
+        ("reflect", [3, 2, 1, 2, 3]),
+        ("replicate", [1, 1, 1, 2, 3]),
+        ("edge", [1, 1, 1, 2, 3]),
+        ("circular", [2, 3, 1, 2, 3]),
+    ],
+)
+def test_pad_modes(mode: str, row: list[int]):
+    text = f'relax.nn.pad %a width [0, 0, 2, 0] mode "{mode}" value 0.0'
+    run = operator(text, KIND, result="tensor<2x5xf32>")
+    same(run(DATA)[0], row)
+
+
+def test_unknown_pad_mode():
+    text = 'relax.nn.pad %a width [0, 0, 2, 0] mode "random" value 0.0'
+    run = operator(text, KIND, result="tensor<2x5xf32>")
+    with pytest.raises(ArgumentError, match='pad mode "random" is not evaluated'):
         run(DATA)
+
+
+def test_dropout_keeps_all():
+    type_ = "tensor<2x3xf32>"
+    result = f"!relax.tuple<{type_}, {type_}>"
+    found, mask = operator("relax.nn.dropout %a rate 5.0e-01", KIND, result=result)(DATA)
+    same(found, DATA)
+    same(mask, np.ones((2, 3)))
 
 
 def test_losses():
