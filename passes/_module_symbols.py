@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from collections.abc import Iterable, Iterator
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import SymbolOpInterface
 
 
@@ -19,11 +27,42 @@ def module_symbols(module: ModuleOp) -> dict[str, Operation]:
     return {name: op for op in module.ops if (name := symbol_name(op)) is not None}
 
 
-class SymbolNames:
-    """Names that no symbol of a module has yet, numbered as TVM numbers them."""
+def referenced_symbols(op: Operation) -> dict[str, None]:
+    """The symbols that an operation and what it holds name, in order."""
+    return dict.fromkeys(name for inner in op.walk() for name in named_symbols(inner))
 
-    def __init__(self, module: ModuleOp) -> None:
-        self._taken = set(module_symbols(module))
+
+def named_symbols(op: Operation) -> Iterator[str]:
+    """The symbols that an operation itself names."""
+    for attributes in (op.properties, op.attributes):
+        for attribute in attributes.values():
+            yield from _symbols_of(attribute)
+
+
+def _symbols_of(attribute: Attribute) -> Iterator[str]:
+    match attribute:
+        case StringAttr():
+            return
+        case SymbolRefAttr():
+            yield attribute.root_reference.data
+            return
+        case ArrayAttr():
+            inner: tuple[Attribute, ...] = tuple(attribute)
+        case DictionaryAttr():
+            inner = tuple(attribute.data.values())
+        case ParametrizedAttribute():
+            inner = attribute.parameters
+        case _:
+            return
+    for each in inner:
+        yield from _symbols_of(each)
+
+
+class UniqueNames:
+    """Names that are not taken yet, numbered as TVM numbers them."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
         self._numbers: dict[str, int] = {}
 
     def unique(self, base: str) -> str:
@@ -36,3 +75,10 @@ class SymbolNames:
         self._numbers[base] = number
         self._taken.add(name)
         return name
+
+
+class SymbolNames(UniqueNames):
+    """Names that no symbol of a module has yet."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        super().__init__(module_symbols(module))

@@ -34,6 +34,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 NEEDS: dict[str, str] = {
     "relax-annotate-tir-op-pattern": "relax-legalize-ops",
     "relax-call-tir-rewrite": FLAT,
+    "relax-fuse-ops": "relax-legalize-ops,relax-annotate-tir-op-pattern",
+    "relax-fuse-tir": "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fuse-ops",
     "relax-kill-after-last-use": FLAT,
     "relax-lower-alloc-tensor": ALLOCATED,
     "relax-rewrite-dataflow-reshape": "relax-legalize-ops",

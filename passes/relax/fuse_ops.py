@@ -1,0 +1,516 @@
+"""Calls of TIR functions that can run as one are put into functions of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xdsl_tvm.analysis.op_pattern import OpPattern
+from xdsl_tvm.analysis.shared_memory import written_operands
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
+from xdsl_tvm.dialects.relax.functions import is_set, parameter_symbols
+from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.types import ShapeType, substitute_symbols, used_symbols
+from xdsl_tvm.dialects.tir.annotations import integer_of
+from xdsl_tvm.passes._module_symbols import SymbolNames, module_symbols
+from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.relax._merged_calls import (
+    AnyFusedCall,
+    NotMergeableError,
+    bind_call,
+)
+from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
+
+PRIMITIVE = "Primitive"
+"""The attribute of functions that are one kernel each."""
+CODEGEN = "Codegen"
+"""The attribute of functions that another compiler makes."""
+MAX_DEPTH = "relax.FuseOps.max_depth"
+
+
+@dataclass(frozen=True)
+class FuseOps(CompilerPass):
+    """Summary: Puts calls of TIR functions that can run as one kernel into private Relax
+        functions, each of which `relax-fuse-tir` makes one TIR function.
+
+    TVM name: relax.FuseOps (v0.20)
+    Input form: TIR functions with `op_pattern` (`relax-annotate-tir-op-pattern`); those
+        without count as opaque
+    Output form: the same, where calls that are fused are `relax.call`s of functions with
+        the attribute `Primitive`
+    Options: `fuse_opt_level`: -1 takes the `opt_level` of the `PassContext`; at 0 nothing
+        is fused (-1)
+    Rewrites: in a dataflow block, before
+
+            %a = relax.call_tir @add(%x, %y) : (!t, !t) -> !t
+            %b = relax.call_tir @exp(%a) : (!t) -> !t
+
+        after
+
+            %b = relax.call @fused_add_exp(%x, %y) : (!t, !t) -> !t
+
+            relax.func @fused_add_exp(%x: !t, %y: !t) -> !t
+                attributes {Primitive = 1 : i32} {
+              %r = relax.dataflow -> (!t) {
+                %a = relax.call_tir @add(%x, %y) : (!t, !t) -> !t
+                %b = relax.call_tir @exp(%a) : (!t) -> !t
+                relax.output %b : !t
+              }
+              relax.return %r : !t
+            }
+
+        A call is fused with its post-dominator, the first call that everything that comes
+        of its result goes through, and with all calls on the way. Which calls fuse goes
+        by the kinds of their functions, in three rounds: what ends in a matrix product
+        and the like with element-wise calls behind it; element-wise and broadcasting ones
+        with maps, reductions and what is fused already; then other maps with each other.
+        Reductions start nothing. Calls with equal bodies share one function. Constants
+        become parameters, shapes and numbers are copied into the function; symbols that
+        no parameter has as a dimension come with a last parameter `!relax.shape`. Time is
+        linear in the size of the module times the greatest number of calls per group,
+        `relax.FuseOps.max_depth` of the `PassContext` (256).
+    Leaves alone: functions with `Primitive` or `Codegen`; what stands outside of dataflow
+        blocks; values that `relax.output` names, which end groups; calls without use;
+        calls of functions whose bodies cannot be merged: those that take more than
+        compact buffers of the call's own shapes, and integers; all other operations
+    Errors: none
+    Attributes: read: `op_pattern` and `target` of TIR functions, `Primitive` and
+        `Codegen` of Relax functions; created: `Primitive`; removed: none
+    Differs from TVM: fields of tuples from outside of a group are always passed one by
+        one; dead calls are kept as they are, without a warning. No call is moved across
+        an operation that writes memory in place, since it may read what that overwrites,
+        and calls on different devices or for different targets are not fused. A call
+        whose shapes are not provably those of the function is not fused, since the check
+        of its arguments would be lost.
+    """
+
+    name = "relax-fuse-ops"
+
+    fuse_opt_level: int = -1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        context = PassContext.current()
+        level = context.opt_level if self.fuse_opt_level < 0 else self.fuse_opt_level
+        if level == 0:
+            return
+        depth = context.get_config(MAX_DEPTH, int) or 0
+        functions = _Functions(op)
+        for func in list(op.ops):
+            if isinstance(func, relax.FuncOp) and not is_fused(func):
+                for dataflow in [
+                    d for d in func.walk() if isinstance(d, relax.DataflowOp)
+                ]:
+                    _fuse(dataflow, functions, depth)
+
+
+def is_fused(func: relax.FuncOp) -> bool:
+    """Whether a function is a kernel already, or another compiler's."""
+    return CODEGEN in func.attributes or is_set(func.attributes.get(PRIMITIVE))
+
+
+def _fuse(dataflow: relax.DataflowOp, functions: _Functions, depth: int) -> None:
+    graph = _Graph(dataflow.body.block, functions.symbols)
+    partition = _Partition(graph, depth)
+    for members in partition.groups():
+        functions.replace(members)
+
+
+# ---- the graph of a dataflow block ----
+
+
+_Place: TypeAlias = tuple[Attribute | None, Attribute | None]
+"""The virtual device and the target of a call."""
+
+
+@dataclass(eq=False)
+class _Node:
+    """An operation of the block."""
+
+    index: int
+    op: Operation
+    pattern: OpPattern = OpPattern.OPAQUE
+    place: _Place = (None, None)
+    is_output: bool = False
+    """Whether something outside of the block may use the result."""
+    users: list[_Node] = field(default_factory=list["_Node"])
+    # The post-dominator, the greatest kind on the way to it, and its depth in the tree.
+    dominator: _Node | None = None
+    path_pattern: OpPattern = OpPattern.ELEMWISE
+    depth: int = 1
+
+
+class _Graph:
+    """The operations of a block, who uses whose results, and the post-dominators."""
+
+    def __init__(self, block: Block, symbols: dict[str, Operation]) -> None:
+        self._symbols = symbols
+        self.nodes = [
+            _Node(index, op)
+            for index, op in enumerate(block.ops)
+            if not isinstance(op, relax.OutputOp)
+        ]
+        self.of = {node.op: node for node in self.nodes}
+        for node in self.nodes:
+            self._classify(node)
+            self._find_users(node, block)
+        for node in reversed(self.nodes):
+            _find_dominator(node)
+        fences = [bool(written_operands(node.op)) for node in self.nodes]
+        self.fences = [0, *accumulate(fences)]
+        """How many operations before an index write in place."""
+
+    def _classify(self, node: _Node) -> None:
+        match node.op:
+            case relax.CallTIROp() | relax.CallTIRInplaceOp() as call:
+                self._classify_call(node, call)
+            case relax.GetItemOp(tuple_value=OpResult(op=source)) if source in self.of:
+                # A field of what a call of the block returns; others are passed as such.
+                if self.of[source].pattern is not OpPattern.OPAQUE:
+                    node.pattern = OpPattern.INJECTIVE
+                    node.place = self.of[source].place
+            case _:
+                pass
+
+    def _classify_call(self, node: _Node, call: AnyFusedCall) -> None:
+        callee = self._symbols.get(call.callee.root_reference.data)
+        try:
+            bind_call(call, callee)
+        except NotMergeableError:
+            return
+        assert callee is not None
+        kind = callee.attributes.get(OP_PATTERN)
+        number = None if kind is None else integer_of(kind)
+        if number is not None and number <= OpPattern.OUT_ELEMWISE_FUSABLE:
+            node.pattern = OpPattern(number)
+        devices = {info.vdevice for info in call.outputs}
+        if len(devices) == 1:
+            node.place = (devices.pop(), callee.attributes.get("target"))
+        else:
+            node.pattern = OpPattern.OPAQUE
+
+    def _find_users(self, node: _Node, block: Block) -> None:
+        users = dict[_Node, None]()
+        for result in node.op.results:
+            for use in result.uses:
+                user = block.find_ancestor_op_in_block(use.operation)
+                if user is None or isinstance(user, relax.OutputOp):
+                    node.is_output = True
+                else:
+                    users[self.of[user]] = None
+        node.users = sorted(users, key=lambda user: user.index)
+
+
+def _find_dominator(node: _Node) -> None:
+    if node.is_output or not node.users:
+        return
+    first, *others = node.users
+    common: _Node | None = first
+    pattern = first.pattern
+    for user in others:
+        common, pattern = _common_dominator(common, user, max(pattern, user.pattern))
+    node.dominator, node.path_pattern = common, pattern
+    node.depth = 1 if common is None else common.depth + 1
+
+
+def _common_dominator(
+    lhs: _Node | None, rhs: _Node | None, pattern: OpPattern
+) -> tuple[_Node | None, OpPattern]:
+    """The first operation behind both, and the greatest kind on the ways to it."""
+    while lhs is not rhs:
+        if lhs is None or rhs is None:
+            return None, OpPattern.OPAQUE
+        left, right = lhs.depth >= rhs.depth, rhs.depth >= lhs.depth
+        if left:
+            pattern = max(pattern, lhs.path_pattern)
+            lhs = lhs.dominator
+        if right:
+            pattern = max(pattern, rhs.path_pattern)
+            rhs = rhs.dominator
+    return lhs, pattern
+
+
+# ---- groups ----
+
+
+@dataclass(eq=False)
+class _Group:
+    """Operations that become one function; the last of them has the only result."""
+
+    pattern: OpPattern
+    nodes: list[_Node]
+    parent: _Group | None = None
+    first: int = 0
+
+    def root(self) -> _Group:
+        """The group that this one has become part of."""
+        group = self
+        while group.parent is not None:
+            if group.parent.parent is not None:
+                group.parent = group.parent.parent
+            group = group.parent
+        return group
+
+
+_Rule: TypeAlias = Callable[[OpPattern, bool], bool]
+"""Whether a group of that kind may be on the way; the flag says that it is the end."""
+
+
+def _is_broadcast(kind: OpPattern, is_end: bool) -> bool:
+    return kind <= OpPattern.BROADCAST
+
+
+def _is_injective(kind: OpPattern, is_end: bool) -> bool:
+    return kind <= OpPattern.INJECTIVE
+
+
+def _ends_fusable(kind: OpPattern, is_end: bool) -> bool:
+    most = OpPattern.OUT_ELEMWISE_FUSABLE if is_end else OpPattern.INJECTIVE
+    return kind <= most
+
+
+class _Partition:
+    """The groups of a graph."""
+
+    def __init__(self, graph: _Graph, depth: int) -> None:
+        self._graph = graph
+        self._depth = depth
+        self._group = {
+            node: _Group(node.pattern, [node], first=node.index) for node in graph.nodes
+        }
+        for phase in range(2):
+            for node in graph.nodes:
+                self._visit(node, phase)
+
+    def groups(self) -> Iterator[list[_Node]]:
+        """The groups of more than one operation, members in the order of the block."""
+        for node in self._graph.nodes:
+            group = self._group[node]
+            if group.parent is not None:
+                continue
+            members = [member for member in group.nodes if not self._is_given(member)]
+            if len(members) > 1:
+                yield sorted(members, key=lambda member: member.index)
+
+    def _is_given(self, node: _Node) -> bool:
+        """Whether a node is the field of a tuple that its group does not make."""
+        if not isinstance(node.op, relax.GetItemOp):
+            return False
+        owner = node.op.tuple_value.owner
+        source = self._graph.of.get(owner) if isinstance(owner, Operation) else None
+        group = self._group[node].root()
+        return source is None or self._group[source].root() is not group
+
+    def _visit(self, node: _Node, phase: int) -> None:
+        rule = self._rule(node, phase)
+        if rule is None or node.dominator is None:
+            return
+        own, target = self._group[node].root(), self._group[node.dominator].root()
+        if own is target:
+            return
+        path = self._path(node, node.dominator, rule)
+        if path is not None and self._is_allowed(path):
+            self._merge(path, target)
+
+    def _rule(self, node: _Node, phase: int) -> _Rule | None:
+        """What the way from a node to its post-dominator must be, None for no fusion."""
+        pattern, way = self._group[node].pattern, node.path_pattern
+        if pattern is OpPattern.OUT_ELEMWISE_FUSABLE:
+            fits = phase == 0 and way is OpPattern.ELEMWISE
+            return _is_broadcast if fits else None
+        if pattern <= OpPattern.BROADCAST:
+            fits = way <= OpPattern.COMM_REDUCE
+            return _ends_fusable if fits else None
+        if pattern is OpPattern.INJECTIVE and phase == 1:
+            return _is_injective
+        return None
+
+    def _path(self, start: _Node, end: _Node, rule: _Rule) -> list[_Group] | None:
+        """The groups on all ways from `start` to `end`; None if one is not allowed."""
+        found = {self._group[start].root(): None}
+        seen = {start}
+        pending = [start]
+        while pending:
+            for user in pending.pop().users:
+                if user in seen:
+                    continue
+                seen.add(user)
+                group = self._group[user].root()
+                if not rule(group.pattern, user is end) or user.place != start.place:
+                    return None
+                found[group] = None
+                if user is not end:
+                    pending.append(user)
+                if len(seen) > self._depth:
+                    return None
+        return list(found)
+
+    def _is_allowed(self, path: Sequence[_Group]) -> bool:
+        """Whether the groups are small enough together, and nothing is in their way."""
+        nodes = [node for group in path for node in group.nodes]
+        if len(nodes) > self._depth:
+            return False
+        # All members run where the last one stands.
+        first = min(group.first for group in path)
+        last = max(node.index for node in nodes)
+        fences = self._graph.fences
+        own = sum(fences[node.index + 1] - fences[node.index] for node in nodes)
+        return fences[last + 1] - fences[first] == own
+
+    def _merge(self, path: Sequence[_Group], target: _Group) -> None:
+        for group in path:
+            if group is target:
+                continue
+            group.parent = target
+            target.nodes += group.nodes
+            target.first = min(target.first, group.first)
+            if group.pattern is OpPattern.OUT_ELEMWISE_FUSABLE:
+                target.pattern = group.pattern
+
+
+# ---- functions ----
+
+
+@dataclass
+class _Functions:
+    """The functions made so far, by what they compute."""
+
+    module: ModuleOp
+    symbols: dict[str, Operation] = field(init=False)
+    names: SymbolNames = field(init=False)
+    made: dict[object, str] = field(default_factory=dict[object, str])
+
+    def __post_init__(self) -> None:
+        self.symbols = module_symbols(self.module)
+        self.names = SymbolNames(self.module)
+
+    def replace(self, members: Sequence[_Node]) -> None:
+        """Put a call in the place of a group's last operation, and drop the others."""
+        body = _Body([member.op for member in members])
+        key = body.key()
+        name = self.made.get(key)
+        if name is None:
+            name = self.made[key] = self.names.unique(body.name())
+            self.module.body.block.add_op(body.function(name))
+        last = members[-1].op
+        arguments = list(body.arguments)
+        if body.free:
+            shape = relax.ShapeOp(body.free)
+            Rewriter.insert_op(shape, InsertPoint.before(last))
+            arguments.append(shape.result)
+        call = relax.CallOp(name, arguments, last.results[0].type)
+        call.location = last.location
+        Rewriter.replace_op(last, call)
+        for member in reversed(members[:-1]):
+            Rewriter.erase_op(member.op)
+
+
+class _Body:
+    """The operations of a group, as the body of a function."""
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        inside = {result for op in ops for result in op.results}
+        outside = dict.fromkeys(
+            operand for op in ops for operand in op.operands if operand not in inside
+        )
+        literals = [v for v in outside if isinstance(v.owner, _LITERALS)]
+        self.arguments = [v for v in outside if not isinstance(v.owner, _LITERALS)]
+        """What the function is called with."""
+        self.ops: list[Operation] = [
+            *(value.owner for value in literals if isinstance(value.owner, Operation)),
+            *ops,
+        ]
+        inputs = [argument.type for argument in self.arguments]
+        bound = parameter_symbols(inputs)
+        self.symbols = [*bound, *self._used(inputs)]
+        """All symbols, in the order of the parameters and then of their use."""
+        self.symbols = list(dict.fromkeys(self.symbols))
+        self.free = [name for name in self.symbols if name not in bound]
+        """The symbols that come as a shape."""
+
+    def _used(self, inputs: Sequence[Attribute]) -> Iterator[str]:
+        for type_ in inputs:
+            yield from used_symbols(type_)
+        for op in self.ops:
+            for type_ in op.result_types:
+                yield from used_symbols(type_)
+            for attribute in op.properties.values():
+                if isinstance(attribute, DimAttr):
+                    yield from attribute.data.symbols()
+                elif isinstance(attribute, DimsAttr):
+                    for dim in attribute.known or ():
+                        yield from dim.symbols()
+
+    def key(self) -> object:
+        """Equal for bodies that differ in the names of symbols only."""
+        names = {
+            name: Dim.symbol(f"s{number}") for number, name in enumerate(self.symbols)
+        }
+        values = list(self.arguments)
+        numbers = {value: number for number, value in enumerate(values)}
+        lines: list[object] = [substitute_symbols(v.type, names) for v in values]
+        for op in self.ops:
+            properties = [
+                (key, _renamed(value, names)) for key, value in op.properties.items()
+            ]
+            operands = tuple(numbers[operand] for operand in op.operands)
+            for result in op.results:
+                numbers[result] = len(numbers)
+            types = tuple(substitute_symbols(t, names) for t in op.result_types)
+            extra = tuple(sorted(op.attributes.items()))
+            lines.append((op.name, tuple(sorted(properties)), operands, types, extra))
+        return tuple(lines)
+
+    def name(self) -> str:
+        """`fused_` and the names of the functions that are called."""
+        names = [
+            op.callee.root_reference.data
+            for op in self.ops
+            if isinstance(op, relax.CallTIROp | relax.CallTIRInplaceOp)
+        ]
+        return "_".join(("fused", *names))
+
+    def function(self, name: str) -> relax.FuncOp:
+        """A private function that computes the group's last result."""
+        types = [argument.type for argument in self.arguments]
+        if self.free:
+            types.append(ShapeType.of(self.free))
+        entry, inner = Block(arg_types=types), Block()
+        copies = dict[SSAValue, SSAValue](zip(self.arguments, entry.args, strict=False))
+        for argument, param in zip(self.arguments, entry.args, strict=False):
+            param.name_hint = argument.name_hint
+        inner.add_ops([op.clone(copies) for op in self.ops])
+        result = copies[self.ops[-1].results[0]]
+        inner.add_op(relax.OutputOp(result))
+        dataflow = relax.DataflowOp([result.type], Region(inner))
+        entry.add_ops([dataflow, relax.ReturnOp(dataflow.outputs[0])])
+        return relax.FuncOp(
+            name,
+            types,
+            result.type,
+            Region(entry),
+            symbols=self.symbols,
+            attributes={PRIMITIVE: IntegerAttr(1, i32)},
+        )
+
+
+_LITERALS = (relax.ShapeOp, relax.PrimValueOp)
+
+
+def _renamed(attribute: Attribute, names: dict[str, Dim]) -> Attribute:
+    match attribute:
+        case DimAttr(data=dim):
+            return DimAttr(dim.substitute(names))
+        case DimsAttr(data=dims):
+            return DimsAttr(
+                tuple(None if d is None else d.substitute(names) for d in dims)
+            )
+        case _:
+            return attribute
