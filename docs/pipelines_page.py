@@ -6,6 +6,8 @@ from markdown_parts import table
 
 from xdsl_tvm.lowering.pipelines import gpu_pipeline, kernel_pipeline, llvm_pipeline
 from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.passes.relax.default_pipeline import ROWS as RELAX_ROWS
+from xdsl_tvm.passes.relax.default_pipeline import Row as RelaxRow
 from xdsl_tvm.passes.tir.default_pipeline import ROWS, Row, gaps
 
 _HEAD = """# Pipelines
@@ -30,13 +32,35 @@ For other targets the pass is refused as long as {device} passes are missing.
 
 """
 
+_RELAX = """
+## TVM's default Relax pipelines
+
+`relax-default-pipeline` runs the passes of TVM v0.20's default pipeline for the CPU, as
+far as they exist: `pipeline=target`, the one of the target, is what `xdsl_tvm.compile`
+takes; `default_build` is TVM's `default` and `default_build`, without fusion; `zero` ends
+before memory. `xdsl-tvm opt --print-pipeline -p relax-default-pipeline` prints the list.
+
+{rows}
+*Replaced* passes prepare functions for TVM's virtual machine. Here functions become
+machine code, and `relax-convert-to-memref` does what they do:
+
+- LowerRuntimeBuiltin: memory, shapes and closures are compiled with the function, not
+  calls of a runtime;
+- ComputePrimValue and VMShapeLower: symbolic dimensions are integers in registers, which
+  are passed with the tensors, computed where they are needed, and checked where types
+  meet;
+- AttachGlobalSymbol: only public functions are called by name.
+
+The row with *GPU only* does nothing for a CPU.
+"""
+
 _ROADS = """
 ## Roads to machine code
 
 The passes of `xdsl_tvm.lowering.pipelines`. `xdsl_tvm.compile` takes the first of them
 with the vectors of the machine (and Relax passes only where a module has Relax
 functions), and with `optimize=False` the second, which compiles loops as they are
-written, as the targets of `xdsl-tvm opt -t` do.
+written, and Relax operators one by one, as the targets of `xdsl-tvm opt -t` do.
 
 - `llvm_pipeline(relax=True, vector_bytes=64)`:
   {optimized}
@@ -68,6 +92,36 @@ def _line(number: int, row: Row) -> tuple[str, str, str, str]:
     return str(number), name, _condition(row), form
 
 
+def _relax_cell(pipeline: str, name: str) -> str:
+    """What a pipeline does with a pass: its place in the order, or nothing."""
+    names = [row.name for row in RELAX_ROWS[pipeline]]
+    return str(names.index(name) + 1) if name in names else ""
+
+
+def _relax_rows() -> str:
+    rows = {row.name: row for name in _RELAX_ORDER for row in RELAX_ROWS[name]}
+    pipelines = list(RELAX_ROWS)
+    return table(
+        ("Pass", *(f"`{name}`" for name in pipelines)),
+        (
+            (_relax_name(row), *(_relax_cell(each, row.name) for each in pipelines))
+            for row in rows.values()
+        ),
+    )
+
+
+_RELAX_ORDER = ("default_build", "target")
+
+
+def _relax_name(row: RelaxRow) -> str:
+    found = row.find()
+    if found is not None:
+        return f"[{row.name}](passes/{found.name}.md)"
+    if row.replaced:
+        return f"{row.name}, *replaced*"
+    return f"{row.name}, *{'GPU only' if row.device_only else 'missing'}*"
+
+
 def _list(text: str) -> str:
     return ",\n  ".join(f"`{name}`" for name in text.split(","))
 
@@ -81,7 +135,7 @@ def pipelines_page() -> str:
     head = _HEAD.replace("{cpu}", _why_not_needed(missing)).replace(
         "{device}", str(len(gaps(context)))
     )
-    return f"{head}{rows}" + _ROADS.format(
+    return f"{head}{rows}{_RELAX.format(rows=_relax_rows())}" + _ROADS.format(
         optimized=_list(llvm_pipeline(relax=True, vector_bytes=64)),
         plain=_list(llvm_pipeline(relax=True)),
         gpu=_list(gpu_pipeline()),
