@@ -11,23 +11,30 @@ level, or at several. Passes over Relax functions take part where a module has s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
-from xdsl.utils.arg_spec import parse_pipeline
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.passes.infra import CompositePass, Sequential
 from xdsl_tvm.registry import all_passes
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told of each step: its name, its number from 0, and how many there are."""
 
 RELAX_TO_TIR = (
     "relax-legalize-ops",
     "relax-to-non-dataflow",
     "relax-call-tir-rewrite",
+    "relax-kill-after-last-use",
 )
-"""Relax graphs to calls of TIR functions, on memory that is allocated."""
+"""Relax graphs to calls of TIR functions, on memory that is allocated and released."""
 
 RELAX_TO_MEMREF = ("relax-convert-to-memref",)
 """Relax functions to functions on memrefs."""
@@ -64,18 +71,30 @@ def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     )
 
 
-def llvm_pipeline(*, relax: bool = False, vector_bytes: int | None = None) -> str:
+def relax_optimization() -> tuple[str, ...]:
+    """Relax graphs to calls of fused TIR functions on planned memory."""
+    return ("relax-default-pipeline",)
+
+
+def llvm_pipeline(
+    *, relax: bool = False, vector_bytes: int | None = None, profile: bool = False
+) -> str:
     """The road to the llvm dialect for the CPU, as pipeline text.
 
-    With `vector_bytes`, TIR functions take the passes of `tir_optimization` on the way;
-    else they are lowered as they are written.
+    With `vector_bytes`, Relax functions take the passes of `relax_optimization` on the
+    way, and TIR functions those of `tir_optimization`; else they are lowered as they are
+    written. With `profile`, calls of TIR functions from Relax functions are timed.
     """
-    optimization = None if vector_bytes is None else tir_optimization(vector_bytes)
+    is_optimized = vector_bytes is not None
+    relax_to_tir = relax_optimization() if is_optimized else RELAX_TO_TIR
+    optimization = tir_optimization(vector_bytes) if vector_bytes is not None else None
+    options = "{profile=true}" if profile else ""
+    to_memref = [f"{name}{options}" for name in RELAX_TO_MEMREF]
     return ",".join(
         (
-            *(RELAX_TO_TIR if relax else ()),
+            *(relax_to_tir if relax else ()),
             *(optimization or TIR_BLOCKS_TO_LOOPS),
-            *(RELAX_TO_MEMREF if relax else ()),
+            *(to_memref if relax else ()),
             "tir-convert-to-memref",
             "tvm-expand-math",
             "tvm-convert-scf-parallel-to-threads",
@@ -103,19 +122,42 @@ def kernel_pipeline(arch: str = "sm_80") -> str:
     )
 
 
-def run_pipeline(ctx: Context, module: ModuleOp, passes: str | Sequence[str]) -> None:
+def run_pipeline(
+    ctx: Context,
+    module: ModuleOp,
+    passes: str | Sequence[str],
+    progress: Progress | None = None,
+) -> None:
     """Run passes of this package on `module`, in place.
 
-    `passes` is a pipeline text, or several. Raises PassFailedException for a pass that
+    `passes` is a pipeline text, or several. `progress` is told before each pass its name,
+    its number from 0, and how many there are. Raises PassFailedException for a pass that
     this package does not have, and what the passes raise.
     """
     text = passes if isinstance(passes, str) else ",".join(passes)
-    known = all_passes()
-    for spec in parse_pipeline(text):
-        pass_class = known.get(spec.name)
-        if pass_class is None:
-            raise PassFailedException(f"there is no pass named '{spec.name}'")
-        pass_class().from_pass_spec(spec).apply(ctx, module)
+    steps = [step for spec in parse_pipeline(text) for step in _steps(_pass_of(spec))]
+    for number, step in enumerate(steps):
+        if progress is not None:
+            progress(_name(step), number, len(steps))
+        step.apply(ctx, module)
+
+
+def _name(step: ModulePass) -> str:
+    return step.passes[0].name if isinstance(step, Sequential) else step.name
+
+
+def _pass_of(spec: ArgSpec) -> ModulePass:
+    pass_class = all_passes().get(spec.name)
+    if pass_class is None:
+        raise PassFailedException(f"there is no pass named '{spec.name}'")
+    return pass_class().from_pass_spec(spec)
+
+
+def _steps(each: ModulePass) -> Sequence[ModulePass]:
+    """A pass, or those that a composite one runs as the `PassContext` has it."""
+    if not isinstance(each, CompositePass):
+        return (each,)
+    return [Sequential((inner,), name=inner.name) for inner in each.passes()]
 
 
 def has_relax_functions(module: ModuleOp) -> bool:
@@ -124,15 +166,21 @@ def has_relax_functions(module: ModuleOp) -> bool:
 
 
 def lower_to_llvm(
-    ctx: Context, module: ModuleOp, *, vector_bytes: int | None = None
+    ctx: Context,
+    module: ModuleOp,
+    *,
+    vector_bytes: int | None = None,
+    profile: bool = False,
+    progress: Progress | None = None,
 ) -> None:
     """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
 
-    With `vector_bytes`, TIR functions take the passes of `tir_optimization` on the way.
-    Raises PassFailedException where something has no lowering for the CPU.
+    Options are those of `llvm_pipeline` and `run_pipeline`. Raises PassFailedException
+    where something has no lowering for the CPU.
     """
     relax = has_relax_functions(module)
-    run_pipeline(ctx, module, llvm_pipeline(relax=relax, vector_bytes=vector_bytes))
+    text = llvm_pipeline(relax=relax, vector_bytes=vector_bytes, profile=profile)
+    run_pipeline(ctx, module, text, progress)
 
 
 def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:

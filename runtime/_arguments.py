@@ -7,7 +7,8 @@ mismatch is a one-line error that names the function, the parameter, and both si
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeAlias, cast
@@ -15,7 +16,15 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, ScalarSpec, Signature
+from xdsl_tvm.runtime.signature import (
+    ArraySpec,
+    Extents,
+    ParamTree,
+    ResultTree,
+    ScalarSpec,
+    ShapeSpec,
+    Signature,
+)
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Symbols: TypeAlias = dict[str, int]
@@ -30,6 +39,17 @@ class Prepared:
     params: list[Any]
     results: list[Array]
     symbols: list[int]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Parameters that are given once: their values by position, and what they bind."""
+
+    params: Mapping[int, Any]
+    symbols: Symbols
+
+
+_UNBOUND = Bound({}, {})
 
 
 class Arguments:
@@ -53,22 +73,27 @@ class Arguments:
         for param in signature.params:
             if isinstance(param, ScalarSpec):
                 self._converters.append(self._scalar(param))
+            elif isinstance(param, ShapeSpec):
+                self._converters.append(self._shape(param, bound))
             else:
                 self._converters.append(self._array(param, bound))
         self._prepare_symbol_ranges()
         self._pairs = self._pairs_that_must_not_overlap()
-        self._is_static = not self._checks and not signature.symbols
 
-    def __call__(self, args: Sequence[Any]) -> Prepared:
-        """Check `args`; raises TypeError or ValueError."""
-        if len(args) != len(self._converters):
-            raise TypeError(
-                f"@{self._name} takes {len(self._converters)} arguments, got {len(args)}"
-            )
-        symbols: Symbols = {}
-        params: list[Any] = [None] * len(args)
-        for position in self._order:
-            params[position] = self._converters[position](args[position], symbols)
+    def __call__(self, args: Sequence[Any], bound: Bound = _UNBOUND) -> Prepared:
+        """Check `args`, which are those that are not bound.
+
+        Raises TypeError or ValueError, and MemoryError for results too large to make.
+        """
+        if not bound.params:
+            args = self._flat(args)
+            params, order = list(args), self._order
+            symbols: Symbols = {}
+        else:
+            params, order = self._merged(args, bound)
+            symbols = dict(bound.symbols)
+        for position in order:
+            params[position] = self._converters[position](params[position], symbols)
         for check in self._checks:
             check(params, symbols)
         for first, second in self._pairs:
@@ -80,6 +105,63 @@ class Arguments:
             [symbols[name] for name in signature.symbols],
         )
 
+    def bind(self, values: Mapping[int, Any]) -> Bound:
+        """Check the values of some parameters, by position, once.
+
+        Raises TypeError or ValueError.
+        """
+        symbols: Symbols = {}
+        params = {
+            position: self._converters[position](values[position], symbols)
+            for position in self._order
+            if position in values
+        }
+        return Bound(params, symbols)
+
+    def _merged(self, args: Sequence[Any], bound: Bound) -> tuple[list[Any], list[int]]:
+        """All parameters, and the positions of those that are to be checked."""
+        order = [p for p in self._order if p not in bound.params]
+        if len(args) != len(order):
+            raise TypeError(
+                f"@{self._name} takes {len(order)} arguments besides the "
+                f"{len(bound.params)} bound ones, got {len(args)}"
+            )
+        params: list[Any] = [None] * len(self._converters)
+        for position, value in bound.params.items():
+            params[position] = value
+        for position, value in zip(sorted(order), args, strict=True):
+            params[position] = value
+        return params, order
+
+    def _flat(self, args: Sequence[Any]) -> Sequence[Any]:
+        """The arguments without tuples."""
+        tuples = self.signature.tuples
+        count = len(self._converters) if tuples is None else len(tuples)
+        if len(args) != count:
+            raise TypeError(f"@{self._name} takes {count} arguments, got {len(args)}")
+        if tuples is None:
+            return args
+        return [
+            leaf
+            for tree, value in zip(tuples, args, strict=True)
+            for leaf in self._fields(tree, value)
+        ]
+
+    def _fields(self, tree: ParamTree, value: Any) -> Iterator[Any]:
+        if isinstance(tree, str):
+            yield value
+            return
+        fields = cast("Sequence[Any] | None", value if _is_sequence(value) else None)
+        if fields is None or len(fields) != len(tree):
+            count = "" if fields is None else f" of {len(fields)}"
+            got = f"{type(value).__name__}{count}"
+            raise TypeError(
+                f"@{self._name}: argument '{_stem(tree)}' must be a tuple of "
+                f"{len(tree)}, got {got}"
+            )
+        for branch, field in zip(tree, fields, strict=True):
+            yield from self._fields(branch, field)
+
     def tree(self, results: Sequence[Array]) -> Any:
         """The results as the function gives them: an array, or a tuple."""
         position = 0
@@ -89,7 +171,10 @@ class Arguments:
             if isinstance(tree, tuple):
                 return tuple(build(branch) for branch in tree)
             position += 1
-            return results[position - 1]
+            array = results[position - 1]
+            if tree.form == "array":
+                return array
+            return array.item() if tree.form == "scalar" else tuple(array.tolist())
 
         return None if self.signature.result is None else build(self.signature.result)
 
@@ -110,6 +195,32 @@ class Arguments:
             if symbol is not None:
                 symbols[symbol] = int(number) if math.isfinite(number) else 0
             return number
+
+        return run
+
+    def _shape(self, spec: ShapeSpec, bound: set[str]) -> Converter:
+        where = f"@{self._name}: argument '{spec.name}'"
+        binders = [
+            (name, axis)
+            for axis, dim in enumerate(spec.shape)
+            if (name := _new_symbol(dim, bound)) is not None
+        ]
+        if any(dim is not None for dim in spec.shape):
+            check = _shape_check(where, spec.shape, len(self._converters), tuple)
+            self._checks.append(check)
+
+        def run(value: Any, symbols: Symbols) -> Any:
+            if not isinstance(value, tuple | list):
+                raise TypeError(
+                    f"{where} must be a tuple of integers {spec}, got "
+                    f"{type(value).__name__}"
+                )
+            shape = tuple(operator.index(extent) for extent in cast("list[Any]", value))
+            if len(shape) != len(spec.shape):
+                raise ValueError(f"{where} must have rank {len(spec.shape)}, got {shape}")
+            for name, axis in binders:
+                symbols[name] = shape[axis]
+            return shape
 
         return run
 
@@ -157,7 +268,7 @@ class Arguments:
         position = len(self._converters)
         offset = spec.offset
         if any(dim is not None and dim.value is None for dim in spec.shape):
-            self._checks.append(_shape_check(where, spec, position))
+            self._checks.append(_shape_check(where, spec.shape, position, _shape_of))
         if spec.strides is not None:
             self._checks.append(_stride_check(where, spec.strides, spec.dtype, position))
         if offset is not None and offset.symbol_name is None:
@@ -207,27 +318,51 @@ class Arguments:
 
     def _result(self, spec: ArraySpec, symbols: Symbols) -> Array:
         shape = [0 if dim is None else dim.evaluate(symbols) for dim in spec.shape]
-        return np.empty(shape, spec.dtype)
+        try:
+            return np.empty(shape, spec.dtype)
+        except (MemoryError, ValueError) as error:
+            raise MemoryError(
+                f"@{self._name}: out of memory: {spec.name} is {spec.dtype}{shape}: "
+                f"{error}"
+            ) from None
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, tuple | list)
+
+
+def _stem(tree: ParamTree) -> str:
+    """The name of the parameter that a tuple is."""
+    while not isinstance(tree, str):
+        if not tree:
+            return "()"
+        tree = tree[0]
+    return tree.partition("[")[0]
+
+
+def _shape_of(array: Any) -> tuple[int, ...]:
+    return array.shape
+
+
+def _new_symbol(dim: Dim | None, bound: set[str]) -> str | None:
+    """The symbol that a dimension is, where it is not bound yet; now it is."""
+    name = None if dim is None else dim.symbol_name
+    if name is None or name in bound:
+        return None
+    bound.add(name)
+    return name
 
 
 def _binders(spec: ArraySpec, bound: set[str]) -> list[Callable[[Array, Symbols], None]]:
     """What binds the symbols that occur bare in `spec` and nowhere before."""
     binders: list[Callable[[Array, Symbols], None]] = []
-
-    def is_new(dim: Dim | None) -> str | None:
-        name = None if dim is None else dim.symbol_name
-        if name is None or name in bound:
-            return None
-        bound.add(name)
-        return name
-
     for axis, dim in enumerate(spec.shape):
-        if (name := is_new(dim)) is not None:
+        if (name := _new_symbol(dim, bound)) is not None:
             binders.append(_extent_binder(name, axis))
     for axis, dim in enumerate(spec.strides or ()):
-        if (name := is_new(dim)) is not None:
+        if (name := _new_symbol(dim, bound)) is not None:
             binders.append(_stride_binder(name, axis))
-    if (name := is_new(spec.offset)) is not None:
+    if (name := _new_symbol(spec.offset, bound)) is not None:
         # numpy's pointer is that of the first element.
         binders.append(_zero_binder(name))
     return binders
@@ -257,11 +392,13 @@ def _zero_binder(name: str) -> Callable[[Array, Symbols], None]:
 _Check: TypeAlias = Callable[[Sequence[Any], Symbols], None]
 
 
-def _shape_check(where: str, spec: ArraySpec, position: int) -> _Check:
-    dims = [(axis, dim) for axis, dim in enumerate(spec.shape) if dim is not None]
+def _shape_check(
+    where: str, extents: Extents, position: int, shape_of: Callable[[Any], Any]
+) -> _Check:
+    dims = [(axis, dim) for axis, dim in enumerate(extents) if dim is not None]
 
     def check(params: Sequence[Any], symbols: Symbols) -> None:
-        shape = params[position].shape
+        shape = shape_of(params[position])
         for axis, dim in dims:
             expected = dim.evaluate(symbols)
             if shape[axis] != expected:

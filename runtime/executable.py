@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,11 +23,22 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.lowering.tvm.lower_assert import FAILED_ASSERT
+from xdsl_tvm.lowering.pipelines import has_relax_functions
+from xdsl_tvm.lowering.relax._packed_call import CALL_PACKED
+from xdsl_tvm.lowering.relax._profile import KERNEL_NAMES, KERNEL_TIMES
+from xdsl_tvm.lowering.tvm.lower_assert import FAILED_ASSERT, OUT_OF_MEMORY
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime._arguments import Arguments
+from xdsl_tvm.runtime._arguments import Arguments, Bound
 from xdsl_tvm.runtime.object_cache import ObjectCache
-from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
+from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
+from xdsl_tvm.runtime.signature import (
+    ArraySpec,
+    ScalarSpec,
+    ShapeSpec,
+    Signature,
+    Spec,
+    signatures,
+)
 from xdsl_tvm.targets._thread_pool import host_system, with_thread_pool
 
 Source: TypeAlias = ModuleOp | str | Path
@@ -131,10 +143,30 @@ class Executable(ABC, Mapping[str, Callable[..., Any]]):
         """The callable for a function."""
 
 
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told of each step of a compilation: its name, its number from 0, how many there are."""
+
+
+def _silent(name: str, number: int, count: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a module is compiled; see `compile`."""
+
+    opt_level: int = 2
+    optimize: bool = True
+    profile: bool = False
+    progress: Progress = _silent
+
+
 class NativeExecutable(Executable):
     """Functions compiled for this machine's processor."""
 
-    def __init__(self, module: ModuleOp, opt_level: int, optimize: bool) -> None:
+    def __init__(
+        self, module: ModuleOp, settings: Settings, externs: Externs | None = None
+    ) -> None:
         from xdsl_tvm.passes.infra import PassContext
         from xdsl_tvm.runtime import llvm_jit
         from xdsl_tvm.runtime.module_fingerprint import (
@@ -143,28 +175,40 @@ class NativeExecutable(Executable):
         )
 
         super().__init__(module)
+        check_externs(module, externs or {})
         self._module = module
-        self._optimize = optimize
-        self._opt_level = opt_level
+        self._settings = settings
+        self._is_profiled = settings.profile and has_relax_functions(module)
         key = llvm_jit.host_cache_key(
             "module",
             module_fingerprint(module),
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
-            f"{opt_level} {optimize}",
+            f"{settings.opt_level} {settings.optimize} {settings.profile}",
         )
-        self._object = ObjectCache.default().get_or_make(
-            key, lambda: llvm_jit.compile_object(self.llvm_ir, opt_level)
-        )
+        self._object = ObjectCache.default().get_or_make(key, self._compiled)
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         # An object names a symbol that it defines, whatever its format.
         can_fail = FAILED_ASSERT.encode() in self._object
         if can_fail:
             exports[FAILED_ASSERT] = None
-        self._code = llvm_jit.load_object(self._object, exports)
-        self._failure = (
-            FailedAssert(self._code.address(FAILED_ASSERT)) if can_fail else None
+        if self._is_profiled:
+            exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
+        packed = (
+            PackedCalls(externs or {}) if CALL_PACKED.encode() in self._object else None
         )
+        symbols = {} if packed is None else {CALL_PACKED: packed.address}
+        self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
+        self._failure = (
+            FailedAssert(self._code.address(FAILED_ASSERT), packed) if can_fail else None
+        )
+
+    def _compiled(self) -> bytes:
+        from xdsl_tvm.runtime import llvm_jit
+
+        text = self.llvm_ir
+        self._settings.progress("machine code", 1, 1)
+        return llvm_jit.compile_object(text, self._settings.opt_level)
 
     @cached_property
     def llvm_ir(self) -> str:
@@ -175,8 +219,15 @@ class NativeExecutable(Executable):
         from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
         context = new_context()
-        vectors = host_vector_bytes() if self._optimize else None
-        lower_to_llvm(context, self._module, vector_bytes=vectors)
+        settings = self._settings
+        vectors = host_vector_bytes() if settings.optimize else None
+        lower_to_llvm(
+            context,
+            self._module,
+            vector_bytes=vectors,
+            profile=settings.profile,
+            progress=settings.progress,
+        )
         return emit_llvm_ir(host_functions(context, self._module))
 
     def object_file(self, path: str | Path) -> None:
@@ -188,58 +239,195 @@ class NativeExecutable(Executable):
         from xdsl_tvm.runtime import llvm_jit
 
         text = with_thread_pool(self.llvm_ir, host_system())
-        data = llvm_jit.compile_object(text, self._opt_level, linked=True)
+        data = llvm_jit.compile_object(text, self._settings.opt_level, linked=True)
         Path(path).write_bytes(data)
 
-    def _bind(self, signature: Signature) -> Callable[..., Any]:
-        arguments = Arguments(signature)
+    @cached_property
+    def _kernel_tables(self) -> tuple[list[str], Any]:
+        """The names of the kernels, and the array of their calls and nanoseconds."""
+        text = ctypes.string_at(self._code.address(KERNEL_NAMES)).decode()
+        names = text.split("\n") if text else []
+        table = ctypes.c_int64 * (2 * len(names))
+        return names, table.from_address(self._code.address(KERNEL_TIMES))
+
+    def kernel_times(self) -> list[KernelTime]:
+        """The time in each kernel since the last `reset_kernel_times`, longest first.
+
+        Raises RuntimeError if the module was not compiled with `profile`.
+        """
+        if not self._is_profiled:
+            raise RuntimeError("no times are taken; compile with profile=True")
+        names, table = self._kernel_tables
+        times = [
+            KernelTime(name, table[2 * i], table[2 * i + 1] * 1e-9)
+            for i, name in enumerate(names)
+        ]
+        return sorted(times, key=lambda time: -time.seconds)
+
+    def reset_kernel_times(self) -> None:
+        """Forget all times so far."""
+        if self._is_profiled:
+            ctypes.memset(
+                self._kernel_tables[1], 0, ctypes.sizeof(self._kernel_tables[1])
+            )
+
+    def _bind(self, signature: Signature) -> CompiledFunction:
         native = self._code.function(
             signature.function,
             _result_type(signature),
             *_argument_types(signature),
         )
-        is_array = [isinstance(param, ArraySpec) for param in signature.params]
-        makes_result = signature.result is not None
-        failure = self._failure
+        return CompiledFunction(signature, native, self._failure)
 
-        def call(*args: Any) -> Any:
-            prepared = arguments(args)
-            values = [
-                _address(value) if array else value
-                for value, array in zip(prepared.params, is_array, strict=True)
-            ]
-            values += map(_address, prepared.results)
-            if failure is None:
-                result = native(*values, *prepared.symbols)
-            else:
-                result = failure.guard(native, *values, *prepared.symbols)
-            return arguments.tree(prepared.results) if makes_result else result
 
-        call.__name__ = call.__qualname__ = signature.function
-        return call
+@dataclass(frozen=True)
+class KernelTime:
+    """How often a kernel was called, and for how long in all."""
+
+    name: str
+    calls: int
+    seconds: float
+
+
+class CompiledFunction:
+    """A compiled function, to call with numpy arrays, numbers and tuples."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        native: Any,
+        failure: FailedAssert | None,
+        bound: Bound | None = None,
+    ) -> None:
+        self.signature = signature
+        self.__name__ = self.__qualname__ = signature.function
+        self._arguments = Arguments(signature)
+        self._native = native
+        self._failure = failure
+        self._bound = Bound({}, {}) if bound is None else bound
+        # What to pass for bound parameters is known once and for all.
+        self._encoders = [
+            _constant(encoder(self._bound.params[position]))
+            if position in self._bound.params
+            else encoder
+            for position, encoder in enumerate(map(_encoder, signature.params))
+        ]
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function.
+
+        Raises TypeError or ValueError for arguments that do not fit, MemoryError where
+        memory cannot be allocated, RuntimeError if an assertion fails, and what a Python
+        function raises that the code calls.
+        """
+        prepared = self._arguments(args, self._bound)
+        values: list[Any] = []
+        for encode, value in zip(self._encoders, prepared.params, strict=True):
+            values += encode(value)
+        values += map(_address, prepared.results)
+        values += prepared.symbols
+        if self._failure is None:
+            result = self._native(*values)
+        else:
+            result = self._failure.guard(self._native, *values)
+        if self.signature.result is None:
+            return result
+        return self._arguments.tree(prepared.results)
+
+    def bind(self, *trailing: Any, **named: Any) -> CompiledFunction:
+        """The function with its last parameters, and those named, given once.
+
+        Bound arrays are checked now, not at every call, and are used as they are then.
+
+        >>> main = compile(model)["main"].bind(*weights)
+        >>> y = main(x)
+
+        Raises TypeError or ValueError for a value that does not fit its parameter.
+        """
+        signature = self.signature
+        if signature.tuples is not None:
+            raise TypeError(
+                f"@{signature.function}: parameters of a function that takes tuples "
+                "cannot be bound"
+            )
+        values = {**self._positions(trailing), **self._named(named)}
+        bound = self._arguments.bind(values)
+        params = {**self._bound.params, **bound.params}
+        symbols = {**self._bound.symbols, **bound.symbols}
+        return CompiledFunction(
+            signature, self._native, self._failure, Bound(params, symbols)
+        )
+
+    def _positions(self, trailing: Sequence[Any]) -> dict[int, Any]:
+        count = len(self.signature.params)
+        free = [p for p in range(count) if p not in self._bound.params]
+        if len(trailing) > len(free):
+            raise TypeError(
+                f"@{self.signature.function} has {len(free)} parameters to bind, got "
+                f"{len(trailing)}"
+            )
+        return dict(zip(free[len(free) - len(trailing) :], trailing, strict=True))
+
+    def _named(self, named: Mapping[str, Any]) -> dict[int, Any]:
+        names = [spec.name for spec in self.signature.params]
+        for name in named:
+            if name not in names:
+                raise TypeError(
+                    f"@{self.signature.function} has no parameter '{name}'; it has "
+                    f"{', '.join(names)}"
+                )
+        return {names.index(name): value for name, value in named.items()}
+
+
+Encoder: TypeAlias = "Callable[[Any], Sequence[Any]]"
+"""What is passed for a checked argument."""
+
+
+def _encoder(spec: Spec) -> Encoder:
+    if isinstance(spec, ArraySpec):
+        return lambda value: (_address(value),)
+    return (
+        (lambda value: value) if isinstance(spec, ShapeSpec) else lambda value: (value,)
+    )
+
+
+def _constant(values: Sequence[Any]) -> Encoder:
+    return lambda value: values
 
 
 class FailedAssert:
     """The place where compiled code says that an assertion failed.
 
     There is one per module, so calls of functions of modules with assertions wait for
-    each other.
+    each other. A function that the code calls may call it again, on the same thread.
     """
 
-    def __init__(self, address: int) -> None:
+    def __init__(self, address: int, packed: PackedCalls | None) -> None:
         self._message = ctypes.c_int64.from_address(address)
-        self._lock = threading.Lock()
+        self._packed = packed
+        self._lock = threading.RLock()
 
     def guard(self, function: Any, *arguments: Any) -> Any:
-        """The function's result; RuntimeError with the message if an assertion fails."""
+        """The function's result.
+
+        Raises what a Python function raised that the code has called, MemoryError if
+        memory could not be allocated, and RuntimeError for another failed assertion.
+        """
         with self._lock:
             self._message.value = 0
             result = function(*arguments)
             address = self._message.value
         if address:
-            text = ctypes.string_at(address).decode(errors="replace")
-            raise RuntimeError(f"assertion failed: {text}")
+            raise self._error(ctypes.string_at(address).decode(errors="replace"))
         return result
+
+    def _error(self, text: str) -> BaseException:
+        raised = None if self._packed is None else self._packed.take_error()
+        if raised is not None:
+            return raised
+        if text.startswith(OUT_OF_MEMORY):
+            return MemoryError(text)
+        return RuntimeError(f"assertion failed: {text}")
 
 
 def _address(array: Any) -> int:
@@ -273,12 +461,15 @@ def scalar_ctype(signature: Signature, dtype: np.dtype[Any]) -> Any:
 
 
 def _argument_types(signature: Signature) -> list[Any]:
-    types = [
-        ctypes.c_void_p
-        if isinstance(param, ArraySpec)
-        else scalar_ctype(signature, param.dtype)
-        for param in signature.params
-    ]
+    types: list[Any] = []
+    for param in signature.params:
+        match param:
+            case ArraySpec():
+                types.append(ctypes.c_void_p)
+            case ScalarSpec():
+                types.append(scalar_ctype(signature, param.dtype))
+            case ShapeSpec():
+                types += [ctypes.c_int64] * len(param.shape)
     types += [ctypes.c_void_p] * len(signature.results)
     return types + [ctypes.c_int64] * len(signature.symbols)
 
@@ -295,15 +486,25 @@ def compile(
     opt_level: int = 2,
     optimize: bool = True,
     arch: str | None = None,
+    profile: bool = False,
+    progress: Progress | None = None,
+    externs: Externs | None = None,
 ) -> Executable:
     """Compile a module for this machine.
 
     `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
-    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With `optimize`, TIR functions
-    for the processor are scheduled by `tir-default-cpu-schedule`, unless they have a
-    schedule, and take `tir-default-pipeline`; without, they are compiled as they are
-    written. `arch` is the GPU architecture, such as `sm_80`, by default that of the
-    target, or else of the GPU. The module is left as it is.
+    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With `optimize`, Relax functions
+    take `relax-default-pipeline`, and TIR functions for the processor are scheduled by
+    `tir-default-cpu-schedule`, unless they have a schedule, and take
+    `tir-default-pipeline`; without, they are compiled as they are written. `arch` is the
+    GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
+    The module is left as it is.
+
+    With `profile`, calls of TIR functions from Relax functions are timed, and
+    `kernel_times` of the executable gives the times. `progress` is told of each step; a
+    module that is found in the cache takes none. `externs` are the Python functions that
+    Relax functions call by name, as `relax.call_packed` does: they get arrays on memory
+    that they must not keep, numbers and tuples.
 
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)
@@ -323,7 +524,8 @@ def compile(
         return CudaExecutable(loaded, arch)
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module else loaded
-    return NativeExecutable(owned, opt_level, optimize)
+    settings = Settings(opt_level, optimize, profile, progress or _silent)
+    return NativeExecutable(owned, settings, externs)
 
 
 def _kind_and_arch(target: Target) -> tuple[str, str | None]:

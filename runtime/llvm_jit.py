@@ -83,6 +83,7 @@ LIBRARY_FUNCTIONS: frozenset[str] = frozenset(
         "aligned_alloc",
         "bcmp",
         "calloc",
+        "clock_gettime",
         "free",
         "malloc",
         "memcmp",

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, ScalarSpec, Signature
+from xdsl_tvm.runtime.signature import (
+    ArraySpec,
+    ParamTree,
+    ResultTree,
+    ScalarSpec,
+    ShapeSpec,
+    Signature,
+    Spec,
+)
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -36,11 +44,12 @@ def sample_arguments(
         _learn(known, param, value)
     random = np.random.default_rng(seed)
     arguments: list[Any] = [
-        value.item() if isinstance(param, ScalarSpec) and value.ndim == 0 else value
-        for param, value in zip(params, given, strict=False)
+        _given(param, value) for param, value in zip(params, given, strict=False)
     ]
     for param in params[len(given) :]:
-        if isinstance(param, ScalarSpec):
+        if isinstance(param, ShapeSpec):
+            arguments.append(tuple(_made_shape(where, param, known)))
+        elif isinstance(param, ScalarSpec):
             name = param.name if param.symbol is None else param.symbol
             made = known.get(name)
             arguments.append(
@@ -48,10 +57,25 @@ def sample_arguments(
             )
         else:
             arguments.append(_made_array(where, param, known, random))
-    return arguments
+    if signature.tuples is None:
+        return arguments
+    flat = iter(arguments)
+    return [_nested(tree, flat) for tree in signature.tuples]
 
 
-def _learn(known: dict[str, int], param: ArraySpec | ScalarSpec, value: Array) -> None:
+def _given(param: Spec, value: Array) -> Any:
+    if isinstance(param, ShapeSpec):
+        return tuple(value.tolist())
+    return value.item() if isinstance(param, ScalarSpec) and value.ndim == 0 else value
+
+
+def _nested(tree: ParamTree, flat: Iterator[Any]) -> Any:
+    if isinstance(tree, str):
+        return next(flat)
+    return tuple(_nested(branch, flat) for branch in tree)
+
+
+def _learn(known: dict[str, int], param: Spec, value: Array) -> None:
     """Adds the symbols that a given input binds."""
     if isinstance(param, ScalarSpec):
         if param.symbol is not None and value.ndim == 0:
@@ -71,6 +95,15 @@ def _made_array(
 ) -> Array:
     if param.strides is not None or param.offset is not None:
         raise ValueError(f"{where}: '{param.name}' has a layout of its own; give it")
+    shape = _made_shape(where, param, known)
+    if param.written:
+        return np.zeros(shape, param.dtype)
+    return random_array(random, tuple(shape), param.dtype)
+
+
+def _made_shape(
+    where: str, param: ArraySpec | ShapeSpec, known: Mapping[str, int]
+) -> list[int]:
     shape: list[int] = []
     for dim in param.shape:
         if dim is None:
@@ -82,9 +115,7 @@ def _made_array(
                     f"give it with --symbol {name}=4"
                 )
         shape.append(dim.evaluate(known))
-    if param.written:
-        return np.zeros(shape, param.dtype)
-    return random_array(random, tuple(shape), param.dtype)
+    return shape
 
 
 def random_array(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -34,8 +34,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
-from xdsl_tvm.lowering.tir._calling_convention import bound_symbols
+from xdsl_tvm.lowering.tir._calling_convention import bound_symbols, may_be_written
 
+Symbols: TypeAlias = Mapping[str, Operation]
 Extents: TypeAlias = tuple[Dim | None, ...]
 """One expression per dimension, None for an extent that may be anything."""
 
@@ -53,6 +54,8 @@ class ArraySpec:
     strides: tuple[Dim, ...] | None = None
     offset: Dim | None = None
     written: bool = True
+    form: Literal["array", "scalar", "shape"] = "array"
+    """Of a result: one of rank 0 may be given as a number, one of rank 1 as a shape."""
 
     @property
     def static_shape(self) -> tuple[int, ...] | None:
@@ -78,7 +81,20 @@ class ScalarSpec:
         return self.dtype.name
 
 
-Spec: TypeAlias = ArraySpec | ScalarSpec
+@dataclass(frozen=True)
+class ShapeSpec:
+    """A shape as parameter: a tuple of integers."""
+
+    name: str
+    shape: Extents
+
+    def __str__(self) -> str:
+        return "(" + ", ".join("?" if d is None else str(d) for d in self.shape) + ")"
+
+
+Spec: TypeAlias = ArraySpec | ScalarSpec | ShapeSpec
+ParamTree: TypeAlias = "str | tuple[ParamTree, ...]"
+"""A parameter, by name, or a tuple of such."""
 ResultTree: TypeAlias = "ArraySpec | tuple[ResultTree, ...]"
 """The result of a Relax function: an array, or a tuple of such."""
 
@@ -90,6 +106,7 @@ class Signature:
     `result` is set for functions that make their results, which are Relax functions;
     others write to arrays they are given, and give `scalar_result` or nothing. `symbols`
     are passed behind all arrays, in order; `symbol_types` are the dtypes they must fit.
+    `params` are flat; where some are given in tuples, `tuples` says which, by name.
     """
 
     function: str
@@ -99,6 +116,7 @@ class Signature:
     result: ResultTree | None = None
     scalar_result: np.dtype[Any] | None = None
     noalias: bool = False
+    tuples: tuple[ParamTree, ...] | None = None
 
     @property
     def results(self) -> tuple[ArraySpec, ...]:
@@ -250,7 +268,7 @@ class _TirReader:
             tuple(shape),
             tuple(strides) if strides else None,
             None if buffer.elem_offset is None else self.dim(buffer.elem_offset),
-            _may_be_written(buffer.buffer),
+            may_be_written(buffer.buffer),
         )
 
     def dim(self, value: int | SSAValue) -> Dim:
@@ -294,52 +312,78 @@ def _is_set(value: Attribute | None) -> bool:
     return value is not None and number != 0
 
 
-def _may_be_written(buffer: SSAValue) -> bool:
-    """Whether anything but loads may happen to a buffer."""
-    return any(
-        not isinstance(use.operation, tir.LoadOp | tir.ReadsOp) for use in buffer.uses
-    )
-
-
 # ---- Relax ----
 
 
-def signature_of_relax(source: Operation) -> Signature:
+def signature_of_relax(source: Operation, symbols: Symbols | None = None) -> Signature:
     """The signature of a Relax function: it makes its results.
+
+    `symbols` are those of its module, where they are at hand.
 
     Raises PassFailedException if Python cannot call it.
     """
     from xdsl_tvm.dialects import relax
     from xdsl_tvm.lowering.relax._calling_convention import convention_of
+    from xdsl_tvm.lowering.relax._written import WrittenValues
 
     assert isinstance(source, relax.FuncOp)
     name = source.sym_name.data
     convention = convention_of(source)
-    if any(isinstance(arg.type, relax.TupleType) for arg in source.args):
-        raise _fail(name, "a parameter is a tuple; take its fields as parameters")
+    found = module_symbols(source.parent_op()) if symbols is None else symbols
+    lookup = WrittenValues(lambda callee: found.get(callee.root_reference.data))
+    written = lookup.of(source)
+    trees = [_relax_names(_relax_name(arg), arg.type) for arg in source.args]
+    owners = [(t, arg in written) for t, arg in zip(trees, source.args, strict=True)]
+    flat = [(n, is_written) for tree, is_written in owners for n in _names(tree)]
     scalars: set[str] = set()
     params = tuple(
-        _relax_param(name, arg.name_hint or f"argument_{arg.index}", leaf, scalars)
-        for arg, leaf in zip(source.args, convention.params, strict=True)
+        _relax_param(name, param, leaf, scalars, is_written)
+        for (param, is_written), leaf in zip(flat, convention.params, strict=True)
     )
-    symbols = convention.symbols
-    types = tuple(np.dtype(np.int64) for _ in symbols)
+    has_tuples = any(isinstance(tree, tuple) for tree in trees)
+    tuples = tuple(trees) if has_tuples else None
+    extents = convention.symbols
+    types = tuple(np.dtype(np.int64) for _ in extents)
     if convention.scalar is not None:
         dtype = _relax_dtype(name, "the result", convention.scalar.dtype)
-        return Signature(name, params, symbols, types, scalar_result=dtype)
+        return Signature(name, params, extents, types, scalar_result=dtype, tuples=tuples)
     result = _relax_result(name, "result", source.output_type)
-    return Signature(name, params, symbols, types, result=result)
+    return Signature(name, params, extents, types, result=result, tuples=tuples)
 
 
-def _relax_param(function: str, name: str, leaf: Any, scalars: set[str]) -> Spec:
+def _relax_name(arg: BlockArgument) -> str:
+    return arg.name_hint or f"argument_{arg.index}"
+
+
+def _relax_names(name: str, type_: Attribute) -> ParamTree:
+    """The name of a parameter, or those of the fields of one that is a tuple."""
+    from xdsl_tvm.dialects import relax
+
+    if not isinstance(type_, relax.TupleType):
+        return name
+    fields = enumerate(type_.fields.data)
+    return tuple(_relax_names(f"{name}[{index}]", field) for index, field in fields)
+
+
+def _names(tree: ParamTree) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    else:
+        for branch in tree:
+            yield from _names(branch)
+
+
+def _relax_param(
+    function: str, name: str, leaf: Any, scalars: set[str], is_written: bool
+) -> Spec:
     from xdsl_tvm.dialects import relax
 
     what = f"parameter '{name}'"
     if isinstance(leaf, relax.TensorInfo):
         spec = _relax_array(function, what, name, leaf.type)
-        return ArraySpec(name, spec.dtype, spec.shape, written=False)
-    if not isinstance(leaf, relax.PrimType):
-        raise _fail(function, f"{what} is a shape; take its dimensions from a tensor")
+        return ArraySpec(name, spec.dtype, spec.shape, written=is_written)
+    if isinstance(leaf, relax.ShapeType):
+        return ShapeSpec(name, tuple(leaf.values or ()))
     symbol = None if leaf.dim is None else leaf.dim.symbol_name
     if leaf.dim is not None and (symbol is None or symbol in scalars):
         raise _fail(
@@ -365,6 +409,12 @@ def _relax_result(function: str, name: str, dtype: Attribute) -> ResultTree:
             _relax_result(function, f"{name}[{position}]", field)
             for position, field in enumerate(dtype.fields)
         )
+    if isinstance(dtype, relax.PrimType):
+        element = _relax_dtype(function, name, dtype.dtype)
+        return ArraySpec(name, element, (), form="scalar")
+    if isinstance(dtype, relax.ShapeType):
+        rank = Dim.constant(len(dtype.values or ()))
+        return ArraySpec(name, np.dtype(np.int64), (rank,), form="shape")
     return _relax_array(function, name, name, dtype)
 
 
@@ -413,6 +463,14 @@ def _memref_param(name: str, dtype: Attribute) -> Spec:
     return ArraySpec(name, numpy_dtype(memref.element_type), shape)
 
 
+def module_symbols(module: Operation | None) -> Symbols:
+    """What the symbols of a module name; no symbols for no module."""
+    ops = () if module is None else module.regions[0].block.ops
+    return {
+        _text(op.properties["sym_name"]): op for op in ops if "sym_name" in op.properties
+    }
+
+
 def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
     """The signature of every public function of a module, by name.
 
@@ -420,9 +478,10 @@ def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
     is public if it has a `global_symbol`, by which it is called, too.
     """
     found: dict[str, Signature | PassFailedException] = {}
+    symbols = module_symbols(module)
     readers: Mapping[str, Callable[[Any], Signature]] = {
         "tir.func": signature_of_tir,
-        "relax.func": signature_of_relax,
+        "relax.func": lambda op: signature_of_relax(op, symbols),
         "func.func": signature_of_func,
     }
     for op in module.body.ops:

@@ -1,10 +1,10 @@
 """How a `relax.func` is called once it is lowered.
 
 Parameters come first, tuples flattened: a tensor is a memref, a scalar itself, a shape
-one `i64` per dimension. One memref per tensor of the result follows, to write to, then
-one `i64` per symbolic dimension: the declared ones in order, then one for each dimension
-of a parameter that is not known, from left to right. A result that is one scalar is
-returned.
+one `i64` per dimension. One memref per tensor of the result follows, to write to, where
+a scalar in a tuple is a tensor of rank 0 and a shape one of `i64`, then one `i64` per
+symbolic dimension: the declared ones in order, then one for each dimension of a parameter
+that is not known, from left to right. A result that is one scalar is returned.
 """
 
 from __future__ import annotations
@@ -125,6 +125,10 @@ class _Reader:
         return Dim.symbol(name)
 
     def _output(self, type_: Attribute) -> TensorInfo:
+        if isinstance(type_, PrimType):
+            return TensorInfo.shaped([], type_.dtype)
+        if isinstance(type_, ShapeType) and type_.values is not None:
+            return TensorInfo.shaped([len(type_.values)], i64)
         info = self._tensor("the result", type_)
         if info.shape is None:
             raise self._fail(

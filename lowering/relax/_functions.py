@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeGuard, cast
+from typing import Any, ClassVar
 
-from xdsl.dialects import arith, cf, func, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
     FunctionType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
     StringAttr,
     UnitAttr,
     i1,
@@ -25,84 +19,57 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.inspect import InspectDimensionOp, InspectOp
+from xdsl_tvm.dialects.relax.packed import PackedCallOp
+from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, product
-from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
+from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 from xdsl_tvm.lowering.relax._calling_convention import (
     Convention,
-    FreshNames,
     argument_types,
     known,
     memref_for,
 )
 from xdsl_tvm.lowering.relax._calling_convention import Leaf as LeafType
-from xdsl_tvm.lowering.relax._module import ModuleView, TIRCallee
+from xdsl_tvm.lowering.relax._calls import origin
+from xdsl_tvm.lowering.relax._extents import Scope
+from xdsl_tvm.lowering.relax._memory import KILLS
+from xdsl_tvm.lowering.relax._module import ModuleView
+from xdsl_tvm.lowering.relax._packed import PackedCode
 from xdsl_tvm.lowering.relax._values import (
+    Closure,
     Leaf,
     Path,
     Scalar,
     Shape,
+    Storage,
     Tensor,
     Value,
+    kind,
     leaves,
     rebuild,
 )
-from xdsl_tvm.lowering.tir._emitter import INDEX, Emitter
 from xdsl_tvm.lowering.tir._functions import NOALIAS
-from xdsl_tvm.lowering.tir._types import (
-    GENERIC_SPACE,
-    AnyMemRef,
-    compact_strides,
-    memref_of,
-    signless,
-)
-from xdsl_tvm.lowering.tir._views import flat, forget_extent, memref_type
-
-_EQUAL = IntegerAttr(0, i64)
-_ARITH: dict[str, type[Any]] = {
-    "+": arith.AddiOp,
-    "*": arith.MuliOp,
-    "floordiv": arith.FloorDivSIOp,
-    "min": arith.MinSIOp,
-    "max": arith.MaxSIOp,
-}
-
-
-@dataclass
-class _Scope:
-    """A block: the memory that it releases, and the extents that it has computed."""
-
-    owned: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
-    extents: dict[Dim, SSAValue] = field(default_factory=dict[Dim, SSAValue])
+from xdsl_tvm.lowering.tir._types import signless
 
 
 @dataclass
 class _Branch:
     block: Block
-    scope: _Scope
+    scope: Scope
     result: list[Leaf]
     columns: list[SSAValue] = field(default_factory=list[SSAValue])
 
 
-class FunctionConverter:
-    """Builds the lowered form of one function; `convert` is called once.
-
-    Extents are dimensions over the symbols in `_numbers`, each an `index` of the lowered
-    function; `_symbols` says what the symbols of the source are in terms of these.
-    """
+class FunctionConverter(PackedCode):
+    """Builds the lowered form of one function; `convert` is called once."""
 
     def __init__(self, source: relax.FuncOp, view: ModuleView) -> None:
-        self.source = source
-        self.view = view
         self.convention: Convention = view.convention(source)
         self.block = Block(arg_types=self.convention.inputs)
-        self.cv = Emitter(self.block)
+        super().__init__(source, self.block, view)
         self._values: dict[SSAValue, Value] = {}
-        self._symbols: dict[str, Dim] = {}
-        self._numbers: dict[str, SSAValue] = {}
-        self._names = FreshNames(source)
-        self._scopes = [_Scope()]
-        self._destinations: dict[tuple[SSAValue, Path], Tensor] = {}
 
     def convert(self) -> func.FuncOp:
         """The lowered function.
@@ -115,7 +82,7 @@ class FunctionConverter:
         self._convert_block(self.source.body.block)
         self.cv.source = returned
         results = self._return(self._value(returned.value), outputs)
-        self._release(self._scopes[-1])
+        self.release(self.scopes[-1])
         self.cv.emit(func.ReturnOp.create(operands=results))
         return self._function()
 
@@ -156,9 +123,9 @@ class FunctionConverter:
             if name in declared:
                 number.name_hint = name
             else:
-                self._names.make()  # the name that the convention made up
-            self._numbers[name] = self.cv.index_of(number)
-            self._symbols[name] = Dim.symbol(name)
+                self.names.make()  # the name that the convention made up
+            self.numbers[name] = self.cv.index_of(number)
+            self.symbols[name] = Dim.symbol(name)
         parts = [
             self._parameter(leaf, values)
             for leaf, values in zip(convention.params, passed, strict=True)
@@ -189,7 +156,7 @@ class FunctionConverter:
                 for index, part in enumerate(type_.fields.data):
                     visit(value, (*path, index), part)
             elif not is_scalar:
-                self._destinations.setdefault(_origin(value, path), next(remaining))
+                self.destinations.setdefault(origin(value, path), next(remaining))
 
         visit(value, (), self.source.output_type)
 
@@ -200,323 +167,260 @@ class FunctionConverter:
             if isinstance(op, relax.ReturnOp | relax.YieldOp):
                 continue
             self.cv.source = op
-            handler = self._HANDLERS.get(type(op))
-            if handler is None:
-                raise self.cv.fail(_remedy(op))
-            handler(self, op)
+            value = self._convert(op)
+            for result in op.results:
+                self._values[result] = value
+                self.name(result, value)
+
+    def _convert(self, op: Operation) -> Value:
+        """The result of an operation, () for none."""
+        handler = self._HANDLERS.get(type(op))
+        if handler is not None:
+            return handler(self, op)
+        if isinstance(op, InspectOp | InspectDimensionOp):
+            return self._inspect(op)
+        raise self.cv.fail(_remedy(op))
 
     def _value(self, value: SSAValue) -> Value:
         return self._values[value]
 
-    def _alloc_tensor(self, op: relax.AllocTensorOp) -> None:
-        info = TensorInfo.of(op.result.type)
-        assert info is not None, "verified"
-        if op.device_index.value.data > 0 or op.storage_scope.data != "global":
-            raise self.cv.fail(
-                f"memory on device {op.device_index.value.data}, scope "
-                f'"{op.storage_scope.data}", is not the CPU\'s; use device 0, "global"'
-            )
-        dims, dtype = known(info)
-        tensor = self._allocate(op.result, (), self._actual(dims), dtype)
-        tensor.memref.name_hint = tensor.memref.name_hint or op.result.name_hint
-        self._values[op.result] = tensor
+    def _operands(self, op: Operation) -> list[Value]:
+        return [self._values[operand] for operand in op.operands]
 
-    def _constant(self, op: relax.ConstantOp) -> None:
-        value = op.value
-        if not isinstance(value, DenseIntOrFPElementsAttr):
-            raise self.cv.fail("the value is in a resource; write it as dense<…>")
-        dense = cast("DenseIntOrFPElementsAttr[IntegerType]", value)
-        name, type_ = self.view.constant(dense)
-        memory = self.cv.build(memref.GetGlobalOp, [], type_, {"name": name})
-        memory.name_hint = op.result.name_hint
-        dims = tuple(Dim.constant(extent) for extent in type_.get_shape())
-        self._values[op.result] = Tensor(memory, dims, dense.get_element_type())
+    def _tensor(self, value: SSAValue) -> Tensor:
+        found = self._values[value]
+        if isinstance(found, Tensor):
+            return found
+        raise self.cv.fail(f"a {kind(found)} is no tensor")
 
-    def _shape(self, op: relax.ShapeOp) -> None:
-        self._values[op.result] = Shape(self._actual(op.values.known or ()))
+    # -- leaves
 
-    def _prim_value(self, op: relax.PrimValueOp) -> None:
+    def _constant(self, op: relax.ConstantOp) -> Value:
+        return self.constant(op)
+
+    def _shape(self, op: relax.ShapeOp) -> Value:
+        return Shape(self.actual(op.values.known or ()))
+
+    def _prim_value(self, op: relax.PrimValueOp) -> Value:
         type_ = op.result.type
         assert isinstance(type_, PrimType), "verified"
         if isinstance(op.value, FloatAttr):
-            self._values[op.result] = Scalar(self.cv.constant(op.value), type_.dtype)
-            return
-        (dim,) = self._actual([op.value.data])
-        value = self._integer(dim, signless(type_.dtype))
-        self._values[op.result] = Scalar(value, type_.dtype, dim)
+            return Scalar(self.cv.constant(op.value), type_.dtype)
+        (dim,) = self.actual([op.value.data])
+        return Scalar(self.integer(dim, signless(type_.dtype)), type_.dtype, dim)
 
-    def _tuple(self, op: relax.TupleOp) -> None:
-        self._values[op.result] = tuple(map(self._value, op.elements))
+    def _tuple(self, op: relax.TupleOp) -> Value:
+        return tuple(self._operands(op))
 
-    def _get_item(self, op: relax.GetItemOp) -> None:
+    def _get_item(self, op: relax.GetItemOp) -> Value:
         value = self._value(op.tuple_value)
         assert isinstance(value, tuple), "verified"
-        self._values[op.result] = value[op.index.value.data]
+        return value[op.index.value.data]
 
-    def _alias(self, op: relax.AliasOp) -> None:
-        self._values[op.result] = self._value(op.value)
+    def _same(self, op: Operation) -> Value:
+        return self._value(op.operands[0])
 
-    def _match_cast(self, op: relax.MatchCastOp) -> None:
+    def _match_cast(self, op: relax.MatchCastOp) -> Value:
         value = self._value(op.value)
-        pairs = list(self._pairs(op.result.type, value))
+        pairs = list(self.pairs(op.result.type, value))
         for name in op.defined_symbols:
-            self._symbols[name] = next(
+            self.symbols[name] = next(
                 actual for dim, actual in pairs if dim.symbol_name == name
             )
-        what = (
-            f"{op.name} in @{self.source.sym_name.data}: the value is no {op.result.type}"
-        )
+        what = f"{self.place}: the value is no {op.result.type}"
         for dim, actual in pairs:
-            self._check_equal(dim.substitute(self._symbols), actual, what)
-        self._values[op.result] = self._refined(value, op.result.type)
+            self.check_equal(dim.substitute(self.symbols), actual, what)
+        return self.refined(value, op.result.type)
 
-    def _pairs(self, type_: Attribute, value: Value) -> Iterator[tuple[Dim, Dim]]:
-        """The known dimensions of a type, each with the extent that the value has."""
-        if isinstance(value, tuple):
-            if isinstance(type_, relax.TupleType):
-                for part, inner in zip(type_.fields.data, value, strict=True):
-                    yield from self._pairs(part, inner)
-            return
-        if isinstance(value, Tensor):
-            dims = self._tensor_dims(type_, value)
-        elif isinstance(value, Shape):
-            dims = type_.values if isinstance(type_, ShapeType) else None
-        else:
-            dims = (type_.dim,) if isinstance(type_, PrimType) else None
-        actual = self._extents_of(value) if dims is not None else ()
-        if len(dims or ()) != len(actual):
-            raise self.cv.fail(f"a value of rank {len(actual)} can never be {type_}")
-        for dim, extent in zip(dims or (), actual, strict=True):
-            if dim is not None:
-                yield dim, extent
+    # -- shapes
 
-    def _tensor_dims(
-        self, type_: Attribute, value: Tensor
-    ) -> tuple[Dim | None, ...] | None:
-        info = TensorInfo.of(type_)
-        if info is None:
-            return None
-        if info.dtype not in (None, value.dtype):
-            raise self.cv.fail(f"a tensor of {value.dtype} can never be {type_}")
-        return info.dims
+    def _shape_of(self, op: relax.ShapeOfOp) -> Value:
+        return Shape(self._tensor(op.value).dims)
 
-    def _refined(self, value: Value, type_: Attribute) -> Value:
-        """A value that was checked to be of a type, with the dimensions of that type."""
-        if isinstance(value, tuple):
-            if not isinstance(type_, relax.TupleType):
-                return value
-            fields = zip(value, type_.fields.data, strict=True)
-            return tuple(self._refined(inner, part) for inner, part in fields)
-        if isinstance(value, Scalar):
-            return value
-        if isinstance(value, Shape):
-            dims = type_.values if isinstance(type_, ShapeType) else None
-        else:
-            dims = self._tensor_dims(type_, value)
-        if dims is None:
-            return value
-        checked = tuple(
-            extent if dim is None else dim.substitute(self._symbols)
-            for dim, extent in zip(dims, value.dims, strict=True)
+    def _tensor_to_shape(self, op: relax.TensorToShapeOp) -> Value:
+        value = self._tensor(op.value)
+        length = value.dims[0].value
+        if length is None:
+            raise self.cv.fail("the length of the tensor must be constant")
+        memory = self.elements(value)
+        return Shape(tuple(self._element_as_dim(memory, i) for i in range(length)))
+
+    def _element_as_dim(self, memory: SSAValue, position: int) -> Dim:
+        return self.new_symbol(self.load(memory, position))
+
+    def _shape_to_tensor(self, op: relax.ShapeToTensorOp) -> Value:
+        dims = self.expect_shape(self._value(op.value))
+        rank = (Dim.constant(len(dims)),)
+        tensor = self.allocate(op.result, (), rank, i64)
+        self._store_dims(dims, tensor)
+        return tensor
+
+    def _store_dims(self, dims: Sequence[Dim], tensor: Tensor) -> None:
+        memory = self.elements(tensor)
+        for axis, dim in enumerate(dims):
+            self.store(self.integer(dim, i64), memory, axis)
+
+    def _inspect(self, op: InspectOp | InspectDimensionOp) -> Value:
+        """A number that is known of every tensor whose extents and dtype are."""
+        type_ = op.infer_result_type()
+        assert isinstance(type_, PrimType), "verified"
+        dim = type_.dim
+        if dim is None:
+            raise self.cv.fail("the number is not known before the call")
+        (dim,) = self.actual([dim])
+        return Scalar(self.integer(dim, signless(type_.dtype)), type_.dtype, dim)
+
+    # -- memory
+
+    def _alloc_tensor(self, op: relax.AllocTensorOp) -> Value:
+        self.expect_host(op.device_index.value.data, op.storage_scope.data)
+        dims, dtype = self.allocated_info(op.result.type)
+        tensor = self.allocate(op.result, (), dims, dtype)
+        tensor.memref.name_hint = tensor.memref.name_hint or op.result.name_hint
+        return tensor
+
+    def _alloc_storage(self, op: relax.AllocStorageOp) -> Value:
+        self.expect_host(op.device_index.value.data, op.storage_scope.data)
+        (size,) = self.actual([op.size.data])
+        if self._is_of_result(op):
+            # The tensor on it is written where the caller wants it.
+            return Storage(size, None)
+        storage = self.new_storage(size)
+        assert storage.memory is not None, "made"
+        storage.memory.base.name_hint = op.result.name_hint
+        return storage
+
+    def _is_of_result(self, op: relax.AllocStorageOp) -> bool:
+        """Whether the only tensor on a storage is a result of the function."""
+        users = [
+            u.operation for u in op.result.uses if not isinstance(u.operation, KILLS)
+        ]
+        if len(users) != 1 or users[0].parent is not op.parent:
+            return False
+        (tensor,) = users
+        return (
+            isinstance(tensor, relax.AllocTensorFromStorageOp)
+            and (tensor.result, ()) in self.destinations
         )
-        return replace(value, dims=checked)
 
-    def _extents_of(self, value: Leaf) -> tuple[Dim, ...]:
-        if not isinstance(value, Scalar):
-            return value.dims
-        if value.dim is None:
-            name = self._names.make()
-            self._numbers[name] = self.cv.index_of(value.value)
-            return (Dim.symbol(name),)
-        return (value.dim,)
+    def _alloc_tensor_on(self, op: relax.AllocTensorFromStorageOp) -> Value:
+        (offset,) = self.actual([op.offset.data])
+        dims, dtype = self.allocated_info(op.result.type)
+        return self._on_storage(op.result, self._value(op.storage), offset, dims, dtype)
+
+    def _on_storage(
+        self,
+        result: SSAValue,
+        storage: Value,
+        offset: Dim,
+        dims: tuple[Dim, ...],
+        dtype: Attribute,
+    ) -> Value:
+        if not isinstance(storage, Storage):
+            raise self.cv.fail(f"a {kind(storage)} is no storage")
+        if storage.memory is None:
+            tensor = self.destination(result, (), dims, dtype)
+            if tensor is not None:
+                return tensor
+            storage = self.new_storage(storage.size)
+        tensor = self.on_storage(storage, offset, dims, dtype)
+        tensor.memref.name_hint = result.name_hint
+        return tensor
+
+    def _vm_alloc_storage(self, op: relax.VMAllocStorageOp) -> Value:
+        self.expect_host(op.device_index.value.data, op.storage_scope.data)
+        (size,) = self.expect_shape(self._value(op.size))
+        return self.new_storage(size)
+
+    def _vm_alloc_tensor(self, op: relax.VMAllocTensorOp) -> Value:
+        offset = self._value(op.offset)
+        assert isinstance(offset, Scalar), "verified"
+        (start,) = self.dims_of(offset)
+        dims = self.expect_shape(self._value(op.shape))
+        storage = self._value(op.storage)
+        return self._on_storage(op.result, storage, start, dims, op.dtype)
+
+    def _kill(self, op: Operation) -> Value:
+        (value,) = op.operands
+        self.kill(value, self._value(value))
+        return ()
+
+    def _reshape(self, op: relax.ReshapeOp) -> Value:
+        value = self._tensor(op.data)
+        dims = self.expect_shape(self._value(op.shape))
+        what = f"{self.place}: the shapes have different numbers of elements"
+        self.check_equal(product(dims), product(value.dims), what)
+        return replace(value, dims=dims)
+
+    def _memory_view(self, op: relax.ViewOp) -> Value:
+        value = self._tensor(op.data)
+        dims, offset = value.dims, Dim.constant(0)
+        if op.shape is not None:
+            dims = self.expect_shape(self._value(op.shape))
+        if op.relative_byte_offset is not None:
+            number = self._value(op.relative_byte_offset)
+            assert isinstance(number, Scalar), "verified"
+            (offset,) = self.dims_of(number)
+        return self.view_of(value, offset, dims, op.dtype or value.dtype)
 
     # -- calls
 
-    def _call(self, op: relax.CallOp) -> None:
-        callee = self.view.callee(op.callee)
-        if isinstance(callee, tir.FuncOp):
-            self._call_tir_function(op, callee)
-        elif isinstance(callee, relax.FuncOp):
-            self._call_relax_function(op, callee)
-        else:
-            what = "not defined" if callee is None else f"a {callee.name}"
-            raise self.cv.fail(
-                f"{op.callee} is {what}; a tir.func or relax.func can be called, so run "
-                "relax-convert-to-memref before tir-convert-to-memref"
-            )
+    def _call_function(self, op: relax.CallOp) -> Value:
+        return self.call(op.callee, self._operands(op), op.result)
 
-    def _call_tir_function(self, op: relax.CallOp, callee: tir.FuncOp) -> None:
-        convention = self.view.tir_callee(callee)
-        types = convention.types
-        if len(types) != len(op.arguments):
-            raise self.cv.fail(
-                f"{op.callee} has {len(types)} parameters, the call gives "
-                f"{len(op.arguments)} arguments"
-            )
-        if op.result is not None:
-            raise self.cv.fail(f"{op.callee} writes its results, the call has none")
-        values = [self._value(argument) for argument in op.arguments]
-        bound = self._match_buffers(op, convention, values)
-        operands = [
-            self._tir_argument(op, value, type_)
-            for value, type_ in zip(values, types, strict=True)
-        ]
-        operands += [self._integer(bound[symbol], i64) for symbol in convention.symbols]
-        self._emit_call(op, operands, convention.results)
-
-    def _match_buffers(
-        self, op: relax.CallOp, callee: TIRCallee, values: Sequence[Value]
-    ) -> dict[SSAValue, Dim]:
-        """What the symbols and scalars of the callee are; extents that stand for the same
-        are checked to be equal. Other extents are what the callee computes from them."""
-        bound: dict[SSAValue, Dim] = {}
-        checks: list[tuple[SSAValue | int, Dim]] = []
-        for index, ((parameter, buffer), value) in enumerate(
-            zip(callee.buffers, values, strict=True)
-        ):
-            if (
-                isinstance(value, Scalar)
-                and value.dim is not None
-                and parameter is not None
-            ):
-                bound[parameter] = value.dim
-            if buffer is None or not isinstance(value, Tensor):
-                continue
-            self._check_buffer(op, index, buffer, value)
-            for extent, dim in zip(buffer.shape, value.dims, strict=True):
-                if _is_symbol(extent) and extent not in bound:
-                    bound[extent] = dim
-                else:
-                    checks.append((extent, dim))
-        what = f"{op.name} in @{self.source.sym_name.data}: a shape does not fit "
-        for extent, dim in checks:
-            expected = _known_extent(extent, bound)
-            if expected is not None:
-                self._check_equal(expected, dim, f"{what}{op.callee}")
-        return bound
-
-    def _check_buffer(
-        self, op: relax.CallOp, index: int, buffer: tir.MatchBufferOp, value: Tensor
-    ) -> None:
-        where = f"argument {index} of {op.callee}"
-        if len(buffer.shape) != len(value.dims):
-            raise self.cv.fail(
-                f"{where} must have rank {len(buffer.shape)}, not {len(value.dims)}"
-            )
-        if buffer.type.element_type != value.dtype:
-            raise self.cv.fail(
-                f"{where} must be of {buffer.type.element_type}, not {value.dtype}"
-            )
-        shape = [DYNAMIC_INDEX if isinstance(e, SSAValue) else e for e in buffer.shape]
-        strides = buffer.layout_strides
-        is_compact = not strides or tuple(strides) == compact_strides(shape)
-        if not is_compact or buffer.elem_offset is not None:
-            raise self.cv.fail(f"{where} has strides or an offset; use a compact buffer")
-
-    def _tir_argument(self, op: relax.CallOp, value: Value, type_: Attribute) -> SSAValue:
-        if isinstance(value, Tensor) and isinstance(type_, MemRefType):
-            return self._cast(value, cast(AnyMemRef, type_))
-        if isinstance(value, Scalar):
-            if value.value.type == type_:
-                return value.value
-            if value.dim is not None and tir.is_integer(type_):
-                return self._integer(value.dim, type_)
-        kind = type(value).__name__.lower()
-        raise self.cv.fail(f"{op.callee} takes {type_}, which no {kind} can be")
-
-    def _call_relax_function(self, op: relax.CallOp, callee: relax.FuncOp) -> None:
-        convention = self.view.convention(callee)
-        arguments = [leaf for arg in op.arguments for leaf in leaves(self._value(arg))]
-        bound = self._match_parameters(op, convention, arguments)
-        operands: list[SSAValue] = []
-        for value, param in zip(arguments, convention.params, strict=True):
-            operands += self._relax_argument(op, value, param)
-        outputs = self._make_outputs(op, callee, bound)
-        operands += [
-            self._cast(tensor, memref_for(*known(info)))
-            for tensor, info in zip(outputs, convention.outputs, strict=True)
-        ]
-        operands += [self._integer(bound[name], i64) for name in convention.symbols]
-        results = self._emit_call(op, operands, convention.results)
-        assert op.result is not None, "verified"
-        if convention.scalar is None:
-            self._values[op.result] = rebuild(callee.output_type, iter(outputs))
-        else:
-            dim = convention.scalar.dim
-            self._values[op.result] = Scalar(
-                results[0],
-                convention.scalar.dtype,
-                None if dim is None else dim.substitute(bound),
-            )
-
-    def _match_parameters(
-        self, op: relax.CallOp, convention: Convention, arguments: Sequence[Leaf]
-    ) -> dict[str, Dim]:
-        """The symbols of the callee, which the arguments are checked to agree on."""
-        if len(arguments) != len(convention.params):
-            raise self.cv.fail(
-                f"{op.callee} takes {len(convention.params)} values, got {len(arguments)}"
-            )
-        pairs: list[tuple[Dim, Dim]] = []
-        for param, value in zip(convention.params, arguments, strict=True):
-            type_ = param.type if isinstance(param, TensorInfo) else param
-            pairs += self._pairs(type_, value)
-        bound: dict[str, Dim] = {}
-        for dim, actual in pairs:
-            if (name := dim.symbol_name) is not None:
-                bound.setdefault(name, actual)
-        what = f"{op.name} in @{self.source.sym_name.data}: a shape does not fit "
-        for dim, actual in pairs:
-            self._check_equal(dim.substitute(bound), actual, f"{what}{op.callee}")
-        return bound
-
-    def _relax_argument(
-        self, op: relax.CallOp, value: Leaf, param: LeafType
-    ) -> list[SSAValue]:
-        if isinstance(value, Tensor) and isinstance(param, TensorInfo):
-            return [self._cast(value, memref_for(*known(param)))]
-        if isinstance(value, Shape) and isinstance(param, ShapeType):
-            return [self._integer(dim, i64) for dim in value.dims]
-        if isinstance(value, Scalar) and isinstance(param, PrimType):
-            return [value.value]
-        raise self.cv.fail(f"{op.callee} cannot take a {type(value).__name__.lower()}")
-
-    def _make_outputs(
-        self, op: relax.CallOp, callee: relax.FuncOp, bound: dict[str, Dim]
-    ) -> list[Tensor]:
-        convention = self.view.convention(callee)
-        assert op.result is not None, "verified"
-        tensors: list[Tensor] = []
-        paths = _paths(callee.output_type, ()) if convention.scalar is None else ()
-        for path, info in zip(paths, convention.outputs, strict=True):
-            dims, dtype = known(info)
-            actual = tuple(dim.substitute(bound) for dim in dims)
-            tensors.append(self._allocate(op.result, path, actual, dtype))
-        return tensors
-
-    def _emit_call(
-        self, op: relax.CallOp, operands: list[SSAValue], results: Sequence[Attribute]
-    ) -> Sequence[SSAValue]:
-        call = func.CallOp.create(
-            operands=operands, result_types=results, properties={"callee": op.callee}
+    def _call_tir_inplace(self, op: relax.CallTIRInplaceOp) -> Value:
+        return self.call_tir_inplace(
+            op, self.tir_callee_of(op.callee), self._operands(op)
         )
-        return self.cv.emit(call).results
+
+    def _call_tir_dyn(self, op: relax.VMCallTIRDynOp) -> Value:
+        *tensors, shape = self._operands(op)
+        scalars = self.scalars(self.expect_shape(shape))
+        self.call_tir(op.callee, self.tir_callee_of(op.callee), [*tensors, *scalars])
+        return ()
+
+    def _make_closure(self, op: relax.MakeClosureOp) -> Value:
+        return Closure(op.callee.root_reference.data, tuple(self._operands(op)))
+
+    def _invoke_closure(self, op: AnyInvokeClosureOp) -> Value:
+        closure, *arguments = self._operands(op)
+        return self.call_closure(closure, arguments, op.result)
+
+    def _call_packed(self, op: PackedCallOp) -> Value:
+        return self.packed(op, self._operands(op))
+
+    def _call_inplace_packed(self, op: relax.CallInplacePackedOp) -> Value:
+        return self.packed(op, self._operands(op), op.inplace_indices.get_values())
+
+    def _call_dps_packed(self, op: relax.CallDPSPackedOp) -> Value:
+        return self.packed_dps(op, self._operands(op))
+
+    def _print(self, op: relax.PrintOp) -> Value:
+        self.print(op, self._operands(op))
+        return ()
+
+    def _assert(self, op: relax.AssertOp) -> Value:
+        condition, *values = self._operands(op)
+        self.assert_op(op, self._condition(condition), values)
+        return ()
 
     # -- conditionals
 
-    def _if(self, op: relax.IfOp) -> None:
+    def _if(self, op: relax.IfOp) -> Value:
         condition = self._condition(self._value(op.condition))
-        outside = set(self._numbers)
+        outside = set(self.numbers)
         then = self._branch(op.true_region.block)
         otherwise = self._branch(op.false_region.block)
         self.cv.source = op
+        if len(then.result) != len(otherwise.result):
+            raise self.cv.fail("the branches yield tuples of different length")
         shared = [
             self._unify(pair, outside, (then, otherwise))
             for pair in zip(then.result, otherwise.result, strict=True)
         ]
         for branch in (then, otherwise):
-            with self._inside(branch):
-                self._release(branch.scope)
+            with self.inside(branch.block, branch.scope):
+                self.release(branch.scope)
                 self.cv.emit(scf.YieldOp(*branch.columns))
         result = self.cv.emit(
             scf.IfOp(
@@ -528,30 +432,25 @@ class FunctionConverter:
         )
         columns = iter(result.results)
         parts = [self._merged(leaf, columns, outside) for leaf in shared]
-        self._values[op.result] = rebuild(_if_type(op), iter(parts))
+        return rebuild(_if_type(op), iter(parts))
 
     def _condition(self, value: Value) -> SSAValue:
         if isinstance(value, Tensor):
-            return self.cv.build(memref.LoadOp, [value.memref], i1)
+            return self.cv.build(
+                memref.LoadOp, [self.cast(value, memref_for((), i1))], i1
+            )
         assert isinstance(value, Scalar), "verified"
         return value.value
 
     def _branch(self, block: Block) -> _Branch:
-        branch = _Branch(Block(), _Scope(), [])
-        with self._inside(branch):
+        branch = _Branch(Block(), Scope(), [])
+        with self.inside(branch.block, branch.scope):
             self._convert_block(block)
             last = block.last_op
             assert isinstance(last, relax.YieldOp), "verified"
             self.cv.source = last
             branch.result = list(leaves(self._value(last.value)))
         return branch
-
-    @contextmanager
-    def _inside(self, branch: _Branch) -> Generator[None]:
-        self._scopes.append(branch.scope)
-        with self.cv.at(branch.block):
-            yield
-        self._scopes.pop()
 
     def _unify(
         self,
@@ -562,255 +461,163 @@ class FunctionConverter:
         """What both branches yield; adds to what they do. Extents on which they do not
         agree get new symbols, whose numbers follow."""
         first, second = pair
-        if isinstance(first, Scalar) and isinstance(second, Scalar):
-            for branch, value in zip(branches, (first, second), strict=True):
-                branch.columns.append(value.value)
-            is_same = first.dim is not None and first.dim == second.dim
-            return Scalar(first.value, first.dtype, first.dim if is_same else None)
-        if isinstance(first, Scalar) or isinstance(second, Scalar):
-            raise self.cv.fail("one branch yields a scalar, the other does not")
-        if len(first.dims) != len(second.dims):
+        match first, second:
+            case Scalar(), Scalar():
+                for branch, value in zip(branches, (first, second), strict=True):
+                    branch.columns.append(value.value)
+                is_same = first.dim is not None and first.dim == second.dim
+                return Scalar(first.value, first.dtype, first.dim if is_same else None)
+            case Shape(), Shape():
+                return Shape(self._unify_dims(first.dims, second.dims, outside, branches))
+            case Tensor(), Tensor():
+                return self._unify_tensors(first, second, outside, branches)
+            case _:
+                raise self.cv.fail(
+                    f"one branch yields a {kind(first)}, the other a {kind(second)}, "
+                    "and only tensors, scalars and shapes leave a branch"
+                )
+
+    def _unify_dims(
+        self,
+        first: tuple[Dim, ...],
+        second: tuple[Dim, ...],
+        outside: set[str],
+        branches: tuple[_Branch, _Branch],
+    ) -> tuple[Dim, ...]:
+        if len(first) != len(second):
             raise self.cv.fail("the branches yield values of different rank")
         dims: list[Dim] = []
-        for a, b in zip(first.dims, second.dims, strict=True):
+        for a, b in zip(first, second, strict=True):
             if a == b and outside.issuperset(a.symbols()):
                 dims.append(a)
                 continue
-            dims.append(Dim.symbol(self._names.make()))
+            dims.append(Dim.symbol(self.names.make()))
             for branch, dim in zip(branches, (a, b), strict=True):
-                with self._inside(branch):
-                    branch.columns.append(self._index(dim))
-        if isinstance(first, Shape) or isinstance(second, Shape):
-            return Shape(tuple(dims))
+                with self.inside(branch.block, branch.scope):
+                    branch.columns.append(self.index(dim))
+        return tuple(dims)
+
+    def _unify_tensors(
+        self,
+        first: Tensor,
+        second: Tensor,
+        outside: set[str],
+        branches: tuple[_Branch, _Branch],
+    ) -> Tensor:
+        dims = self._unify_dims(first.dims, second.dims, outside, branches)
         if first.dtype != second.dtype:
             raise self.cv.fail("the branches yield tensors of different dtypes")
         merged = memref_for(dims, first.dtype)
         for branch, value in zip(branches, (first, second), strict=True):
-            with self._inside(branch):
-                branch.columns.append(self._handed_over(value, branch.scope, merged))
-        return Tensor(first.memref, tuple(dims), first.dtype)
-
-    def _handed_over(self, value: Tensor, scope: _Scope, type_: AnyMemRef) -> SSAValue:
-        """Memory that whoever gets it must release: the scope's own, or a copy."""
-        if value.memref in scope.owned:
-            del scope.owned[value.memref]
-            return self._cast(value, type_)
-        memory = self._new_memory(value.dims, value.dtype)
-        copy = Tensor(memory, value.dims, value.dtype)
-        self._copy(value, copy)
-        return self._cast(copy, type_)
+            with self.inside(branch.block, branch.scope):
+                branch.columns.append(self.handed_over(value, branch.scope, merged))
+        return Tensor(first.memref, dims, first.dtype)
 
     def _merged(self, leaf: Leaf, columns: Iterator[SSAValue], outside: set[str]) -> Leaf:
         if isinstance(leaf, Scalar):
             return Scalar(next(columns), leaf.dtype, leaf.dim)
+        assert isinstance(leaf, Tensor | Shape), "unified"
         for dim in leaf.dims:
             name = dim.symbol_name
             if name is not None and name not in outside:
-                self._numbers[name] = next(columns)
+                self.numbers[name] = next(columns)
         if isinstance(leaf, Shape):
             return leaf
-        memory = next(columns)
-        self._scopes[-1].owned[memory] = None
-        return Tensor(memory, leaf.dims, leaf.dtype)
+        return self.taken_over(next(columns), leaf.dims, leaf.dtype)
 
-    # -- memory
-
-    def _allocate(
-        self, value: SSAValue, path: Path, dims: tuple[Dim, ...], dtype: Attribute
-    ) -> Tensor:
-        """Memory for a value: that of an output where it is returned, or new."""
-        output = self._destinations.pop((value, path), None)
-        if output is not None and output.dims == dims and output.dtype == dtype:
-            return output
-        memory = self._new_memory(dims, dtype)
-        self._scopes[-1].owned[memory] = None
-        return Tensor(memory, dims, dtype)
-
-    def _new_memory(self, dims: Sequence[Dim], dtype: Attribute) -> SSAValue:
-        type_ = memref_for(dims, dtype)
-        is_flat = len(type_.get_shape()) != len(dims)
-        extents = [product(dims)] if is_flat else dims
-        sizes = [self._index(dim) for dim in extents if dim.value is None]
-        return self.cv.emit(memref.AllocOp(sizes, [], type_)).memref
-
-    def _release(self, scope: _Scope) -> None:
-        for memory in reversed(scope.owned):
-            self.cv.emit(memref.DeallocOp.create(operands=[memory]))
-        scope.owned.clear()
-
-    def _cast(self, value: Tensor, type_: AnyMemRef) -> SSAValue:
-        """The memory of a tensor as a memref of another form."""
-        source = memref_type(value.memref)
-        if source == type_:
-            return value.memref
-        shape = type_.get_shape()
-        if len(shape) == len(source.get_shape()):
-            return self.cv.build(memref.CastOp, [value.memref], type_)
-        if len(shape) == 1:
-            return forget_extent(self.cv, self._flat(value))
-        strides = compact_strides(shape)
-        assert strides is not None, "only the first extent is dynamic"
-        sizes = [
-            self._index(dim)
-            for dim, extent in zip(value.dims, shape, strict=True)
-            if extent == DYNAMIC_INDEX
-        ]
-        op = memref.ReinterpretCastOp(
-            value.memref, [], sizes, [], [0], shape, strides, type_
-        )
-        return self.cv.emit(op).result
-
-    def _flat(self, value: Tensor) -> SSAValue:
-        """The memory of a tensor as a memref of rank 1."""
-        size = product(value.dims)
-        known_size = size.value
-        return flat(
-            self.cv, value.memref, self._index(size) if known_size is None else known_size
-        )
-
-    def _copy(self, source: Tensor, target: Tensor) -> None:
-        """Copy all elements; a loop where the size is not static."""
-        size = product(target.dims)
-        if size.value is not None:
-            type_ = memref_for(target.dims, target.dtype)
-            operands = [self._cast(source, type_), self._cast(target, type_)]
-            self.cv.emit(memref.CopyOp.create(operands=operands))
-            return
-        dtype = signless(source.dtype)
-        type_ = memref_of((DYNAMIC_INDEX,), dtype, GENERIC_SPACE)
-        first, second = self._cast(source, type_), self._cast(target, type_)
-        zero, one = self.cv.number(0, INDEX), self.cv.number(1, INDEX)
-        count = self._index(size)
-        body = Block(arg_types=[INDEX])
-        with self.cv.at(body):
-            element = self.cv.build(memref.LoadOp, [first, body.args[0]], dtype)
-            store = memref.StoreOp.create(operands=[element, second, body.args[0]])
-            self.cv.emit(store)
-            self.cv.emit(scf.YieldOp())
-        self.cv.emit(scf.ForOp(zero, count, one, [], body))
+    # -- results
 
     def _return(self, value: Value, outputs: Sequence[Tensor]) -> list[SSAValue]:
         if self.convention.scalar is not None:
             assert isinstance(value, Scalar), "verified"
             return [value.value]
         parts = list(leaves(value))
-        what = (
-            f"@{self.source.sym_name.data} returns a shape that is not the declared one"
-        )
+        if len(parts) != len(outputs):
+            raise self.cv.fail("the function returns a tuple of another length")
         for part, output in zip(parts, outputs, strict=True):
-            if not isinstance(part, Tensor) or part.dtype != output.dtype:
-                raise self.cv.fail(f"the function must return {output.dtype} tensors")
-            if len(part.dims) != len(output.dims):
-                raise self.cv.fail("the result is not of the declared rank")
-            if part.memref is output.memref:
-                continue
-            for dim, expected in zip(part.dims, output.dims, strict=True):
-                self._check_equal(expected, dim, what)
-            self._copy(part, output)
+            self._return_part(part, output)
         return []
 
-    # -- extents
-
-    def _actual(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """Dimensions of the source in terms of the numbers that there are."""
-        return tuple(dim.substitute(self._symbols) for dim in dims)
-
-    def _index(self, dim: Dim) -> SSAValue:
-        """The value of a dimension, as `index`."""
-        if dim.value is not None:
-            return self.cv.number(dim.value, INDEX)
-        for scope in reversed(self._scopes):
-            if (found := scope.extents.get(dim)) is not None:
-                return found
-        value = dim.fold(
-            lambda number: self.cv.number(number, INDEX),
-            lambda name: self._numbers[name],
-            self._apply,
-        )
-        self._scopes[-1].extents[dim] = value
-        return value
-
-    def _apply(self, operator: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        if operator == "floormod":
-            quotient = self.cv.binary(arith.FloorDivSIOp, a, b)
-            return self.cv.binary(
-                arith.SubiOp, a, self.cv.binary(arith.MuliOp, quotient, b)
-            )
-        return self.cv.binary(_ARITH[operator], a, b)
-
-    def _integer(self, dim: Dim, type_: Attribute) -> SSAValue:
-        """The value of a dimension, as an integer."""
-        if dim.value is not None:
-            return self.cv.number(dim.value, type_)
-        return self.cv.from_index(self._index(dim), type_)
-
-    def _check_equal(self, expected: Dim, actual: Dim, message: str) -> None:
-        """Fail with a message where two extents differ."""
-        if expected == actual:
+    def _return_part(self, part: Leaf, output: Tensor) -> None:
+        """Put one field of the result where the caller wants it."""
+        if isinstance(part, Scalar) and part.dtype == output.dtype:
+            self.store(part.value, self.elements(output), 0)
             return
-        a, b = self._index(expected), self._index(actual)
-        equal = self.cv.compare(arith.CmpiOp, _EQUAL, a, b)
-        self.cv.emit(cf.AssertOp(equal, message))
+        if isinstance(part, Shape):
+            self._store_dims(part.dims, output)
+            return
+        if not isinstance(part, Tensor) or part.dtype != output.dtype:
+            raise self.cv.fail(
+                f"a {kind(part)} is returned where {output.dtype} elements are declared"
+            )
+        if len(part.dims) != len(output.dims):
+            raise self.cv.fail("the result is not of the declared rank")
+        name = self.source.sym_name.data
+        what = f"@{name} returns a shape that is not the declared one"
+        for dim, expected in zip(part.dims, output.dims, strict=True):
+            self.check_equal(expected, dim, what)
+        if part.memref is not output.memref:
+            self.copy(part, output)
 
-    _HANDLERS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
+    _HANDLERS: ClassVar[dict[type[Operation], Callable[[Any, Any], Value]]] = {
+        relax.AliasOp: _same,
+        relax.AllocStorageOp: _alloc_storage,
+        relax.AllocTensorFromStorageOp: _alloc_tensor_on,
         relax.AllocTensorOp: _alloc_tensor,
+        relax.AssertOp: _assert,
+        relax.CallDPSPackedOp: _call_dps_packed,
+        relax.CallInplacePackedOp: _call_inplace_packed,
+        relax.CallOp: _call_function,
+        relax.CallPackedOp: _call_packed,
+        relax.CallPurePackedOp: _call_packed,
+        relax.CallTIRInplaceOp: _call_tir_inplace,
         relax.ConstantOp: _constant,
-        relax.ShapeOp: _shape,
-        relax.PrimValueOp: _prim_value,
-        relax.TupleOp: _tuple,
+        relax.EnsureZeroOffsetOp: _same,
         relax.GetItemOp: _get_item,
-        relax.AliasOp: _alias,
-        relax.MatchCastOp: _match_cast,
-        relax.CallOp: _call,
         relax.IfOp: _if,
+        relax.InvokeClosureOp: _invoke_closure,
+        relax.InvokePureClosureOp: _invoke_closure,
+        relax.KillStorageOp: _kill,
+        relax.KillTensorOp: _kill,
+        relax.MakeClosureOp: _make_closure,
+        relax.MatchCastOp: _match_cast,
+        relax.PrimValueOp: _prim_value,
+        relax.PrintOp: _print,
+        relax.ReshapeOp: _reshape,
+        relax.ShapeOfOp: _shape_of,
+        relax.ShapeOp: _shape,
+        relax.ShapeToTensorOp: _shape_to_tensor,
+        relax.TensorToShapeOp: _tensor_to_shape,
+        relax.TupleOp: _tuple,
+        relax.VMAllocStorageOp: _vm_alloc_storage,
+        relax.VMAllocTensorOp: _vm_alloc_tensor,
+        relax.VMCallTIRDynOp: _call_tir_dyn,
+        relax.VMKillObjectOp: _kill,
+        relax.ViewOp: _memory_view,
     }
 
 
 def _remedy(op: Operation) -> str:
     """Why an operation cannot be lowered, and what to do."""
-    if isinstance(op, relax.DataflowOp):
-        return "dataflow blocks are not lowered; run relax-to-non-dataflow first"
-    if isinstance(op, relax.CallTIROp):
-        return f"{op.callee} is not called in place; run relax-call-tir-rewrite first"
-    if isinstance(op, relax.OperatorOp):
-        return (
-            "the operator is not legalized; run relax-legalize-ops first, and give it "
-            "operands of known shape and dtype"
-        )
-    return "the operation has no lowering in a relax.func"
-
-
-def _origin(value: SSAValue, path: Path) -> tuple[SSAValue, Path]:
-    """The value that makes a field, through tuples and aliases."""
-    while isinstance(op := value.owner, Operation):
-        if isinstance(op, relax.AliasOp | relax.MatchCastOp):
-            value = op.value
-        elif isinstance(op, relax.GetItemOp):
-            value, path = op.tuple_value, (op.index.value.data, *path)
-        elif isinstance(op, relax.TupleOp) and path:
-            value, path = op.elements[path[0]], path[1:]
-        else:
-            break
-    return value, path
-
-
-def _paths(type_: Attribute, path: Path) -> Iterator[Path]:
-    if isinstance(type_, relax.TupleType):
-        for index, part in enumerate(type_.fields.data):
-            yield from _paths(part, (*path, index))
-    else:
-        yield path
-
-
-def _is_symbol(extent: SSAValue | int) -> TypeGuard[SSAValue]:
-    return isinstance(extent, SSAValue) and isinstance(extent.owner, tir.ShapeVarOp)
-
-
-def _known_extent(extent: SSAValue | int, bound: dict[SSAValue, Dim]) -> Dim | None:
-    if isinstance(extent, int):
-        return Dim.constant(extent)
-    number = tir.constant_value(extent)
-    return bound.get(extent) if number is None else Dim.constant(int(number))
+    match op:
+        case relax.DataflowOp():
+            return "dataflow blocks are not lowered; run relax-to-non-dataflow first"
+        case relax.CallTIROp():
+            return f"{op.callee} is not called in place; run relax-call-tir-rewrite first"
+        case relax.CallTIRWithGradOp():
+            return f"{op.callee} is called with a gradient; use relax.call_tir"
+        case relax.CallBuiltinWithCtxOp():
+            return (
+                f'"{op.callee.data}" is a function of the virtual machine, which '
+                "compiled code does not have"
+            )
+        case relax.OperatorOp():
+            return (
+                "the operator is not legalized; run relax-legalize-ops first, and give "
+                "it operands of known shape and dtype"
+            )
+        case _:
+            return "the operation has no lowering in a relax.func"
 
 
 def _if_type(op: relax.IfOp) -> Attribute:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    FunctionType,
     IntegerType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i64,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.lowering.relax._calling_convention import Convention, convention_of
+from xdsl_tvm.lowering.relax._profile import CLOCK, KernelProfile, bytes_attribute
+from xdsl_tvm.lowering.relax._written import WrittenValues
 from xdsl_tvm.lowering.tir._calling_convention import argument_types, bound_symbols
+from xdsl_tvm.lowering.tir._emitter import Emitter
 from xdsl_tvm.lowering.tir._types import GENERIC_SPACE, AnyMemRef, memref_of, signless
 
 
@@ -52,8 +60,10 @@ class TIRCallee:
 class ModuleView:
     """The symbols of a module, and the globals that its functions need."""
 
-    def __init__(self, module: ModuleOp) -> None:
+    def __init__(self, module: ModuleOp, *, profile: bool = False) -> None:
         self._module = module
+        self._profile = KernelProfile() if profile else None
+        self._written = WrittenValues(self.callee)
         self._symbols: dict[str, Operation] = {}
         for op in module.body.ops:
             trait = op.get_trait(SymbolOpInterface)
@@ -63,6 +73,7 @@ class ModuleView:
         self._conventions: dict[relax.FuncOp, Convention] = {}
         self._tir_callees: dict[tir.FuncOp, TIRCallee] = {}
         self._globals: dict[Attribute, memref.GlobalOp] = {}
+        self._declared: dict[str, func.FuncOp] = {}
         self._count = 0
 
     def callee(self, name: SymbolRefAttr) -> Operation | None:
@@ -82,6 +93,39 @@ class ModuleView:
         if found is None:
             found = self._tir_callees[func] = TIRCallee.of(func)
         return found
+
+    def written(self, func: relax.FuncOp) -> set[SSAValue]:
+        """The parameters and constants that a Relax function may write."""
+        return self._written.of(func)
+
+    @contextmanager
+    def timed(self, cv: Emitter, callee: tir.FuncOp) -> Generator[None]:
+        """Where the module is profiled, time what is emitted as a call of `callee`."""
+        if self._profile is None:
+            yield
+            return
+        clock = self.declare(CLOCK, [], [i64])
+        with self._profile.timed(cv, callee.sym_name.data, clock):
+            yield
+
+    def declare(
+        self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]
+    ) -> SymbolRefAttr:
+        """The symbol of a function of the runtime, declared where it is not."""
+        if name in self._symbols:
+            raise PassFailedException(
+                f"the symbol '{name}' is a function of the runtime; rename it"
+            )
+        if name not in self._declared:
+            type_ = FunctionType.from_lists(inputs, outputs)
+            self._declared[name] = func.FuncOp.external(
+                name, list(type_.inputs.data), list(type_.outputs.data)
+            )
+        return SymbolRefAttr(name)
+
+    def text(self, text: str) -> tuple[SymbolRefAttr, AnyMemRef]:
+        """Name and type of the global that holds a text, with a zero behind it."""
+        return self.constant(bytes_attribute(text.encode() + b"\0"))
 
     def constant(
         self, value: DenseIntOrFPElementsAttr[IntegerType]
@@ -115,7 +159,12 @@ class ModuleView:
         """Put the globals at the start of the module."""
         block = self._module.body.block
         first = block.first_op
-        for op in self._globals.values():
+        added: list[Operation] = [*self._globals.values(), *self._declared.values()]
+        if self._profile is not None:
+            if CLOCK in self._declared:
+                added.remove(self._declared[CLOCK])
+            added += self._profile.operations()
+        for op in added:
             if first is None:
                 block.add_op(op)
             else:

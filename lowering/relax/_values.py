@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, SSAValue
@@ -12,13 +12,30 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TupleType
 
 
+@dataclass(eq=False)
+class Memory:
+    """Memory that the function has allocated, and the values that still name it."""
+
+    base: SSAValue
+    """What was allocated, and is to be released."""
+    names: set[SSAValue] = field(default_factory=set[SSAValue])
+
+
 @dataclass(frozen=True)
 class Tensor:
-    """Memory and the extents that it has at run time, which are always known."""
+    """Memory and the extents that it has at run time, which are always known.
+
+    The memref has as many elements as the extents say, in whatever shape. Memory that
+    the function has not allocated, such as a parameter's, has no `memory`; `at_start`
+    says whether the tensor begins where its memory does.
+    """
 
     memref: SSAValue
     dims: tuple[Dim, ...]
     dtype: Attribute
+    memory: Memory | None = None
+    at_start: bool = True
+    is_constant: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,23 @@ class Shape:
     dims: tuple[Dim, ...]
 
 
-Leaf: TypeAlias = Tensor | Scalar | Shape
+@dataclass(frozen=True)
+class Storage:
+    """Raw memory of so many bytes; without `memory` the place of the result."""
+
+    size: Dim
+    memory: Memory | None
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A function of the module, and its last arguments."""
+
+    callee: str
+    captured: tuple[Value, ...]
+
+
+Leaf: TypeAlias = Tensor | Scalar | Shape | Storage | Closure
 Value: TypeAlias = "Leaf | tuple[Value, ...]"
 """A value of a Relax function; a tuple is that of its fields."""
 Path: TypeAlias = tuple[int, ...]
@@ -47,14 +80,28 @@ Path: TypeAlias = tuple[int, ...]
 def leaves(value: Value) -> Iterator[Leaf]:
     """The values in a tuple and in tuples in it, from left to right."""
     if isinstance(value, tuple):
-        for field in value:
-            yield from leaves(field)
+        for part in value:
+            yield from leaves(part)
     else:
         yield value
+
+
+def memories(value: Value) -> Iterator[Memory]:
+    """The allocated memory that a value is on, with repetitions."""
+    for leaf in leaves(value):
+        if isinstance(leaf, Tensor | Storage) and leaf.memory is not None:
+            yield leaf.memory
+        elif isinstance(leaf, Closure):
+            yield from memories(leaf.captured)
+
+
+def kind(value: Value) -> str:
+    """What a value is, for messages."""
+    return type(value).__name__.lower()
 
 
 def rebuild(type_: Attribute, parts: Iterator[Leaf]) -> Value:
     """A value of a type, from what `leaves` gives."""
     if isinstance(type_, TupleType):
-        return tuple(rebuild(field, parts) for field in type_.fields.data)
+        return tuple(rebuild(part, parts) for part in type_.fields.data)
     return next(parts)

@@ -21,12 +21,15 @@ class ConvertToMemref(CompilerPass):
         they are given.
 
     TVM name: none (ours)
-    Input form: relax-legalize-ops, relax-to-non-dataflow and relax-call-tir-rewrite have
-        run: no operators, no dataflow blocks, no relax.call_tir. TIR functions are still
-        tir.func, in the input form of tir-convert-to-memref
+    Input form: no operators but views, no dataflow blocks, no relax.call_tir
+        (relax-default-pipeline; or relax-legalize-ops, relax-to-non-dataflow and
+        relax-call-tir-rewrite). TIR functions are still tir.func, in the input form of
+        tir-convert-to-memref
     Output form: no relax.func and, where there were some, no tir.func; func, scf,
-        memref, arith, math, vector and cf.assert
-    Options: none
+        memref, arith, math, vector, cf.assert, and addresses as !llvm.ptr
+    Options: `profile`: time the calls of TIR functions; the globals `tvm_kernel_names`
+        and `tvm_kernel_times` hold their names, one a line, and for each the number of
+        calls and their nanoseconds (false)
     Rewrites: parameters, then one memref per tensor of the result, then one i64 per
         symbolic dimension and per unknown dimension of a parameter; tuples are flattened
             relax.func @f<n>(%x: !t) -> !t attributes {global_symbol = "f"} {
@@ -47,32 +50,46 @@ class ConvertToMemref(CompilerPass):
               memref.dealloc %0 : memref<?x4xf32>
               func.return
             }
-        What is returned is written in place where it is allocated or called for, and
-        copied otherwise. Constants become private globals, equal ones the same. A call
-        passes the values of the callee's symbols and checks that its arguments agree on
-        them. relax.match_cast, and a result that is not known to have the declared shape,
-        are checked with cf.assert. relax.if becomes scf.if that yields memory. Memory is
-        released at the end of the function or branch. TIR functions are converted, too,
-        as tir-convert-to-memref does, since only functions on memrefs can be called from
-        one. Time is linear in the size of the module.
+        (checks that the memory exists are left out here). What is returned is written in
+        place where it is allocated or called for, and copied otherwise; a scalar in a
+        tuple is memory of one element, a shape memory of i64. Constants become private
+        globals, equal ones the same; what a call may write is a copy. A call passes the
+        values of the callee's symbols and checks that its arguments agree on them.
+        relax.match_cast, a reshape, and a result that is not known to have the declared
+        shape, are checked with cf.assert. relax.if becomes scf.if that yields memory.
+        A storage is memory of bytes, a tensor on it a memref.view that is checked to lie
+        within it; relax.reshape and relax.memory.view share memory. The end of a life
+        (relax.memory.kill_tensor, kill_storage, relax.vm.kill_object) releases memory
+        whose last name ends; what is left is released at the end of the function or
+        branch that made it. Allocations are checked: a size that wraps around, or memory
+        that there is not, fails with "out of memory: ". Calls of functions by name,
+        relax.print, and relax.assert_op with values call tvm_call_packed of the runtime
+        (_packed_call.py). A closure that is known is called as a function. TIR functions
+        are converted, too, as tir-convert-to-memref does, since only functions on memrefs
+        can be called from one. Time is linear in the size of the module.
     Leaves alone: modules without Relax functions; functions of other dialects
     Errors: operators, dataflow blocks, relax.call_tir and operations of other dialects in
         a Relax function; parameters of unknown rank or dtype, or that are no tensors,
-        scalars, shapes and tuples of these; results of unknown shape; memory on a device;
-        constants in resources; TIR functions with opaque handles or buffers that are not
-        compact; what tir-convert-to-memref refuses. Each names the operation, the
-        reason and the remedy
+        scalars, shapes and tuples of these; results of unknown shape, also of functions
+        called by name; functions of the virtual machine; closures that are not known;
+        branches that yield storages; memory on a device; constants in resources; TIR
+        functions with opaque handles or buffers that are not compact; what
+        tir-convert-to-memref refuses. Each names the operation, the reason and the remedy
     Attributes: read: `global_symbol` (without it the function is private); created:
         `llvm.noalias` on the results; removed: all others of the function
     Differs from TVM: TVM runs Relax functions in its virtual machine (VMShapeLower and
         LowerRuntimeBuiltin). Only the first dimension of a memref is dynamic; a tensor
-        with another symbolic dimension is passed as memory of one dimension.
+        with another symbolic dimension is passed as memory of one dimension. A branch
+        that ends the life of a value of outside does not release it: the block does that
+        made it. That symbols keep to their upper bounds is checked.
     """
 
     name = "relax-convert-to-memref"
 
+    profile: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        view = ModuleView(op)
+        view = ModuleView(op, profile=self.profile)
         converted = [
             (source, FunctionConverter(source, view).convert())
             for source in op.body.ops

@@ -36,6 +36,13 @@ def bound_symbols(func: tir.FuncOp) -> list[SSAValue]:
     return list(found)
 
 
+def may_be_written(buffer: SSAValue) -> bool:
+    """Whether anything but loads may happen to a buffer."""
+    return any(
+        not isinstance(use.operation, tir.LoadOp | tir.ReadsOp) for use in buffer.uses
+    )
+
+
 def is_direct(buffer: tir.BufferDefinition) -> bool:
     """Whether a memref of the buffer's own shape holds its elements as they lie.
 

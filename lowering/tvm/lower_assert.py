@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, func, llvm
+from xdsl.dialects import arith, cf, func, llvm, memref
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -15,15 +15,18 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    UnrealizedConversionCastOp,
+    i8,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tvm._blocks import split_behind
 from xdsl_tvm.lowering.tvm._conversion import fail
 from xdsl_tvm.lowering.tvm._symbols import Symbols, symbol_table
@@ -32,6 +35,8 @@ from xdsl_tvm.targets._thread_pool import LAUNCH
 
 FAILED_ASSERT = "tvm_failed_assert"
 """The global that holds the address of the message of a failed assertion, else 0."""
+OUT_OF_MEMORY = "out of memory: "
+"""How messages of assertions start which say that memory cannot be allocated."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,16 @@ class LowerAssert(CompilerPass):
         Code that the thread pool calls has a place of its own on each thread instead of
         the global: functions get its address as one more argument, in a copy where code
         outside of parallel loops calls them too. The launch of a parallel loop gives the
-        first failure in the order of the iterations, whichever came first.
+        first failure in the order of the iterations, whichever came first. What a
+        function has allocated and not released (memref.alloc, memref.dealloc) is
+        released when it fails.
     Leaves alone: assertions in GPU modules and inside of other ops, and functions that
         cannot fail
     Errors: a function that can fail with a result that is neither an integer nor a float;
         a symbol `tvm_failed_assert` that is something else
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM returns -1 from functions of its packed convention and keeps the
-        message in its runtime. Memory that the function has allocated is not released
-        when an assertion fails.
+        message in its runtime.
     """
 
     name = "tvm-lower-assert"
@@ -296,6 +302,115 @@ class _Place:
         return op.result
 
 
+class _Allocations:
+    """What a function that can fail has allocated and not released yet.
+
+    Each allocation has a place on the stack with its address, or null, which the road
+    out of the function releases; LLVM keeps such places in registers.
+    """
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self._places: dict[SSAValue, SSAValue] = {}
+        self._given: dict[SSAValue, list[SSAValue]] = {}
+        ops = [op for block in function.body.blocks for op in block.ops]
+        entry = function.body.blocks[0]
+        for op in ops:
+            if isinstance(op, memref.AllocOp):
+                self._places[op.memref] = self._place(entry)
+                address = _address(op.memref)
+                store = llvm.StoreOp(address.results[0], self._places[op.memref])
+                _block(op).insert_ops_after([address, store], op)
+            self._note_branch(op)
+        for op in ops:
+            if isinstance(op, memref.DeallocOp) and self._places:
+                self._forget(op)
+
+    def _place(self, entry: Block) -> SSAValue:
+        one = llvm.ConstantOp(IntegerAttr(1, i64), i64)
+        place = llvm.AllocaOp(one, _POINTER, 8)
+        null = llvm.ZeroOp.create(result_types=[_POINTER])
+        start = llvm.StoreOp(null.results[0], place.res)
+        first = entry.first_op
+        assert first is not None, "a function ends with a terminator"
+        entry.insert_ops_before([one, place, null, start], first)
+        return place.res
+
+    def _note_branch(self, op: Operation) -> None:
+        """Keep what a branch gives to the arguments of the blocks behind it."""
+        if isinstance(op, cf.BranchOp):
+            given = [(op.successor, op.arguments)]
+        elif isinstance(op, cf.ConditionalBranchOp):
+            given = [
+                (op.then_block, op.then_arguments),
+                (op.else_block, op.else_arguments),
+            ]
+        else:
+            return
+        for block, values in given:
+            for argument, value in zip(block.args, values, strict=True):
+                self._given.setdefault(argument, []).append(value)
+
+    def _forget(self, op: memref.DeallocOp) -> None:
+        """Take note that memory is released, whichever allocation it is of."""
+        address = _address(op.memref)
+        freed = address.results[0]
+        ops: list[Operation] = [address]
+        for place in self._candidates(op.memref):
+            held = llvm.LoadOp(place, _POINTER)
+            same = tvm_llvm.ICmpOp("eq", held.dereferenced_value, freed)
+            null = llvm.ZeroOp.create(result_types=[_POINTER])
+            kept = tvm_llvm.SelectOp(same, null.results[0], held.dereferenced_value)
+            ops += [held, same, null, kept, llvm.StoreOp(kept.res, place)]
+        _block(op).insert_ops_before(ops, op)
+
+    def _candidates(self, memory: SSAValue) -> list[SSAValue]:
+        """The places of the allocations that a value may be; all if it is not known."""
+        found: dict[SSAValue, None] = {}
+        seen: set[SSAValue] = set()
+        work = [memory]
+        while work:
+            value = work.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if value in self._places:
+                found[self._places[value]] = None
+            elif value in self._given:
+                work += self._given[value]
+            elif isinstance(value.owner, memref.CastOp | memref.ReinterpretCastOp):
+                work.append(value.owner.operands[0])
+            else:
+                return list(self._places.values())
+        return list(found)
+
+    def release(self) -> list[Operation]:
+        """What the road out of the function does; to release null does nothing."""
+        ops: list[Operation] = []
+        for place in self._places.values():
+            held = llvm.LoadOp(place, _POINTER)
+            memory = _cast(held.dereferenced_value, _BYTES)
+            ops += [held, memory, memref.DeallocOp.create(operands=memory.results)]
+        return ops
+
+
+_POINTER = llvm.LLVMPointerType()
+_BYTES = MemRefType(i8, [-1])
+
+
+def _address(memory: SSAValue) -> Operation:
+    return _cast(memory, _POINTER)
+
+
+def _cast(value: SSAValue, type_: Attribute) -> Operation:
+    return UnrealizedConversionCastOp.create(operands=[value], result_types=[type_])
+
+
+def _block(op: Operation) -> Block:
+    block = op.parent_block()
+    assert block is not None
+    return block
+
+
 def _lower(
     function: func.FuncOp,
     points: set[Operation],
@@ -305,6 +420,7 @@ def _lower(
 ) -> None:
     """Let the function return behind each of `points`, if that fails."""
     exit_block = Block()
+    held = _Allocations(function)
     for block in list(function.body.blocks):
         op = block.last_op
         while op is not None:
@@ -314,6 +430,7 @@ def _lower(
             op = before
     function.body.add_block(exit_block)
     zeros = [_zero(function, type) for type in function.function_type.outputs]
+    exit_block.add_ops(held.release())
     exit_block.add_ops(zeros)
     exit_block.add_op(func.ReturnOp(*zeros))
 

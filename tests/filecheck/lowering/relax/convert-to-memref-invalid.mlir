@@ -50,8 +50,8 @@ relax.func @f(%x: !relax.object, %y: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: cannot lower 'relax.func' @f: the result of type !relax.shape<[4]> cannot be passed as memory
-relax.func @f() -> !relax.shape<[4]> {
+// CHECK: cannot lower 'relax.func' @f: the result of type !relax.shape<*> cannot be passed as memory
+relax.func @f() -> !relax.shape<*> {
   %0 = relax.shape [4]
   relax.return %0 : !relax.shape<[4]>
 }
@@ -92,5 +92,47 @@ relax.func impure @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: cannot lower 'relax.builtin.alloc_tensor': memory on device 1, scope "global", is not the CPU's; use device 0, "global"
 relax.func @f() -> tensor<4xf32> {
   %0 = relax.builtin.alloc_tensor on 1 scope "global" : tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.call_packed': "f" returns tensor<?xf32>, for which no memory can be made before the call; declare shape and dtype
+relax.func impure @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.call_packed "f"(%x) : (tensor<4xf32>) -> tensor<?xf32>
+  relax.return %x : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.call_builtin_with_ctx': "vm.f" is a function of the virtual machine, which compiled code does not have
+relax.func impure @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  relax.call_builtin_with_ctx "vm.f"(%x) : (tensor<4xf32>) -> ()
+  relax.return %x : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.invoke_closure': the function that a tensor stands for is not known; call it by its name
+relax.func impure @f(%c: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.invoke_closure %c(%c) : tensor<4xf32>, (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.tensor_to_shape': the length of the tensor must be constant
+relax.func @f(%x: tensor<?xi64>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.tensor_to_shape %x : (tensor<?xi64>) -> !relax.shape<*>
+  relax.return %y : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.memory.alloc_tensor': the offset is no multiple
+relax.func @f() -> tensor<4xf32> attributes {relax.force_pure} {
+  %s = relax.memory.alloc_storage 64 on 0 scope "global" dtype f32 : !relax.object
+  %0 = relax.memory.alloc_tensor %s at 2 : !relax.object -> tensor<4xf32>
+  %1 = relax.memory.alloc_tensor %s at 0 : !relax.object -> tensor<4xf32>
   relax.return %0 : tensor<4xf32>
 }

@@ -19,8 +19,16 @@ tir.func @double(%a: !tir.handle, %b: !tir.handle) {
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x4xf32>, %[[R:[a-z0-9]+]]: memref<?x4xf32> {llvm.noalias}, %[[N:[a-z0-9]+]]: i64)
 // CHECK: %[[I:[0-9]+]] = arith.index_cast %[[N]] : i64 to index
 // CHECK: %[[M:[0-9]+]] = memref.alloc(%[[I]]) : memref<?x4xf32>
-// CHECK: %[[S:[0-9]+]] = arith.index_cast %[[I]] : index to i64
-// CHECK: func.call @double(%[[X]], %[[M]], %[[S]])
+// CHECK-NEXT: %[[P:[0-9]+]] = builtin.unrealized_conversion_cast %[[M]] : memref<?x4xf32> to !llvm.ptr
+// CHECK-NEXT: %[[A:[0-9]+]] = llvm.ptrtoint %[[P]] : !llvm.ptr to i64
+// CHECK-NEXT: %[[E:[0-9]+]] = arith.cmpi ne, %[[A]], %{{.*}} : i64
+// CHECK-NEXT: %[[S:[0-9]+]] = arith.index_cast %[[I]] : index to i64
+// CHECK-NEXT: %[[F:[0-9]+]] = arith.sitofp %[[S]] : i64 to f64
+// CHECK-NEXT: %[[G:[0-9]+]] = arith.mulf %[[F]], %{{.*}} : f64
+// CHECK-NEXT: %[[L:[0-9]+]] = arith.cmpf olt, %[[G]], %{{.*}} : f64
+// CHECK-NEXT: %[[O:[0-9]+]] = arith.andi %[[L]], %[[E]] : i1
+// CHECK-NEXT: cf.assert %[[O]], "out of memory: relax.builtin.alloc_tensor in @chain needs n * 16 bytes"
+// CHECK: func.call @double(%[[X]], %[[M]], %{{.*}})
 // CHECK: func.call @double(%[[M]], %[[R]], %{{.*}})
 // CHECK-NEXT: memref.dealloc %[[M]]
 // CHECK-NEXT: func.return
@@ -131,4 +139,41 @@ relax.func @flat<n, m>(%x: !d) -> !d {
 // CHECK-LABEL: func.func @foreign(%x: f32) -> f32
 func.func @foreign(%x: f32) -> f32 {
   func.return %x : f32
+}
+
+// Several tensors on one storage; it is released behind the last name of it.
+// CHECK-LABEL: func.func private @storage(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4xf32>, %[[R:[a-z0-9]+]]: memref<4xf32> {llvm.noalias})
+// CHECK: %[[C:[0-9]+]] = arith.constant 0 : index
+// CHECK: %[[C16:[0-9]+]] = arith.constant 16 : index
+// CHECK: %[[S:[0-9a-z]+]] = memref.alloc() : memref<32xi8>
+// CHECK: %[[A:[0-9a-z]+]] = memref.view %[[S]][%[[C]]][] : memref<32xi8> to memref<4xf32>
+// CHECK: func.call @flat4(%[[X]], %[[A]])
+// CHECK: %[[B:[0-9a-z]+]] = memref.view %[[S]][%[[C16]]][] : memref<32xi8> to memref<4xf32>
+// CHECK-NEXT: func.call @flat4(%[[A]], %[[B]])
+// CHECK-NEXT: func.call @flat4(%[[B]], %[[R]])
+// CHECK-NEXT: memref.dealloc %[[S]]
+// CHECK-NEXT: func.call @flat4(%[[X]], %[[X]])
+// CHECK-NEXT: func.return
+!s = tensor<4xf32>
+tir.func @flat4(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<4xf32>
+}
+relax.func @storage(%x: !s) -> !s attributes {relax.force_pure} {
+  %s = relax.memory.alloc_storage 32 on 0 scope "global" dtype f32 : !relax.object
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> !s
+  relax.call impure @flat4(%x, %a) : (!s, !s) -> ()
+  %b = relax.memory.alloc_tensor %s at 16 : !relax.object -> !s
+  relax.memory.kill_storage %s : !relax.object
+  relax.call impure @flat4(%a, %b) : (!s, !s) -> ()
+  relax.memory.kill_tensor %a : !s
+  // The storage of what is returned is that of the caller.
+  %t = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32 : !relax.object
+  %r = relax.memory.alloc_tensor %t at 0 : !relax.object -> !s
+  relax.memory.kill_storage %t : !relax.object
+  relax.call impure @flat4(%b, %r) : (!s, !s) -> ()
+  relax.memory.kill_tensor %b : !s
+  relax.call impure @flat4(%x, %x) : (!s, !s) -> ()
+  relax.return %r : !s
 }

@@ -1,0 +1,146 @@
+"""TVM's default Relax pipelines, as one pass (spec relax-passes-related F).
+
+`ROWS` are the lists of the reference. A row whose pass does not exist yet is a gap; it
+takes part as soon as the registry knows its pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects.tir.target import DeviceType, Target
+from xdsl_tvm.passes._sequential import find_pass_class
+from xdsl_tvm.passes.infra import CompositePass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One place of a pipeline."""
+
+    name: str
+    """TVM's name of the pass: `LegalizeOps`."""
+    replaced: bool = False
+    """Its work is done on the way from Relax to memref, so that it does not run here."""
+    device_only: bool = False
+    """Does nothing for a CPU, so that its absence is no gap there."""
+
+    def find(self) -> type[ModulePass] | None:
+        """The class of the pass; None if it does not exist yet, or is replaced."""
+        return None if self.replaced else find_pass_class("relax", self.name)
+
+
+_LEGALIZE: Final = (
+    Row("LegalizeOps"),
+    Row("AnnotateTIROpPattern"),
+    Row("FoldConstant"),
+    Row("FuseOps"),
+    Row("FuseTIR"),
+)
+_DATAFLOW_LOWER: Final = (
+    Row("RewriteDataflowReshape"),
+    Row("ToNonDataflow"),
+    Row("RemovePurityChecking"),
+    Row("CallTIRRewrite"),
+)
+_PLAN: Final = Row("StaticPlanBlockMemory")
+_CUDA_GRAPH: Final = Row("RewriteCUDAGraph", device_only=True)
+_FINALIZE: Final = (
+    Row("LowerAllocTensor"),
+    Row("KillAfterLastUse"),
+    Row("LowerRuntimeBuiltin", replaced=True),
+    Row("ComputePrimValue", replaced=True),
+    Row("VMShapeLower", replaced=True),
+    Row("AttachGlobalSymbol", replaced=True),
+)
+ROWS: Final[dict[str, tuple[Row, ...]]] = {
+    "target": (*_LEGALIZE, *_DATAFLOW_LOWER, _PLAN, *_FINALIZE),
+    "default_build": (
+        Row("DispatchSampling"),
+        Row("DispatchSortScan"),
+        _LEGALIZE[0],
+        *_DATAFLOW_LOWER,
+        _PLAN,
+        _CUDA_GRAPH,
+        *_FINALIZE,
+    ),
+    "zero": _LEGALIZE,
+}
+"""The reference's pipelines in their order, whether or not the passes exist.
+
+`target` is that of a CPU.
+"""
+
+
+def gaps(pipeline: str = "target") -> list[str]:
+    """The passes that a pipeline lacks for a CPU, in its order."""
+    return [
+        row.name
+        for row in ROWS[pipeline]
+        if not row.replaced and not row.device_only and row.find() is None
+    ]
+
+
+@dataclass(frozen=True)
+class DefaultPipeline(CompositePass):
+    """Summary: Runs TVM's default list of Relax passes, from graphs of operators to calls
+        of fused TIR functions on planned memory.
+
+    TVM name: none (TVM has the function relax.get_default_pipeline, v0.20)
+    Input form: any Relax functions
+    Output form: what `relax-convert-to-memref` takes; after `zero`, still dataflow blocks
+        and `relax.call_tir`
+    Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`;
+        `pipeline`: `target`, the list of the target; `default_build`, the one without
+        fusion; `zero`, only what comes before memory
+    Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
+        (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
+        a PassContext disables do not run, and its instruments see each of them.
+            relax-default-pipeline  →  relax-legalize-ops,relax-annotate-tir-op-pattern,…
+    Leaves alone: functions that are not Relax's, but for what is fused of TIR functions
+    Errors: a target that is no CPU or does not parse; an unknown pipeline; those of the
+        passes
+    Attributes: read: those of the passes; created: those of the passes; removed: those of
+        the passes
+    Differs from TVM: what TVM's virtual machine needs is not in the list: its runtime's
+        functions (LowerRuntimeBuiltin), numbers and shapes computed by functions of their
+        own (ComputePrimValue, VMShapeLower), and a global symbol for every function
+        (AttachGlobalSymbol); `relax-convert-to-memref` compiles memory, numbers and
+        shapes with the function around them, and only public functions have symbols.
+    """
+
+    name = "relax-default-pipeline"
+    tvm_name = "_pipeline"
+
+    target: str = "llvm"
+    pipeline: str = "target"
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The passes that run, in order.
+
+        Raises PassFailedException for a target that is no CPU or does not parse, and for
+        an unknown pipeline.
+        """
+        self._check_target()
+        rows = ROWS.get(self.pipeline)
+        if rows is None:
+            raise PassFailedException(
+                f"{self.name}: there is no pipeline '{self.pipeline}'; use one of "
+                f"{', '.join(ROWS)}"
+            )
+        found = (row.find() for row in rows)
+        return tuple(each() for each in found if each is not None)
+
+    def _check_target(self) -> None:
+        try:
+            target = Target.parse(self.target)
+        except ValueError as error:
+            raise PassFailedException(f"{self.name}: {error}") from error
+        if target.device_type is not DeviceType.CPU:
+            raise PassFailedException(
+                f"{self.name}: the target '{self.target}' is no CPU; call kernels for "
+                "other devices by themselves"
+            )

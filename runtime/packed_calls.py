@@ -1,0 +1,231 @@
+"""Functions of Python that compiled Relax functions call by name.
+
+Compiled code calls one function, `tvm_call_packed`, with the address of a text that says
+what is called (`lowering/relax/_packed_call.py`) and that of its 64-bit cells. Tensors
+become numpy arrays on the very memory; what comes back is checked and copied.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.lowering.relax._packed_call import (
+    PRINT,
+    PackedCall,
+    ScalarSlot,
+    ShapeSlot,
+    Slot,
+    TensorSlot,
+    TupleSlot,
+)
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.signature import numpy_dtype
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Externs: TypeAlias = Mapping[str, Callable[..., Any]]
+BUILTINS: Externs = {PRINT: print}
+"""Functions that need not be given."""
+
+_DTYPES: dict[str, np.dtype[Any]] = {}
+
+
+def _dtype(text: str) -> np.dtype[Any]:
+    """numpy's dtype for the text of an MLIR type."""
+    found = _DTYPES.get(text)
+    if found is None:
+        type_ = Parser(new_context(), text).parse_type()
+        found = _DTYPES[text] = numpy_dtype(type_)
+    return found
+
+
+def check_externs(module: ModuleOp, externs: Externs) -> None:
+    """Check that every function which a module calls by name is known.
+
+    Raises PassFailedException, of one line, for one that is not.
+    """
+    from xdsl_tvm.dialects.relax.packed import PackedCallOp
+
+    for op in module.walk():
+        if not isinstance(op, PackedCallOp):
+            continue
+        name = op.callee.data
+        if name not in externs and name not in BUILTINS:
+            raise PassFailedException(
+                f"{op.name}: no function '{name}' is known; pass it, as in "
+                f"compile(module, externs={{'{name}': …}})"
+            )
+
+
+class PackedCalls:
+    """The function that compiled code calls, for the externs of one module.
+
+    An exception of an extern ends the call of the compiled function, which raises it.
+    """
+
+    def __init__(self, externs: Externs) -> None:
+        self._externs = {**BUILTINS, **externs}
+        self._calls: dict[bytes, PackedCall] = {}
+        self._raised = threading.local()
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+        self._function = kind(self._enter)
+
+    @property
+    def address(self) -> int:
+        """Where compiled code finds the function; valid as long as this object."""
+        found = ctypes.cast(self._function, ctypes.c_void_p).value
+        assert found is not None
+        return found
+
+    def take_error(self) -> BaseException | None:
+        """The exception that ended the last call on this thread, which is forgotten."""
+        error = getattr(self._raised, "error", None)
+        self._raised.error = None
+        return error
+
+    def _enter(self, text: int, cells: int) -> int:
+        try:
+            self._run(self._call_of(ctypes.string_at(text)), cells)
+        except BaseException as error:  # it must not pass through compiled code
+            self._raised.error = error
+            return 1
+        return 0
+
+    def _call_of(self, text: bytes) -> PackedCall:
+        found = self._calls.get(text)
+        if found is None:
+            found = self._calls[text] = PackedCall.parse(text.decode())
+        return found
+
+    def _run(self, call: PackedCall, address: int) -> None:
+        count = sum(slot.cells for slot in (*call.arguments, *call.results))
+        cells = (ctypes.c_int64 * count).from_address(address)
+        reader = iter(cells)
+        values = [_read(slot, reader) for slot in call.arguments]
+        if call.kind == "assert":
+            raise RuntimeError(f"assertion failed: {_formatted(call.format, values)}")
+        if call.kind == "print":
+            values = [_formatted(call.format, values)]
+        function = self._externs.get(call.callee)
+        if function is None:
+            raise RuntimeError(f"no function '{call.callee}' is known; pass it as extern")
+        _Results(call, cells).take(function(*values))
+
+
+class _Results:
+    """Where the results of one call go."""
+
+    def __init__(self, call: PackedCall, cells: Any) -> None:
+        self._call = call
+        self._cells = cells
+        self._position = sum(slot.cells for slot in call.arguments)
+
+    def take(self, found: Any) -> None:
+        """Put what the function has returned where the compiled code expects it."""
+        results = self._call.results
+        if not results:
+            return
+        values = self._fields(found)
+        for number, (slot, place, value) in enumerate(
+            zip(results, self._call.inplace, values, strict=True)
+        ):
+            if place < 0:
+                self._put(slot, value, number)
+            self._position += slot.cells
+
+    def _fields(self, found: Any) -> Sequence[Any]:
+        count = len(self._call.results)
+        if count == 1 and not isinstance(found, tuple):
+            return (found,)
+        if found is None and all(place >= 0 for place in self._call.inplace):
+            return (None,) * count
+        if isinstance(found, tuple):
+            fields = cast(tuple[Any, ...], found)
+            if len(fields) == count:
+                return fields
+            if count == 1:
+                return (fields,)
+        raise TypeError(f"'{self._call.callee}' must return a tuple of {count}")
+
+    def _put(self, slot: Slot, value: Any, number: int) -> None:
+        what = f"result {number} of '{self._call.callee}'"
+        position = self._position
+        match slot:
+            case TensorSlot():
+                reader = iter(self._cells[position : position + slot.cells])
+                target = _array(slot, reader, writable=True)
+                _copy(np.asarray(value), target, what)
+            case ShapeSlot():
+                dims = tuple(int(extent) for extent in value)
+                if len(dims) != slot.rank:
+                    raise ValueError(f"{what} must have rank {slot.rank}, got {dims}")
+                self._cells[position : position + slot.rank] = dims
+            case ScalarSlot():
+                self._cells[position] = _bits(slot, value)
+            case TupleSlot():
+                raise AssertionError("results are flat")
+
+
+def _copy(value: Array, target: Array, what: str) -> None:
+    if value.dtype != target.dtype or value.shape != target.shape:
+        raise ValueError(
+            f"{what} must be {target.dtype}{list(target.shape)}, got "
+            f"{value.dtype}{list(value.shape)}"
+        )
+    target[...] = value
+
+
+def _read(slot: Slot, cells: Iterator[int]) -> Any:
+    match slot:
+        case TensorSlot():
+            return _array(slot, cells, writable=not slot.is_constant)
+        case ScalarSlot():
+            return _number(slot, next(cells))
+        case ShapeSlot():
+            return tuple(next(cells) for _ in range(slot.rank))
+        case TupleSlot():
+            return tuple(_read(inner, cells) for inner in slot.fields)
+
+
+def _array(slot: TensorSlot, cells: Iterator[int], *, writable: bool) -> Array:
+    """The array on memory that the compiled code keeps for the time of the call."""
+    dtype = _dtype(slot.dtype)
+    address = next(cells)
+    shape = [next(cells) for _ in range(slot.rank)]
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if not size:
+        return np.empty(shape, dtype)
+    memory = memoryview((ctypes.c_char * size).from_address(address))
+    array: Array = np.frombuffer(memory, dtype).reshape(shape)
+    array.flags.writeable = writable
+    return array
+
+
+def _number(slot: ScalarSlot, bits: int) -> Any:
+    dtype = _dtype(slot.dtype)
+    if dtype.kind == "b":
+        return bool(bits & 1)
+    if dtype.kind == "u":
+        return bits & ((1 << 8 * dtype.itemsize) - 1)
+    return bits if dtype.kind == "i" else struct.unpack("<d", struct.pack("<q", bits))[0]
+
+
+def _bits(slot: ScalarSlot, value: Any) -> int:
+    if _dtype(slot.dtype).kind in "iub":
+        return int(value)
+    return struct.unpack("<q", struct.pack("<d", float(value)))[0]
+
+
+def _formatted(pattern: str, values: Sequence[Any]) -> str:
+    """The pattern with `{}` replaced by the values in turn."""
+    left = iter(values)
+    return re.sub(r"\{\}", lambda _: str(next(left, "{}")), pattern)
