@@ -159,7 +159,8 @@ class EinsumOp(OperatorOp):
         return self.infer(self.tensors.type, self.subscripts.data)
 
 
-_ELLIPSIS = "..."
+ELLIPSIS = "..."
+"""The label that stands for all further dimensions."""
 
 
 def parse_subscripts(op: str, subscripts: str) -> tuple[list[list[str]], list[str]]:
@@ -175,8 +176,8 @@ def parse_subscripts(op: str, subscripts: str) -> tuple[list[list[str]], list[st
         output = _labels(op, right)
     else:
         once = sorted(label for label in counts if counts[label] == 1)
-        output = [label for label in once if label != _ELLIPSIS]
-        output = [_ELLIPSIS, *output] if _ELLIPSIS in counts else output
+        output = [label for label in once if label != ELLIPSIS]
+        output = [ELLIPSIS, *output] if ELLIPSIS in counts else output
     for label in output:
         if label not in counts or output.count(label) > 1:
             raise VerifyException(
@@ -187,11 +188,11 @@ def parse_subscripts(op: str, subscripts: str) -> tuple[list[list[str]], list[st
 
 
 def _labels(op: str, text: str) -> list[str]:
-    before, dots, after = text.partition(_ELLIPSIS)
+    before, dots, after = text.partition(ELLIPSIS)
     letters = before + after
     if not (letters.isascii() and letters.isalpha()) and letters:
         raise VerifyException(f"{op}: subscripts are letters and one '...', not '{text}'")
-    return [*before, *([_ELLIPSIS] if dots else []), *after]
+    return [*before, *([ELLIPSIS] if dots else []), *after]
 
 
 def einsum_dims(op: str, shapes: Sequence[Dims | None], subscripts: str) -> Dims | None:
@@ -206,7 +207,7 @@ def einsum_dims(op: str, shapes: Sequence[Dims | None], subscripts: str) -> Dims
     for index, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         if shape is None:
             extents.update((label, None) for label in labels)
-            batch = None if _ELLIPSIS in labels else batch
+            batch = None if ELLIPSIS in labels else batch
             continue
         named, rest = _split(op, index, labels, shape)
         if batch is not None:
@@ -217,11 +218,11 @@ def einsum_dims(op: str, shapes: Sequence[Dims | None], subscripts: str) -> Dims
                 if label in extents
                 else dim
             )
-    if _ELLIPSIS in output and batch is None:
+    if ELLIPSIS in output and batch is None:
         return None
     result: list[Dim | None] = []
     for label in output:
-        result.extend(batch or () if label == _ELLIPSIS else [extents[label]])
+        result.extend(batch or () if label == ELLIPSIS else [extents[label]])
     return tuple(result)
 
 
@@ -229,15 +230,15 @@ def _split(
     op: str, index: int, labels: list[str], dims: Dims
 ) -> tuple[list[tuple[str, Dim | None]], Dims]:
     """The labelled dimensions of an operand, and those that `...` stands for."""
-    count = len([label for label in labels if label != _ELLIPSIS])
-    has_rest = _ELLIPSIS in labels
+    count = len([label for label in labels if label != ELLIPSIS])
+    has_rest = ELLIPSIS in labels
     if len(dims) < count or (len(dims) > count and not has_rest):
         raise VerifyException(
             f"{op}: operand {index} has rank {len(dims)}, but {count} labels"
         )
     if not has_rest:
         return list(zip(labels, dims, strict=True)), ()
-    at = labels.index(_ELLIPSIS)
+    at = labels.index(ELLIPSIS)
     end = at + len(dims) - count
     named = zip(labels[:at] + labels[at + 1 :], dims[:at] + dims[end:], strict=True)
     return list(named), dims[at:end]

@@ -11,7 +11,6 @@ from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.indexing import first_index
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo, TupleType
-from xdsl_tvm.passes.relax.legalize.manipulate import shape_of
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,
     NoStagesError,
@@ -19,6 +18,7 @@ from xdsl_tvm.passes.relax.legalize.registry import (
     rewrite,
     rule,
 )
+from xdsl_tvm.passes.relax.legalize.signature import known_shape
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
     Expr,
@@ -68,7 +68,7 @@ def strided_slice(op: relax.StridedSliceOp, site: Site) -> Tensor:
 
 def _slices(op: relax.StridedSliceOp, site: Site) -> dict[int, tuple[Dim, Dim]]:
     """First index and stride by axis."""
-    extents = shape_of(op.data)
+    extents = known_shape(op.data.type)
     axes, begins = _values(op.axes), _values(op.begin)
     steps = [SymbolicDim.constant(1)] * len(axes)
     if op.strides is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
@@ -14,7 +14,6 @@ from xdsl_tvm.dialects.relax.symbolic import (
     product,
     provably_equal,
 )
-from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.relax.legalize.extents import minus, plus, times
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,
@@ -23,7 +22,7 @@ from xdsl_tvm.passes.relax.legalize.registry import (
     rewrite,
     rule,
 )
-from xdsl_tvm.passes.relax.legalize.signature import known_results
+from xdsl_tvm.passes.relax.legalize.signature import known_shape
 from xdsl_tvm.passes.relax.legalize.stages import (
     broadcast_indices,
     normal_axes,
@@ -55,7 +54,7 @@ def permute_dims(op: relax.PermuteDimsOp, site: Site) -> Tensor:
 def broadcast_to(op: relax.BroadcastToOp, site: Site) -> Tensor:
     """The elements, repeated along dimensions of extent 1, and new ones."""
     program, x = site.program, site.tensor(0)
-    old, new = shape_of(op.data), result_shape(op.infer_result_type())
+    old, new = known_shape(op.data.type), known_shape(op.infer_result_type())
     for source, target in zip(old, new[len(new) - len(old) :], strict=True):
         if source.value != 1 and not provably_equal(source, target):
             raise NoStagesError
@@ -65,22 +64,6 @@ def broadcast_to(op: relax.BroadcastToOp, site: Site) -> Tensor:
         x.dtype,
         lambda *indices: x[broadcast_indices(program, x, indices)],
     )
-
-
-def shape_of(value: SSAValue) -> tuple[SymbolicDim, ...]:
-    """The dimensions of a tensor of known shape."""
-    info = TensorInfo.of(value.type)
-    assert info is not None
-    assert info.shape is not None
-    return info.shape
-
-
-def result_shape(type_: Attribute) -> tuple[SymbolicDim, ...]:
-    """The dimensions of a result of known shape, those of the first of several."""
-    results = known_results(type_)
-    assert results is not None
-    assert results[0].shape is not None
-    return results[0].shape
 
 
 # ---- other dimensions, same elements ----
@@ -94,10 +77,8 @@ def reshape(op: relax.ReshapeOp | relax.FlattenOp, site: Site) -> Tensor:
     few indices as possible are computed by divisions.
     """
     program, x, shape = site.program, site.tensor(0), site.shape
-    old, new = shape_of(op.data), result_shape(op.infer_result_type())
+    old, new = known_shape(op.data.type), known_shape(op.infer_result_type())
     groups = _groups(old, new)
-    if groups is None:
-        raise NoStagesError
 
     def element(*indices: Expr) -> Expr:
         places: list[Expr] = []
@@ -111,17 +92,19 @@ def reshape(op: relax.ReshapeOp | relax.FlattenOp, site: Site) -> Tensor:
 
 def _groups(
     old: Sequence[SymbolicDim], new: Sequence[SymbolicDim]
-) -> list[tuple[slice, slice]] | None:
+) -> list[tuple[slice, slice]]:
     """Pairs of runs of dimensions with the same number of elements, as short as can be.
 
-    None where the numbers of elements are not provably equal.
+    Raises NoStagesError where the numbers of elements are not provably equal.
     """
     groups: list[tuple[slice, slice]] = []
     first, second = 0, 0
     while first < len(old) or second < len(new):
         found = _first_group(old[first:], new[second:])
         if found is None:
-            return None
+            if not provably_equal(product(old), product(new)):
+                raise NoStagesError
+            return [(slice(len(old)), slice(len(new)))]
         groups.append((slice(first, first + found[0]), slice(second, second + found[1])))
         first, second = first + found[0], second + found[1]
     return groups
@@ -233,7 +216,7 @@ def split(op: relax.SplitOp, site: Site) -> list[Tensor]:
 def _starts(op: relax.SplitOp, site: Site, axis: int) -> list[Dim]:
     """Where each part begins."""
     if op.indices is not None:
-        extent = shape_of(op.data)[axis]
+        extent = known_shape(op.data.type)[axis]
         indices: tuple[int, ...] = tuple(op.indices.get_values())
         cuts = [minimum(maximum(index, 0), extent) for index in indices]
         return [0, *map(site.dim, cuts)]

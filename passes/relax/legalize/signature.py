@@ -142,6 +142,14 @@ def known_results(type_: Attribute) -> tuple[TensorInfo, ...] | None:
     return known if known and len(known) == len(types) else None
 
 
+def known_shape(type_: Attribute) -> tuple[Dim, ...]:
+    """The dimensions of a tensor of known shape."""
+    info = TensorInfo.of(type_)
+    assert info is not None
+    assert info.shape is not None
+    return info.shape
+
+
 def _known(value: SSAValue) -> Known | None:
     owner = value.owner
     if isinstance(owner, relax.TupleOp):
