@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from types import FrameType, FunctionType
 from typing import overload
 
-from xdsl.dialects.builtin import ModuleOp
-
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.tvmscript.builder import PrimFuncFrame
 from xdsl_tvm.tvmscript.definitions import (
     FunctionMarker,
     MacroMarker,
     ModuleMarker,
-    RelaxMarker,
 )
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.parser import (
@@ -23,8 +21,9 @@ from xdsl_tvm.tvmscript.parser import (
     read_live_function,
     read_live_macro,
     read_live_module,
-    relax_error,
+    read_live_relax,
 )
+from xdsl_tvm.tvmscript.relax_reader import RelaxMarker
 
 
 class PrimFuncDecorator(PrimFuncFrame):
@@ -119,18 +118,18 @@ class TirMacro(MacroMarker):
 class IRModuleDecorator(ModuleMarker):
     """`I.ir_module`: reads a class into a module.
 
-    Its functions are decorated with `T.prim_func`, call each other as `Module.f(...)`,
-    and see what Python code in the class sees. `name = f` takes over a function that was
-    read before.
+    Its functions are decorated with `T.prim_func` or `R.function`, call each other as
+    `Module.f(...)`, and see what Python code in the class sees. `name = f` takes over a
+    function that was read before.
     """
 
     @overload
-    def __call__(self, definition: type, /) -> ModuleOp: ...
+    def __call__(self, definition: type, /) -> IRModule: ...
     @overload
     def __call__(self, /, *, check_well_formed: bool = True) -> IRModuleDecorator: ...
     def __call__(
         self, definition: type | None = None, /, *, check_well_formed: bool = True
-    ) -> ModuleOp | IRModuleDecorator:
+    ) -> IRModule | IRModuleDecorator:
         if definition is None:
             return IRModuleDecorator(check_well_formed)
         _require(definition, type, "I.ir_module decorates a class")
@@ -138,24 +137,53 @@ class IRModuleDecorator(ModuleMarker):
 
 
 @dataclass(frozen=True)
-class RelaxDecorator(RelaxMarker):
-    """`R.function` and `R.macro`, which cannot be read yet.
+class RelaxFunction(RelaxMarker):
+    """`R.function`.
 
-    In the class of a module they leave the function alone, for the module to refuse it.
+    As a decorator it reads a Python function into a `relax.func` op, which belongs to no
+    module yet:
+
+        @R.function
+        def scale(x: R.Tensor(("n", 4), "float32")):
+            return x * R.const(2, "float32")
+
+        module = IRModule({"main": scale})
+
+    In the body of a module, `scale = scale` makes it a function of that module, which
+    others call as `Module.scale(...)`. Inside of a class that `I.ir_module` decorates the
+    function stays as it is; the class reads it.
+
+    A private function has no `global_symbol`; one that is not `pure` may hold impure
+    calls. Raises ScriptError where the function cannot be read, and OSError where its
+    source is not available.
     """
 
     @overload
-    def __call__(self, function: FunctionType, /) -> FunctionType: ...
+    def __call__(self, function: FunctionType, /) -> relax.FuncOp | FunctionType: ...
     @overload
-    def __call__(self, /, **options: object) -> RelaxDecorator: ...
     def __call__(
-        self, function: FunctionType | None = None, /, **options: object
-    ) -> FunctionType | RelaxDecorator:
+        self,
+        /,
+        *,
+        pure: bool = True,
+        private: bool = False,
+        check_well_formed: bool = True,
+    ) -> RelaxFunction: ...
+    def __call__(
+        self,
+        function: FunctionType | None = None,
+        /,
+        *,
+        pure: bool = True,
+        private: bool = False,
+        check_well_formed: bool = True,
+    ) -> relax.FuncOp | FunctionType | RelaxFunction:
         if function is None:
-            return self
+            return RelaxFunction(check_well_formed, private, pure)
+        _require(function, FunctionType, "R.function decorates a function")
         if is_member_of_module(function):
             return function
-        raise relax_error(function, self)
+        return read_live_relax(function, self, _caller())
 
 
 def _caller() -> FrameType | None:
@@ -170,6 +198,7 @@ def _require(value: object, kind: type, message: str) -> None:
         raise TypeError(f"{message}, not a {type(value).__name__}")
 
 
+function = RelaxFunction()
 prim_func = PrimFunc()
 macro = TirMacro()
 ir_module = IRModuleDecorator()

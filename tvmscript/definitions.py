@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from xdsl.dialects.builtin import NoneType
 from xdsl.ir import Attribute
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.tvmscript import expressions as ex
+from xdsl_tvm.tvmscript._relax_values import Extern
 from xdsl_tvm.tvmscript.builder import IRBuilder, PrimFuncFrame
 from xdsl_tvm.tvmscript.completion import CompletionError, complete
 from xdsl_tvm.tvmscript.constructs import serial
@@ -23,6 +25,11 @@ from xdsl_tvm.tvmscript.dtypes import Dtype
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.macros import Macro, binder_of
 from xdsl_tvm.tvmscript.reader import BodyReader, ModuleName, called
+from xdsl_tvm.tvmscript.relax_reader import (
+    ReadRelaxFunction,
+    RelaxFunctions,
+    RelaxMarker,
+)
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Definition, Source
 from xdsl_tvm.tvmscript.statements import Buffer, IRModule, PrimFunc
@@ -55,13 +62,6 @@ class MacroMarker:
     hygienic: bool = True
 
 
-@dataclass(frozen=True)
-class RelaxMarker:
-    """Marks a Relax function or macro."""
-
-    what: str = "R.function"
-
-
 Marker = FunctionMarker | ModuleMarker | MacroMarker | RelaxMarker
 
 
@@ -80,13 +80,18 @@ class ReadModule:
     """A module that was read: functions, and those that were built before."""
 
     functions: dict[str, ReadFunction] = field(default_factory=dict[str, ReadFunction])
-    captured: dict[str, tir.FuncOp] = field(default_factory=dict[str, tir.FuncOp])
+    relax_functions: dict[str, ReadRelaxFunction] = field(
+        default_factory=dict[str, ReadRelaxFunction]
+    )
+    captured: dict[str, tir.FuncOp | relax.FuncOp] = field(
+        default_factory=dict[str, "tir.FuncOp | relax.FuncOp"]
+    )
     attrs: dict[str, object] = field(default_factory=dict[str, object])
     global_infos: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
     name: str = "Module"
 
     def nodes(self) -> IRModule:
-        """The node tree of the functions that were read."""
+        """The node tree of the TIR functions that were read."""
         functions = {name: each.nodes for name, each in self.functions.items()}
         return IRModule(functions, self.attrs, self.global_infos, self.name)
 
@@ -133,7 +138,7 @@ class DefinitionReader:
         raise self.source.error(
             decorator,
             f"'{ast.unparse(decorator)}' is no decorator of scripts; use T.prim_func, "
-            "T.macro or I.ir_module",
+            "R.function, T.macro or I.ir_module",
         )
 
     # ---- macros ----
@@ -281,26 +286,57 @@ class DefinitionReader:
         Of a class without a marker, the functions need none either.
         """
         found = ReadModule(name=node.name)
-        known: dict[str, ex.GlobalVar] = {}
+        known: dict[str, ex.GlobalVar | Extern] = {}
         definitions = [stmt for stmt in node.body if isinstance(stmt, ast.FunctionDef)]
         with scope.body():
             scope.define(node.name, ModuleName(node.name, known))
             self._read_assignments(node, found, scope, known)
+            devices = found.global_infos.get("vdevice", [])
+            others = RelaxFunctions(
+                self.source,
+                devices=[each for each in devices if isinstance(each, VDeviceAttr)],
+            )
+            others.known = {
+                name: each
+                for name, each in found.captured.items()
+                if isinstance(each, relax.FuncOp)
+            }
             markers = [self._declare(each, marker, scope, known) for each in definitions]
             for each, kind in zip(definitions, markers, strict=True):
                 given = annotations.get(each.name, NO_ANNOTATIONS)
+                if isinstance(kind, RelaxMarker):
+                    self.declare_relax(others, each, _checked(kind, marker), scope, given)
+                    continue
                 read = self.function(each, kind, scope, given)
                 if marker is not None and not marker.check_well_formed:
                     read.check_well_formed = False
                 found.functions[each.name] = read
+            found.relax_functions = self.read_relax(others)
         return found
+
+    def declare_relax(
+        self,
+        functions: RelaxFunctions,
+        node: ast.FunctionDef,
+        marker: RelaxMarker,
+        scope: Scope,
+        annotations: Annotations = NO_ANNOTATIONS,
+    ) -> None:
+        """Read the signature of a Relax function."""
+        self._check_parameters(node.args)
+        with self._reader(IRBuilder(), scope).blaming(node):
+            functions.declare(node, marker, scope, annotations)
+
+    def read_relax(self, functions: RelaxFunctions) -> dict[str, ReadRelaxFunction]:
+        """The Relax functions that were declared."""
+        return {name: functions.read(name) for name in functions.names()}
 
     def _read_assignments(
         self,
         node: ast.ClassDef,
         found: ReadModule,
         scope: Scope,
-        known: dict[str, ex.GlobalVar],
+        known: dict[str, ex.GlobalVar | Extern],
     ) -> None:
         with IRBuilder() as builder:
             reader = self._reader(builder, scope)
@@ -315,7 +351,7 @@ class DefinitionReader:
         stmt: ast.stmt,
         reader: BodyReader,
         found: ReadModule,
-        known: dict[str, ex.GlobalVar],
+        known: dict[str, ex.GlobalVar | Extern],
     ) -> None:
         match stmt:
             case ast.FunctionDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
@@ -325,10 +361,13 @@ class DefinitionReader:
                     raise TypeError("the expression does nothing in a module")
             case ast.Assign(targets=[ast.Name(id=name)]):
                 value = reader.evaluate(stmt.value)
-                if isinstance(value, tir.FuncOp):
+                if isinstance(value, tir.FuncOp | relax.FuncOp):
                     self._check_free(name, known)
                     found.captured[name] = value
                     known[name] = ex.GlobalVar(name, result_type(value))
+                if isinstance(value, Extern):
+                    self._check_free(name, known)
+                    known[name] = value
                 reader.scope.define(name, value, shadow=True)
             case _:
                 raise SyntaxError(
@@ -336,7 +375,7 @@ class DefinitionReader:
                     "I.module_global_infos(...) and name = value"
                 )
 
-    def _check_free(self, name: str, known: Mapping[str, ex.GlobalVar]) -> None:
+    def _check_free(self, name: str, known: Mapping[str, object]) -> None:
         if name in known:
             raise NameError(f"the module has a function '{name}' already")
 
@@ -345,26 +384,26 @@ class DefinitionReader:
         node: ast.FunctionDef,
         around: ModuleMarker | None,
         scope: Scope,
-        known: dict[str, ex.GlobalVar],
-    ) -> FunctionMarker:
+        known: dict[str, ex.GlobalVar | Extern],
+    ) -> FunctionMarker | RelaxMarker:
         marker = self.marker(node, scope)
         reader = self._reader(IRBuilder(), scope)
         match marker:
             case None if around is None:
                 self._check_self(node)
                 marker = FunctionMarker()
-            case FunctionMarker():
+            case FunctionMarker() | RelaxMarker():
                 pass
-            case RelaxMarker():
-                raise self.relax_error(node, marker)
             case _:
                 raise self.source.error(
-                    node, f"function '{node.name}' of a module needs @T.prim_func"
+                    node,
+                    f"function '{node.name}' of a module needs @T.prim_func or "
+                    "@R.function",
                 )
         with reader.blaming(node):
             self._check_free(node.name, known)
         result = None
-        if node.returns is not None:
+        if node.returns is not None and isinstance(marker, FunctionMarker):
             result = self.return_type(node.returns, reader)
         known[node.name] = ex.GlobalVar(node.name, result)
         return marker
@@ -377,14 +416,6 @@ class DefinitionReader:
                 f"'{node.name}' is a Python method, which cannot be read; call it and "
                 "use what it returns",
             )
-
-    def relax_error(self, node: Definition, marker: RelaxMarker) -> ScriptError:
-        """Says that Relax text cannot be read."""
-        return self.source.error(
-            node,
-            f"'{node.name}' is a {marker.what}: Relax functions cannot be read from "
-            "TVMScript yet; write them in the relax dialect",
-        )
 
     def error(self, node: ast.AST, message: str) -> ScriptError:
         """An error at a node."""
@@ -402,7 +433,14 @@ def _return_type(value: object) -> Attribute | None:
     raise TypeError("a function returns None or a dtype such as T.int32")
 
 
-def result_type(function: tir.FuncOp) -> Attribute | None:
+def _checked(marker: RelaxMarker, around: ModuleMarker | None) -> RelaxMarker:
+    """The marker of a function in a module."""
+    if around is None or around.check_well_formed:
+        return marker
+    return replace(marker, check_well_formed=False)
+
+
+def result_type(function: tir.FuncOp | relax.FuncOp) -> Attribute | None:
     """What a function returns, None for nothing."""
     results: Sequence[Attribute] = function.function_type.outputs.data
     return results[0] if results else None

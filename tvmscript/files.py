@@ -22,7 +22,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.parser import default_names, parse
@@ -50,8 +50,8 @@ def read_file(path: Path, name: str | None = None, *, execute: bool = False) -> 
         chosen = _read(path, name)
     if not chosen:
         raise DiagnosticException(
-            f"{path}: the file defines no function or class with T.prim_func or "
-            "I.ir_module"
+            f"{path}: the file defines no function or class with T.prim_func, R.function "
+            "or I.ir_module"
         )
     return _merged(path, chosen)
 
@@ -64,7 +64,8 @@ def _merged(path: Path, modules: Mapping[str, ModuleOp]) -> ModuleOp:
     known: dict[str, str] = {}
     for name, module in modules.items():
         for op in list(module.body.block.ops):
-            symbol = op.sym_name.data if isinstance(op, tir.FuncOp) else ""
+            is_function = isinstance(op, tir.FuncOp | relax.FuncOp)
+            symbol = op.sym_name.data if is_function else ""
             if symbol and known.setdefault(symbol, name) != name:
                 raise DiagnosticException(
                     f"{path}: {known[symbol]} and {name} both have a function "
@@ -159,7 +160,7 @@ def _executed(path: Path) -> dict[str, ModuleOp]:
     found: dict[str, ModuleOp] = {}
     seen: set[object] = set()
     for name, value in vars(_run(path)).items():
-        if isinstance(value, tir.FuncOp | ModuleOp) and value not in seen:
+        if isinstance(value, tir.FuncOp | relax.FuncOp | ModuleOp) and value not in seen:
             seen.add(value)
             is_module = isinstance(value, ModuleOp)
             found[name] = value if is_module else ModuleOp([value.clone()])

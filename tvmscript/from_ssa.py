@@ -45,13 +45,20 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import get_effects
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xdsl_tvm.analysis._tree_form import name_of
 from xdsl_tvm.analysis.memory_order import Facts, Kind
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax import VDeviceAttr
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
+from xdsl_tvm.dialects.tir.module import (
+    GLOBAL_INFOS,
+    MODULE_ATTRS,
+    VDEVICES,
+    global_infos,
+    module_attributes,
+)
 from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript._ssa_trees import (
     Binding,
@@ -89,22 +96,28 @@ def script_of(op: tir.FuncOp | ModuleOp) -> st.PrimFunc | st.IRModule:
 
 
 def module_script(module: ModuleOp) -> st.IRModule:
-    """The tree of a module that holds functions of the dialect only; see `script_of`."""
+    """The tree of a module of functions; those of Relax are not in it (`script_of`)."""
     functions: dict[str, st.PrimFunc] = {}
     for op in module.body.block.ops:
+        if isinstance(op, relax.FuncOp):
+            continue
         if not isinstance(op, tir.FuncOp):
             raise DiagnosticException(
                 f"{name_of(op)}: has no form in TVMScript beside functions of the tir "
-                "dialect; lower or remove it first"
+                "and relax dialects; lower or remove it first"
             )
         functions[op.sym_name.data] = function_script(op)
     found = st.IRModule(functions)
+    try:
+        attributes, infos = module_attributes(module), global_infos(module)
+    except VerifyException as error:
+        raise DiagnosticException(str(error)) from error
     for key, value in module.attributes.items():
-        if key == "global_infos":
-            infos = cast("dict[str, list[object]]", python_value(value, module))
-            found.global_infos.update(infos)
-        else:
-            found.attrs[key] = python_value(value, module)
+        if key not in (MODULE_ATTRS, GLOBAL_INFOS, VDEVICES):
+            attributes.setdefault(key, value)
+    found.attrs.update({k: python_value(v, module) for k, v in attributes.items()})
+    for name, items in infos.items():
+        found.global_infos[name] = [python_value(item, module) for item in items]
     return found
 
 

@@ -15,10 +15,13 @@ from functools import cache
 from types import FrameType, FunctionType, MappingProxyType, ModuleType, SimpleNamespace
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.analysis.well_formed import violations
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.ir_module import IRModule
+from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript.builder import IRBuilder
 from xdsl_tvm.tvmscript.definitions import (
     Annotations,
@@ -28,14 +31,13 @@ from xdsl_tvm.tvmscript.definitions import (
     ModuleMarker,
     ReadFunction,
     ReadModule,
-    RelaxMarker,
 )
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.reader import BodyReader
+from xdsl_tvm.tvmscript.relax_reader import RelaxFunctions, RelaxMarker
 from xdsl_tvm.tvmscript.source import LiveDefinition, Source, find_definition
-from xdsl_tvm.tvmscript.statements import IRModule
 from xdsl_tvm.tvmscript.to_ssa import StatementError, module_to_ssa
 
 _NO_NAMES: Mapping[str, object] = MappingProxyType({})
@@ -46,7 +48,7 @@ def parse(
     env: Mapping[str, object] | None = None,
     *,
     file: str = "<script>",
-) -> ModuleOp:
+) -> IRModule:
     """The module of a script: text, a live function, or a live class.
 
     A text holds one class, which is the module, or functions, which are the functions of
@@ -67,10 +69,10 @@ def parse_nodes(
     env: Mapping[str, object] | None = None,
     *,
     file: str = "<script>",
-) -> IRModule:
+) -> st.IRModule:
     """The node trees of a script, completed, but not verified; see `parse`.
 
-    Functions that a module takes over from Python are not among them.
+    Relax functions, and those that a module takes over from Python, are not among them.
     """
     return _read(source, env or _NO_NAMES, file).nodes()
 
@@ -81,9 +83,7 @@ def _read(
     if isinstance(source, str):
         return _TextReader(Source(source, file), env).read()
     if isinstance(source, FunctionType):
-        live = _LiveReader(source, env)
-        function = live.function(None)
-        return ReadModule({function.nodes.name: function})
+        return _LiveReader(source, env).function(None)
     return _LiveReader(source, env).module(None)
 
 
@@ -102,6 +102,7 @@ class _TextReader:
         self._scope = self._reader.scope()
         self._module: ReadModule | None = None
         self._functions: dict[str, ReadFunction] = {}
+        self._relax = RelaxFunctions(source)
 
     def read(self) -> ReadModule:
         """The one class of the text, or its functions."""
@@ -109,11 +110,12 @@ class _TextReader:
             self._read(stmt)
         if self._module is not None:
             return self._module
-        if not self._functions:
+        functions = self._reader.read_relax(self._relax)
+        if not self._functions and not functions:
             raise self._source.error(
                 ast.Pass(lineno=1, col_offset=0), "the text defines no function or class"
             )
-        return ReadModule(self._functions)
+        return ReadModule(self._functions, functions)
 
     def _read(self, stmt: ast.stmt) -> None:
         match stmt:
@@ -144,20 +146,27 @@ class _TextReader:
             case MacroMarker(hygienic):
                 self._names[node.name] = self._reader.macro(node, hygienic)
                 return
-            case RelaxMarker() as relax:
-                raise self._reader.relax_error(node, relax)
+            case RelaxMarker() as marker:
+                self._check_alone(node, self._module is not None)
+                self._check_name(node)
+                self._reader.declare_relax(self._relax, node, marker, self._scope)
+                return
             case ModuleMarker():
                 raise self._source.error(node, "I.ir_module decorates a class")
         self._check_alone(node, self._module is not None)
-        if node.name in self._functions:
-            raise self._source.error(node, f"there are two functions '{node.name}'")
+        self._check_name(node)
         self._functions[node.name] = self._reader.function(node, marker, self._scope)
+
+    def _check_name(self, node: ast.FunctionDef) -> None:
+        if node.name in self._functions or node.name in self._relax:
+            raise self._source.error(node, f"there are two functions '{node.name}'")
 
     def _read_class(self, node: ast.ClassDef) -> None:
         marker = self._reader.marker(node, self._scope)
         if marker is not None and not isinstance(marker, ModuleMarker):
             raise self._source.error(node, "a class needs @I.ir_module")
-        self._check_alone(node, self._module is not None or bool(self._functions))
+        functions = [*self._functions, *self._relax.names()]
+        self._check_alone(node, self._module is not None or bool(functions))
         self._module = self._reader.module(node, marker, self._scope, {})
 
     def _check_alone(self, node: ast.stmt, is_second: bool) -> None:
@@ -217,18 +226,29 @@ def read_live_function(
     function: FunctionType, marker: FunctionMarker, frame: FrameType | None
 ) -> tir.FuncOp:
     """The op of a live function that is being decorated in `frame`."""
-    live = _LiveReader(function, _NO_NAMES, frame)
-    read = live.function(marker)
-    module = module_op(ReadModule({read.nodes.name: read}))
-    (op,) = module.body.block.ops
+    op = _only_function(_LiveReader(function, _NO_NAMES, frame).function(marker))
     assert isinstance(op, tir.FuncOp)
+    return op
+
+
+def read_live_relax(
+    function: FunctionType, marker: RelaxMarker, frame: FrameType | None
+) -> relax.FuncOp:
+    """The op of a live Relax function that is being decorated in `frame`."""
+    op = _only_function(_LiveReader(function, _NO_NAMES, frame).function(marker))
+    assert isinstance(op, relax.FuncOp)
+    return op
+
+
+def _only_function(module: ReadModule) -> Operation:
+    (op,) = module_op(module).body.block.ops
     op.detach()
     return op
 
 
 def read_live_module(
     definition: type, marker: ModuleMarker, frame: FrameType | None
-) -> ModuleOp:
+) -> IRModule:
     """The module of a live class that is being decorated in `frame`."""
     return module_op(_LiveReader(definition, _NO_NAMES, frame).module(marker))
 
@@ -260,12 +280,6 @@ def is_member_of_module(function: FunctionType) -> bool:
     return ast.unparse(name).split(".")[-1] == "ir_module"
 
 
-def relax_error(function: FunctionType, marker: RelaxMarker) -> ScriptError:
-    """Says that a live Relax function cannot be read."""
-    live = find_definition(function)
-    return DefinitionReader(live.source, {}, as_ours).relax_error(live.node, marker)
-
-
 class _LiveReader:
     """Reads a live function or class."""
 
@@ -280,17 +294,22 @@ class _LiveReader:
         names = ChainMap(dict(env), *_python_names(definition, frame))
         self._reader = DefinitionReader(self._live.source, names, as_ours)
 
-    def function(self, marker: FunctionMarker | None) -> ReadFunction:
+    def function(self, marker: FunctionMarker | RelaxMarker | None) -> ReadModule:
         """The function; without a marker, what its decorator says."""
         node, scope = self._live.node, self._reader.scope()
         assert isinstance(node, ast.FunctionDef)
         found = self._reader.marker(node, scope) if marker is None else marker
-        if isinstance(found, RelaxMarker):
-            raise self._reader.relax_error(node, found)
-        if found is not None and not isinstance(found, FunctionMarker):
-            raise self._reader.error(node, "the function needs @T.prim_func")
         known: Annotations = dict(self._definition.__annotations__)
-        return self._reader.function(node, found or FunctionMarker(), scope, known)
+        if isinstance(found, RelaxMarker):
+            functions = RelaxFunctions(self._live.source)
+            self._reader.declare_relax(functions, node, found, scope, known)
+            return ReadModule(relax_functions=self._reader.read_relax(functions))
+        if found is not None and not isinstance(found, FunctionMarker):
+            raise self._reader.error(
+                node, "the function needs @T.prim_func or @R.function"
+            )
+        read = self._reader.function(node, found or FunctionMarker(), scope, known)
+        return ReadModule({read.nodes.name: read})
 
     def macro(self, marker: MacroMarker) -> Macro:
         """The macro."""
@@ -352,16 +371,25 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, object]]:
 # ---- ops ----
 
 
-def module_op(module: ReadModule) -> ModuleOp:
+def module_op(module: ReadModule) -> IRModule:
     """The ops of a module, verified where its functions ask for it."""
-    op = _emitted(module)
-    for function in module.captured.items():
-        _add_captured(op, *function)
+    op = IRModule()
+    emitted = _emitted(module)
+    op.attributes.update(emitted.attributes)
+    for function in list(emitted.body.block.ops):
+        function.detach()
+        op.body.block.add_op(function)
+    op.body.block.add_ops(read.op for read in module.relax_functions.values())
+    for captured in module.captured.items():
+        _add_captured(op, *captured)
     for function in op.body.block.ops:
         if isinstance(function, tir.FuncOp):
             read = module.functions.get(function.sym_name.data)
             if read is not None and read.check_well_formed:
                 _check(function, read)
+    for read in module.relax_functions.values():
+        if read.check_well_formed:
+            read.check()
     return op
 
 
@@ -380,7 +408,9 @@ def _emitted(module: ReadModule) -> ModuleOp:
         raise ScriptError(span, str(error)) from error
 
 
-def _add_captured(module: ModuleOp, name: str, function: tir.FuncOp) -> None:
+def _add_captured(
+    module: ModuleOp, name: str, function: tir.FuncOp | relax.FuncOp
+) -> None:
     copied = function.clone()
     copied.sym_name = type(copied.sym_name)(name)
     module.body.block.add_op(copied)

@@ -35,10 +35,14 @@ Differs from TVM, whose own text does not always read back:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.tvmscript import statements as st
+from xdsl_tvm.tvmscript._relax_printer import Metadata, RelaxPrinter
 from xdsl_tvm.tvmscript._script_expressions import VERSIONS as VERSIONS
 from xdsl_tvm.tvmscript._script_expressions import Style
 from xdsl_tvm.tvmscript._script_flat import FlatFunctionPrinter
@@ -46,9 +50,11 @@ from xdsl_tvm.tvmscript._script_functions import FunctionPrinter
 from xdsl_tvm.tvmscript._script_names import identifier
 from xdsl_tvm.tvmscript.from_ssa import script_of
 
+_RELAX_HEADER = "# from tvm.script import relax as R"
+
 
 def print_script(
-    program: tir.FuncOp | ModuleOp | st.PrimFunc | st.IRModule,
+    program: tir.FuncOp | relax.FuncOp | ModuleOp | st.PrimFunc | st.IRModule,
     *,
     version: str = "0.20",
     sugar: bool = True,
@@ -68,14 +74,38 @@ def print_script(
         known = " or ".join(VERSIONS)
         raise ValueError(f"there is no TVMScript of version '{version}'; use {known}")
     style = Style(VERSIONS[version], sugar, indent)
+    if isinstance(program, relax.FuncOp):
+        return _text(_function_lines(program, style))
     nodes = script_of(program) if isinstance(program, tir.FuncOp | ModuleOp) else program
     if isinstance(nodes, st.PrimFunc):
         printer = printer_for(style)
         printer.function(nodes, nodes.name)
         lines = [*style.version.header, "", *printer.lines]
     else:
-        lines = _module_lines(nodes, style)
+        others = relax_functions(program) if isinstance(program, ModuleOp) else {}
+        lines = _module_lines(nodes, others, style)
+    return _text(lines)
+
+
+def _text(lines: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
+
+
+def relax_functions(module: ModuleOp) -> dict[str, relax.FuncOp]:
+    """The Relax functions of a module by name."""
+    return {
+        op.sym_name.data: op
+        for op in module.body.block.ops
+        if isinstance(op, relax.FuncOp)
+    }
+
+
+def _function_lines(op: relax.FuncOp, style: Style) -> list[str]:
+    metadata = Metadata()
+    printer = RelaxPrinter(style, metadata)
+    printer.function(op, op.sym_name.data)
+    header = [*style.version.header, _RELAX_HEADER, ""]
+    return [*header, *metadata.lines(), *printer.lines]
 
 
 def printer_for(style: Style, module: str = "Module") -> FunctionPrinter:
@@ -85,12 +115,16 @@ def printer_for(style: Style, module: str = "Module") -> FunctionPrinter:
     return FunctionPrinter(style, module)
 
 
-def _module_lines(module: st.IRModule, style: Style) -> list[str]:
+def _module_lines(
+    module: st.IRModule, others: Mapping[str, relax.FuncOp], style: Style
+) -> list[str]:
     header = ["# from tvm.script import ir as I"]
-    if module.functions:
+    if module.functions or others:
         header += style.version.header
+    if others:
+        header.append(_RELAX_HEADER)
     blanks = " " * style.indent
-    lines = [*header, "", "@I.ir_module", f"class {identifier(module.name)}:"]
+    lines = ["@I.ir_module", f"class {identifier(module.name)}:"]
     start = len(lines)
     infos = printer_for(style)
     if module.attrs:
@@ -98,12 +132,20 @@ def _module_lines(module: st.IRModule, style: Style) -> list[str]:
     if module.global_infos:
         text = infos.dictionary(dict(module.global_infos))
         lines.append(f"{blanks}I.module_global_infos({text})")
-    for name in sorted(module.functions, key=lambda name: (name == "main", name)):
+    metadata = Metadata()
+    devices = module.global_infos.get("vdevice", [])
+    known = [each for each in devices if isinstance(each, VDeviceAttr)]
+    names = [*sorted(module.functions), *sorted(others)]
+    for name in sorted(names, key=lambda name: name == "main"):
         if len(lines) > start:
             lines.append("")
-        printer = printer_for(style, module.name)
-        printer.function(module.functions[name], name)
+        if name in others:
+            printer = RelaxPrinter(style, metadata, module.name, known)
+            printer.function(others[name], name)
+        else:
+            printer = printer_for(style, module.name)
+            printer.function(module.functions[name], name)
         lines += (f"{blanks}{line}" if line else line for line in printer.lines)
     if len(lines) == start:
         lines.append(f"{blanks}pass")
-    return lines
+    return [*header, "", *metadata.lines(), *lines]

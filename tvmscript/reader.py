@@ -496,9 +496,9 @@ class ModuleName:
     """The name of the class that is read; `Module.f` is its function `f`."""
 
     name: str
-    functions: Mapping[str, ex.GlobalVar] = field(default_factory=dict[str, ex.GlobalVar])
+    functions: Mapping[str, object] = field(default_factory=dict[str, object])
 
-    def __getattr__(self, name: str) -> ex.GlobalVar:
+    def __getattr__(self, name: str) -> object:
         found = self.functions.get(name)
         if found is None:
             known = ", ".join(self.functions) or "none"

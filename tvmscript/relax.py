@@ -1,21 +1,73 @@
 """The vocabulary of Relax in scripts: `from xdsl_tvm.tvmscript import relax as R`.
 
-Relax functions cannot be read from TVMScript yet. The decorators are here so that a
-script with such functions is refused at their place.
+`R.function` reads the Python function that it decorates. The annotations (`R.Tensor`,
+`R.Shape`, …) are here by name; operators and calls, such as `R.add`, `R.nn.conv2d` and
+`R.call_tir`, are found by their names in TVM, which are those of the dialect's ops. They
+make operations while a function is read, and cannot be called outside of one.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable as _Callable
 
-from xdsl_tvm.tvmscript.decorators import RelaxDecorator
+from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
+from xdsl_tvm.tvmscript import _relax_calls, _relax_operators, _relax_types
+from xdsl_tvm.tvmscript._relax_values import const as const
+from xdsl_tvm.tvmscript._relax_values import const_data as const_data
+from xdsl_tvm.tvmscript.decorators import function as function
+from xdsl_tvm.tvmscript.decorators import macro as macro
+from xdsl_tvm.tvmscript.relax_reader import DataflowFrame as _DataflowFrame
 
-function = RelaxDecorator("R.function")
-macro = RelaxDecorator("R.macro")
+Tensor = _relax_types.Tensor
+Shape = _relax_types.Shape
+Prim = _relax_types.Prim
+Tuple = _relax_types.Tuple
+Callable = _relax_types.Function
+Object = Any = _relax_types.Object
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(
-        f"R.{name} is not supported: Relax cannot be read from TVMScript yet; write it "
-        "in the relax dialect"
-    )
+def dataflow() -> _DataflowFrame:
+    """A dataflow block: `with R.dataflow():`, ending with `R.output(...)`."""
+    return _DataflowFrame()
+
+
+def _known() -> dict[str, _Callable[..., object]]:
+    """Operators and calls by their full names."""
+    return {**_relax_operators.operators(), **_relax_calls.FUNCTIONS}
+
+
+class _Namespace:
+    """The functions whose names start with a prefix, as those of `R.nn`."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> object:
+        return _find(f"{self._prefix}{name}")
+
+    def __dir__(self) -> list[str]:
+        length = len(self._prefix)
+        return [name[length:] for name in _known() if name.startswith(self._prefix)]
+
+
+def _find(name: str) -> object:
+    known = _known()
+    if name in known:
+        return known[name]
+    if any(each.startswith(f"{name}.") for each in known):
+        return _Namespace(f"{name}.")
+    hint = _did_you_mean(name, sorted({*known, *_NAMES}))
+    raise AttributeError(f"R has no {name}{hint}")
+
+
+_NAMES = tuple(name for name in globals() if not name.startswith("_"))
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("_"):
+        raise AttributeError(f"R has no {name}")
+    return _find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_NAMES, *(name.partition(".")[0] for name in _known())})

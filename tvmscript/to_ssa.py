@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir._assembly import Mixed
 from xdsl_tvm.dialects.tir.annotations import annotation_attr
+from xdsl_tvm.dialects.tir.module import GLOBAL_INFOS, MODULE_ATTRS, VDEVICES
 from xdsl_tvm.dialects.tir.threads import Identity
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import statements as st
@@ -70,10 +71,20 @@ def module_to_ssa(module: st.IRModule) -> ModuleOp:
         _Function(function, module.functions).build()
         for function in module.functions.values()
     ]
-    attributes = _attributes(module.attrs)
-    if module.global_infos:
-        attributes["global_infos"] = _annotation(module.global_infos)
-    return ModuleOp(functions, attributes)
+    return ModuleOp(functions, _module_attributes(module))
+
+
+def _module_attributes(module: st.IRModule) -> dict[str, Attribute]:
+    """Attributes and global infos of a module where the dialects have them."""
+    found: dict[str, Attribute] = {}
+    if module.attrs:
+        found[MODULE_ATTRS] = DictionaryAttr(_attributes(module.attrs))
+    infos = dict(module.global_infos)
+    if devices := infos.pop("vdevice", None):
+        found[VDEVICES] = _annotation(devices)
+    if infos:
+        found[GLOBAL_INFOS] = _annotation(infos)
+    return found
 
 
 def function_to_ssa(function: st.PrimFunc) -> tir.FuncOp:

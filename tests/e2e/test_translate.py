@@ -278,7 +278,7 @@ def test_functions_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     translate(file)
     output = capsys.readouterr().out
     assert output.count("tir.func @") == 3
-    assert "attributes {a = 1 : i32}" in output
+    assert "attributes {tir.module_attrs = {a = 1 : i32}}" in output
 
 
 ERRORS = {

@@ -49,7 +49,7 @@ BODIES = {
     ),
     "unknown R name": (
         "«R.add»(n, n)",
-        "Relax cannot be read",
+        "functions of R stand in functions that @R.function decorates",
     ),
     "unknown I name": (
         "«I.ir_modul»()",
@@ -478,7 +478,7 @@ WHOLE = {
     ),
     "relax function": (
         "@R.function\n«def f():»\n    pass\n",
-        "'f' is a R.function: Relax functions cannot be read",
+        "function 'f' must end with 'return' and a value",
     ),
     "relax function of a module": (
         "@I.ir_module\n"
@@ -486,7 +486,7 @@ WHOLE = {
         "    @R.function(pure=False)\n"
         "    «def f():»\n"
         "        pass\n",
-        "'f' is a R.function: Relax functions cannot be read",
+        "function 'f' must end with 'return' and a value",
     ),
     "method": (
         "class Before:\n    «def expected(self):»\n        return 3\n",
@@ -638,7 +638,7 @@ class M:
 
 @pytest.mark.parametrize(("text", "line"), [(RELAX, 3), (RELAX_IN_MODULE, 5)])
 def test_live_relax(tmp_path: Path, text: str, line: int) -> None:
-    with pytest.raises(ScriptError, match="Relax functions cannot be read") as caught:
+    with pytest.raises(ScriptError, match="must end with 'return'") as caught:
         import_text(tmp_path, text)
     assert caught.value.line == line
 

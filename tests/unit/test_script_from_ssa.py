@@ -556,7 +556,8 @@ def test_realized_buffers_hold_what_follows():
 def test_function_fields():
     module = module_of(
         """
-        module attributes {mod_name = "m", global_infos = {vdevice = ["x"]}} {
+        module attributes {tir.module_attrs = {mod_name = "m"},
+            tir.global_infos = {a = ["x"]}} {
           tir.func @f(%0: i32, %x: f32) -> f32 attributes {tir.noalias, list = [1 : i32,
               2 : i64, 1.5 : f32, 2.5 : f16], map = {a = "b", c = true}} {
             tir.ret %x : f32
@@ -566,7 +567,7 @@ def test_function_fields():
     )
     script = script_of(module)
     assert isinstance(script, st.IRModule)
-    assert (script.attrs, script.global_infos) == ({"mod_name": "m"}, {"vdevice": ["x"]})
+    assert (script.attrs, script.global_infos) == ({"mod_name": "m"}, {"a": ["x"]})
     function = script.functions["f"]
     assert [var.name for var in function.params] == ["arg", "x"]
     assert function.private

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import tir as ops
+from xdsl_tvm.dialects.tir.module import global_infos, module_attributes
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.tvmscript import tir as T
 from xdsl_tvm.tvmscript.builder import IRBuilder, named
@@ -952,8 +953,8 @@ def test_constant_memory_of_every_dtype(dtype: str) -> None:
 def test_module_attributes() -> None:
     module = IRModule({}, {"mod_name": "x"}, {"devices": ["llvm"]})
     op = module_to_ssa(module)
-    assert op.attributes["mod_name"] == StringAttr("x")
-    assert "devices" in str(op.attributes["global_infos"])
+    assert module_attributes(op) == {"mod_name": StringAttr("x")}
+    assert global_infos(op) == {"devices": (StringAttr("llvm"),)}
 
 
 def test_random_programs_stay_as_they_are() -> None:
