@@ -76,7 +76,7 @@ class _Bindings:
     results: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """For values in dataflow blocks that are outputs, the value behind the block."""
     dataflows: list[relax.DataflowOp] = field(default_factory=list[relax.DataflowOp])
-    """Blocks, outer ones before inner ones."""
+    """Blocks, each behind those that it holds or uses."""
 
     def visit(self, block: Block) -> None:
         op = block.first_op
@@ -88,9 +88,9 @@ class _Bindings:
     def _visit_op(self, op: Operation) -> None:
         match op:
             case relax.DataflowOp():
-                self.dataflows.append(op)
                 self.visit(op.body.block)
                 self._replace_outputs(op)
+                self.dataflows.append(op)
             case relax.AliasOp() if op.value.type == op.result.type:
                 Rewriter.replace_op(op, (), (op.value,))
             case relax.MatchCastOp() if (
@@ -129,7 +129,7 @@ class _Bindings:
 
     def drop_outputs(self) -> None:
         """Drop the outputs that nothing uses, and blocks that hold nothing."""
-        for dataflow in self.dataflows:
+        for dataflow in reversed(self.dataflows):
             used = [i for i, o in enumerate(dataflow.outputs) if o.first_use is not None]
             left = keep_outputs(dataflow, used)
             if not used and left.body.block.first_op is left.output_op:

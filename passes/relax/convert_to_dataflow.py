@@ -40,11 +40,11 @@ class ConvertToDataflow(CompilerPass):
             relax.print "{}"(%b) : (!t) -> ()
 
         A run is as long as it can be: it ends at conditionals and calls with effects. A
-        dataflow block in it is taken in whole, and lets the run become a block however
-        short it is. Constants, shapes and scalars are no bindings and do not count.
-        Branches and function literals are treated alike. Outputs are the values that are
-        used behind the run. `relax-canonicalize-bindings` runs at the end. Time is linear
-        in the size of the module, for nesting of bounded depth.
+        dataflow block in it is taken in whole, with blocks in it, and lets the run become
+        a block however short it is. Constants, shapes and scalars are no bindings and do
+        not count. Branches and function literals are treated alike. Outputs are the
+        values that are used behind the run. `relax-canonicalize-bindings` runs at the
+        end. Time is linear in the size of the module, for nesting of bounded depth.
     Leaves alone: runs that are too short; operations of other dialects with effects or
         regions, at which runs end; functions of other dialects
     Errors: those of `relax-canonicalize-bindings`
@@ -84,7 +84,7 @@ class ConvertToDataflow(CompilerPass):
     def _close(self, run: list[Operation]) -> None:
         """Make a dataflow block of a run that is long enough."""
         is_block = [isinstance(op, relax.DataflowOp) for op in run]
-        if len(run) == 1 and is_block[0]:
+        if len(run) == 1 and is_block[0] and not _holds_blocks(run[0]):
             return
         bindings = sum(not isinstance(op, LEAVES) for op in run)
         if any(is_block) or (bindings and bindings >= self.min_size):
@@ -99,10 +99,7 @@ def _wrap(run: list[Operation]) -> None:
     body = Block()
     for op in run:
         op.detach()
-        if isinstance(op, relax.DataflowOp):
-            _take_in(op, body)
-        else:
-            body.add_op(op)
+        _move(op, body)
     values = [
         result
         for op in body.ops
@@ -118,15 +115,23 @@ def _wrap(run: list[Operation]) -> None:
         value.replace_uses_with_if(result, lambda use: not is_within(use.operation, body))
 
 
-def _take_in(dataflow: relax.DataflowOp, body: Block) -> None:
-    """Move what a detached dataflow block holds to the end of `body`."""
-    output = dataflow.output_op
+def _holds_blocks(op: Operation) -> bool:
+    return any(isinstance(each, relax.DataflowOp) for each in op.regions[0].block.ops)
+
+
+def _move(op: Operation, body: Block) -> None:
+    """Move a detached operation, or what a dataflow block holds, to the end of `body`."""
+    if not isinstance(op, relax.DataflowOp):
+        body.add_op(op)
+        return
+    output = op.output_op
+    for inner in list(op.body.block.ops):
+        inner.detach()
+        if inner is not output:
+            _move(inner, body)
+    # Values of blocks inside may have been replaced.
     values = tuple(output.values)
-    for op in list(dataflow.body.block.ops):
-        op.detach()
-        if op is not output:
-            body.add_op(op)
-    for value, result in zip(values, dataflow.outputs, strict=True):
+    for value, result in zip(values, op.outputs, strict=True):
         result.replace_all_uses_with(value)
     output.erase()
-    dataflow.erase()
+    op.erase()

@@ -29,6 +29,11 @@ ALLOCATED = "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite"
 VARIANTS: dict[str, tuple[str, ...]] = {
     "relax-convert-to-dataflow": ("", "min_size=1", "min_size=6"),
     "relax-eliminate-common-subexpr": ("", "call_only=true"),
+    "relax-topological-sort": tuple(
+        f'order="{order}" direction="from-{end}"'
+        for order in ("depth-first", "breadth-first")
+        for end in ("inputs", "outputs")
+    ),
 }
 """For a pass, the option lists to run it with; one without options is not implied."""
 NEEDS: dict[str, str] = {
