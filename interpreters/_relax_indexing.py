@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import i64
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters._relax_numbers import (
     Evaluation,
+    attribute_of,
     dtype_of,
     rounded,
     wide,
@@ -113,7 +114,11 @@ def _multinomial(
     return rounded(np.argmax(exceeds, axis=1)[:, None], op.dtype)
 
 
-def _unique(op: relax.UniqueOp, data: Array, *scalars: int) -> Any:
+def unique(data: Array, *scalars: int) -> Any:
+    """The different elements in ascending order, and what the flags ask for.
+
+    This is also the runtime's function `relax.run.unique`.
+    """
     flags = [bool(flag) for flag in scalars[1:4]]
     axis = scalars[4] if len(scalars) > 4 else None
     found = cast(
@@ -126,7 +131,7 @@ def _unique(op: relax.UniqueOp, data: Array, *scalars: int) -> Any:
             axis=axis,
         ),
     )
-    values = rounded(found[0], dtype_of(op.data, data))
+    values = rounded(found[0], attribute_of(data.dtype))
     numbers = [
         other.reshape(-1).astype(storage_of(i64))
         for other, wanted in zip(found[1:], flags, strict=True)
@@ -135,9 +140,21 @@ def _unique(op: relax.UniqueOp, data: Array, *scalars: int) -> Any:
     return (values, *numbers) if numbers else values
 
 
-def _nonzero(op: relax.NonzeroOp, data: Array) -> Array:
+def nonzero(data: Array) -> Array:
+    """A column of indices for each element that is not zero.
+
+    This is also the runtime's function `relax.run.nonzero`.
+    """
     places = np.nonzero(np.atleast_1d(wide(data)))
     return np.array(places[: data.ndim], np.int64).reshape(data.ndim, -1)
+
+
+def _unique(op: relax.UniqueOp, data: Array, *scalars: int) -> Any:
+    return unique(data, *scalars)
+
+
+def _nonzero(op: relax.NonzeroOp, data: Array) -> Array:
+    return nonzero(data)
 
 
 TABLE: Mapping[str, Evaluation] = {

@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters import tir as tir_interpreter
 from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters._relax_indexing import nonzero, unique
 from xdsl_tvm.interpreters._relax_operators import EVALUATIONS
 from xdsl_tvm.interpreters._relax_steps import STEPS, Killed, check
 from xdsl_tvm.interpreters._relax_values import (
@@ -65,7 +66,9 @@ def _tensor_to_shape(array: Array) -> tuple[int, ...]:
 
 
 _RUNTIME: Externs = {
+    "relax.run.nonzero": nonzero,
     "relax.run.print": print,
+    "relax.run.unique": unique,
     "vm.builtin.copy": _same,
     "vm.builtin.ensure_zero_offset": _same,
     "vm.builtin.reshape": _reshape,

@@ -341,6 +341,8 @@ def _indexing() -> Iterable[Case]:
         )
         yield case(relax.ScatterNDOp, "f32[4, n]", "i64[3, 1]", "f32[3, n]", **given_)
         yield case(relax.ScatterNDOp, "i32[4, 2]", "i64[3, 2]", "i32[3]", **given_)
+    yield case(relax.NonzeroOp, "i8[3, n]", ranges=((-1, 1),))
+    yield case(relax.UniqueOp, "f32[n, 4]", *["i64(1)"] * 4)
     for axis in (0, 1, -1):
         on_off = ("= 1.0 : f32", "= -1.5 : f32")
         yield case(

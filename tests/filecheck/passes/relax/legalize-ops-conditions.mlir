@@ -1,0 +1,69 @@
+// RUN: xdsl-opt %s -p relax-legalize-ops --split-input-file | filecheck %s
+
+// A declared type that says less than is known does not stop the operators behind it.
+
+// CHECK-LABEL: relax.func @general
+relax.func @general(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<*xf32> {
+  // CHECK: %[[X:.*]] = relax.call_tir @add(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %x = relax.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<?xf32>
+  // CHECK: %[[Y:.*]] = relax.call_tir @add(%[[X]], %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = relax.add %x, %b : (tensor<?xf32>, tensor<4xf32>) -> tensor<*xf32>
+  // CHECK: %[[Z:.*]] = relax.alias %[[Y]] : tensor<4xf32> -> tensor<*xf32>
+  // CHECK: relax.return %[[Z]]
+  relax.return %y : tensor<*xf32>
+}
+
+// -----
+
+// Each device's kind of target has functions of its own.
+
+!d = tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
+// CHECK-LABEL: relax.func @device
+relax.func @device(%a: !d, %b: tensor<4xf32>) -> !d {
+  // CHECK: relax.call_tir @add_cuda(%a, %a)
+  %x = relax.add %a, %a : (!d, !d) -> !d
+  // CHECK: relax.call_tir @add(%b, %b)
+  %y = relax.add %b, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: relax.call_tir @add_cuda(%{{.*}}, %a)
+  %z = relax.add %x, %a : (!d, !d) -> !d
+  relax.return %z : !d
+}
+// CHECK: tir.func @add_cuda({{.*}}target = #tir.target<"cuda">
+// CHECK: tir.func @add(
+// CHECK-NOT: tir.func
+
+// -----
+
+// Operators that only the runtime knows are called by name; the shape is not known.
+
+// CHECK-LABEL: relax.func @runtime
+relax.func @runtime(%a: tensor<4xf32>) -> tensor<?x?xi64> {
+  // CHECK: relax.call_pure_packed "relax.run.nonzero"(%a) : (tensor<4xf32>) -> tensor<?x?xi64>
+  %r = relax.nonzero %a : (tensor<4xf32>) -> tensor<?x?xi64>
+  relax.return %r : tensor<?x?xi64>
+}
+
+// -----
+
+// Inside a branch and inside a nested region, foreign operations are carried along.
+
+// CHECK-LABEL: relax.func @nested
+relax.func @nested(%p: tensor<i1>, %a: tensor<4xf32>) -> tensor<4xf32> {
+  %r = relax.if %p : tensor<i1> -> tensor<4xf32> {
+    %d = relax.dataflow -> (tensor<4xf32>) {
+      // CHECK: relax.call_tir @tir_exp(%a)
+      %x = relax.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+      // CHECK: "test.op"
+      %y = "test.op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      relax.output %y : tensor<4xf32>
+    }
+    relax.yield %d : tensor<4xf32>
+  } else {
+    // CHECK: relax.call_tir @tir_exp(%a)
+    %x = relax.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+    relax.yield %x : tensor<4xf32>
+  }
+  relax.return %r : tensor<4xf32>
+}
+// CHECK: tir.func @tir_exp
+// CHECK-NOT: tir.func
