@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -32,8 +32,11 @@ Converter: TypeAlias = Callable[[Any, Symbols], Any]
 """Checks one argument and binds symbols; gives the array, or the number to pass."""
 
 
-@dataclass(frozen=True)
-class Prepared:
+Evaluator: TypeAlias = Callable[[Symbols], int]
+"""Computes an extent from the symbols."""
+
+
+class Prepared(NamedTuple):
     """The arguments of one call, checked: arrays and numbers, results, symbol values."""
 
     params: list[Any]
@@ -78,6 +81,16 @@ class Arguments:
             else:
                 self._converters.append(self._array(param, bound))
         self._prepare_symbol_ranges()
+        self._results = [
+            (
+                spec,
+                [
+                    _evaluator(Dim.constant(0) if dim is None else dim)
+                    for dim in spec.shape
+                ],
+            )
+            for spec in signature.results
+        ]
         self._pairs = self._pairs_that_must_not_overlap()
 
     def __call__(self, args: Sequence[Any], bound: Bound = _UNBOUND) -> Prepared:
@@ -101,7 +114,7 @@ class Arguments:
         signature = self.signature
         return Prepared(
             params,
-            [self._result(spec, symbols) for spec in signature.results],
+            [self._result(spec, dims, symbols) for spec, dims in self._results],
             [symbols[name] for name in signature.symbols],
         )
 
@@ -229,7 +242,11 @@ class Arguments:
     def _array(self, spec: ArraySpec, bound: set[str]) -> Converter:
         where = f"@{self._name}: argument '{spec.name}'"
         dtype, rank, static = spec.dtype, len(spec.shape), spec.static_shape
-        contiguous, written = spec.strides is None, spec.written
+        contiguous = spec.strides is None
+        # One number instead of one attribute per flag: this is done at every call.
+        needed = _ALIGNED
+        needed |= _C_CONTIGUOUS if contiguous else 0
+        needed |= _WRITEABLE if spec.written else 0
         name = f"{spec}"
         binders = _binders(spec, bound)
         self._add_checks(spec, where)
@@ -250,15 +267,8 @@ class Arguments:
                     raise ValueError(f"{where} must have shape {static}, got {shape}")
             for binder in binders:
                 binder(value, symbols)
-            flags = value.flags
-            if contiguous and not flags.c_contiguous:
-                raise ValueError(
-                    f"{where} must be C-contiguous; pass numpy.ascontiguousarray of it"
-                )
-            if not flags.aligned or not value.dtype.isnative:
-                raise ValueError(f"{where} must be aligned and in native byte order")
-            if written and not flags.writeable:
-                raise ValueError(f"{where} is written, but the array is read-only")
+            if value.flags.num & needed != needed:
+                raise ValueError(f"{where} {_flaw(value, contiguous)}")
             return value
 
         return run
@@ -316,8 +326,10 @@ class Arguments:
                 f"'{names[second].name}' must not overlap; pass a copy of one"
             )
 
-    def _result(self, spec: ArraySpec, symbols: Symbols) -> Array:
-        shape = [0 if dim is None else dim.evaluate(symbols) for dim in spec.shape]
+    def _result(
+        self, spec: ArraySpec, dims: Sequence[Evaluator], symbols: Symbols
+    ) -> Array:
+        shape = [dim(symbols) for dim in dims]
         try:
             return np.empty(shape, spec.dtype)
         except (MemoryError, ValueError) as error:
@@ -329,6 +341,26 @@ class Arguments:
 
 def _is_sequence(value: object) -> bool:
     return isinstance(value, tuple | list)
+
+
+_C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
+"""Bits of `flags.num`, as numpy's C API defines them."""
+
+
+def _flaw(value: Array, contiguous: bool) -> str:
+    if contiguous and not value.flags.c_contiguous:
+        return "must be C-contiguous; pass numpy.ascontiguousarray of it"
+    if not value.flags.aligned:
+        return "must be aligned"
+    return "is written, but the array is read-only"
+
+
+def _evaluator(dim: Dim) -> Evaluator:
+    """What computes an extent: at every call, so the usual kinds take no detour."""
+    if (number := dim.value) is not None:
+        return lambda symbols: number
+    name = dim.symbol_name
+    return dim.evaluate if name is None else operator.itemgetter(name)
 
 
 def _stem(tree: ParamTree) -> str:
@@ -395,12 +427,16 @@ _Check: TypeAlias = Callable[[Sequence[Any], Symbols], None]
 def _shape_check(
     where: str, extents: Extents, position: int, shape_of: Callable[[Any], Any]
 ) -> _Check:
-    dims = [(axis, dim) for axis, dim in enumerate(extents) if dim is not None]
+    dims = [
+        (axis, dim, _evaluator(dim))
+        for axis, dim in enumerate(extents)
+        if dim is not None
+    ]
 
     def check(params: Sequence[Any], symbols: Symbols) -> None:
         shape = shape_of(params[position])
-        for axis, dim in dims:
-            expected = dim.evaluate(symbols)
+        for axis, dim, evaluate in dims:
+            expected = evaluate(symbols)
             if shape[axis] != expected:
                 raise ValueError(
                     f"{where} must have extent {_explained(dim, expected)} on axis "
