@@ -59,3 +59,32 @@ def split_index(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
         found.append(smart.floormod(flat, extent))
         flat = smart.floordiv(flat, extent)
     return [flat, *reversed(found)]
+
+
+_CPU_TARGETS = ("c", "llvm")
+_OPAQUE = (
+    tir.AddressOfOp,
+    tir.DataOp,
+    tir.DeclBufferOp,
+    tir.LaunchThreadOp,
+    tir.MatchRegionOp,
+)
+"""Ops that may give memory a second name."""
+
+
+def is_unscheduled(function: tir.FuncOp) -> bool:
+    """Whether nothing in a function says how to run it, or that it is for no CPU."""
+    if "tir.is_scheduled" in function.attributes:
+        return False
+    target = function.attributes.get("target")
+    if isinstance(target, tir.Target) and target.kind.name not in _CPU_TARGETS:
+        return False
+    for op in function.walk():
+        if isinstance(op, _OPAQUE):
+            return False
+        if isinstance(op, tir.ForOp) and (
+            op.kind.data is not tir.ForKind.SERIAL or op.annotations
+        ):
+            return False
+    matched = [op.param for op in function.walk() if isinstance(op, tir.MatchBufferOp)]
+    return len(set(matched)) == len(matched)

@@ -24,7 +24,7 @@ from xdsl_tvm.passes.tir._schedule_elementwise import (
     is_map,
     schedule_map,
 )
-from xdsl_tvm.passes.tir._schedule_options import Machine, kind_of
+from xdsl_tvm.passes.tir._schedule_options import Machine, is_unscheduled, kind_of
 from xdsl_tvm.passes.tir._schedule_reduction import match_reduction, schedule_reduction
 from xdsl_tvm.passes.tir._schedule_rows import shared_rows
 from xdsl_tvm.passes.tir._schedule_transpose import match_transpose, schedule_transpose
@@ -122,38 +122,11 @@ class DefaultCPUSchedule(CompilerPass):
             self.parallel_grain,
         )
         for function in list(op.walk()):
-            if isinstance(function, tir.FuncOp) and _is_unscheduled(function):
+            if isinstance(function, tir.FuncOp) and is_unscheduled(function):
                 _schedule_function(function, machine)
 
 
-_CPU_TARGETS = ("c", "llvm")
 _WIDTHS = frozenset(1 << power for power in range(11))
-_OPAQUE = (
-    tir.AddressOfOp,
-    tir.DataOp,
-    tir.DeclBufferOp,
-    tir.LaunchThreadOp,
-    tir.MatchRegionOp,
-)
-"""Ops that may give memory a second name."""
-
-
-def _is_unscheduled(function: tir.FuncOp) -> bool:
-    """Whether nothing in a function says how to run it, or that it is for no CPU."""
-    if "tir.is_scheduled" in function.attributes:
-        return False
-    target = function.attributes.get("target")
-    if isinstance(target, tir.Target) and target.kind.name not in _CPU_TARGETS:
-        return False
-    for op in function.walk():
-        if isinstance(op, _OPAQUE):
-            return False
-        if isinstance(op, tir.ForOp) and (
-            op.kind.data is not tir.ForKind.SERIAL or op.annotations
-        ):
-            return False
-    matched = [op.param for op in function.walk() if isinstance(op, tir.MatchBufferOp)]
-    return len(set(matched)) == len(matched)
 
 
 def _schedule_function(function: tir.FuncOp, machine: Machine) -> None:

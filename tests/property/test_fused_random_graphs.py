@@ -16,7 +16,10 @@ from xdsl_tvm.passes.relax import LegalizeOps
 from xdsl_tvm.registry import all_passes, new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
-FUSION = "relax-annotate-tir-op-pattern,relax-fuse-ops,relax-fuse-tir"
+FUSION = (
+    "relax-annotate-tir-op-pattern,relax-fuse-ops,relax-fuse-tir,tir-inline-blocks,"
+    "tir-default-cpu-schedule"
+)
 BINARY = ("relax.add", "relax.subtract", "relax.multiply")
 UNARY = ("relax.nn.relu", "relax.nn.gelu", "relax.permute_dims")
 
