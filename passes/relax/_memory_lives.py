@@ -6,7 +6,7 @@ itself, which views share, or a `Group` for a tuple and for what an external cal
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -69,6 +69,57 @@ class Leave:
 
 Event: TypeAlias = Token | Use | Leave
 """What matters of one operation, a token being its allocation."""
+
+
+@dataclass(frozen=True)
+class Begin:
+    """A tensor that can be planned is allocated."""
+
+    token: Token
+    is_used: bool
+
+
+@dataclass(frozen=True)
+class End:
+    """A tensor has been used for the last time."""
+
+    token: Token
+
+
+Step: TypeAlias = Begin | End | Leave
+
+
+def planned_lives(func: relax.FuncOp, relax_functions: AbstractSet[str]) -> list[Step]:
+    """When the tensors of a function that can be planned begin and end their lives.
+
+    A tensor without uses has no end. See `lives`.
+    """
+    steps: list[Step] = []
+    for event in lives(func, relax_functions):
+        match event:
+            case Token():
+                if not event.escaped:
+                    steps.append(Begin(event, event.refs > 0))
+            case Use():
+                steps += _ended(event.node)
+            case Leave():
+                steps.append(event)
+    return steps
+
+
+def _ended(first: Node) -> Iterator[End]:
+    """The tensors that are not used any more once a use of a node is over."""
+    pending: list[Node | None] = [first]
+    while pending:
+        node = pending.pop()
+        if node is None or node.escaped:
+            continue
+        node.refs -= 1
+        if node.refs:
+            continue
+        if isinstance(node, Token):
+            yield End(node)
+        pending += reversed(node.parts)
 
 
 def lives(func: relax.FuncOp, relax_functions: AbstractSet[str]) -> list[Event]:

@@ -103,10 +103,19 @@ def allocated_bytes(
     Elements of less than a byte take one. Raises PassFailedException, with the name of
     the pass, for an element type without a size.
     """
-    info = allocated_info(alloc)
-    if info.dtype is None or not is_scalar(info.dtype):
+    size = tensor_bytes(allocated_info(alloc), upper)
+    if size is None:
         raise PassFailedException(
             f"{name}: {alloc.name} makes a {alloc.result.type}, whose elements have no "
             "size in bytes; use an integer or a float type"
         )
-    return product(map(upper.of, info.shape or ())) * bytes_of_lane(info.dtype)
+    return size
+
+
+def tensor_bytes(
+    info: relax.TensorInfo, upper: UpperBounds = UNBOUNDED
+) -> relax.Dim | None:
+    """The bytes of a tensor at most, None if shape or element size are not known."""
+    if info.shape is None or info.dtype is None or not is_scalar(info.dtype):
+        return None
+    return product(map(upper.of, info.shape)) * bytes_of_lane(info.dtype)

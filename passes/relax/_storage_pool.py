@@ -22,12 +22,12 @@ Kind: TypeAlias = tuple[Attribute, ...]
 
 @dataclass(eq=False)
 class Storage:
-    """Memory to plan, with the tensors that are on it one after the other."""
+    """Memory to plan, with the tensors that are on it and the bytes where they start."""
 
     kind: Kind
     size: relax.Dim
-    tensors: list[relax.AllocTensorOp] = field(
-        default_factory=list["relax.AllocTensorOp"]
+    tensors: list[tuple[relax.AllocTensorOp, int]] = field(
+        default_factory=list[tuple["relax.AllocTensorOp", int]]
     )
 
 

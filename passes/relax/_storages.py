@@ -33,17 +33,14 @@ def new_storage(
     return storage.result
 
 
-def place_on(alloc: relax.AllocTensorOp, storage: SSAValue) -> None:
-    """Replace an allocation by a tensor at the start of a storage."""
+def place_on(alloc: relax.AllocTensorOp, storage: SSAValue, offset: int = 0) -> None:
+    """Replace an allocation by a tensor on a storage, `offset` bytes from its start."""
     tensor = relax.AllocTensorFromStorageOp.create(
         operands=[storage],
         result_types=[alloc.result.type],
-        properties={"offset": _START},
+        properties={"offset": relax.DimAttr(relax.Dim.constant(offset))},
     )
     tensor.attributes.update(alloc.attributes)
     tensor.location = alloc.location
     tensor.result.name_hint = alloc.result.name_hint
     Rewriter.replace_op(alloc, tensor)
-
-
-_START = relax.DimAttr(relax.Dim.constant(0))

@@ -6,32 +6,27 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    i1,
-)
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
-from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND, is_set
+from xdsl_tvm.dialects.relax.functions import is_set
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._memory_lives import Event, Leave, Node, Token, Use, lives
+from xdsl_tvm.passes.relax._arena_plan import arena_plan
+from xdsl_tvm.passes.relax._memory_lives import Begin, planned_lives
 from xdsl_tvm.passes.relax._memory_sizes import (
     UpperBounds,
     allocated_bytes,
     allocated_info,
 )
-from xdsl_tvm.passes.relax._storage_pool import Kind, Storage, StoragePool
+from xdsl_tvm.passes.relax._storage_pool import Storage
 from xdsl_tvm.passes.relax._storages import new_storage, place_on
+from xdsl_tvm.passes.relax._token_plan import token_plan
+from xdsl_tvm.passes.relax._upper_bounds import upper_bounds_of
 
-_NON_NEGATIVE = "tir_non_negative_var"
 _DYNAMIC_OUTPUT = "relax.memory_plan_dynamic_func_output"
+_STRATEGIES = ("tokens", "arena")
 
 
 @dataclass(frozen=True)
@@ -42,9 +37,12 @@ class StaticPlanBlockMemory(CompilerPass):
     TVM name: relax.StaticPlanBlockMemory (v0.20)
     Input form: calls in destination-passing style on tensors of
         `relax.builtin.alloc_tensor` (`relax-call-tir-rewrite`); others are not planned
-    Output form: planned tensors are `relax.memory.alloc_tensor` at byte 0 of a
-        `relax.memory.alloc_storage`
-    Options: none
+    Output form: planned tensors are `relax.memory.alloc_tensor` on a
+        `relax.memory.alloc_storage`, at byte 0 unless the strategy is `arena`
+    Options: `strategy`: `tokens` (default), TVM's, where tensors take over whole
+        storages, or `arena`, where all tensors of one scope and device are at offsets in
+        one storage; `alignment`: what these offsets are multiples of, in bytes, a power
+        of two (64)
     Rewrites: before
 
             %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x4xf32>
@@ -81,39 +79,48 @@ class StaticPlanBlockMemory(CompilerPass):
         large enough, or else the largest, which grows; sizes that differ by more than a
         factor of 16 do not share. A size is bounded with the upper bounds of the
         symbols; one that is not constant shares only with provably equal ones. A tensor
-        without uses has a storage to itself. Time is that of sorting the storages of a
-        function by size, and linear otherwise; storages are placed in front of the first
-        tensor on them, or of the `relax.if` around it where tensors in several branches
-        share.
+        without uses has a storage to itself. The strategy `arena` places the tensors
+        whose size, or bound of it, is constant by several greedy packings (by size, start
+        or life, at the lowest offset or in the tightest gap), and takes the smallest;
+        where that is larger than what `tokens` needs for the scope and device in this
+        function, or where more than 256 tensors live at once on average, they have the
+        storages of `tokens`. Time is that of sorting the storages of a function by size,
+        and linear otherwise; storages are placed in front of the first tensor on them, or
+        of the `relax.if` around it where tensors in several branches share.
     Leaves alone: tensors that a function or a branch returns, that are a condition, or
         that anything else than such a call uses, as calls of Relax functions and
         operators; tensors used in another block than theirs, or in regions of other
         operations than `relax.if` and `relax.dataflow`; what is on a storage already.
         Nothing is freed: `relax-kill-after-last-use` does that.
-    Errors: an upper bound that is no positive integer; `tir_var_upper_bound` that is no
-        dictionary; `tir_non_negative_var` that is no array of strings; a planned tensor
+    Errors: an unknown strategy; an alignment that is no power of two; an upper bound that
+        is no positive integer; `tir_var_upper_bound` that is no dictionary;
+        `tir_non_negative_var` that is no array of strings; a planned tensor
         whose element type has no size in bytes
     Attributes: read: `tir_var_upper_bound`, the greatest values, inclusive, of symbols
         that the parameters define, by name; `tir_non_negative_var`;
         `relax.memory_plan_dynamic_func_output`, which gives each tensor that is not
         planned and whose shape is not constant a storage of its own of the bounded size;
         created: none; removed: `relax.memory_plan_dynamic_func_output`
-    Differs from TVM: a `relax.match_cast` and what an external call returns count as
-        uses of the memory that they may be views of. Devices do not share storages. A
-        storage for tensors in several branches is made in front of them, where TVM makes
-        it in the first, out of sight of the others; a size with symbols that a branch
-        defines is not used after the branch. Symbols are never negative here, so that
-        `tir_non_negative_var` is only checked. That symbols stay within their upper
-        bounds is trusted, as in TVM.
+    Differs from TVM: the strategy `arena` is ours. A `relax.match_cast` and what an
+        external call returns count as uses of the memory that they may be views of.
+        Devices do not share storages. A storage for tensors in several branches is made
+        in front of them, where TVM makes it in the first, out of sight of the others; a
+        size with symbols that a branch defines is not used after the branch. Symbols are
+        never negative here, so that `tir_non_negative_var` is only checked. That symbols
+        stay within their upper bounds is trusted, as in TVM.
     """
 
     name = "relax-static-plan-block-memory"
 
+    strategy: str = "tokens"
+    alignment: int = 64
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self._check_options()
         functions = [func for func in op.walk() if isinstance(func, relax.FuncOp)]
         names = {func.sym_name.data for func in functions}
         # All attributes are checked before anything changes.
-        bounds = [UpperBounds(_upper_bounds(func)) for func in functions]
+        bounds = [upper_bounds_of(func, self.name) for func in functions]
         for func, upper in zip(functions, bounds, strict=True):
             self._plan(func, names, upper)
             if _DYNAMIC_OUTPUT in func.attributes:
@@ -121,13 +128,31 @@ class StaticPlanBlockMemory(CompilerPass):
                     self._place_dynamic(func, upper)
                 del func.attributes[_DYNAMIC_OUTPUT]
 
+    def _check_options(self) -> None:
+        if self.strategy not in _STRATEGIES:
+            raise PassFailedException(
+                f"{self.name}: there is no strategy '{self.strategy}'; choose one of "
+                f"{', '.join(_STRATEGIES)}"
+            )
+        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+            raise PassFailedException(
+                f"{self.name}: alignment {self.alignment} is no power of two; give 1, 2, "
+                "4, …"
+            )
+
     def _plan(
         self, func: relax.FuncOp, names: AbstractSet[str], upper: UpperBounds
     ) -> None:
-        planner = _Planner(self.name, upper)
-        for event in lives(func, names):
-            planner.advance(event)
-        for storage in planner.storages:
+        steps = planned_lives(func, names)
+        sizes = {
+            step.token: allocated_bytes(step.token.alloc, self.name, upper)
+            for step in steps
+            if isinstance(step, Begin)
+        }
+        storages = token_plan(steps, sizes)
+        if self.strategy == "arena":
+            storages = arena_plan(steps, sizes, storages, self.alignment)
+        for storage in storages:
             _emit(storage)
 
     def _place_dynamic(self, func: relax.FuncOp, upper: UpperBounds) -> None:
@@ -141,109 +166,13 @@ class StaticPlanBlockMemory(CompilerPass):
             place_on(alloc, new_storage(alloc, size, info.dtype))
 
 
-# ---- attributes ----
-
-
-def _upper_bounds(func: relax.FuncOp) -> dict[str, int]:
-    """The greatest values of the symbols that the parameters define."""
-    _check_non_negative(func)
-    given = func.attributes.get(VAR_UPPER_BOUND, DictionaryAttr({}))
-    if not isinstance(given, DictionaryAttr):
-        raise PassFailedException(
-            f"{_where(func)}: {VAR_UPPER_BOUND} is {given}; write a dictionary from "
-            "names of symbols to integers"
-        )
-    bounds = {key: _upper_bound(func, key, value) for key, value in given.data.items()}
-    return {key: bounds[key] for key in func.symbol_names if key in bounds}
-
-
-def _upper_bound(func: relax.FuncOp, key: str, value: Attribute) -> int:
-    if isa(value, IntegerAttr) and value.type != i1 and (number := value.value.data) > 0:
-        return number
-    raise PassFailedException(
-        f"{_where(func)}: {VAR_UPPER_BOUND} of '{key}' is {value}; write an integer "
-        "larger than 0"
-    )
-
-
-def _check_non_negative(func: relax.FuncOp) -> None:
-    given = func.attributes.get(_NON_NEGATIVE)
-    if given is None or isa(given, ArrayAttr[StringAttr]):
-        return
-    raise PassFailedException(
-        f"{_where(func)}: {_NON_NEGATIVE} is {given}; write an array of strings"
-    )
-
-
-def _where(func: relax.FuncOp) -> str:
-    return f"{StaticPlanBlockMemory.name}: {func.name} @{func.sym_name.data}"
-
-
-# ---- planning ----
-
-
-class _Planner:
-    """Gives the tensors of one function storages, in the order of execution."""
-
-    def __init__(self, name: str, upper: UpperBounds) -> None:
-        self.storages: list[Storage] = []
-        self._name = name
-        self._upper = upper
-        self._pool = StoragePool()
-        self._storage_of: dict[Node, Storage] = {}
-
-    def advance(self, event: Event) -> None:
-        """Take the next event into account."""
-        match event:
-            case Token():
-                if not event.escaped:
-                    self._allocate(event)
-            case Use():
-                self._release(event.node)
-            case Leave():
-                self._pool.forget(event.symbols)
-
-    def _allocate(self, token: Token) -> None:
-        alloc = token.alloc
-        size = allocated_bytes(alloc, self._name, self._upper)
-        kind = _kind(alloc)
-        storage = self._pool.take(kind, size) if token.refs else None
-        if storage is None:
-            storage = Storage(kind, size)
-            self.storages.append(storage)
-        storage.tensors.append(alloc)
-        self._storage_of[token] = storage
-
-    def _release(self, first: Node) -> None:
-        pending: list[Node | None] = [first]
-        while pending:
-            node = pending.pop()
-            if node is None or node.escaped:
-                continue
-            node.refs -= 1
-            if node.refs:
-                continue
-            if isinstance(node, Token):
-                self._pool.release(self._storage_of[node])
-            pending += reversed(node.parts)
-
-
-def _kind(alloc: relax.AllocTensorOp) -> Kind:
-    dtype = allocated_info(alloc).dtype
-    assert dtype is not None, "verified"
-    return alloc.storage_scope, dtype, alloc.device_index
-
-
-# ---- rewriting ----
-
-
 def _emit(storage: Storage) -> None:
-    first = storage.tensors[0]
+    first = storage.tensors[0][0]
     dtype = storage.kind[1]
-    anchor = _common_anchor(storage.tensors)
+    anchor = _common_anchor([alloc for alloc, _ in storage.tensors])
     memory = new_storage(first, storage.size, dtype, anchor)
-    for alloc in storage.tensors:
-        place_on(alloc, memory)
+    for alloc, offset in storage.tensors:
+        place_on(alloc, memory, offset)
 
 
 def _common_anchor(allocs: list[relax.AllocTensorOp]) -> Operation:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 import zlib
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 from ir import parse
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import relax
@@ -25,6 +25,8 @@ Value: TypeAlias = tuple[str, str]
 """Name and type of a value that is written."""
 Memory: TypeAlias = frozenset[Operation]
 """The allocations that a value may be memory of."""
+
+_BYTES = IntegerType(8, Signedness.UNSIGNED)
 
 BOUND = 16
 """The greatest value of the symbol `n` in bounded functions."""
@@ -195,9 +197,9 @@ def _digest(value: Any) -> int:
 
 
 def check_plan(func: relax.FuncOp, choices: random.Random) -> int:
-    """Check one way through a function, and give the number of storages taken again.
+    """Check one way through a function, and give how many pairs of tensors share bytes.
 
-    No two tensors on one storage are alive at once; each sees and fits its storage.
+    No two that do are alive at once; each sees and fits its storage.
     """
     ops = _one_way(func.body.block, choices)
     memory = _memory(ops)
@@ -208,15 +210,22 @@ def check_plan(func: relax.FuncOp, choices: random.Random) -> int:
         for operand in op.operands
         for alloc in memory.get(operand, ())
     }
-    lives: dict[SSAValue, list[tuple[int, int]]] = {}
+    lives: dict[SSAValue, list[tuple[int, int, int, int]]] = {}
     for position, op in enumerate(ops):
         if isinstance(op, relax.AllocTensorFromStorageOp):
-            _check_fits(op)
-            lives.setdefault(op.storage, []).append((position, last.get(op, position)))
+            offset = op.offset.data.value
+            assert offset is not None
+            size = max(_check_fits(op))
+            lives.setdefault(op.storage, []).append(
+                (position, last.get(op, position), offset, offset + size)
+            )
+    again = 0
     for tensors in lives.values():
-        for (_, end), (start, _) in pairwise(tensors):
-            assert end < start, f"two tensors are alive on one storage:\n{func}"
-    return sum(len(tensors) - 1 for tensors in lives.values())
+        for (_, end, low, high), (start, _, least, most) in combinations(tensors, 2):
+            if low < most and least < high:
+                again += 1
+                assert end < start, f"two tensors are alive on the same bytes:\n{func}"
+    return again
 
 
 def _one_way(block: Block, choices: random.Random) -> list[Operation]:
@@ -249,7 +258,8 @@ def _memory(ops: list[Operation]) -> dict[SSAValue, Memory]:
     return found
 
 
-def _check_fits(op: relax.AllocTensorFromStorageOp) -> None:
+def _check_fits(op: relax.AllocTensorFromStorageOp) -> list[int]:
+    """Check that a tensor sees and fits its storage; its sizes for some symbols."""
     storage = op.storage.owner
     assert isinstance(storage, relax.AllocStorageOp)
     assert storage.parent is not None
@@ -259,7 +269,11 @@ def _check_fits(op: relax.AllocTensorFromStorageOp) -> None:
     assert info.shape is not None
     assert info.dtype is not None
     needed = product(info.shape) * bytes_of_lane(info.dtype)
+    assert storage.dtype in (info.dtype, _BYTES)
+    sizes: list[int] = []
     for n in (0, 1, 7, BOUND):
         values = {"n": n}
-        assert needed.evaluate(values) <= storage.size.data.evaluate(values)
-    assert storage.dtype == info.dtype
+        sizes.append(needed.evaluate(values))
+        end = op.offset.data.evaluate(values) + sizes[-1]
+        assert end <= storage.size.data.evaluate(values)
+    return sizes

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import random
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from effort import calls
 from ir import parse
 from relax_memory_programs import BOUND, check_plan, kernel, random_function
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import maximum, minimum
@@ -21,13 +24,16 @@ from xdsl_tvm.passes.relax import (
     KillAfterLastUse,
     LegalizeOps,
     LowerAllocTensor,
-    StaticPlanBlockMemory,
     ToNonDataflow,
+    VerifyMemoryPlan,
 )
+from xdsl_tvm.passes.relax._arena_plan import Block, pack
 from xdsl_tvm.passes.relax._memory_sizes import UpperBounds
+from xdsl_tvm.passes.relax.report_memory_plan import MemoryReport, memory_reports
+from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.runtime.executable import load_module
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "model.mlir"
 
 
@@ -36,25 +42,129 @@ def function(module: ModuleOp) -> relax.FuncOp:
     return found
 
 
+STRATEGIES = (
+    StaticPlanBlockMemory(),
+    StaticPlanBlockMemory(strategy="arena"),
+    StaticPlanBlockMemory(strategy="arena", alignment=1),
+)
+VERIFY = VerifyMemoryPlan()
+
+
+@pytest.mark.parametrize("plan", STRATEGIES, ids=str)
 @pytest.mark.parametrize("is_bounded", [False, True])
-def test_plans_of_random_functions_are_safe(is_bounded: bool):
+def test_plans_of_random_functions_are_safe(
+    plan: StaticPlanBlockMemory, is_bounded: bool
+):
     shared = 0
     for seed in range(COUNT):
-        planned = StaticPlanBlockMemory()(random_function(seed, is_bounded=is_bounded))
+        planned = plan(random_function(seed, is_bounded=is_bounded))
         planned.verify()
+        VERIFY(LowerAllocTensor()(planned))
         for way in range(4):
             shared += check_plan(function(planned), random.Random(way))
-        assert str(StaticPlanBlockMemory()(planned)) == str(planned)
+        assert str(plan(planned)) == str(planned)
     assert shared > COUNT
 
 
-def test_random_functions_compute_the_same():
-    plan = (StaticPlanBlockMemory(), ToNonDataflow(), LowerAllocTensor())
-    passes = [*plan, KillAfterLastUse()]
+@pytest.mark.parametrize("plan", STRATEGIES[:2], ids=str)
+def test_random_functions_compute_the_same(plan: StaticPlanBlockMemory):
+    passes = [plan, ToNonDataflow(), LowerAllocTensor(), KillAfterLastUse(), VERIFY]
     for seed in range(COUNT):
         module = random_function(seed, is_bounded=True)
         report = check_semantics(module, passes, externs={"kernel": kernel}, runs=1)
         assert report.checked == ["main"]
+
+
+def bytes_at_most(report: MemoryReport) -> int:
+    return report.planned.evaluate({"n": BOUND})
+
+
+def test_arenas_are_never_larger():
+    """Nor smaller than what is alive at once; on the whole they are clearly smaller."""
+    totals = [0, 0, 0]
+    for seed in range(COUNT):
+        module = random_function(seed, is_bounded=seed % 2 == 0)
+        plans = [plan(module) for plan in STRATEGIES]
+        reports = [memory_reports(planned)[0] for planned in plans]
+        sizes = [bytes_at_most(report) for report in reports]
+        assert max(sizes[1:]) <= sizes[0]
+        alive = reports[0].alive
+        assert alive is None or alive <= min(sizes)
+        totals = [total + size for total, size in zip(totals, sizes, strict=True)]
+    assert totals[2] < totals[0]
+
+
+def random_blocks(rng: random.Random) -> list[Block]:
+    starts = [rng.randrange(40) for _ in range(rng.randrange(1, 14))]
+    return [
+        Block(
+            start, start + rng.randrange(12), rng.randrange(0, 200), rng.choice((1, 64))
+        )
+        for start in starts
+    ]
+
+
+def test_packed_blocks_are_apart():
+    rng = random.Random(0)
+    for _ in range(COUNT * 10):
+        blocks = random_blocks(rng)
+        offsets = pack(blocks)
+        assert offsets is not None
+        assert offsets.keys() == set(blocks)
+        assert all(offset % block.alignment == 0 for block, offset in offsets.items())
+        for one, other in combinations(blocks, 2):
+            if one.start <= other.end and other.start <= one.end:
+                assert (
+                    offsets[one] + one.size <= offsets[other]
+                    or offsets[other] + other.size <= offsets[one]
+                )
+
+
+def test_too_many_at_once_are_not_packed():
+    assert pack([Block(0, 9, 4, 1) for _ in range(600)]) is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (StaticPlanBlockMemory(strategy="best"), "no strategy 'best'; choose one of"),
+        (StaticPlanBlockMemory(alignment=48), "alignment 48 is no power of two"),
+        (StaticPlanBlockMemory(alignment=0), "alignment 0 is no power of two"),
+    ],
+)
+def test_options_are_checked(plan: StaticPlanBlockMemory, message: str):
+    with pytest.raises(PassFailedException, match=message):
+        plan(random_function(0, is_bounded=False))
+
+
+def test_verification_finds_what_is_moved():
+    """Tensors of packed plans are moved; what is not safe any more is found."""
+    rng = random.Random(0)
+    found = 0
+    for seed in range(COUNT):
+        module = random_function(seed, is_bounded=True)
+        planned = StaticPlanBlockMemory(strategy="arena", alignment=1)(module)
+        allocs = [
+            op for op in planned.walk() if isinstance(op, relax.AllocTensorFromStorageOp)
+        ]
+        for alloc in rng.sample(allocs, 3):
+            before = alloc.offset
+            alloc.offset = relax.DimAttr(relax.Dim.constant(rng.randrange(0, 400, 4)))
+            if not is_safe(planned):
+                found += 1
+                with pytest.raises(PassFailedException, match=r"may overlap|make the"):
+                    VERIFY(planned)
+            alloc.offset = before
+    assert found > COUNT // 2
+
+
+def is_safe(module: ModuleOp) -> bool:
+    try:
+        for way in range(8):
+            check_plan(function(module), random.Random(way))
+    except AssertionError:
+        return False
+    return True
 
 
 def test_checker_finds_lives_that_overlap():
@@ -69,7 +179,7 @@ def test_checker_finds_lives_that_overlap():
         "relax.call impure @use(%b) : (tensor<4xf32>) -> ()\n"
         "relax.return %x : tensor<4xf32>\n}"
     )
-    with pytest.raises(AssertionError, match="two tensors are alive on one storage"):
+    with pytest.raises(AssertionError, match="two tensors are alive on the same bytes"):
         check_plan(function(module), random.Random(0))
 
 
@@ -157,3 +267,22 @@ def test_operators_that_are_not_lowered_hold_nothing_to_plan(
     print(mod_optimized)
     assert "relax.nn.conv2d" in capsys.readouterr().out
     assert mod.is_structurally_equivalent(mod_optimized)
+
+
+def chain_of(count: int) -> ModuleOp:
+    t = "tensor<4xf32>"
+    lines = [f"relax.func impure @main(%v0: {t}) -> {t} {{"]
+    for index in range(1, count):
+        lines += [
+            f'%v{index} = relax.builtin.alloc_tensor on 0 scope "global" : {t}',
+            f'relax.call_packed "kernel"(%v{index - 1}, %v{index}) : ({t}, {t}) -> ()',
+        ]
+    return parse("\n".join([*lines, f"relax.return %v0 : {t}", "}"]))
+
+
+def test_effort_is_linear():
+    plan = Sequential([StaticPlanBlockMemory(strategy="arena"), VERIFY])
+    short, long = (
+        calls(lambda module=module: plan(module)) for module in map(chain_of, (100, 400))
+    )
+    assert long < short * 5
