@@ -221,17 +221,34 @@ def infer_call(where: str, func: FuncType, args: Sequence[Attribute]) -> Attribu
             f"{where} takes {len(params)} arguments, {len(args)} are given"
         )
     solved: dict[str, Dim] = {}
-
-    def solve(param: Dim, arg: Dim) -> Check:
-        name = param.symbol_name
-        if name is None:
-            return _check_dim(param, arg)
-        known = solved.setdefault(name, arg)
-        return Check.PASS if provably_equal(known, arg) else Check.VALUES_UNKNOWN
-
     for index, (param, arg) in enumerate(zip(params, args, strict=True)):
-        if _check(param, arg, solve) <= Check.KIND_UNKNOWN:
+        if _solve(param, arg, solved) <= Check.KIND_UNKNOWN:
             raise VerifyException(
                 f"argument {index} of {where} must be {param}, {arg} is given"
             )
     return substitute_symbols(erase_symbols(func.ret, solved), solved)
+
+
+def solve_symbols(
+    params: Sequence[Attribute], args: Sequence[Attribute]
+) -> dict[str, Dim]:
+    """What the symbols of parameters are in a call, as far as types of arguments say.
+
+    As many arguments as parameters. The first dimension that is a symbol by itself
+    decides (TVM's `InferSymbolicVarMap` takes the last).
+    """
+    solved: dict[str, Dim] = {}
+    for param, arg in zip(params, args, strict=True):
+        _solve(param, arg, solved)
+    return solved
+
+
+def _solve(param: Attribute, arg: Attribute, solved: dict[str, Dim]) -> Check:
+    def check_dim(expected: Dim, actual: Dim) -> Check:
+        name = expected.symbol_name
+        if name is None:
+            return _check_dim(expected, actual)
+        known = solved.setdefault(name, actual)
+        return Check.PASS if provably_equal(known, actual) else Check.VALUES_UNKNOWN
+
+    return _check(param, arg, check_dim)

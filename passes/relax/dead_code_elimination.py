@@ -88,7 +88,7 @@ class DeadCodeElimination(CompilerPass):
         _remove_functions(op, self.entry_functions)
         for func in op.ops:
             if isinstance(func, relax.FuncOp) and func.body.blocks:
-                _remove_bindings(func)
+                remove_unused_bindings(func)
         _remove_functions(op, self.entry_functions)
 
     def _check_entries(self, module: ModuleOp) -> None:
@@ -129,7 +129,8 @@ def _is_removable(op: Operation) -> bool:
     )
 
 
-def _remove_bindings(func: relax.FuncOp) -> None:
+def remove_unused_bindings(func: relax.FuncOp) -> None:
+    """Remove bindings whose value nothing needs, `RemoveAllUnused` of TVM."""
     needed = _Needed(func)
     dead = [op for op in func.walk() if op not in needed.ops]
     for op in dead:
