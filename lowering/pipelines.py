@@ -63,9 +63,10 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     """Blocks to flat vector code, with vectors of so many bytes.
 
-    A schedule for functions that have none, and the default pipeline.
+    Functions without a schedule get one, their blocks inlined; then the default pipeline.
     """
     return (
+        "tir-inline-blocks",
         f"tir-default-cpu-schedule{{vector_bytes={vector_bytes}}}",
         'tir-default-pipeline{target="llvm"}',
     )
