@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax
@@ -43,6 +43,13 @@ def retype_outputs(dataflow: relax.DataflowOp) -> dict[SSAValue, SSAValue]:
         for value, result in zip(dataflow.output_op.values, dataflow.outputs, strict=True)
         if result.type != value.type
     }
+
+
+def inner_value(value: SSAValue) -> SSAValue:
+    """The value in a dataflow block that is visible behind it as `value`."""
+    while isinstance(value, OpResult) and isinstance(value.op, relax.DataflowOp):
+        value = value.op.output_op.values[value.index]
+    return value
 
 
 def defining_block(value: SSAValue) -> Block | None:

@@ -13,7 +13,12 @@ from xdsl.traits import IsolatedFromAbove
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._dataflow import defining_block, is_within, keep_outputs
+from xdsl_tvm.passes.relax._dataflow import (
+    defining_block,
+    inner_value,
+    is_within,
+    keep_outputs,
+)
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ class _Bindings:
 
     def _field(self, op: relax.GetItemOp) -> SSAValue | None:
         """The value that is taken from a tuple, where it is visible."""
-        whole = _inner(op.tuple_value)
+        whole = inner_value(op.tuple_value)
         if not isinstance(whole.owner, relax.TupleOp):
             return None
         value = whole.owner.elements[op.index.value.data]
@@ -148,18 +153,11 @@ class _Bindings:
         return value
 
 
-def _inner(value: SSAValue) -> SSAValue:
-    """The value in a dataflow block that is visible behind it as `value`."""
-    while isinstance(value.owner, relax.DataflowOp):
-        value = value.owner.output_op.values[value.owner.results.index(value)]
-    return value
-
-
 def _whole(op: relax.TupleOp) -> SSAValue | None:
     """The tuple whose fields, all of them and in order, are put together again."""
     found: SSAValue | None = None
     for index, element in enumerate(op.elements):
-        item = _inner(element).owner
+        item = inner_value(element).owner
         if not isinstance(item, relax.GetItemOp) or item.index.value.data != index:
             return None
         if found is not None and item.tuple_value is not found:

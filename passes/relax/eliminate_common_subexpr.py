@@ -20,6 +20,7 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import definable_symbols, substitute_symbols
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import LEAVES, NO_CALLS, is_function
+from xdsl_tvm.passes.relax._dataflow import inner_value, retype_outputs
 from xdsl_tvm.passes.relax._symbols import substitute_in_operation
 
 _Values: TypeAlias = tuple[SSAValue, ...]
@@ -122,12 +123,8 @@ class _Elimination:
         with self._scope() as computed:
             self.visit(dataflow.body.block)
         visible: dict[SSAValue, SSAValue] = {}
-        for value, result in zip(
-            dataflow.output_op.values, dataflow.outputs, strict=True
-        ):
-            if result.type != value.type:
-                new = Rewriter.replace_value_with_new_type(result, value.type)
-                self._follow(result, new)
+        for old, new in retype_outputs(dataflow).items():
+            self._follow(old, new)
         for value, result in zip(
             dataflow.output_op.values, dataflow.outputs, strict=True
         ):
@@ -198,11 +195,9 @@ class _Elimination:
         return name, attributes, properties, op.result_types, operands
 
     def _merge_symbols(self, op: relax.MatchCastOp, first: SSAValue) -> None:
-        cast = first
-        while isinstance(cast.owner, relax.DataflowOp):
-            cast = cast.owner.output_op.values[cast.owner.results.index(cast)]
-        assert isinstance(cast.owner, relax.MatchCastOp)
-        for name, known in zip(_defined(op), _defined(cast.owner), strict=True):
+        cast = inner_value(first).owner
+        assert isinstance(cast, relax.MatchCastOp)
+        for name, known in zip(_defined(op), _defined(cast), strict=True):
             self.symbols[name] = Dim.symbol(known)
 
 
