@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from xdsl.context import Context
@@ -280,8 +280,7 @@ class NativeExecutable(Executable):
         return CompiledFunction(signature, native, self._failure)
 
 
-@dataclass(frozen=True)
-class KernelTime:
+class KernelTime(NamedTuple):
     """How often a kernel was called, and for how long in all."""
 
     name: str

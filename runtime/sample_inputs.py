@@ -63,6 +63,15 @@ def sample_arguments(
     return [_nested(tree, flat) for tree in signature.tuples]
 
 
+def bound_symbols(signature: Signature, arguments: Sequence[Any]) -> dict[str, int]:
+    """The extents that arguments have, by the names of the symbols."""
+    known: dict[str, int] = {}
+    if signature.tuples is None:
+        for param, value in zip(signature.params, arguments, strict=True):
+            _learn(known, param, np.asarray(value))
+    return known
+
+
 def _given(param: Spec, value: Array) -> Any:
     if isinstance(param, ShapeSpec):
         return tuple(value.tolist())
@@ -81,7 +90,8 @@ def _learn(known: dict[str, int], param: Spec, value: Array) -> None:
         if param.symbol is not None and value.ndim == 0:
             known[param.symbol] = int(value)
         return
-    for dim, extent in zip(param.shape, value.shape, strict=False):
+    extents = value.tolist() if isinstance(param, ShapeSpec) else value.shape
+    for dim, extent in zip(param.shape, extents, strict=False):
         name = None if dim is None else dim.symbol_name
         if name is not None:
             known.setdefault(name, extent)

@@ -1,25 +1,40 @@
 """`xdsl-tvm run`: compile or interpret a file and call one of its functions on arrays.
 
 Inputs fill the parameters in order. Parameters without one are zero if the function
-writes them, and random otherwise.
+writes them, and random otherwise. Of a compiled Relax module it says which kernels took
+the longest, and how much memory its plan takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.error_lines import UserError
 from xdsl_tvm.passes.pipeline_runner import check_name
-from xdsl_tvm.runtime.executable import TARGETS, compile, load_module
-from xdsl_tvm.runtime.sample_inputs import named_outputs, sample_arguments
+from xdsl_tvm.runtime.executable import (
+    TARGETS,
+    Executable,
+    NativeExecutable,
+    compile,
+    load_module,
+)
+from xdsl_tvm.runtime.sample_inputs import (
+    bound_symbols,
+    named_outputs,
+    sample_arguments,
+)
 from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.runtime.threads import set_num_threads
+from xdsl_tvm.tools._progress import ProgressBar, wanted
 from xdsl_tvm.tools.opt import refuse_arguments
 
 
@@ -41,6 +56,12 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--random-seed", metavar="N", type=int, default=0)
     add("--output-dir", metavar="DIR", type=Path, help="save outputs as .npy here")
     add("--print", action="store_true", help="print the outputs' values")
+    add("--repeat", metavar="N", type=_count, default=1, help="call it so often")
+    add(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show a bar while compiling; default: on a terminal, and not in CI",
+    )
     add("--traceback", action="store_true", help=argparse.SUPPRESS)
     return parser
 
@@ -52,41 +73,87 @@ def _symbol(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number larger than 0")
+    return int(text)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Runs the command; errors are raised, for the caller to print."""
     options = argument_parser().parse_args(arguments)
     try:
-        outputs = _call(options)
-    except (TypeError, ValueError, RuntimeError) as error:
+        outputs, report = _call(options)
+    except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise UserError(str(error)) from error
     for name, value in outputs.items():
         print(f"{name}: {value.dtype}{list(value.shape)}")
         if options.print:
             print(value)
+    for line in report:
+        print(line)
     if options.output_dir is not None:
         options.output_dir.mkdir(parents=True, exist_ok=True)
         for name, value in outputs.items():
             np.save(options.output_dir / f"{name}.npy", value)
 
 
-def _call(options: argparse.Namespace) -> dict[str, Any]:
-    function, signature = (_interpreted if options.interpret else _compiled)(options)
+def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """The outputs by name, and what there is to say of a Relax module."""
+    module = load_module(options.file)
+    executable = None if options.interpret else _compiled(options, module)
+    if executable is None:
+        function, signature = _interpreted(options, module)
+    else:
+        name = _function_name(list(executable), options.function)
+        function, signature = executable[name], executable.signatures[name]
     given = [np.load(path) for path in options.input]
     symbols: Mapping[str, int] = dict(options.symbol)
     values = sample_arguments(signature, given, symbols, options.random_seed)
-    return named_outputs(signature, values, function(*values))
+    result = function(*values)
+    for _ in range(options.repeat - 1):
+        result = function(*values)
+    report: list[str] = []
+    if isinstance(executable, NativeExecutable) and has_relax_functions(module):
+        report = _report(executable, module, signature, values)
+    return named_outputs(signature, values, result), report
 
 
-def _compiled(options: argparse.Namespace) -> tuple[Callable[..., Any], Signature]:
+def _report(
+    executable: NativeExecutable,
+    module: ModuleOp,
+    signature: Signature,
+    values: Sequence[Any],
+) -> list[str]:
+    # Late: only Relax modules have times and memory to report.
+    from xdsl_tvm.tools._relax_report import kernel_lines, memory_lines, planned_memory
+
+    symbols = bound_symbols(signature, values)
+    name = signature.function
+    return [
+        *kernel_lines(executable.kernel_times()),
+        *memory_lines(planned_memory(module), name, symbols),
+    ]
+
+
+def _compiled(options: argparse.Namespace, module: ModuleOp) -> Executable:
     if options.threads is not None:
         set_num_threads(options.threads)
-    executable = compile(options.file, options.target)
-    function = executable[_function_name(list(executable), options.function)]
-    return function, executable.signatures[function.__name__]
+    bar = ProgressBar(sys.stderr)
+    try:
+        return compile(
+            module,
+            options.target,
+            profile=options.target == "llvm",
+            progress=bar.update if wanted(options.progress) else None,
+        )
+    finally:
+        bar.close()
 
 
-def _interpreted(options: argparse.Namespace) -> tuple[Callable[..., Any], Signature]:
-    module = load_module(options.file)
+def _interpreted(
+    options: argparse.Namespace, module: ModuleOp
+) -> tuple[Callable[..., Any], Signature]:
     functions = interpret(module)
     known = {n: s for n, s in signatures(module).items() if n in functions}
     if not known:
