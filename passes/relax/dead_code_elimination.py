@@ -140,7 +140,9 @@ def remove_unused_bindings(func: relax.FuncOp) -> None:
     dead = [op for op in dead if op.parent is None]
     for op in dead:
         op.drop_all_references()
-    for dataflow in needed.dataflows:
+    # Users of outputs come first: blocks behind and around.
+    for dataflow in [op for op in func.walk(reverse=True) if op in needed.dataflows]:
+        assert isinstance(dataflow, relax.DataflowOp)
         used = [i for i, o in enumerate(dataflow.outputs) if o in needed.outputs]
         keep_outputs(dataflow, used)
     for op in dead:
@@ -155,7 +157,7 @@ class _Needed:
     ops: set[Operation] = field(default_factory=set[Operation])
     outputs: set[SSAValue] = field(default_factory=set[SSAValue])
     """Results of dataflow blocks that are used."""
-    dataflows: list[relax.DataflowOp] = field(default_factory=list[relax.DataflowOp])
+    dataflows: set[Operation] = field(default_factory=set[Operation])
     _work: list[Operation] = field(default_factory=list[Operation])
 
     def __post_init__(self) -> None:
@@ -172,7 +174,7 @@ class _Needed:
         self.ops.add(op)
         self._work.append(op)
         if isinstance(op, relax.DataflowOp):
-            self.dataflows.append(op)
+            self.dataflows.add(op)
 
     def _visit(self, op: Operation) -> None:
         # The outputs of a dataflow block are needed one by one.

@@ -176,3 +176,34 @@ tir.func @in_place(%a: !tir.handle) {
 relax.func @lifted(%x: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %x : tensor<4xf32>
 }
+
+// -----
+
+// Outputs that only dropped outputs of other blocks use, behind them and around them.
+
+// CHECK-LABEL: relax.func @blocks
+relax.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "blocks"} {
+  // CHECK-NEXT: %[[A:.*]] = relax.dataflow -> (tensor<4xf32>) {
+  // CHECK-NEXT: relax.add
+  // CHECK-NEXT: relax.output
+  %a, %b = relax.dataflow -> (tensor<4xf32>, tensor<4xf32>) {
+    %p = relax.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %q = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    relax.output %p, %q : tensor<4xf32>, tensor<4xf32>
+  }
+  // CHECK: %[[C:.*]] = relax.dataflow -> (tensor<4xf32>) {
+  // CHECK-NEXT: %[[E:.*]] = relax.dataflow -> (tensor<4xf32>) {
+  // CHECK-NEXT: relax.subtract
+  // CHECK-NEXT: relax.output
+  // CHECK-NEXT: }
+  // CHECK-NEXT: relax.output %[[E]]
+  %c, %d = relax.dataflow -> (tensor<4xf32>, tensor<4xf32>) {
+    %e, %f, %g = relax.dataflow -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+      %p = relax.subtract %a, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %q = relax.sin %x : (tensor<4xf32>) -> tensor<4xf32>
+      relax.output %p, %q, %b : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    }
+    relax.output %e, %f : tensor<4xf32>, tensor<4xf32>
+  }
+  relax.return %c : tensor<4xf32>
+}
