@@ -55,7 +55,7 @@ def main() -> int:
     model = kind() if arguments.full else kind.small()
     module = model.build()
     if arguments.output is not None:
-        arguments.output.write_text(f"{module}\n", encoding="utf-8")
+        arguments.output.write_text(f"{module!s}\n", encoding="utf-8")
         return 0
     parameters, inputs = model.parameters(), model.inputs()
     start = time.perf_counter()
