@@ -24,7 +24,7 @@ from xdsl_tvm.passes.relax.legalize.registry import (
     RegisteredRule,
     Rewrite,
 )
-from xdsl_tvm.passes.relax.legalize.signature import proven_result_type
+from xdsl_tvm.passes.relax.legalize.signature import proven_result_type, signature_of
 
 CONFIG = "relax.transform.apply_legalize_ops"
 
@@ -39,24 +39,46 @@ class LegalizeOps(CompilerPass):
     TVM name: relax.LegalizeOps (v0.20)
     Input form: Relax functions with operators, inside dataflow regions or not.
     Output form: The same functions with `relax.call_tir` in the place of operators, and
-        private TIR functions in iteration-block form, one for all operators that are the
-        same up to the names of symbolic dimensions.
-    Options: `enable_warning`: warn of each operator that is left as it is (false)
+        private TIR functions in iteration-block form. Equal ones are one: those of
+        operators that are the same up to the names of symbolic dimensions, and any that
+        come out the same.
+    Options: `enable_warning`: warn of each operator that is left as it is (false); from
+        Python also `customize_legalize_map`: rules by the operator's name, which go
+        first; a rule gets a place to emit operations at, and the operator, and returns
+        the value that replaces it, or the operator's own result to leave it
     Rewrites:
         %r = relax.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
         →
         %r = relax.call_tir @add(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
         tir.func @add(...) attributes {tir.noalias = true} { ... }
-    Leaves alone: Operators without a rule, operators whose operands or result have
-        dimensions or dtypes that are not known, foreign ops, and everything if the
-        `PassContext` sets `relax.transform.apply_legalize_ops` to false.
+        A constant of rank 0 at a binary operator or as a fill value becomes a number of
+        the function. A scalar of run time is an argument, behind the tensors before it;
+        a symbol that no tensor has as a bare dimension is one of the last arguments.
+        `relax.dynamic_strided_slice` becomes a call that computes the shape, a
+        `relax.match_cast` to new symbols, and a call that copies; ranges of known
+        numbers become constants; marks for gradients become their operand;
+        `relax.unique` and `relax.nonzero` become calls of the runtime. What a rule emits
+        is legalized in its turn, and operators behind one whose type turns out to be
+        more precise than declared are legalized for the more precise type.
+    Leaves alone: Operators without a rule or with a case that the rule does not cover,
+        operators whose operands or result have dimensions or dtypes that are not known,
+        foreign ops, and everything if the `PassContext` sets
+        `relax.transform.apply_legalize_ops` to false.
     Errors: none.
-    Attributes: read: none; created: `tir.noalias` on the functions made; removed: none
-    Differs from TVM: Layer norm computes its variance from deviations, which keeps its
-        digits where the mean is large; the reference subtracts two means. An operand
-        whose dimension is not provably that of the result is left alone, where the
-        reference broadcasts by the declared shape and may read out of bounds. Rules of
-        the user's own and copies per virtual device are not part of this version.
+    Attributes: read: none; created: `tir.noalias` on the functions made, `target` on
+        those whose result lives on a device with a target; removed: none
+    Differs from TVM: What reads by a dimension that inference has not proven is left
+        alone, where the reference reads by the declared shape and may leave the tensor:
+        broadcasts, reshapes, products. A function for a device gets its name and target
+        when it is made, where the reference copies one and removes what is not needed.
+        A user's rule does not apply to what it has itself emitted. Numbers are as the
+        interpreter has them: variance is the mean of squared deviations, which keeps its
+        digits where the mean is large; softplus of large negative numbers is not 0;
+        rounding is to the nearest even number; operators of bools that have no meaning
+        there, and indices that the reference reads wrongly, are left alone or right.
+        `relax.isnan`, `isinf`, `isfinite` and `ewise_fma` are legalized too, and so is
+        sorting. A range of more than 65536 numbers is no constant. `relax.print` and
+        `relax.assert_op` stay: lowering knows them.
     """
 
     name = "relax-legalize-ops"
@@ -119,8 +141,8 @@ class _Legalizer:
 
     def _rewrite(self, op: OperatorOp) -> Rewrite | None:
         custom = self.custom.get(op.name)
-        if custom is not None and proven_result_type(op) is not None:
-            return custom
+        if custom is not None and _is_known(op):
+            return lambda operator, bindings: custom(bindings, operator)
         return REWRITES.get(type(op))
 
     def symbol(self, at: Operation, name: str) -> str:
@@ -135,6 +157,12 @@ class _Legalizer:
             found = f"{name}{number}"
         taken.add(found)
         return found
+
+
+def _is_known(op: OperatorOp) -> bool:
+    """Whether the shapes and dtypes of operands and result are known."""
+    type_ = proven_result_type(op)
+    return type_ is not None and signature_of(op.operands, type_) is not None
 
 
 def _function_around(op: Operation) -> relax.FuncOp | None:

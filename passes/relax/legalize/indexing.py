@@ -253,16 +253,13 @@ def scatter(op: relax.ScatterElementsOp | relax.ScatterNDOp, site: Site) -> Tens
 
     def body(_: list[Expr], outputs: list[Tensor]) -> None:
         (out,) = outputs
-        _for_each(program, x.shape, lambda point: program.store(x[point], out, point))
+        for_each(program, x.shape, lambda point: program.store(x[point], out, point))
 
         def put(point: tuple[Expr, ...]) -> None:
             at = target(list(point))
             program.store(combine(out[at], updates[point]), out, at)
 
-        _for_each(program, updates.shape, put)
-
-    def everything(tensor: Tensor) -> tuple[Tensor, list[Expr | None]]:
-        return tensor, [None] * len(tensor.shape)
+        for_each(program, updates.shape, put)
 
     (out,) = program.sequential(
         "scatter",
@@ -275,7 +272,12 @@ def scatter(op: relax.ScatterElementsOp | relax.ScatterNDOp, site: Site) -> Tens
     return out
 
 
-def _for_each(
+def everything(tensor: Tensor) -> tuple[Tensor, list[Expr | None]]:
+    """All elements of a tensor."""
+    return tensor, [None] * len(tensor.shape)
+
+
+def for_each(
     program: TensorProgram,
     shape: Sequence[Dim],
     body: Callable[[tuple[Expr, ...]], None],
@@ -287,7 +289,7 @@ def _for_each(
         return
     extent = program.extent(shape[len(point)])
     with program.loop(f"i{len(point)}", program.extent(0), extent) as index:
-        _for_each(program, shape, body, (*point, index))
+        for_each(program, shape, body, (*point, index))
 
 
 @rule(relax.OneHotOp)

@@ -117,11 +117,10 @@ def proven_result_type(op: OperatorOp) -> Attribute | None:
     that is only believed could be read out of bounds.
     """
     inferred, declared = op.infer_result_type(), op.result.type
-    if inferred == declared:
-        return declared
-    proven, believed = known_results(inferred), known_results(declared)
-    if proven is None:
-        return None
+    proven = known_results(inferred)
+    if proven is None or inferred == declared:
+        return None if proven is None else declared
+    believed = known_results(declared)
     if believed is None:
         return inferred if is_base_of(declared, inferred) else None
     if len(proven) != len(believed):

@@ -67,3 +67,24 @@ relax.func @nested(%p: tensor<i1>, %a: tensor<4xf32>) -> tensor<4xf32> {
 }
 // CHECK: tir.func @tir_exp
 // CHECK-NOT: tir.func
+
+// -----
+
+// Communication between workers is the runtime's.
+
+// CHECK-LABEL: relax.func @workers
+relax.func @workers(%a: tensor<4x8xf32>) -> tensor<4x4xf32> {
+  // CHECK: %[[K:.*]] = relax.shape [3]
+  // CHECK: %[[G:.*]] = relax.prim_value 1 : i1
+  // CHECK: relax.call_dps_packed "runtime.disco.allreduce"(%a, %[[K]], %[[G]]) : {{.*}} -> tensor<4x8xf32>
+  %x = relax.ccl.allreduce %a kind "max" : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: relax.call_dps_packed "runtime.disco.allgather"(%a, %{{.*}}) : {{.*}} -> tensor<8x8xf32>
+  %y = relax.ccl.allgather %a workers 2 : (tensor<4x8xf32>) -> tensor<8x8xf32>
+  // CHECK: relax.call_dps_packed "runtime.disco.broadcast_from_worker0"(%a, %{{.*}})
+  %z = relax.ccl.broadcast_from_worker0 %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: %[[R:.*]] = relax.call_tir @reshape(%a) : (tensor<4x8xf32>) -> tensor<4x2x4xf32>
+  // CHECK: %[[T:.*]] = relax.call_tir @transpose(%[[R]]) : (tensor<4x2x4xf32>) -> tensor<2x4x4xf32>
+  // CHECK: relax.call_dps_packed "runtime.disco.scatter_from_worker0"(%[[T]], %{{.*}}) : {{.*}} -> tensor<4x4xf32>
+  %w = relax.ccl.scatter_from_worker0 %a workers 2 axis 1 : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  relax.return %w : tensor<4x4xf32>
+}

@@ -92,3 +92,29 @@ relax.func @moved(%a: tensor<2x3xf32>) -> tensor<3x2xf32> {
 }
 // CHECK: tir.func @collapse_sum
 // CHECK: tir.block "T_collapse_sum" (%{{.*}} : S {{.*}}, %{{.*}} : R
+
+// -----
+
+// Digits of an index are put together again; what fills a block is padding. Of any other
+// map the elements are put where they belong.
+
+// CHECK-LABEL: relax.func @layout
+relax.func @layout(%a: tensor<2x7xf32>) -> tensor<14xf32> {
+  %p = relax.prim_value 2.5 : f32
+  // CHECK: relax.call_tir @te_layout_transform(%a)
+  %x = relax.layout_transform %a pad %p map <(d0, d1) -> (d0, d1 floordiv 4, d1 mod 4)> : (tensor<2x7xf32>, !relax.prim<f32>) -> tensor<2x2x4xf32>
+  // CHECK: relax.call_tir @te_layout_transform1(%a)
+  %y = relax.layout_transform %a map <(d0, d1) -> (d0 * 7 + d1)> : (tensor<2x7xf32>) -> tensor<14xf32>
+  // CHECK: relax.layout_transform
+  %z = relax.layout_transform %a map <(d0, d1) -> (d1, d0)> separators [1] : (tensor<2x7xf32>) -> tensor<7x2xf32>
+  relax.return %y : tensor<14xf32>
+}
+// CHECK: tir.func @te_layout_transform(
+// CHECK: tir.block "te_layout_transform" (%[[I:.*]] : S {{.*}}, %[[J:.*]] : S {{.*}}, %[[K:.*]] : S
+// CHECK-DAG: %[[M:.*]] = tir.mul %[[J]], %c4 : i64
+// CHECK-DAG: %[[L:.*]] = tir.add
+// CHECK: tir.cmp lt %[[L]], %c7
+// CHECK: tir.if_then_else
+// CHECK: tir.const 2.500000e+00 : f32
+// CHECK: tir.func @te_layout_transform1(
+// CHECK: tir.block "te_layout_transform" {
