@@ -242,6 +242,11 @@ class NativeExecutable(Executable):
         data = llvm_jit.compile_object(text, self._settings.opt_level, linked=True)
         Path(path).write_bytes(data)
 
+    def __getitem__(self, name: str) -> CompiledFunction:
+        found = super().__getitem__(name)
+        assert isinstance(found, CompiledFunction)
+        return found
+
     @cached_property
     def _kernel_tables(self) -> tuple[list[str], Any]:
         """The names of the kernels, and the array of their calls and nanoseconds."""

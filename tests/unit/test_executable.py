@@ -271,3 +271,67 @@ def test_a_failed_assertion_is_an_error_of_the_call() -> None:
     assert a.tolist() == [2, 1, 0, 0]
     executable["f"](a, 9)
     assert a.tolist() == [9, 8, 7, 6]
+
+
+MODEL = """
+!x = tensor<?x4xf32, #relax.dims<[n, 4]>>
+!y = tensor<?x3xf32, #relax.dims<[n, 3]>>
+relax.func @main<n>(%x: !x, %w: tensor<4x3xf32>, %b: !y) -> !y
+    attributes {global_symbol = "main"} {
+  %0 = relax.matmul %x, %w : (!x, tensor<4x3xf32>) -> !y
+  %1 = relax.add %0, %b : (!y, !y) -> !y
+  relax.return %1 : !y
+}
+"""
+
+
+def test_bound_parameters() -> None:
+    executable = xdsl_tvm.compile(MODEL)
+    assert isinstance(executable, NativeExecutable)
+    main = executable["main"]
+    x, w, b = np.ones((2, 4), "f4"), np.ones((4, 3), "f4"), np.ones((2, 3), "f4")
+    expected = main(x, w, b)
+    np.testing.assert_array_equal(main.bind(w, b)(x), expected)
+    np.testing.assert_array_equal(main.bind(w=w)(x, b), expected)
+    np.testing.assert_array_equal(main.bind(b).bind(x=x)(w), expected)
+    # The extent that a bound array gives a symbol holds for the others, too.
+    with pytest.raises(ValueError, match="must have extent n = "):
+        main.bind(w, b)(np.ones((3, 4), "f4"))
+    # What is bound is used as it is at the call.
+    bound = main.bind(w, b)
+    w[...] = 2
+    np.testing.assert_array_equal(bound(x), main(x, w, b))
+
+
+def test_times_of_kernels() -> None:
+    executable = xdsl_tvm.compile(MODEL, profile=True, optimize=False)
+    assert isinstance(executable, NativeExecutable)
+    x, w, b = np.ones((2, 4), "f4"), np.ones((4, 3), "f4"), np.ones((2, 3), "f4")
+    for _ in range(3):
+        np.testing.assert_array_equal(executable["main"](x, w, b), x @ w + b)
+    times = executable.kernel_times()
+    assert {time.name: time.calls for time in times} == {"matmul": 3, "add": 3}
+    assert all(0 < time.seconds < 1 for time in times)
+    assert times[0].seconds >= times[1].seconds
+    executable.reset_kernel_times()
+    assert [time.calls for time in executable.kernel_times()] == [0, 0]
+    plain = xdsl_tvm.compile(MODEL, optimize=False)
+    assert isinstance(plain, NativeExecutable)
+    with pytest.raises(RuntimeError, match="compile with profile=True"):
+        plain.kernel_times()
+
+
+def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDSL_TVM_CACHE", "off")
+    steps: list[tuple[str, int, int]] = []
+
+    def note(name: str, number: int, count: int) -> None:
+        steps.append((name, number, count))
+
+    xdsl_tvm.compile(MODEL, progress=note)
+    names = [name for name, _, _ in steps]
+    assert names[0] == "relax-legalize-ops"
+    assert names[-1] == "machine code"
+    numbers = [number for _, number, _ in steps[:-1]]
+    assert numbers == list(range(len(steps) - 1))
+    assert {count for _, _, count in steps[:-1]} == {len(steps) - 1}

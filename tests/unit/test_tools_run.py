@@ -68,3 +68,56 @@ def test_bad_arguments_are_one_line(
     assert captured.err.startswith("error: ")
     assert captured.err.count("\n") == 1
     assert message in captured.err
+
+
+MODEL = """
+!x = tensor<?x256xf32, #relax.dims<[n, 256]>>
+relax.func @main<n>(%x: !x, %w: tensor<256x256xf32>) -> !x
+    attributes {global_symbol = "main"} {
+  %0 = relax.matmul %x, %w : (!x, tensor<256x256xf32>) -> !x
+  %1 = relax.nn.softmax %0 axis -1 : (!x) -> !x
+  %2 = relax.matmul %1, %w : (!x, tensor<256x256xf32>) -> !x
+  %3 = relax.nn.softmax %2 axis -1 : (!x) -> !x
+  %4 = relax.matmul %3, %w : (!x, tensor<256x256xf32>) -> !x
+  relax.return %4 : !x
+}
+"""
+
+
+def test_kernels_and_memory_of_a_relax_module(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "model.mlir"
+    path.write_text(MODEL)
+    arguments = ["--symbol", "n=4", "--repeat", "2"]
+    assert main(["run", str(path), *arguments]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0] == "result: float32[4, 256]"
+    assert lines[1].split() == ["kernel", "calls", "ms", "share"]
+    table = [line.split() for line in lines[2:-1]]
+    assert {name: int(calls) for name, calls, *_ in table} == {"matmul": 6, "softmax": 4}
+    assert abs(sum(float(share.rstrip("%")) for *_, share in table) - 100) < 0.2
+    # Four tensors of 4 KiB, of which two live at a time.
+    expected = "memory of @main: 8.0 KiB planned, 20.0 KiB for 5 tensors by themselves"
+    assert lines[-1] in (expected, expected.replace(" 8.0", " 12.0"))
+    # There is no terminal here.
+    assert captured.err == ""
+
+
+def test_progress_on_request(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setenv("XDSL_TVM_CACHE", "off")
+    path = tmp_path / "model.mlir"
+    path.write_text(MODEL)
+    assert main(["run", str(path), "--symbol", "n=1", "--progress"]) == 0
+    shown = capsys.readouterr().err.split("\r")
+    assert shown[1].startswith("[------------------------------] 0/")
+    assert "relax-legalize-ops" in shown[1]
+    assert any("machine code" in line for line in shown)
+    # The line is taken away again.
+    assert not shown[-2].strip()
+    assert not shown[-1]

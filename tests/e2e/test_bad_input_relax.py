@@ -1,0 +1,220 @@
+"""What users of Relax get wrong: each mistake is one line that says what and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+import xdsl_tvm
+from xdsl_tvm.runtime.executable import load_module
+
+pytest.importorskip("llvmlite")
+
+KERNEL = """
+tir.func @scale(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<4xf32>
+}
+"""
+
+
+def main_of(body: str, signature: str = "(%x: tensor<4xf32>) -> tensor<4xf32>") -> str:
+    return (
+        f"{KERNEL}relax.func @main{signature} "
+        f'attributes {{global_symbol = "main"}} {{\n{body}\n}}'
+    )
+
+
+def call_tir(name: str, argument: str, result: str) -> str:
+    return main_of(
+        f"%0 = relax.call_tir @{name}(%x) : ({argument}) -> {result}\n"
+        f"%1 = relax.match_cast %0 : {result} -> tensor<4xf32>\n"
+        "relax.return %1 : tensor<4xf32>",
+        f"(%x: {argument}) -> tensor<4xf32>",
+    )
+
+
+MODULES = {
+    "ill-typed argument of call_tir": (
+        call_tir("scale", "tensor<5xf32>", "tensor<4xf32>"),
+        "argument 0 of tir.func @scale must be tensor<4xf32>, tensor<5xf32> is given",
+    ),
+    "dtype of call_tir": (
+        call_tir("scale", "tensor<4xi32>", "tensor<4xf32>"),
+        "argument 0 of tir.func @scale must be tensor<4xf32>, tensor<4xi32> is given",
+    ),
+    "missing kernel": (
+        call_tir("scales", "tensor<4xf32>", "tensor<4xf32>"),
+        "relax.call_tir: @scales is not defined in the module",
+    ),
+    "shape mismatch": (
+        main_of(
+            "%0 = relax.add %x, %y : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xf32>\n"
+            "relax.return %0 : tensor<4xf32>",
+            "(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<4xf32>",
+        ),
+        "relax.add",
+    ),
+    "unknown symbol": (
+        main_of("%s = relax.shape [k]\nrelax.return %x : tensor<4xf32>"),
+        "relax.shape in @main uses the symbol 'k', which neither a parameter nor a "
+        "relax.match_cast above defines",
+    ),
+    "impure operation in a dataflow block": (
+        main_of(
+            "%0 = relax.dataflow -> (tensor<4xf32>) {\n"
+            'relax.print "{}"(%x) : (tensor<4xf32>) -> ()\n'
+            "relax.output %x : tensor<4xf32>\n}\n"
+            "relax.return %0 : tensor<4xf32>"
+        ),
+        "relax.print in @main is impure and stands in a dataflow block",
+    ),
+    "impure operation in a pure function": (
+        main_of(
+            'relax.print "{}"(%x) : (tensor<4xf32>) -> ()\n'
+            "relax.return %x : tensor<4xf32>"
+        ),
+        "relax.print in @main is impure; mark the function impure",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_that_are_not_valid(name: str) -> None:
+    text, message = MODULES[name]
+    with pytest.raises((ValueError, VerifyException)) as error:
+        xdsl_tvm.compile(text)
+    assert message in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_function_of_python_that_is_not_given() -> None:
+    text = main_of(
+        '%0 = relax.call_pure_packed "my.f"(%x) : (tensor<4xf32>) -> tensor<4xf32>\n'
+        "relax.return %0 : tensor<4xf32>"
+    )
+    with pytest.raises(PassFailedException) as error:
+        xdsl_tvm.compile(text)
+    assert str(error.value) == (
+        "relax.call_pure_packed: no function 'my.f' is known; pass it, as in "
+        "compile(module, externs={'my.f': …})"
+    )
+
+
+# ---- calls ----
+
+MODEL = """
+!x = tensor<?x4xf32, #relax.dims<[n, 4]>>
+!y = tensor<?x3xf32, #relax.dims<[n, 3]>>
+relax.func @main<n>(%x: !x, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> !y
+    attributes {global_symbol = "main"} {
+  %0 = relax.matmul %x, %w : (!x, tensor<4x3xf32>) -> !y
+  %1 = relax.add %0, %b : (!y, tensor<3xf32>) -> !y
+  relax.return %1 : !y
+}
+"""
+
+
+def zeros(*shape: int, dtype: Any = np.float32) -> Any:
+    return np.zeros(shape, dtype)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return xdsl_tvm.compile(MODEL)["main"]
+
+
+X, W, B = zeros(2, 4), zeros(4, 3), zeros(3)
+CALLS = {
+    "too few": ((X, W), "@main takes 3 arguments, got 2"),
+    "too many": ((X, W, B, B), "@main takes 3 arguments, got 4"),
+    "dtype": (
+        (X, zeros(4, 3, dtype=np.float64), B),
+        "@main: argument 'w' must have dtype float32, got float64",
+    ),
+    "shape": (
+        (X, W.T.copy(), B),
+        "@main: argument 'w' must have shape (4, 3), got (3, 4)",
+    ),
+    "extent": (
+        (zeros(2, 5), W, B),
+        "@main: argument 'x' must have extent 4 on axis 1, got shape (2, 5)",
+    ),
+    "list": (
+        ([[0.0] * 4], W, B),
+        "@main: argument 'x' must be a numpy array float32[n, 4], got list",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(name: str, model: Any) -> None:
+    arguments, message = CALLS[name]
+    with pytest.raises((TypeError, ValueError)) as error:
+        model(*arguments)
+    assert str(error.value) == message
+
+
+BINDINGS: dict[str, tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], str]] = {
+    "unknown name": ((), {"v": W}, (), "@main has no parameter 'v'; it has x, w, b"),
+    "too many": ((X, X, W, B), {}, (), "@main has 3 parameters to bind, got 4"),
+    "dtype": (
+        (W.astype(np.float64), B),
+        {},
+        (),
+        "@main: argument 'w' must have dtype float32, got float64",
+    ),
+    "bound already": (
+        (W, B),
+        {},
+        (X, W, B),
+        "@main takes 1 arguments besides the 2 bound ones, got 3",
+    ),
+    "extent of what is not bound": (
+        (B,),
+        {"x": X},
+        (zeros(4, 2),),
+        "@main: argument 'w' must have shape (4, 3), got (4, 2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BINDINGS)
+def test_bindings(name: str, model: Any) -> None:
+    trailing, named, rest, message = BINDINGS[name]
+    with pytest.raises((TypeError, ValueError)) as error:
+        model.bind(*trailing, **named)(*rest)
+    assert str(error.value) == message
+
+
+def test_out_of_memory() -> None:
+    text = """
+    !n = tensor<?xf32, #relax.dims<[n * 1048576]>>
+    relax.func @main<n>(%n: !relax.prim<i64, n>) -> tensor<f32>
+        attributes {global_symbol = "main"} {
+      %s = relax.shape [n * 1048576]
+      %c = relax.constant dense<2.0> : tensor<f32>
+      %0 = relax.full %s, %c : (!relax.shape<[n * 1048576]>, tensor<f32>) -> !n
+      %1 = relax.exp %0 : (!n) -> !n
+      %2 = relax.cumsum %1 {axis = 0 : i64} : (!n) -> !n
+      %3 = relax.sum %2 : (!n) -> tensor<f32>
+      relax.return %3 : tensor<f32>
+    }
+    """
+    main = xdsl_tvm.compile(text)["main"]
+    with pytest.raises(MemoryError) as error:
+        main(1 << 40)
+    assert str(error.value).startswith("out of memory: ")
+    assert "in @main needs n * 4194304 bytes" in str(error.value)
+    assert main(0) == 0
+
+
+def test_text_that_does_not_parse_names_its_line() -> None:
+    with pytest.raises(ValueError, match=r"^<text>:3: ") as error:
+        load_module(
+            "\nrelax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = relax.ad %x\n}"
+        )
+    assert "\n" not in str(error.value)
