@@ -24,6 +24,8 @@ from xdsl_tvm.registry import new_context
 _OPT = re.compile(r"(?:^|&&|\|)\s*(?:xdsl-opt|xdsl-tvm opt)\s+(?P<arguments>[^|&]*)")
 _EXECUTABLE = (tir.FuncOp, relax.FuncOp)
 _RUNS = 1
+_SPECIALIZE = frozenset({"relax-bind-params", "relax-bind-symbolic-vars"})
+"""Passes after which functions take other arguments; their own tests run them."""
 
 
 def pipelines(path: Path) -> list[str]:
@@ -78,7 +80,7 @@ def _check(path: Path, module: ModuleOp, passes: tuple[ModulePass, ...]) -> int:
     compared: set[str] = set()
     context = new_context(allow_unregistered=True)
     for one in passes:
-        if not checker.report.checked:
+        if not checker.report.checked or one.name in _SPECIALIZE:
             break
         try:
             one.apply(context, module)

@@ -48,7 +48,9 @@ NEEDS: dict[str, str] = {
     "relax-static-plan-block-memory": ALLOCATED,
 }
 """For a pass, a pipeline that brings any program to its input form."""
-ELSEWHERE = frozenset({"relax-convert-to-memref"})
+ELSEWHERE = frozenset(
+    {"relax-bind-params", "relax-bind-symbolic-vars", "relax-convert-to-memref"}
+)
 """Passes with tests of their own: they leave the dialect, or change what is called."""
 
 

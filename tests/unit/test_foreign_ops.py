@@ -95,6 +95,7 @@ STOCK: tuple[type[ModulePass], ...] = (
     DeadCodeElimination,
 )
 OPTIONS = {
+    "relax-bind-params": '{func_name="main"}',
     "tir-narrow-data-type": "{target_bits=32}",
     "tir-verify-form": "{form=packed}",
 }
