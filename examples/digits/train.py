@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from adam import Adam, batches
 from data import FOLDER, load_digits, split
 from numpy.typing import NDArray
 
@@ -81,23 +82,9 @@ def train(images: Array, labels: NDArray[np.int64]) -> list[Array]:
         (rng.standard_normal(s) * np.sqrt(2 / s[0]) * (len(s) == 2)).astype(np.float32)
         for s in shapes
     ]
-    first = [np.zeros_like(w) for w in weights]
-    second = [np.zeros_like(w) for w in weights]
-    step = 0
-    for epoch in range(EPOCHS):
-        rate = RATE * (1 + np.cos(np.pi * epoch / EPOCHS)) / 2
-        order = rng.permutation(len(images))
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            step += 1
-            grads = gradients(weights, images[batch], labels[batch])
-            for i, grad in enumerate(grads):
-                first[i] += np.float32(0.1) * (grad - first[i])
-                second[i] += np.float32(0.001) * (grad * grad - second[i])
-                m = first[i] / (1 - 0.9**step)
-                v = second[i] / (1 - 0.999**step)
-                update = m / (np.sqrt(v) + 1e-8) + DECAY * weights[i]
-                weights[i] -= (rate * update).astype(np.float32)
+    adam = Adam(weights, DECAY)
+    for batch, rate in batches(len(images), BATCH, EPOCHS, RATE, rng):
+        adam.step(gradients(weights, images[batch], labels[batch]), rate)
     return weights
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from digits.adam import Adam, batches
 from digits.data import load_digits, split
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
@@ -141,25 +142,12 @@ def train(images: Array, labels: NDArray[np.int64]) -> list[Array]:
         scale = np.sqrt(2 / fan_in)
         weights.append((rng.standard_normal(shape) * scale).astype(np.float32))
         weights.append(np.zeros(outputs, np.float32))
-    means = [np.zeros_like(w) for w in weights]
-    squares = [np.zeros_like(w) for w in weights]
-    step = 0
-    for epoch in range(EPOCHS):
-        rate = RATE * (1 + np.cos(np.pi * epoch / EPOCHS)) / 2
-        order = rng.permutation(len(images))
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            step += 1
-            kept = rng.random((len(batch), second * 16)) < 0.75
-            keep = kept.astype(np.float32) / np.float32(0.75)
-            grads = gradients(weights, moved(images[batch], rng), labels[batch], keep)
-            for i, grad in enumerate(grads):
-                means[i] += np.float32(0.1) * (grad - means[i])
-                squares[i] += np.float32(0.001) * (grad * grad - squares[i])
-                m = means[i] / (1 - 0.9**step)
-                v = squares[i] / (1 - 0.999**step)
-                update = m / (np.sqrt(v) + 1e-8) + DECAY * weights[i]
-                weights[i] -= (rate * update).astype(np.float32)
+    adam = Adam(weights, DECAY)
+    for batch, rate in batches(len(images), BATCH, EPOCHS, RATE, rng):
+        kept = rng.random((len(batch), second * 16)) < 0.75
+        keep = kept.astype(np.float32) / np.float32(0.75)
+        moves = moved(images[batch], rng)
+        adam.step(gradients(weights, moves, labels[batch], keep), rate)
     return weights
 
 
