@@ -7,7 +7,7 @@ Keywords have the names of TVM v0.20; those of newer TVM are taken as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import NoReturn, cast
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -84,17 +84,9 @@ def func_attr(attrs: Mapping[str, object]) -> None:
         builder.attrs[key] = value
 
 
-def output(*values: object) -> None:
-    """The values of a dataflow block that are visible after it."""
-    dataflow = FunctionBuilder.current().dataflow
-    if dataflow is None:
-        raise ScriptTypeError("R.output stands in a dataflow block")
-    if dataflow.outputs is not None:
-        raise ScriptTypeError("R.output is given twice")
-    wrong = [value for value in values if not isinstance(value, Value)]
-    if wrong:
-        raise ScriptTypeError("R.output takes variables of the block")
-    dataflow.outputs = [value for value in values if isinstance(value, Value)]
+def output(*values: object) -> NoReturn:
+    """The values of a dataflow block that are visible after it; `with` reads it."""
+    raise ScriptTypeError("R.output is the last statement of a dataflow block")
 
 
 def match_cast(value: object, sinfo: object = _NOT_GIVEN, **newer: object) -> Value:

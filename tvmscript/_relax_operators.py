@@ -20,7 +20,7 @@ from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript._relax_attributes import float_text
-from xdsl_tvm.tvmscript._relax_types import device_of, dim_of, known_dtype
+from xdsl_tvm.tvmscript._relax_types import device_of, dim_of, dtype_text, known_dtype
 from xdsl_tvm.tvmscript._relax_values import (
     DtypeLeaf,
     FunctionBuilder,
@@ -29,7 +29,7 @@ from xdsl_tvm.tvmscript._relax_values import (
     const,
     prim,
 )
-from xdsl_tvm.tvmscript._script_expressions import dtype_string, string
+from xdsl_tvm.tvmscript._script_expressions import string
 from xdsl_tvm.tvmscript._script_index_maps import index_map, index_map_attr
 from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.operators import IndexMap
@@ -186,4 +186,4 @@ def _attribute_text(value: object, device: Callable[[VDeviceAttr], str]) -> str:
         case VDeviceAttr():
             return device(value)
         case _:
-            return dtype_string(cast(Attribute, value))
+            return dtype_text(cast(Attribute, value))

@@ -16,19 +16,24 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.analysis._tree_form import name_of
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, VDeviceAttr, symbols_of
-from xdsl_tvm.dialects.relax.functions import infer_if
+from xdsl_tvm.dialects.relax.functions import infer_if, parameter_symbols
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, Parameter
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import substitute_symbols
-from xdsl_tvm.dialects.tir.types import dtype_name
 from xdsl_tvm.tvmscript._relax_attributes import (
     float_text,
     python_attribute,
     relax_text,
 )
 from xdsl_tvm.tvmscript._relax_operators import operator_arguments
-from xdsl_tvm.tvmscript._relax_types import Devices, TypeText, device_text, dim_text
-from xdsl_tvm.tvmscript._script_expressions import Style, dtype_string, string
+from xdsl_tvm.tvmscript._relax_types import (
+    Devices,
+    TypeText,
+    device_text,
+    dim_text,
+    dtype_text,
+)
+from xdsl_tvm.tvmscript._script_expressions import Style, string
 from xdsl_tvm.tvmscript._script_names import Names, identifier
 from xdsl_tvm.tvmscript._ssa_trees import refuse_attributes
 from xdsl_tvm.tvmscript.expressions import FloatImm
@@ -69,7 +74,7 @@ class Metadata:
         for value in self.constants:
             shape, dtype = _layout(value)
             contents = string(base64.b64encode(value.data.data).decode())
-            yield f"    R.const_data({dtype_string(dtype)}, {shape}, {contents}),"
+            yield f"    R.const_data({dtype_text(dtype)}, {shape}, {contents}),"
         yield "]}"
         yield ""
 
@@ -156,7 +161,7 @@ class RelaxPrinter:
         with self._frame():
             if any(map(_names_functions, op.walk())):
                 self._line(f"cls = {self._module}")
-            self._body(op, op.body.block, op.symbol_names, attributes)
+            self._body(op, op.body.block, attributes)
 
     def _reserve_symbols(self, op: relax.FuncOp) -> None:
         for each in op.walk():
@@ -188,9 +193,10 @@ class RelaxPrinter:
         self,
         op: relax.FuncOp | relax.LambdaOp,
         block: Block,
-        symbols: Sequence[str],
         attributes: Mapping[str, Attribute],
     ) -> None:
+        # Not in the order in which they are declared, which the text does not show.
+        symbols = parameter_symbols(arg.type for arg in op.args)
         for arg in op.args:
             # The header has given the names; they are taken in the frame of the body.
             self._name(arg, "x")
@@ -242,7 +248,9 @@ class RelaxPrinter:
             case relax.IfOp():
                 self._if(op, given.get(op.result) or self._name(op.result, hint))
             case relax.LambdaOp():
-                self._lambda(op, given.get(op.result) or self._name(op.result, hint))
+                if op.var_name is not None:
+                    op.result.name_hint = op.var_name.data
+                self._lambda(op, given.get(op.result) or self._name(op.result, "f"))
             case _:
                 text = self._call(op)
                 if not op.results:
@@ -271,6 +279,10 @@ class RelaxPrinter:
 
         What it gives out twice, or got from outside, is bound once more inside.
         """
+        if isinstance(op.parent_op(), relax.DataflowOp):
+            raise DiagnosticException(
+                f"{name_of(op)}: a block in another one has no form in TVMScript; join them"
+            )
         self._line("with R.dataflow():")
         block = op.body.block
         names: dict[SSAValue, str] = {}
@@ -323,7 +335,7 @@ class RelaxPrinter:
         self._decorator([], op.is_pure)
         self._header(name, op.args, op.type.ret)
         with self._frame():
-            self._body(op, op.body.block, op.symbol_names, op.attributes)
+            self._body(op, op.body.block, op.attributes)
 
     # ---- expressions ----
 
@@ -386,6 +398,7 @@ class RelaxPrinter:
         if dtype == i64:
             return self._dim(value.data)
         number = value.data.value
+        name = dtype_text(dtype).strip('"')
         if dtype == i1 and number is not None:
             return str(bool(number))
         if number is None:
@@ -393,7 +406,7 @@ class RelaxPrinter:
                 f"relax.prim_value: {value.data} of dtype {dtype} has no form in "
                 "TVMScript, where dimensions are int64; convert it before"
             )
-        return f"T.{dtype_name(dtype)}({number})"
+        return f"T.{name}({number})"
 
     def _constant(self, op: relax.ConstantOp) -> str:
         value = op.value
@@ -410,7 +423,7 @@ class RelaxPrinter:
             return self._metadata.reference(value)
         texts = [_number(each, dtype) for each in values]
         nested = _nested(texts, shape)
-        return f"R.const({nested}, {dtype_string(dtype)})"
+        return f"R.const({nested}, {dtype_text(dtype)})"
 
     # ---- calls ----
 
@@ -542,12 +555,12 @@ class RelaxPrinter:
             raise DiagnosticException(
                 f"{type_} is allocated on a virtual device, which TVMScript cannot say"
             )
-        return self._shape(info.shape), f"R.dtype({dtype_string(info.dtype)})"
+        return self._shape(info.shape), f"R.dtype({dtype_text(info.dtype)})"
 
     def alloc_storage(self, op: relax.AllocStorageOp) -> str:
         """New raw memory."""
         size, device = self._shape([op.size.data]), op.device_index.value.data
-        scope, dtype = string(op.storage_scope.data), dtype_string(op.dtype)
+        scope, dtype = string(op.storage_scope.data), dtype_text(op.dtype)
         return (
             f"R.memory.alloc_storage({size}, R.prim_value({device}), R.str({scope}), "
             f"R.dtype({dtype}))"
@@ -565,7 +578,7 @@ class RelaxPrinter:
     def vm_alloc_storage(self, op: relax.VMAllocStorageOp) -> str:
         """New raw memory of a size that is a value."""
         size, device = self._text(op.size), op.device_index.value.data
-        scope, dtype = string(op.storage_scope.data), dtype_string(op.dtype)
+        scope, dtype = string(op.storage_scope.data), dtype_text(op.dtype)
         return (
             f"R.vm.alloc_storage({size}, R.prim_value({device}), R.dtype({dtype}), "
             f"R.str({scope}))"
@@ -574,7 +587,7 @@ class RelaxPrinter:
     def vm_alloc_tensor(self, op: relax.VMAllocTensorOp) -> str:
         """A tensor on memory, its shape a value."""
         operands = self._all((op.storage, op.offset, op.shape))
-        return f"R.vm.alloc_tensor({operands}, R.dtype({dtype_string(op.dtype)}))"
+        return f"R.vm.alloc_tensor({operands}, R.dtype({dtype_text(op.dtype)}))"
 
     def kill(
         self, op: relax.KillStorageOp | relax.KillTensorOp | relax.VMKillObjectOp

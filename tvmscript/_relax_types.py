@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import NoneAttr, NoneType, i64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimsAttr, PlacedAttr, VDeviceAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim, ceildiv, maximum, minimum
 from xdsl_tvm.tvmscript import expressions as ex
@@ -415,7 +415,7 @@ class TypeText:
         return f"R.Shape([{_dims(type_.values, quoted)}])"
 
     def _prim(self, type_: relax.PrimType, quoted: bool) -> str:
-        dtype = _dtype(type_.dtype)
+        dtype = dtype_text(type_.dtype)
         if type_.dim is None:
             if self.are_prims_dtypes:
                 return f"T.{dtype.strip(chr(34))}"
@@ -443,7 +443,7 @@ class TypeText:
             comma = "," if len(dims) == 1 else ""
             arguments.append(f"({_dims(dims, quoted)}{comma})")
         if info.dtype is not None:
-            arguments.append(f"dtype={_dtype(info.dtype)}")
+            arguments.append(f"dtype={dtype_text(info.dtype)}")
         if info.vdevice is not None:
             arguments.append(f"vdevice={self.device(info.vdevice)}")
         if dims is not None and not shaped:
@@ -455,7 +455,8 @@ def _dims(dims: Iterable[Dim | None], quoted: bool) -> str:
     return ", ".join(map(quoted_dim if quoted else dim_text, dims))
 
 
-def _dtype(dtype: Attribute) -> str:
+def dtype_text(dtype: Attribute) -> str:
+    """The name of a dtype as a string. Raises DiagnosticException where it has none."""
     try:
         return dtype_string(dtype)
     except ValueError as error:
@@ -466,12 +467,3 @@ def _is_plain(type_: Attribute) -> bool:
     """Whether a tensor type says nothing but what the dialect reads from it."""
     encoding = getattr(type_, "encoding", NoneAttr())
     return isinstance(encoding, NoneAttr | DimsAttr | PlacedAttr)
-
-
-def is_dtype(type_: Attribute) -> bool:
-    """Whether a type has a name as a dtype."""
-    try:
-        tir.dtype_name(type_)
-    except ValueError:
-        return False
-    return True

@@ -12,7 +12,7 @@ import base64
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -312,15 +312,6 @@ def prim(value: object) -> PrimLeaf:
 _CURRENT: ContextVar[FunctionBuilder | None] = ContextVar("function", default=None)
 
 
-@dataclass
-class Dataflow:
-    """A dataflow block that is open."""
-
-    block: Block = field(default_factory=Block)
-    outputs: list[Value] | None = None
-    """What `R.output` names, None before it."""
-
-
 class FunctionBuilder:
     """Builds the body of a function: where operations go, and what is visible there.
 
@@ -345,7 +336,8 @@ class FunctionBuilder:
         self.devices = devices
         self.attrs: dict[str, object] = {}
         self.symbols = {name for type_ in params for name in definable_symbols(type_)}
-        self.dataflow: Dataflow | None = None
+        self.dataflow: Block | None = None
+        """The dataflow block that is open."""
         self.position: object = None
         """What is being read, for errors that are found later."""
         self.calls: list[tuple[Operation, object]] = []

@@ -9,6 +9,7 @@ make operations while a function is read, and cannot be called outside of one.
 from __future__ import annotations
 
 from collections.abc import Callable as _Callable
+from typing import NoReturn as _NoReturn
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
 from xdsl_tvm.tvmscript import _relax_calls, _relax_operators, _relax_types
@@ -44,6 +45,9 @@ class _Namespace:
 
     def __getattr__(self, name: str) -> object:
         return _find(f"{self._prefix}{name}")
+
+    def __call__(self, *args: object, **named: object) -> _NoReturn:
+        raise TypeError(f"R.{self._prefix[:-1]} holds functions, and is none")
 
     def __dir__(self) -> list[str]:
         length = len(self._prefix)

@@ -29,7 +29,7 @@ from xdsl_tvm.tvmscript._relax_attributes import relax_attributes
 from xdsl_tvm.tvmscript._relax_calls import FUNCTIONS, arguments, output
 from xdsl_tvm.tvmscript._relax_operators import operators
 from xdsl_tvm.tvmscript._relax_types import Devices, annotated_type
-from xdsl_tvm.tvmscript._relax_values import Dataflow, FunctionBuilder, Operand, Value
+from xdsl_tvm.tvmscript._relax_values import FunctionBuilder, Operand, Value
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.evaluator import Evaluator, binary, error_text
 from xdsl_tvm.tvmscript.expressions import ScriptTypeError
@@ -295,6 +295,7 @@ class RelaxFunctions:
             attributes=attributes,
             impure=not options.pure,
             recursive=recursive,
+            var_name=node.name,
         )
 
 
@@ -660,22 +661,22 @@ class RelaxBodyReader(_ExpressionReader):
         self._dataflow(node)
 
     def _dataflow(self, node: ast.With) -> None:
-        builder, dataflow = self._builder, Dataflow()
+        builder, block = self._builder, Block()
         *body, last = node.body
-        builder.dataflow = dataflow
+        builder.dataflow = block
         try:
-            with builder.inside(dataflow.block), self.scope.body():
+            with builder.inside(block), self.scope.body():
                 self._read_all(body)
                 builder.position = last
                 names = self._output(last)
-                values = [self._output_value(last, name, dataflow) for name in names]
+                values = [self._output_value(last, name, block) for name in names]
                 symbols = builder.symbols
         finally:
             builder.dataflow = None
         builder.symbols = symbols
-        dataflow.block.add_op(relax.OutputOp(*(value.ssa for value in values)))
+        block.add_op(relax.OutputOp(*(value.ssa for value in values)))
         types = [value.type for value in values]
-        op = relax.DataflowOp(types, Region(dataflow.block))
+        op = relax.DataflowOp(types, Region(block))
         builder.emit(op)
         for name, result in zip(names, op.results, strict=True):
             self._name_value(name, Value(result))
@@ -702,13 +703,13 @@ class RelaxBodyReader(_ExpressionReader):
             self.evaluate(node) is output
         )
 
-    def _output_value(self, node: ast.stmt, name: str, dataflow: Dataflow) -> Value:
+    def _output_value(self, node: ast.stmt, name: str, block: Block) -> Value:
         with self.blaming(node):
             value = self.scope[name]
             if not isinstance(value, Value):
                 raise ScriptTypeError(f"R.output: '{name}' is no variable")
             owner = value.ssa.owner
-            if not isinstance(owner, Operation) or owner.parent is not dataflow.block:
+            if not isinstance(owner, Operation) or owner.parent is not block:
                 raise ScriptTypeError(
                     f"R.output: '{name}' is no variable of this dataflow block"
                 )
@@ -766,6 +767,9 @@ class RelaxBodyReader(_ExpressionReader):
             case ast.AnnAssign(target=ast.Name(id=name)):
                 self._annotated(node)
                 return _Branch(name, self._as_value(self.scope[name]), block)
+            case ast.FunctionDef():
+                self._local(node)
+                return _Branch(node.name, self._as_value(self.scope[node.name]), block)
             case ast.If():
                 found = self._if(node)
                 if found is not None:
