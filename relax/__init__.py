@@ -1,10 +1,17 @@
 """Relax programs written in Python, in TVM's words: `from xdsl_tvm import relax`.
 
 `BlockBuilder` makes a module of expressions; docs/builder.md shows how. The operations
-that it is made of are those of `xdsl_tvm.dialects.relax`.
+that it is made of are those of `xdsl_tvm.dialects.relax`. `relax.function` reads a
+decorated Python function, as `R.function` does, with annotations `relax.Tensor(...)`,
+operators `relax.op.add(...)` and `with relax.dataflow():`. `relax.transform` holds the
+passes.
 """
 
+import importlib
+from typing import Any
+
 from xdsl_tvm.relax import op
+from xdsl_tvm.relax._scripts import script_attribute
 from xdsl_tvm.relax.block_builder import BlockBuilder
 from xdsl_tvm.relax.calls import (
     GlobalVar,
@@ -57,3 +64,11 @@ __all__ = [
     "op",
     "sym",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "transform":
+        return importlib.import_module("xdsl_tvm.relax.transform")
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return script_attribute(name)

@@ -22,6 +22,7 @@ from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
 from xdsl_tvm.dialects.relax.symbolic import DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name
+from xdsl_tvm.relax._scripts import is_reading, script_attribute
 from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ def const(
     Without `dtype`, an array keeps its own, Python integers are `int32` and floats
     `float32`. Raises VerifyException for what no tensor holds.
     """
+    if is_reading():
+        return script_attribute("const")(value, dtype)
     array = np.asarray(value)
     if dtype is not None:
         element = dtype_of(dtype)
@@ -298,3 +301,9 @@ def TupleGetItem(tuple_value: Expr, index: int) -> Expr:
 def as_expr(value: Expr | Sequence[Expr]) -> Expr:
     """The expression, or the tuple of several."""
     return value if isinstance(value, Expr) else Tuple(value)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "function":
+        return script_attribute(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
+from xdsl_tvm.relax._scripts import is_reading, script_attribute
 from xdsl_tvm.relax.calls import (
     call_dps_packed,
     call_packed,
@@ -43,6 +44,8 @@ class Operator:
     def __call__(self, *args: object, **kwargs: object) -> Expr:
         if self._name not in OPERATORS:
             raise AttributeError(f"there is no operator relax.op.{self._name}")
+        if is_reading():
+            return script_attribute(self._name)(*args, **kwargs)
         return call(self._name, *args, **kwargs)
 
     def __repr__(self) -> str:

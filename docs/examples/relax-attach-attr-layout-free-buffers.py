@@ -1,30 +1,28 @@
-from xdsl.parser import Parser
+import xdsl_tvm as tvm
+from xdsl_tvm import relax
+from xdsl_tvm.relax.transform import AttachAttrLayoutFreeBuffers
 
-from xdsl_tvm import IRModule
-from xdsl_tvm.passes.infra import Sequential
-from xdsl_tvm.passes.relax import AttachAttrLayoutFreeBuffers
-from xdsl_tvm.registry import new_context
-
-# An empty module
-mod = IRModule({})
+# A Relax IRModule without functions
+mod = tvm.IRModule({})
 
 # The pass in a sequence
-seq = Sequential([AttachAttrLayoutFreeBuffers()])
+seq = tvm.transform.Sequential([AttachAttrLayoutFreeBuffers()])
 optimized_mod = seq(mod)
 
 # The pass by itself
 pass_obj = AttachAttrLayoutFreeBuffers()
 result_mod = pass_obj(mod)
 
-# A module with a weight: the second parameter, since there is one input
-program = """
-relax.func @main(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32>
-    attributes {global_symbol = "main", num_input = 1 : i64} {
-  %y = relax.call_tir @scale(%x, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  relax.return %y : tensor<4xf32>
-}
-tir.func @scale(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
-}
-"""
-result_mod = pass_obj(Parser(new_context(), program).parse_module())
+
+# A function with a weight: the second parameter, since there is one input
+@relax.function
+def main(x: relax.Tensor((4,), "float32"), w: relax.Tensor((4,), "float32")):
+    relax.func_attr({"num_input": 1})
+    y = relax.op.multiply(x, w)
+    return y
+
+
+# What calls TIR functions comes from LegalizeOps
+legalized = relax.transform.LegalizeOps()(tvm.IRModule({"main": main}))
+result_mod = pass_obj(legalized)
 print(result_mod)

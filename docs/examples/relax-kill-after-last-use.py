@@ -1,24 +1,26 @@
-from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import TensorType, f32
+import xdsl_tvm as tvm
+from xdsl_tvm import relax
+from xdsl_tvm.relax import transform
 
-from xdsl_tvm import IRModule
-from xdsl_tvm.dialects import relax
-from xdsl_tvm.passes.infra import Sequential
-from xdsl_tvm.passes.relax import KillAfterLastUse
 
 # A Relax function
-tensor = TensorType(f32, (32, 64))
-example_func = relax.FuncOp("example_func", [tensor], tensor)
-with ImplicitBuilder(example_func.body) as (x,):
-    y = relax.AddOp(x, x)
-    z = relax.MultiplyOp(y, y)
+@relax.function
+def example_func(x: relax.Tensor((32, 64), "float32")):
+    # Some operators
+    y = relax.op.add(x, x)
+    z = relax.op.multiply(y, y)
     # Nothing uses y from here on
-    w = relax.SubtractOp(z, z)
-    relax.ReturnOp(w)
+    w = relax.op.subtract(z, z)
+    return w
+
 
 # The pass in a sequence, where others may follow
-mod = IRModule({"main": example_func})
-pass_seq = Sequential([KillAfterLastUse()])
+mod = tvm.IRModule({"main": example_func})
+pass_seq = transform.Sequential(
+    [
+        transform.KillAfterLastUse(),
+    ]
+)
 optimized_mod = pass_seq(mod)
 
 # The lives of y and z end behind their last uses

@@ -1,45 +1,48 @@
-from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
+import numpy as np
 
-from xdsl_tvm import IRModule
-from xdsl_tvm.dialects import relax
-from xdsl_tvm.passes.infra import Sequential
-from xdsl_tvm.passes.relax import (
-    CallTIRRewrite,
-    LegalizeOps,
-    LowerAllocTensor,
-    StaticPlanBlockMemory,
-)
+import xdsl_tvm as tvm
+from xdsl_tvm import relax
+
 
 # The Relax module
-x_type = TensorType(f32, (1, 64, 56, 56))
-weight_type = TensorType(f32, (64, 64, 1, 1))
-main = relax.FuncOp("main", [x_type], x_type)
-with ImplicitBuilder(main.body) as (x,):
+@relax.function
+def main(x: relax.Tensor((1, 64, 56, 56), "float32")):
     # Some operators
-    weight = relax.ConstantOp(DenseIntOrFPElementsAttr.from_list(weight_type, [0.5]))
-    conv1 = relax.Conv2DOp(x, weight)
-    relu1 = relax.ReluOp(conv1)
-    relax.ReturnOp(relu1)
+    weight = relax.const(np.full((64, 64, 1, 1), 0.5), "float32")
+    conv1 = relax.op.nn.conv2d(x, weight)
+    relu1 = relax.op.nn.relu(conv1)
+    return relu1
 
-mod = IRModule({"main": main})
+
+mod = tvm.IRModule({"main": main})
 
 # The pass plans what is allocated, and operators do not say yet what they allocate
-mod_optimized = StaticPlanBlockMemory()(mod)
+mod_optimized = relax.transform.StaticPlanBlockMemory()(mod)
 print(mod_optimized)
 
-# A chain of operators that TIR functions compute
-t = TensorType(f32, (2, 4))
-chain = relax.FuncOp("chain", [t], t)
-with ImplicitBuilder(chain.body) as (x,):
-    a = relax.ReluOp(x)
-    b = relax.AddOp(a, a)
-    c = relax.MultiplyOp(b, b)
-    d = relax.ReluOp(c)
-    relax.ReturnOp(d)
-lowered = Sequential([LegalizeOps(), CallTIRRewrite()])(IRModule({"chain": chain}))
 
-# a and c share a storage; d is returned and gets one of its own
-optimized = StaticPlanBlockMemory()(lowered)
-optimized = LowerAllocTensor()(optimized)
+# A chain of operators that TIR functions compute
+@relax.function
+def chain(x: relax.Tensor((2, 4), "float32")):
+    a = relax.op.nn.relu(x)
+    b = relax.op.add(a, a)
+    c = relax.op.multiply(b, b)
+    d = relax.op.nn.relu(c)
+    return d
+
+
+lower = tvm.transform.Sequential(
+    [relax.transform.LegalizeOps(), relax.transform.CallTIRRewrite()]
+)
+lowered = lower(tvm.IRModule({"chain": chain}))
+
+# a and c share a storage; d is returned and gets one of its own; lives end explicitly
+finish = tvm.transform.Sequential(
+    [relax.transform.LowerAllocTensor(), relax.transform.KillAfterLastUse()]
+)
+optimized = finish(relax.transform.StaticPlanBlockMemory()(lowered))
 print(optimized["chain"])
+
+# The same with all tensors at offsets in one storage, proven to be apart
+arena = relax.transform.StaticPlanBlockMemory(strategy="arena", alignment=4)(lowered)
+print(relax.transform.VerifyMemoryPlan()(arena)["chain"])

@@ -1,7 +1,8 @@
 """TVM's Relax and TIR as xDSL dialects, passes over them, and a road to CPU and PTX.
 
 Importing this package imports neither a dialect nor a code generator: each part
-is loaded when it is first used.
+is loaded when it is first used. `transform` is `xdsl_tvm.passes.infra`, so that
+`xdsl_tvm.transform.Sequential` reads like TVM's.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "transform":
+        return importlib.import_module("xdsl_tvm.passes.infra")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,29 @@
+"""Functions of `relax` that read scripts, or stand in scripts that are read.
+
+`@relax.function` is `R.function` of `xdsl_tvm.tvmscript.relax`, and so are annotations
+and what a decorated function calls. They are looked up when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+_VALUES = "xdsl_tvm.tvmscript._relax_values"
+
+
+def script_attribute(name: str) -> Any:
+    """`R.<name>`; AttributeError if there is none."""
+    return getattr(importlib.import_module("xdsl_tvm.tvmscript.relax"), name)
+
+
+def is_reading() -> bool:
+    """Whether a decorated function is being read, so that calls are those of a script."""
+    if (values := sys.modules.get(_VALUES)) is None:
+        return False
+    try:
+        values.FunctionBuilder.current()
+    except importlib.import_module("xdsl_tvm.tvmscript.expressions").ScriptTypeError:
+        return False
+    return True
