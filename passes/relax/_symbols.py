@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, Dims, DimsAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import substitute_symbols
@@ -66,3 +67,14 @@ def verify_substituted(op: Operation, pass_name: str) -> None:
             f"{pass_name}: {error}; what is known of its dimensions says that it always "
             "fails, correct the program"
         ) from error
+
+
+def defined_symbols(func: relax.FuncOp) -> set[str]:
+    """The symbols that a function and the functions in it define, in casts as well."""
+    symbols: set[str] = set()
+    for op in func.walk():
+        if isinstance(op, relax.FuncOp):
+            symbols.update(op.symbol_names)
+        elif isinstance(op, relax.MatchCastOp):
+            symbols.update(op.defined_symbols)
+    return symbols

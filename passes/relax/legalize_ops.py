@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.relax._symbols import defined_symbols
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
 from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of
 from xdsl_tvm.passes.relax.legalize.calls import legalized_call as legalized_call
@@ -149,7 +150,7 @@ class _Legalizer:
         """A symbol that the function around `at` does not have; taken from now."""
         func = _function_around(at)
         if func not in self._symbols:
-            self._symbols[func] = set() if func is None else _symbols_of(func)
+            self._symbols[func] = set() if func is None else defined_symbols(func)
         taken = self._symbols[func]
         number, found = 0, name
         while found in taken:
@@ -173,16 +174,6 @@ def _function_around(op: Operation) -> relax.FuncOp | None:
         found = parent if isinstance(parent, relax.FuncOp) else found
         parent = parent.parent_op()
     return found
-
-
-def _symbols_of(func: relax.FuncOp) -> set[str]:
-    symbols: set[str] = set()
-    for op in func.walk():
-        if isinstance(op, relax.FuncOp):
-            symbols.update(op.symbol_names)
-        elif isinstance(op, relax.MatchCastOp):
-            symbols.update(op.defined_symbols)
-    return symbols
 
 
 @dataclass
