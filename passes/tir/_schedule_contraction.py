@@ -7,10 +7,12 @@ axes along which `C` lies in memory. Rows, columns and terms are each taken as o
 which makes a convolution the product of its weights and of the matrix of its windows.
 
 All of `a`, and of `b` a panel of columns at a time, are copied into the order in which
-they will be read. Then a tile of `C` at a time stays in vector registers while its terms
-are added, in the order of the program: each term costs a vector load for each vector of
-columns, and a broadcast and fused multiply-adds for each row. Tiles at an edge are
-computed whole, on zeros, and stored in part.
+they will be read; `a` is not where there are few panels, as for the weights of a
+convolution of small images, whose terms are neighbours already. Then a tile of `C` at a
+time stays in vector registers while its terms are added, in the order of the program:
+each term costs a vector load for each vector of columns, and a broadcast and fused
+multiply-adds for each row. Tiles at an edge are computed whole, on zeros, and stored in
+part.
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Add, Call, Const, Expr, Mul, Value, view
+from xdsl_tvm.analysis.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loop_code import LoopCode
-from xdsl_tvm.passes.tir._loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule_elementwise import fused_loop, points, write_lanes
 from xdsl_tvm.passes.tir._schedule_options import (
     Machine,
@@ -46,6 +49,8 @@ _MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _TERMS = 512
 """Terms that are added to a tile before the next tile has its turn."""
+_FEW_PANELS = 8
+"""So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LEAST_ROWS = 4
 _LEAST_TERMS = 8
 _MANY = 8
@@ -233,11 +238,13 @@ class _Product:
         """The product of all rows and columns."""
         code = self.code
         tiles = self.count(self.rows, self.height)
-        shape = [_extent(tiles), _extent(self.terms), self.height]
         with code.block("contraction"):
-            rows = code.alloc("rows", shape, self.dtype, "global")
-            with code.loop("tile", tiles, self.kind) as tile:
-                self._copy_rows(rows, tile)
+            rows = None
+            if self.copies_rows:
+                shape = [_extent(tiles), _extent(self.terms), self.height]
+                rows = code.alloc("rows", shape, self.dtype, "global")
+                with code.loop("tile", tiles, self.kind) as tile:
+                    self._copy_rows(rows, tile)
             panels = self.count(self.columns, self.width)
             with code.loop("panel", panels, self.kind) as panel, code.block("panel"):
                 shape = [_extent(self.terms), self.width]
@@ -246,23 +253,53 @@ class _Product:
                 self._write_panel(rows, columns, tiles, panel)
 
     def _write_panel(
-        self, rows: SSAValue, columns: SSAValue, tiles: Expr, panel: Expr
+        self, rows: SSAValue | None, columns: SSAValue, tiles: Expr, panel: Expr
     ) -> None:
         code = self.code
         size = smart.literal(self.terms)
         if size is not None and size <= _TERMS * 3 // 2:
             with code.loop("tile", tiles) as tile:
-                self._write_tile(rows, columns, tile, panel, self.number(0), self.terms)
+                self._write_tile(rows, columns, tile, panel, self.number(0), self.steps)
             return
-        step = self.number(_TERMS)
-        with code.loop("k.o", self.count(self.terms, _TERMS)) as number:
+        at_once = max(_TERMS // self.terms_of_step, 1)
+        step = self.number(at_once)
+        with code.loop("k.o", self.count(self.steps, at_once)) as number:
             first = smart.mul(number, step)
-            rest = smart.sub(self.terms, first)
+            rest = smart.sub(self.steps, first)
             length = step
-            if smart.literal(smart.floormod(self.terms, step)) != 0:
+            if smart.literal(smart.floormod(self.steps, step)) != 0:
                 length = smart.minimum(step, rest)
             with code.loop("tile", tiles) as tile:
                 self._write_tile(rows, columns, tile, panel, first, length)
+
+    @cached_property
+    def copies_rows(self) -> bool:
+        """Whether `a` is copied; if not, steps are those of the outermost term axis."""
+        panels = smart.literal(self.count(self.columns, self.width))
+        if panels is None or panels > _FEW_PANELS:
+            return True
+        load = self.found.a.owner
+        nest = self.found.nest
+        ours = [access for access in nest.accesses if access.op is load]
+        wide = [axis for axis in self.found.terms if axis.size != 1]
+        if not ours or not wide or not _are_neighbours(ours[0], wide[-1]):
+            return True
+        sizes = [axis.size for axis in self.found.terms[1:]]
+        if None in sizes or prod(size or 1 for size in sizes) > _TERMS:
+            return True
+        return len([axis for axis in self.found.rows if axis.size != 1]) > 1
+
+    @cached_property
+    def terms_of_step(self) -> int:
+        """How many terms are added in a step."""
+        if self.copies_rows:
+            return 1
+        return prod(axis.size or 1 for axis in self.found.terms[1:])
+
+    @cached_property
+    def steps(self) -> Expr:
+        """How many steps there are."""
+        return self.terms if self.copies_rows else self.found.terms[0].extent
 
     # ---- copies of the operands ----
 
@@ -371,12 +408,21 @@ class _Product:
         return nest.value_at(self.code, value, {**self.point, **lines, **terms})
 
     @contextmanager
-    def _each_term(self) -> Generator[tuple[Expr, Point]]:
-        """Loops over the term axes: the number of the term, and the point."""
-        axes = self.found.terms
-        with loops_over(self.code, axes) as point:
-            flat = point[axes[0].variable]
-            for axis in axes[1:]:
+    def _each_term(
+        self, first: Expr | None = None, length: Expr | None = None
+    ) -> Generator[tuple[Expr, Point]]:
+        """Loops over the term axes: the number of the term, and the point.
+
+        With `first` and `length`, over this part of the outermost axis.
+        """
+        outer, *inner = self.found.terms
+        with (
+            self.code.loop(outer.name, length or outer.extent) as start,
+            loops_over(self.code, inner) as rest,
+        ):
+            flat = start if first is None else smart.add(first, start)
+            point = {outer.variable: flat, **rest}
+            for axis in inner:
                 flat = smart.add(smart.mul(flat, axis.extent), point[axis.variable])
             yield flat, point
 
@@ -384,14 +430,14 @@ class _Product:
 
     def _write_tile(
         self,
-        rows: SSAValue,
+        rows: SSAValue | None,
         columns: SSAValue,
         tile: Expr,
         panel: Expr,
         first: Expr,
         length: Expr,
     ) -> None:
-        """Add `length` terms from `first` on to a tile of the result."""
+        """Add the terms of `length` steps from `first` on to a tile of the result."""
         code = self.code
         row = smart.mul(tile, self.number(self.height))
         column = smart.mul(panel, self.number(self.width))
@@ -406,8 +452,14 @@ class _Product:
             if smart.literal(whole) != 1:
                 edge = code.alloc("edge", shape, self.dtype, "local")
             self._begin(sums, edge, whole, row, column, first)
-            with code.loop("k", length) as k:
-                self._add_term(rows, columns, sums, tile, smart.add(first, k))
+            if rows is None:
+                with self._each_term(first, length) as (term, at):
+                    self._add_term(columns, sums, term, self._row_in_place(tile, at))
+            else:
+                with code.loop("k", length) as k:
+                    term = smart.add(first, k)
+                    copied = self._copied_row(rows, tile, term)
+                    self._add_term(columns, sums, term, copied)
             self._end(sums, edge, whole, row, column)
 
     def _begin(
@@ -452,13 +504,36 @@ class _Product:
                         lambda r, c: code.store(code.load(edge, r, c), sums, r, c)
                     )
 
+    def _copied_row(
+        self, rows: SSAValue, tile: Expr, term: Expr
+    ) -> Callable[[Expr], Expr]:
+        return lambda row: self.code.load(rows, tile, term, row)
+
+    def _row_in_place(self, tile: Expr, terms: Point) -> Callable[[Expr], Expr]:
+        """The elements of `a`; rows behind the last one are the last."""
+        first = smart.mul(tile, self.number(self.height))
+        is_whole = smart.literal(self._fits(first, self.height, self.rows)) == 1
+
+        def value(row: Expr) -> Expr:
+            flat = smart.add(first, row)
+            if not is_whole:
+                flat = smart.minimum(flat, smart.sub(self.rows, self.number(1)))
+            at = points(self.found.rows, self._split(flat, self.found.rows))
+            return self._value(self.found.a, at, terms)
+
+        return value
+
     def _add_term(
-        self, rows: SSAValue, columns: SSAValue, sums: SSAValue, tile: Expr, term: Expr
+        self,
+        columns: SSAValue,
+        sums: SSAValue,
+        term: Expr,
+        value_of_row: Callable[[Expr], Expr],
     ) -> None:
         code = self.code
 
         def add(row: Expr) -> None:
-            a = code.load(rows, tile, term, row)
+            a = value_of_row(row)
 
             def add_vector(column: Expr) -> None:
                 b = code.load(columns, term, column)
@@ -539,6 +614,14 @@ class _Product:
         width = smart.minimum(self.number(self.width), smart.sub(self.columns, column))
         with self.code.loop("r", height) as r, self.code.loop("c", width) as c:
             write(r, c)
+
+
+def _are_neighbours(access: Access, axis: Axis) -> bool:
+    """Whether what is accessed lies next to each other along an axis."""
+    shape = tir.buffer_definition(access.buffer).shape
+    wide = [i for i, dim in zip(access.indices, shape, strict=True) if dim != 1]
+    variable = Value(axis.variable)
+    return wide[-1:] == [variable] and not any(mentions(i, variable) for i in wide[:-1])
 
 
 def _extent(tree: Expr) -> int | Expr:

@@ -501,18 +501,19 @@ tir.func @reversed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !t
 tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "matmul", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
   %c16 = tir.const 16 : i32
+  %c72 = tir.const 72 : i32
   %c12 = tir.const 12 : i32
   %cst = tir.const 0.000000e+00 : f32
   %A = tir.match_buffer "A" %A_handle : !tir.buffer<16x12xf32>
-  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x16xf32>
-  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x16xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x72xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x72xf32>
   tir.block "root" {
     tir.reads
     tir.writes
     tir.for "i" %i = %c0 to %c16 {
-      tir.for "j" %j = %c0 to %c16 {
+      tir.for "j" %j = %c0 to %c72 {
         tir.for "k" %k = %c0 to %c12 {
-          tir.block "matmul" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c16] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c72] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
             tir.reads %A[%vi, %vk], %B[%vk, %vj]
             tir.writes %C[%vi, %vj]
             tir.init {
@@ -630,6 +631,54 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 
 // -----
 
+// Where there are few panels of columns, the rows are read where they are, the last row
+// in place of those behind it.
+
+tir.func @few_panels(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "few_panels", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<16x12xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x16xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x16xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c16 {
+      tir.for "j" %j = %c0 to %c16 {
+        tir.for "k" %k = %c0 to %c12 {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c16] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
+            tir.reads %A[%vi, %vk], %B[%vk, %vj]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %cst, %C[%vi, %vj] : f32
+            }
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vi, %vk] : f32
+            %2 = tir.load %B[%vk, %vj] : f32
+            %3 = tir.mul %1, %2 : f32
+            %4 = tir.add %0, %3 : f32
+            tir.store %4, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @few_panels
+// CHECK-NOT: tir.alloc_buffer "rows"
+// CHECK: tir.for "panel"
+// CHECK: tir.for "tile"
+// CHECK: tir.block "tile" {
+// CHECK: tir.for "k" %[[K:.*]] = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: %[[ROW:.*]] = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
+// CHECK: tir.load %A[%[[ROW]], %[[K]]] : f32
+// CHECK: tir.call "fma"
+
+// -----
+
 // The same without an init, on transposed operands, with edges.
 
 tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "edges", param_names = ["A_handle", "B_handle", "C_handle"]} {
@@ -738,22 +787,22 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "conv", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
   %c8 = tir.const 8 : i32
-  %c4 = tir.const 4 : i32
+  %c9 = tir.const 9 : i32
   %c3 = tir.const 3 : i32
   %cst = tir.const 0.000000e+00 : f32
-  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x6x10xf32>
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x11x10xf32>
   %B = tir.match_buffer "B" %B_handle : !tir.buffer<8x3x3x3xf32>
-  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x4x8xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x9x8xf32>
   tir.block "root" {
     tir.reads
     tir.writes
     tir.for "f" %f = %c0 to %c8 {
-      tir.for "i" %i = %c0 to %c4 {
+      tir.for "i" %i = %c0 to %c9 {
         tir.for "j" %j = %c0 to %c8 {
           tir.for "c" %c = %c0 to %c3 {
             tir.for "p" %p = %c0 to %c3 {
               tir.for "q" %q = %c0 to %c3 {
-                tir.block "conv" (%vf : S "vf" in [%c0 to %c8] = %f, %vi : S "vi" in [%c0 to %c4] = %i, %vj : S "vj" in [%c0 to %c8] = %j, %vc : R "vc" in [%c0 to %c3] = %c, %vp : R "vp" in [%c0 to %c3] = %p, %vq : R "vq" in [%c0 to %c3] = %q) {
+                tir.block "conv" (%vf : S "vf" in [%c0 to %c8] = %f, %vi : S "vi" in [%c0 to %c9] = %i, %vj : S "vj" in [%c0 to %c8] = %j, %vc : R "vc" in [%c0 to %c3] = %c, %vp : R "vp" in [%c0 to %c3] = %p, %vq : R "vq" in [%c0 to %c3] = %q) {
                   %0 = tir.add %vi, %vp : i32
                   %1 = tir.add %vj, %vq : i32
                   tir.reads %A[%vc, %0, %1], %B[%vf, %vc, %vp, %vq]
