@@ -24,10 +24,18 @@ if TYPE_CHECKING:
 
 FunctionTransform: TypeAlias = "Callable[[FuncOp, ModuleOp, PassContext], FuncOp | None]"
 ModuleTransform: TypeAlias = Callable[[ModuleOp, PassContext], ModuleOp]
-_Required: TypeAlias = list[str] | tuple[str, ...] | None
+Required: TypeAlias = list[str] | tuple[str, ...] | None
 
 
-class PrimFuncPass(DelegatingPass):
+class CallablePass(DelegatingPass):
+    """A pass that is made of a Python callable."""
+
+    def __init__(self, transform: Callable[..., Any], info: PassInfo) -> None:
+        super().__init__(info)
+        self._transform = transform
+
+
+class PrimFuncPass(CallablePass):
     """A pass that hands each `tir.func` of a module to a Python callable.
 
     The callable gets `(func, module, pass_context)` and returns the new function, which
@@ -42,10 +50,6 @@ class PrimFuncPass(DelegatingPass):
     """
 
     name = "tir-prim-func-pass"
-
-    def __init__(self, transform: FunctionTransform, info: PassInfo) -> None:
-        super().__init__(info)
-        self._transform = transform
 
     def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
         from xdsl_tvm.dialects.tir import FuncOp
@@ -90,7 +94,7 @@ def _insert(op: Operation, block: Block, next_op: Operation | None) -> None:
         block.add_op(op)
 
 
-class PythonModulePass(DelegatingPass):
+class PythonModulePass(CallablePass):
     """A pass that hands the whole module to a Python callable.
 
     The callable gets `(module, pass_context)`, where the module is a copy that it may
@@ -99,10 +103,6 @@ class PythonModulePass(DelegatingPass):
     """
 
     name = "tvm-python-module-pass"
-
-    def __init__(self, transform: ModuleTransform, info: PassInfo) -> None:
-        super().__init__(info)
-        self._transform = transform
 
     def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
         module = run.private(module)
@@ -131,7 +131,7 @@ class PythonModulePass(DelegatingPass):
 class _Decorator:
     """Makes passes, or pass classes, of what it decorates."""
 
-    base: type[PrimFuncPass | PythonModulePass]
+    base: type[CallablePass]
     method: str
     opt_level: int
     name: str | None
@@ -143,7 +143,7 @@ class _Decorator:
             return self._pass_class(pass_func)
         if not callable(pass_func):
             raise TypeError("pass_func must be a callable for Module pass")
-        return self.base(cast("Any", pass_func), self._info(pass_func))
+        return self.base(pass_func, self._info(pass_func))
 
     def _info(self, subject: object) -> PassInfo:
         default = getattr(subject, "__name__", type(subject).__name__)
@@ -183,16 +183,19 @@ class _Decorator:
         return cast("type[DelegatingPass]", pass_class)
 
 
-def _decorate(
-    base: type[PrimFuncPass | PythonModulePass],
+def decorate(
+    base: type[CallablePass],
+    kind: str,
     pass_func: object,
     opt_level: int | None,
     name: str | None,
-    required: _Required,
+    required: Required,
     traceable: bool,
 ) -> Any:
-    is_function_pass = base is PrimFuncPass
-    kind = "function" if is_function_pass else "module"
+    """What a decorator of passes returns, for the pass class `base`.
+
+    `kind` is what the pass is of: a function, a module. Errors as of `prim_func_pass`.
+    """
     if opt_level is None:
         raise ValueError(f"Please provide opt_level for the {kind} pass.")
     decorator = _Decorator(
@@ -211,7 +214,7 @@ def prim_func_pass(
     pass_func: type,
     opt_level: int,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> Callable[..., PrimFuncPass]: ...
 @overload
@@ -219,7 +222,7 @@ def prim_func_pass(
     pass_func: FunctionTransform,
     opt_level: int,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> PrimFuncPass: ...
 @overload
@@ -228,14 +231,14 @@ def prim_func_pass(
     *,
     opt_level: int,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> Callable[[Any], Any]: ...
 def prim_func_pass(
     pass_func: FunctionTransform | type | None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> Any:
     """Decorator that makes a `PrimFuncPass` of a function, or a pass class of a class.
@@ -248,7 +251,9 @@ def prim_func_pass(
     Raises ValueError without `opt_level`, TypeError if `required` is no list or tuple
     or what is decorated is not callable. As `tvm.tir.transform.prim_func_pass`.
     """
-    return _decorate(PrimFuncPass, pass_func, opt_level, name, required, traceable)
+    return decorate(
+        PrimFuncPass, "function", pass_func, opt_level, name, required, traceable
+    )
 
 
 @overload
@@ -256,7 +261,7 @@ def module_pass(
     pass_func: type,
     opt_level: int,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> Callable[..., PythonModulePass]: ...
 @overload
@@ -264,7 +269,7 @@ def module_pass(
     pass_func: ModuleTransform,
     opt_level: int,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> PythonModulePass: ...
 @overload
@@ -273,14 +278,14 @@ def module_pass(
     *,
     opt_level: int,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> Callable[[Any], Any]: ...
 def module_pass(
     pass_func: ModuleTransform | type | None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: _Required = None,
+    required: Required = None,
     traceable: bool = False,
 ) -> Any:
     """Decorator that makes a module pass of a function, or a pass class of a class.
@@ -289,7 +294,9 @@ def module_pass(
     method `transform_module` with these arguments. All else is as for
     `prim_func_pass`. As `tvm.transform.module_pass`.
     """
-    return _decorate(PythonModulePass, pass_func, opt_level, name, required, traceable)
+    return decorate(
+        PythonModulePass, "module", pass_func, opt_level, name, required, traceable
+    )
 
 
 def Apply(ftransform: Callable[[FuncOp], FuncOp | None]) -> PrimFuncPass:

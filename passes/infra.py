@@ -1,7 +1,8 @@
 """What every pass of this package is, and how passes are run TVM's way.
 
 `CompilerPass` is the base class of all passes; the rest is the counterpart of TVM's
-`tvm.transform` and of the passes that `tvm.tir.transform` makes of Python callables.
+`tvm.transform` and of the passes that `tvm.tir.transform` and `tvm.relax.transform` make
+of Python callables.
 """
 
 from xdsl_tvm.passes._apply_pass_to_function import ApplyPassToFunction
@@ -37,6 +38,12 @@ from xdsl_tvm.passes._python_passes import (
     module_pass,
     prim_func_pass,
 )
+from xdsl_tvm.passes._relax_python_passes import (
+    DataflowBlockPass,
+    FunctionPass,
+    dataflowblock_pass,
+    function_pass,
+)
 from xdsl_tvm.passes._sequential import Sequential, construct_pass, register_pass
 
 __all__ = [
@@ -45,7 +52,9 @@ __all__ = [
     "CompilerPass",
     "CompositePass",
     "ConfigStruct",
+    "DataflowBlockPass",
     "Filter",
+    "FunctionPass",
     "HoistExpressionConfig",
     "HoistIfThenElseConfig",
     "InjectDoubleBufferConfig",
@@ -66,6 +75,8 @@ __all__ = [
     "SimplifyConfig",
     "UnrollLoopConfig",
     "construct_pass",
+    "dataflowblock_pass",
+    "function_pass",
     "module_pass",
     "pass_instrument",
     "pipeline_text",

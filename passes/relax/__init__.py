@@ -7,6 +7,14 @@ from collections.abc import Callable
 
 from xdsl_tvm.passes._compiler_pass import CompilerPass
 from xdsl_tvm.passes._sequential import pass_attribute
+from xdsl_tvm.passes.infra import (
+    DataflowBlockPass,
+    FunctionPass,
+    dataflowblock_pass,
+    function_pass,
+)
+
+__all__ = ["DataflowBlockPass", "FunctionPass", "dataflowblock_pass", "function_pass"]
 
 
 def __getattr__(name: str) -> Callable[..., CompilerPass]:
