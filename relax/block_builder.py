@@ -14,7 +14,7 @@ What the rules of the dialect forbid raises VerifyException, one line, where it 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -26,12 +26,11 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
-from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr, symbols_of
 from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
 from xdsl_tvm.dialects.relax.types import (
     definable_symbols,
     is_bool_scalar,
-    used_symbols,
+    symbols_in,
     verify_type,
 )
 from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
@@ -461,22 +460,12 @@ class BlockBuilder:
 
     def _check_symbols(self, op: Operation) -> None:
         visible = self._symbols
-        for name in _symbols_of(op):
+        for name in symbols_in(op):
             if name not in visible:
                 raise VerifyException(
                     f"{op.name}: the symbol '{name}' is unknown here; a parameter or a "
                     "match_cast must define it"
                 )
-
-
-def _symbols_of(op: Operation) -> Iterator[str]:
-    for result in op.results:
-        yield from used_symbols(result.type)
-    for attribute in op.properties.values():
-        if isinstance(attribute, DimAttr):
-            yield from attribute.data.symbols()
-        elif isinstance(attribute, DimsAttr):
-            yield from symbols_of(attribute.data)
 
 
 def _result(op: Operation) -> SSAValue:

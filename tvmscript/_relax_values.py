@@ -33,10 +33,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr, symbols_of
+from xdsl_tvm.dialects.relax.attributes import DimAttr, symbols_of
 from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import definable_symbols, used_symbols
+from xdsl_tvm.dialects.relax.types import definable_symbols, symbols_in
 from xdsl_tvm.dialects.tir.types import bytes_of_lane, dtype_name
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript._relax_types import Devices, dim_of, dims_of, known_dtype
@@ -425,13 +425,7 @@ class FunctionBuilder:
             )
 
     def _check_symbols(self, op: Operation) -> None:
-        for result in op.results:
-            self.check_visible(used_symbols(result.type))
-        for attribute in op.properties.values():
-            if isinstance(attribute, DimAttr):
-                self.check_visible(attribute.data.symbols())
-            elif isinstance(attribute, DimsAttr):
-                self.check_visible(symbols_of(attribute.data))
+        self.check_visible(symbols_in(op))
 
     def check_visible(self, names: Iterable[str]) -> None:
         """Raises ScriptTypeError for a symbol that nothing has defined."""

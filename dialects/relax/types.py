@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     i1,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -447,6 +447,20 @@ def used_symbols(type_: Attribute) -> list[str]:
     Function types are closed: theirs are not visible outside of them.
     """
     return list(dict.fromkeys(symbols_of(_open_dims(type_))))
+
+
+def symbols_in(op: Operation) -> Iterator[str]:
+    """Symbols that an operation uses in its result types and dimensions, with repetitions.
+
+    What it holds in regions is left out.
+    """
+    for result in op.results:
+        yield from used_symbols(result.type)
+    for attribute in op.properties.values():
+        if isinstance(attribute, DimAttr):
+            yield from attribute.data.symbols()
+        elif isinstance(attribute, DimsAttr):
+            yield from symbols_of(attribute.data)
 
 
 def definable_symbols(type_: Attribute) -> list[str]:

@@ -14,8 +14,7 @@ from xdsl.traits import is_side_effect_free
 
 from xdsl_tvm.analysis.shared_memory import values_with_written_memory
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr, symbols_of
-from xdsl_tvm.dialects.relax.types import used_symbols
+from xdsl_tvm.dialects.relax.types import symbols_in
 from xdsl_tvm.passes.infra import CompilerPass
 
 _Node: TypeAlias = Operation | SSAValue
@@ -213,10 +212,4 @@ def _free_values(op: Operation) -> Sequence[SSAValue]:
 
 def _symbols(op: Operation) -> Iterator[str]:
     for inner in op.walk():
-        for result in inner.results:
-            yield from used_symbols(result.type)
-        for attribute in inner.properties.values():
-            if isinstance(attribute, DimAttr):
-                yield from attribute.data.symbols()
-            elif isinstance(attribute, DimsAttr):
-                yield from symbols_of(attribute.data)
+        yield from symbols_in(inner)
