@@ -29,9 +29,14 @@ def matmul(op: relax.MatmulOp, site: Site) -> Tensor:
     A vector on the left is a row, on the right a column, and the result lacks the
     dimension it would have had.
     """
+    _expect_equal(op)
+    return product_stages(site, "matmul")
+
+
+def product_stages(site: Site, name: str, *, transposed: bool = False) -> Tensor:
+    """The matrix product of both operands; the right one may hold columns as rows."""
     program, lhs, rhs = site.program, site.tensor(0), site.tensor(1)
     shape, dtype = site.shape, site.dtype
-    _expect_equal(op)
     lhs_vector, rhs_vector = len(lhs.shape) == 1, len(rhs.shape) == 1
     rank = len(shape)
     batch = rank - (not lhs_vector) - (not rhs_vector)
@@ -41,10 +46,11 @@ def matmul(op: relax.MatmulOp, site: Site) -> Tensor:
         column = [] if rhs_vector else [spatial[-1]]
         batches = spatial[:batch]
         left = _batched(program, lhs, batches, [*row, reduction[0]])
-        right = _batched(program, rhs, batches, [reduction[0], *column])
+        last = [*column, reduction[0]] if transposed else [reduction[0], *column]
+        right = _batched(program, rhs, batches, last)
         return lhs[left].cast(dtype) * rhs[right].cast(dtype)
 
-    return program.reduce("matmul", shape, [lhs.shape[-1]], dtype, SUM, element)
+    return program.reduce(name, shape, [lhs.shape[-1]], dtype, SUM, element)
 
 
 def _expect_equal(op: relax.MatmulOp) -> None:
