@@ -73,7 +73,10 @@ def _unary() -> Iterable[Case]:
         yield case(kind, "i1[4]")
     for kind in (relax.LogOp, relax.SqrtOp, relax.RsqrtOp):
         yield from (case(kind, f"{d}[4]", ranges=_POSITIVE) for d in ("f16", "f32"))
-    yield case(relax.AcoshOp, "f32[4]", ranges=((1, 4),))
+    for ranges in (((1, 4),), ((1, 1.001),), ((1e17, 1e20),)):
+        yield case(relax.AcoshOp, "f32[9]", ranges=ranges)
+    for ranges in (((-1e-3, 1e-3),), ((-1e20, 1e20),)):
+        yield case(relax.AsinhOp, "f64[9]", ranges=ranges)
     for kind in (relax.AsinOp, relax.AcosOp, relax.AtanhOp):
         yield case(kind, "f32[n]", ranges=_SMALL)
     yield from (case(relax.BitwiseNotOp, f"{d}[5]") for d in ("i8", "ui8", "i1"))

@@ -25,8 +25,38 @@ def _intrinsic(name: str) -> Callable[[Expr], Expr]:
     return lambda x: x.call(name)
 
 
-def _erf(x: Expr) -> Expr:
-    return wide(x).call("erf").cast(x.dtype)
+def _wide(name: str) -> Callable[[Expr], Expr]:
+    """In `f32` for halves, for which the CPU has no such instruction."""
+    return lambda x: wide(x).call(name).cast(x.dtype)
+
+
+_LARGE = 1e9
+"""Above it, 1 beside the square of a number is lost in every float type."""
+
+
+def _asinh(x: Expr) -> Expr:
+    """The sign of `x` times `log(a + sqrt(a^2 + 1))`, without loss where it is small."""
+    a = wide(x).call("fabs")
+    square = a * a
+    near = (a + square / ((square + 1).call("sqrt") + 1)).call("log1p")
+    return _unless_large(a, near).call("copysign", wide(x)).cast(x.dtype)
+
+
+def _acosh(x: Expr) -> Expr:
+    """`log(x + sqrt(x^2 - 1))`, without loss near 1."""
+    t = wide(x) - 1
+    near = (t + (t * (t + 2)).call("sqrt")).call("log1p")
+    return _unless_large(wide(x), near).cast(x.dtype)
+
+
+def _unless_large(x: Expr, near: Expr) -> Expr:
+    return x.program.select(x > _LARGE, x.call("log") + math.log(2), near)
+
+
+def _atanh(x: Expr) -> Expr:
+    """Half of `log((1 + x) / (1 - x))`, without loss where `x` is small."""
+    w = wide(x)
+    return (((w * 2) / (w * -1 + 1)).call("log1p") * 0.5).cast(x.dtype)
 
 
 def _negative(x: Expr) -> Expr:
@@ -57,7 +87,7 @@ def _sign(x: Expr) -> Expr:
 
 def _rounded(name: str) -> Callable[[Expr], Expr]:
     """Whole numbers are what they are."""
-    return lambda x: x.call(name) if tir.is_float(x.dtype) else x
+    return lambda x: _wide(name)(x) if tir.is_float(x.dtype) else x
 
 
 def _logical_not(x: Expr) -> Expr:
@@ -81,11 +111,11 @@ def _expect_integer(x: Expr) -> None:
 _UNARY: dict[type[Operation], Callable[[Expr], Expr]] = {
     relax.AbsOp: _abs,
     relax.AcosOp: _intrinsic("acos"),
-    relax.AcoshOp: _intrinsic("acosh"),
+    relax.AcoshOp: _acosh,
     relax.AsinOp: _intrinsic("asin"),
-    relax.AsinhOp: _intrinsic("asinh"),
+    relax.AsinhOp: _asinh,
     relax.AtanOp: _intrinsic("atan"),
-    relax.AtanhOp: _intrinsic("atanh"),
+    relax.AtanhOp: _atanh,
     relax.BitwiseNotOp: _bitwise_not,
     relax.CeilOp: _rounded("ceil"),
     relax.CosOp: _intrinsic("cos"),
@@ -101,7 +131,7 @@ _UNARY: dict[type[Operation], Callable[[Expr], Expr]] = {
     relax.SignOp: _sign,
     relax.SinOp: _intrinsic("sin"),
     relax.SinhOp: _intrinsic("sinh"),
-    relax.SqrtOp: _intrinsic("sqrt"),
+    relax.SqrtOp: _wide("sqrt"),
     relax.SquareOp: lambda x: x & x if tir.is_bool(x.dtype) else x * x,
     relax.TanOp: _intrinsic("tan"),
     relax.TanhOp: _intrinsic("tanh"),
@@ -117,7 +147,7 @@ def unary(op: Operation, site: Site) -> Tensor:
 @rule(relax.ErfOp)
 def erf(op: relax.ErfOp, site: Site) -> Tensor:
     """The error function, computed in `f32` for `f16`."""
-    return elementwise(site.program, "T_erf", site.tensor(0), _erf)
+    return elementwise(site.program, "T_erf", site.tensor(0), _wide("erf"))
 
 
 @rule(relax.ReluOp)
@@ -135,7 +165,7 @@ def gelu(op: relax.GeluOp, site: Site) -> Tensor:
     """`x * (0.5 + 0.5 * erf(x * sqrt(1/2)))`, erf in `f32` for `f16`."""
 
     def element(x: Expr) -> Expr:
-        return x * (_erf(x * math.sqrt(0.5)) * 0.5 + 0.5)
+        return x * (_wide("erf")(x * math.sqrt(0.5)) * 0.5 + 0.5)
 
     return elementwise(site.program, "gelu", site.tensor(0), element)
 
@@ -300,14 +330,19 @@ def _arithmetic(function: Callable[[Expr, Expr], Expr]) -> Callable[[Expr, Expr]
     return combine
 
 
+def _division(function: Callable[[Expr, Expr], Expr]) -> Callable[[Expr, Expr], Expr]:
+    """One that rounds to a whole number in between: in `f32` for halves."""
+    return _arithmetic(lambda a, b: function(wide(a), wide(b)).cast(a.dtype))
+
+
 _BINARY: dict[type[Operation], Callable[[Expr, Expr], Expr]] = {
     relax.AddOp: _arithmetic(lambda a, b: a + b),
     relax.SubtractOp: _arithmetic(lambda a, b: a - b),
     relax.MultiplyOp: _arithmetic(lambda a, b: a * b),
     relax.DivideOp: _arithmetic(lambda a, b: a / b),
-    relax.FloorDivideOp: _arithmetic(lambda a, b: a // b),
-    relax.ModOp: _arithmetic(lambda a, b: a.remainder(b)),
-    relax.FloorModOp: _arithmetic(lambda a, b: a % b),
+    relax.FloorDivideOp: _division(lambda a, b: a // b),
+    relax.ModOp: _division(lambda a, b: a.remainder(b)),
+    relax.FloorModOp: _division(lambda a, b: a % b),
     relax.PowerOp: _power,
     relax.MaximumOp: _maximum,
     relax.MinimumOp: _minimum,
@@ -394,7 +429,9 @@ def ewise_fma(op: relax.EwiseFmaOp, site: Site) -> Tensor:
 
     def element(*indices: Expr) -> Expr:
         a, b, c = x1[indices], x2[indices], x3[indices]
-        return a.call("fma", b, c) if tir.is_float(x1.dtype) else a * b + c
+        if not tir.is_float(x1.dtype):
+            return a * b + c
+        return wide(a).call("fma", wide(b), wide(c)).cast(x1.dtype)
 
     return site.program.compute("T_fma", site.shape, x1.dtype, element)
 
