@@ -62,11 +62,13 @@ _VIEWS = (
 """Operations whose result may be memory of an operand, when they are lowered."""
 _MYSTERIES = (
     relax.CallOp,
+    relax.CallIndirectOp,
+    relax.LambdaOp,
     relax.MakeClosureOp,
     PackedCallOp,
     AnyInvokeClosureOp,
 )
-"""Calls that may return whatever they are given."""
+"""Calls that may return whatever they are given, and functions that hold values."""
 _FRESH = (
     relax.OperatorOp,
     relax.AllocTensorOp,
@@ -274,9 +276,9 @@ class _Walk:
         return frozenset((location,))
 
     def _mystery(self, op: Operation) -> Locations:
-        """Something new, which may be, or hold, any of the operands."""
+        """Something new, which may be, or hold, any of the values that are used."""
         location = self._fresh_of(op.results[0].type)
-        given = self._reached(op.operands)
+        given = self._reached(uses_at(op))
         everything = self._bounded(self.found.reached((location,)) | given)
         self._add_to_fields(location, everything)
         return everything

@@ -55,6 +55,28 @@ relax.func @main(%x: !t, %y: !u) -> !t {
 
 // -----
 
+// An operand that is read several times for one element.
+// CASE: DataflowUseInplaceCalls.10
+
+// CHECK-LABEL: relax.func @main
+// CHECK: relax.call_tir_inplace @silu_inplace(%z) inplace [0]
+// CHECK: tir.func @silu_inplace(%[[A:.*]]: !tir.handle) attributes {tir.noalias = true
+// CHECK: tir.match_buffer "A" %[[A]]
+// CHECK: tir.block "silu"
+// CHECK: tir.load %A[%[[I:.*]]]
+// CHECK: tir.store %{{.*}}, %A[%[[I]]]
+!t = tensor<4xf32>
+relax.func @main(%x: !t) -> !t {
+  %o = relax.dataflow -> (!t) {
+    %z = relax.add %x, %x : (!t, !t) -> !t
+    %a = relax.nn.silu %z : (!t) -> !t
+    relax.output %a : !t
+  }
+  relax.return %o : !t
+}
+
+// -----
+
 // Symbolic dimensions.
 // CASE: DataflowUseInplaceCalls.12
 
@@ -318,6 +340,30 @@ relax.func @main(%x: !t) -> !t {
 }
 relax.func @lifted(%x: !t) -> !t {
   relax.return %x : !t
+}
+
+// -----
+
+// A function literal needs what it captures as long as it is called.
+
+// CHECK-LABEL: relax.func @literal
+// CHECK: %a = relax.nn.relu %z
+// CHECK: relax.call_tir_inplace @{{.*}}(%a)
+!t = tensor<4xf32>
+relax.func @literal(%x: !t) -> !t {
+  %o:2 = relax.dataflow -> (!t, !t) {
+    %z = relax.add %x, %x : (!t, !t) -> !t
+    %f = relax.lambda "inner"(%y: !t) -> !t {
+      %w = relax.add %y, %z : (!t, !t) -> !t
+      relax.return %w : !t
+    }
+    %a = relax.nn.relu %z : (!t) -> !t
+    %b = relax.nn.relu %a : (!t) -> !t
+    %g = relax.call_indirect %f(%x) : !relax.func<(!t) -> !t>, (!t) -> !t
+    %h = relax.nn.relu %g : (!t) -> !t
+    relax.output %b, %h : !t, !t
+  }
+  relax.return %o#1 : !t
 }
 
 // -----
