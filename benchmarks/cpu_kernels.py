@@ -19,8 +19,6 @@ import argparse
 import importlib
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +28,7 @@ import _cpu_kernel_sources as sources
 import numpy as np
 from _page import write_section
 from _tvm import tvm_module
+from _worker import run_worker
 
 HEADER = "from xdsl_tvm.tvmscript import tir as T\n"
 ROWS, COLUMNS = 4096, 4096
@@ -292,21 +291,9 @@ def work(threads: int, only: Sequence[str], seconds: float) -> None:
 
 def run(threads: int, only: Sequence[str], seconds: float) -> list[str]:
     """The table for a number of threads, measured in a process of its own."""
-    environment = {**os.environ, "XDSL_TVM_CACHE": "off"}
-    for variable in ("OPENBLAS", "XDSL_TVM", "TVM"):
-        environment[f"{variable}_NUM_THREADS"] = str(threads)
-    command = [sys.executable, __file__, "--worker", str(threads)]
-    command += ["--seconds", str(seconds), *(["--only", *only] if only else [])]
-    cores = sorted(os.sched_getaffinity(0))[:threads]
-    process = subprocess.run(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
-    )
-    lines = [json.loads(line) for line in process.stdout.splitlines()]
+    arguments = ["--worker", str(threads), "--seconds", str(seconds)]
+    arguments += ["--only", *only] if only else []
+    lines = map(json.loads, run_worker(__file__, arguments, threads))
     return table(threads, [Result(**line) for line in lines])
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 from _model_peers import Array, Call, ONNXProgram, TVMProgram, main_of
 from _page import write_section
+from _worker import run_worker
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
@@ -179,21 +179,9 @@ def race(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
 def run(name: str, options: argparse.Namespace) -> Result:
     """One model, measured in a process of its own."""
     threads: int = options.threads
-    environment = {**os.environ, "XDSL_TVM_CACHE": "off"}
-    for variable in ("OPENBLAS", "XDSL_TVM", "TVM"):
-        environment[f"{variable}_NUM_THREADS"] = str(threads)
-    command = [sys.executable, __file__, "--worker", name, "--threads", str(threads)]
-    command += ["--seconds", str(options.seconds), *(["--small"] * options.small)]
-    cores = sorted(os.sched_getaffinity(0))[:threads]
-    process = subprocess.run(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
-    )
-    line: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    arguments = ["--worker", name, "--threads", str(threads)]
+    arguments += ["--seconds", str(options.seconds), *(["--small"] * options.small)]
+    line: dict[str, Any] = json.loads(run_worker(__file__, arguments, threads)[-1])
     found = {key: Program(**each) for key, each in line.pop("programs").items()}
     return Result(programs=found, **line)
 

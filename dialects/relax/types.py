@@ -450,7 +450,7 @@ def used_symbols(type_: Attribute) -> list[str]:
 
 
 def symbols_in(op: Operation) -> Iterator[str]:
-    """Symbols that an operation uses in its result types and dimensions, with repetitions.
+    """Symbols that an operation uses in result types and dimensions, with repetitions.
 
     What it holds in regions is left out.
     """

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from models import layers
-from models.network import Array, Model, Parameters, Weights, Wide
+from models.network import Array, ImageModel, Parameters, Weights, Wide
 from models.resnet18 import classifier, convolution
 from xdsl_tvm import relax
 from xdsl_tvm.relax import op
@@ -29,19 +29,16 @@ STAGES = (
 
 
 @dataclass(frozen=True)
-class MobileNetV2(Model):
+class MobileNetV2(ImageModel):
     """A classifier of `[batch, 3, image, image]`; channels are divided by `thinner`."""
 
-    batch: int = 1
-    image: int = 224
     thinner: int = 1
-    classes: int = 1000
     stages: tuple[tuple[int, int, int, int], ...] = STAGES
 
     @classmethod
     def small(cls) -> Self:
         # A block of each kind: without and with expansion, with and without shortcut.
-        return cls(2, 16, 8, 7, ((1, 16, 1, 1), (6, 24, 2, 2)))
+        return cls(2, 16, 7, 8, ((1, 16, 1, 1), (6, 24, 2, 2)))
 
     @property
     def blocks(self) -> list[tuple[str, int, int, int, int]]:
@@ -58,8 +55,7 @@ class MobileNetV2(Model):
         return result
 
     def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        shape = (self.batch, 3, self.image, self.image)
-        image = relax.Var("image", relax.TensorStructInfo(shape, "float32"))
+        image = self.image_var()
         x = _relu6(convolution(w, "stem", image, 3, 32 // self.thinner, 3, 2))
         outputs = 32 // self.thinner
         for name, inputs, inner, outputs, stride in self.blocks:
@@ -73,11 +69,6 @@ class MobileNetV2(Model):
         last = 1280 // self.thinner
         x = _relu6(convolution(w, "head", x, outputs, last, 1, 1))
         return [image], classifier(w, x, last, self.classes)
-
-    def inputs(self, seed: int = 0) -> list[Array]:
-        rng = np.random.default_rng(seed)
-        shape = (self.batch, 3, self.image, self.image)
-        return [rng.standard_normal(shape, np.float32)]
 
     def reference(self, parameters: Parameters, *inputs: Array) -> list[Wide]:
         p = parameters

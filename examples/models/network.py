@@ -113,3 +113,25 @@ class Model(ABC):
                 output = bb.emit_output(result)
             bb.emit_func_output(output)
         return bb.get()
+
+
+@dataclass(frozen=True)
+class ImageModel(Model):
+    """A classifier of `[batch, 3, image, image]`."""
+
+    batch: int = 1
+    image: int = 224
+    classes: int = 1000
+
+    @property
+    def image_shape(self) -> tuple[int, ...]:
+        """The shape of the input."""
+        return self.batch, 3, self.image, self.image
+
+    def image_var(self) -> relax.Var:
+        """The input."""
+        return relax.Var("image", relax.TensorStructInfo(self.image_shape, "float32"))
+
+    def inputs(self, seed: int = 0) -> list[Array]:
+        rng = np.random.default_rng(seed)
+        return [rng.standard_normal(self.image_shape, np.float32)]

@@ -13,19 +13,16 @@ from typing import Self
 import numpy as np
 
 from models import layers
-from models.network import Array, Model, Parameters, Weights, Wide
+from models.network import Array, ImageModel, Parameters, Weights, Wide
 from xdsl_tvm import relax
 from xdsl_tvm.relax import op
 
 
 @dataclass(frozen=True)
-class ResNet18(Model):
+class ResNet18(ImageModel):
     """A classifier of `[batch, 3, image, image]`."""
 
-    batch: int = 1
-    image: int = 224
     channels: int = 64
-    classes: int = 1000
     stages: int = 4
 
     @classmethod
@@ -47,8 +44,7 @@ class ResNet18(Model):
         return result
 
     def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        shape = (self.batch, 3, self.image, self.image)
-        image = relax.Var("image", relax.TensorStructInfo(shape, "float32"))
+        image = self.image_var()
         x = op.nn.relu(convolution(w, "stem", image, 3, self.channels, 7, 2))
         x = op.nn.max_pool2d(x, pool_size=3, strides=2, padding=1)
         for name, inputs, outputs, stride in self.blocks:
@@ -58,11 +54,6 @@ class ResNet18(Model):
                 x = convolution(w, f"{name}.shortcut", x, inputs, outputs, 1, stride)
             x = op.nn.relu(x + y)
         return [image], classifier(w, x, self.blocks[-1][2], self.classes)
-
-    def inputs(self, seed: int = 0) -> list[Array]:
-        rng = np.random.default_rng(seed)
-        shape = (self.batch, 3, self.image, self.image)
-        return [rng.standard_normal(shape, np.float32)]
 
     def reference(self, parameters: Parameters, *inputs: Array) -> list[Wide]:
         p = parameters
