@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax
@@ -67,3 +67,56 @@ def is_within(op: Operation, block: Block) -> bool:
         around = parent.parent_op()
         parent = None if around is None else around.parent
     return False
+
+
+def wrap_in_dataflow(run: Sequence[Operation]) -> relax.DataflowOp:
+    """Put operations of one block, in order, into a dataflow block at the last of them.
+
+    Dataflow blocks among them are taken in with what they hold. The outputs are the
+    values that are used outside.
+    """
+    parent = run[0].parent
+    following = run[-1].next_op
+    assert parent is not None
+    assert following is not None, "a block ends with a terminator"
+    body = Block()
+    for op in run:
+        op.detach()
+        _move(op, body)
+    values = [
+        result
+        for op in body.ops
+        for result in op.results
+        if any(not is_within(use.operation, body) for use in result.uses)
+    ]
+    body.add_op(relax.OutputOp(*values))
+    dataflow = relax.DataflowOp([value.type for value in values], Region(body))
+    dataflow.location = run[0].location
+    parent.insert_op_before(dataflow, following)
+    for value, result in zip(values, dataflow.outputs, strict=True):
+        result.name_hint = value.name_hint
+        value.replace_uses_with_if(result, lambda use: not is_within(use.operation, body))
+    return dataflow
+
+
+def holds_dataflow(op: Operation) -> bool:
+    """Whether an operation with a region holds a dataflow block itself."""
+    return any(isinstance(each, relax.DataflowOp) for each in op.regions[0].block.ops)
+
+
+def _move(op: Operation, body: Block) -> None:
+    """Move a detached operation, or what a dataflow block holds, to the end of `body`."""
+    if not isinstance(op, relax.DataflowOp):
+        body.add_op(op)
+        return
+    output = op.output_op
+    for inner in list(op.body.block.ops):
+        inner.detach()
+        if inner is not output:
+            _move(inner, body)
+    # Values of blocks inside may have been replaced.
+    values = tuple(output.values)
+    for value, result in zip(values, op.outputs, strict=True):
+        result.replace_all_uses_with(value)
+    output.erase()
+    op.erase()

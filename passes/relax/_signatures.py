@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.attributes import SymbolsAttr
-from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND, parameter_symbols
+from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import substitute_symbols, used_symbols
+from xdsl_tvm.dialects.relax.types import substitute_symbols
 from xdsl_tvm.passes._module_symbols import named_symbols
 from xdsl_tvm.passes.relax._bindings import is_function
+from xdsl_tvm.passes.relax._call_sites import update_signature
 from xdsl_tvm.passes.relax._symbols import substitute_in_operation, verify_substituted
 
 
@@ -41,22 +41,6 @@ def references(module: ModuleOp) -> dict[str, list[Operation]]:
     return found
 
 
-def set_signature(
-    func: relax.FuncOp, inputs: Sequence[Attribute], output: Attribute
-) -> None:
-    """Declare parameters, which the block has already, and a result.
-
-    Symbols that no parameter defines any more are forgotten.
-    """
-    func.function_type = FunctionType.from_lists(inputs, [output])
-    defined = set(parameter_symbols(inputs))
-    kept = [name for name in func.symbol_names if name in defined]
-    new = [name for name in parameter_symbols(inputs) if name not in kept]
-    needed = {name for type_ in (*inputs, output) for name in used_symbols(type_)}
-    symbols = (*kept, *(name for name in new if name in needed))
-    func.symbols = SymbolsAttr(symbols) if symbols else None
-
-
 def bind_symbols(func: relax.FuncOp, values: Mapping[str, Dim], pass_name: str) -> None:
     """Replace symbols of the parameters everywhere in a function.
 
@@ -69,8 +53,7 @@ def bind_symbols(func: relax.FuncOp, values: Mapping[str, Dim], pass_name: str) 
         type_ = substitute_symbols(argument.type, values)
         if type_ != argument.type:
             Rewriter.replace_value_with_new_type(argument, type_)
-    inputs = [argument.type for argument in func.args]
-    set_signature(func, inputs, substitute_symbols(func.output_type, values))
+    update_signature(func, substitute_symbols(func.output_type, values))
     _bind_in(func, values, pass_name)
     bounds = func.attributes.get(VAR_UPPER_BOUND)
     if isinstance(bounds, DictionaryAttr):

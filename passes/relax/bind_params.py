@@ -21,11 +21,11 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo, substitute_symbols
 from xdsl_tvm.dialects.relax.values import ConstantValue
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._call_sites import update_signature
 from xdsl_tvm.passes.relax._signatures import (
     bind_symbols,
     find_function,
     references,
-    set_signature,
 )
 from xdsl_tvm.registry import new_context
 
@@ -168,7 +168,7 @@ class BindParams(CompilerPass):
             block.erase_arg(argument)
         if block.first_op is not None:
             block.insert_ops_before(constants, block.first_op)
-        set_signature(func, [argument.type for argument in block.args], func.output_type)
+        update_signature(func)
 
 
 def _add_symbols(param: Attribute, value: Attribute, values: dict[str, Dim]) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import LEAVES, may_stand_in_dataflow
-from xdsl_tvm.passes.relax._dataflow import is_within
+from xdsl_tvm.passes.relax._dataflow import holds_dataflow, wrap_in_dataflow
 from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
 
 
@@ -84,54 +84,8 @@ class ConvertToDataflow(CompilerPass):
     def _close(self, run: list[Operation]) -> None:
         """Make a dataflow block of a run that is long enough."""
         is_block = [isinstance(op, relax.DataflowOp) for op in run]
-        if len(run) == 1 and is_block[0] and not _holds_blocks(run[0]):
+        if len(run) == 1 and is_block[0] and not holds_dataflow(run[0]):
             return
         bindings = sum(not isinstance(op, LEAVES) for op in run)
         if any(is_block) or (bindings and bindings >= self.min_size):
-            _wrap(run)
-
-
-def _wrap(run: list[Operation]) -> None:
-    parent = run[0].parent
-    following = run[-1].next_op
-    assert parent is not None
-    assert following is not None, "a block ends with a terminator"
-    body = Block()
-    for op in run:
-        op.detach()
-        _move(op, body)
-    values = [
-        result
-        for op in body.ops
-        for result in op.results
-        if any(not is_within(use.operation, body) for use in result.uses)
-    ]
-    body.add_op(relax.OutputOp(*values))
-    dataflow = relax.DataflowOp([value.type for value in values], Region(body))
-    dataflow.location = run[0].location
-    parent.insert_op_before(dataflow, following)
-    for value, result in zip(values, dataflow.outputs, strict=True):
-        result.name_hint = value.name_hint
-        value.replace_uses_with_if(result, lambda use: not is_within(use.operation, body))
-
-
-def _holds_blocks(op: Operation) -> bool:
-    return any(isinstance(each, relax.DataflowOp) for each in op.regions[0].block.ops)
-
-
-def _move(op: Operation, body: Block) -> None:
-    """Move a detached operation, or what a dataflow block holds, to the end of `body`."""
-    if not isinstance(op, relax.DataflowOp):
-        body.add_op(op)
-        return
-    output = op.output_op
-    for inner in list(op.body.block.ops):
-        inner.detach()
-        if inner is not output:
-            _move(inner, body)
-    # Values of blocks inside may have been replaced.
-    values = tuple(output.values)
-    for value, result in zip(values, op.outputs, strict=True):
-        result.replace_all_uses_with(value)
-    output.erase()
-    op.erase()
+            wrap_in_dataflow(run)

@@ -18,6 +18,7 @@ from xdsl_tvm.passes.relax import (
     ConvertToDataflow,
     DeadCodeElimination,
     EliminateCommonSubexpr,
+    Normalize,
     ToNonDataflow,
     TopologicalSort,
 )
@@ -52,6 +53,7 @@ def chain(count: int) -> str:
         CanonicalizeBindings(),
         ConvertToDataflow(),
         EliminateCommonSubexpr(),
+        Normalize(),
         TopologicalSort(),
         Sequential([ConvertToDataflow(), TopologicalSort("breadth-first")]),
     ],
@@ -114,6 +116,17 @@ def test_a_dataflow_block_holds_all_of_a_pure_function() -> None:
             following = op.next_op
             if isinstance(op, relax.DataflowOp):
                 assert not isinstance(following, relax.DataflowOp)
+
+
+def test_no_dataflow_block_is_beside_or_in_another() -> None:
+    for seed in range(12):
+        result = Normalize()(random_relax_module(seed))
+        for op in result.walk():
+            if isinstance(op, relax.DataflowOp):
+                assert not isinstance(op.next_op, relax.DataflowOp)
+                assert not isinstance(op.parent_op(), relax.DataflowOp)
+                assert op.body.block.first_op is not op.output_op
+        assert str(Normalize()(result)) == str(result)
 
 
 def test_sorting_twice_is_sorting_once() -> None:
