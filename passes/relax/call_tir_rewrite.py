@@ -85,7 +85,7 @@ def _device_indices(module: ModuleOp) -> dict[Attribute, int]:
 def _force_pure(call: AnyCallTIROp) -> None:
     """Let the function around a call hold impure calls; refuse a dataflow block."""
     parent = call.parent_op()
-    while parent is not None and not isinstance(parent, relax.FuncOp):
+    while parent is not None and not isinstance(parent, relax.FuncOp | relax.LambdaOp):
         if isinstance(parent, relax.DataflowOp):
             raise PassFailedException(
                 f"{CallTIRRewrite.name}: {call.name} {call.callee} stands in a dataflow "
