@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, func, llvm, memref
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
     DictionaryAttr,
@@ -394,7 +395,7 @@ class _Allocations:
 
 
 _POINTER = llvm.LLVMPointerType()
-_BYTES = MemRefType(i8, [-1])
+_BYTES = MemRefType(i8, [DYNAMIC_INDEX])
 
 
 def _address(memory: SSAValue) -> Operation:

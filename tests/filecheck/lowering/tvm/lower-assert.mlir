@@ -142,3 +142,30 @@ func.func @launches(%context: !llvm.ptr, %limit: i64, %c: i1) {
 // CHECK:       ^[[FAILED]]:
 // CHECK-NEXT:  %[[G:.*]] = llvm.mlir.addressof @tvm_failed_assert
 // CHECK-NEXT:  llvm.store %[[R]], %[[G]]
+
+// What is allocated has a place, which its release clears; the road out releases it.
+// CHECK-LABEL: func.func @allocates(
+// CHECK:       %[[A:.*]] = llvm.alloca %{{.*}} x !llvm.ptr
+// CHECK-NEXT:  %[[N:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK-NEXT:  llvm.store %[[N]], %[[A]]
+// CHECK:       %[[M:.*]] = memref.alloc() : memref<8xf32>
+// CHECK-NEXT:  %[[P:.*]] = builtin.unrealized_conversion_cast %[[M]] : memref<8xf32> to !llvm.ptr
+// CHECK-NEXT:  llvm.store %[[P]], %[[A]]
+// CHECK:       cf.cond_br %{{.*}}, ^[[GO:.*]], ^[[FAILED:.*]]
+// CHECK:       %[[Q:.*]] = builtin.unrealized_conversion_cast %[[M]]
+// CHECK-NEXT:  %[[HELD:.*]] = llvm.load %[[A]] : !llvm.ptr -> !llvm.ptr
+// CHECK-NEXT:  %[[SAME:.*]] = tvm_llvm.icmp "eq" %[[HELD]], %[[Q]]
+// CHECK-NEXT:  %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK-NEXT:  %[[KEPT:.*]] = tvm_llvm.select %[[SAME]], %[[NONE]], %[[HELD]]
+// CHECK-NEXT:  llvm.store %[[KEPT]], %[[A]]
+// CHECK-NEXT:  memref.dealloc %[[M]]
+// CHECK:       %[[LEFT:.*]] = llvm.load %[[A]] : !llvm.ptr -> !llvm.ptr
+// CHECK-NEXT:  %[[BYTES:.*]] = builtin.unrealized_conversion_cast %[[LEFT]] : !llvm.ptr to memref<?xi8>
+// CHECK-NEXT:  memref.dealloc %[[BYTES]]
+// CHECK-NEXT:  func.return
+func.func @allocates(%c: i1) {
+  %m = memref.alloc() : memref<8xf32>
+  cf.assert %c, "stop"
+  memref.dealloc %m : memref<8xf32>
+  func.return
+}
