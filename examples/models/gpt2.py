@@ -59,7 +59,8 @@ class GPT2(Model):
             x, *kept = self._layer(w, f"layer{index}", x, *past)
             results += kept
         x = layer_norm(w, "norm", x, self.width, EPSILON)
-        logits = op.matmul(x, op.permute_dims(words))
+        # The state is transposed, and not the words, which are many.
+        logits = op.reshape(op.matmul(words, op.permute_dims(x)), (1, self.vocabulary))
         return [token, position, *cache], relax.Tuple([logits, *results])
 
     def _layer(
