@@ -6,6 +6,7 @@ as `Field: text`, with continuation lines indented. `FIELDS` lists them.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Iterable
@@ -85,7 +86,15 @@ def contract_of(name: str) -> Contract:
     owner = f"{module}.{kind.__name__}"
     # Not inspect.getdoc, which would take the base class's docstring for a missing one.
     fields = parse_contract(kind.__dict__.get("__doc__") or "", owner)
-    options = get_pass_option_infos(kind)
+    # What a constructor takes only from Python is kept in a field that it does not set.
+    given = {
+        field.name.replace("_", "-") for field in dataclasses.fields(kind) if field.init
+    }
+    options = tuple(
+        option
+        for option in get_pass_option_infos(kind)
+        if option.name.replace("_", "-") in given
+    )
     return Contract(name, kind.__name__, module, options, fields)
 
 

@@ -13,7 +13,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
-_Op = TypeVar("_Op", bound=Operation)
+Inserted = TypeVar("Inserted", bound=Operation)
 
 
 class Place:
@@ -22,7 +22,7 @@ class Place:
     def __init__(self, at: Operation) -> None:
         self._at = at
 
-    def insert(self, op: _Op) -> _Op:
+    def insert(self, op: Inserted) -> Inserted:
         """Insert an operation behind those inserted before."""
         op.location = self._at.location
         Rewriter.insert_op(op, InsertPoint.before(self._at))

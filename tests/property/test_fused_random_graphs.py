@@ -1,4 +1,4 @@
-"""Random graphs of tensor operators compute the same after fusion.
+"""Random graphs of tensor operators compute the same after fusion and combination.
 
 `XDSL_TVM_FUZZ` sets the number of graphs.
 """
@@ -71,6 +71,16 @@ def graph(seed: int) -> str:
 def test_fused_graphs_compute_the_same(seed: int) -> None:
     module = LegalizeOps()(parse(graph(seed)))
     passes = parse_passes(all_passes(), FUSION)
+    report = check_semantics(module, passes, seed=seed)
+    assert "main" in report.checked
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_combined_products_compute_the_same(seed: int) -> None:
+    module = parse(graph(seed))
+    passes = parse_passes(
+        all_passes(), "relax-fuse-transpose-matmul,relax-combine-parallel-matmul"
+    )
     report = check_semantics(module, passes, seed=seed)
     assert "main" in report.checked
 
