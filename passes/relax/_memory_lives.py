@@ -166,7 +166,8 @@ class _Walk:
                 self._visit_if(op)
             case relax.DataflowOp():
                 self._visit_dataflow(op)
-            case relax.OutputOp():
+            case relax.OutputOp() | relax.KillTensorOp() | relax.VMKillObjectOp():
+                # Neither reads memory: the end of a life drops a name.
                 pass
             case relax.VMCallTIRDynOp():
                 self._use_all(op.arguments)

@@ -103,11 +103,12 @@ class StaticPlanBlockMemory(CompilerPass):
         created: none; removed: `relax.memory_plan_dynamic_func_output`
     Differs from TVM: the strategy `arena` is ours. A `relax.match_cast` and what an
         external call returns count as uses of the memory that they may be views of.
-        Devices do not share storages. A storage for tensors in several branches is made
-        in front of them, where TVM makes it in the first, out of sight of the others; a
-        size with symbols that a branch defines is not used after the branch. Symbols are
-        never negative here, so that `tir_non_negative_var` is only checked. That symbols
-        stay within their upper bounds is trusted, as in TVM.
+        Devices do not share storages. The end of a tensor's life is no use of it, so that
+        `relax-kill-after-last-use` may run before. A storage for tensors in several
+        branches is made in front of them, where TVM makes it in the first, out of sight
+        of the others; a size with symbols that a branch defines is not used after the
+        branch. Symbols are never negative here, so that `tir_non_negative_var` is only
+        checked. That symbols stay within their upper bounds is trusted, as in TVM.
     """
 
     name = "relax-static-plan-block-memory"

@@ -75,6 +75,21 @@ def test_random_functions_compute_the_same(plan: StaticPlanBlockMemory):
         assert report.checked == ["main"]
 
 
+@pytest.mark.parametrize("plan", STRATEGIES[:2], ids=str)
+def test_lives_may_end_before_memory_is_planned(plan: StaticPlanBlockMemory):
+    """As good a plan as otherwise, which computes the same."""
+    first = (ToNonDataflow(), KillAfterLastUse())
+    last = (plan, LowerAllocTensor(), VERIFY, KillAfterLastUse())
+    for seed in range(COUNT):
+        module = random_function(seed, is_bounded=True)
+        passes = [*first, *last]
+        report = check_semantics(module, passes, externs={"kernel": kernel}, runs=1)
+        assert report.checked == ["main"]
+        ended = Sequential([*first, *last])(module)
+        other = Sequential([first[0], *last])(module)
+        assert memory_reports(ended) == memory_reports(other)
+
+
 def bytes_at_most(report: MemoryReport) -> int:
     return report.planned.evaluate({"n": BOUND})
 

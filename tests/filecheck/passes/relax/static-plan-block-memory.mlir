@@ -984,10 +984,14 @@ relax.func impure @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// Lives that have ends already, and operations of other dialects.
+// Lives that have ends already are planned, and the end is where it was; what operations
+// of other dialects see is not.
 
 // CHECK-LABEL: relax.func impure @main
-// CHECK: %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
+// CHECK: %[[S:.*]] = relax.memory.alloc_storage 8
+// CHECK-NEXT: %a = relax.memory.alloc_tensor %[[S]] at 0
+// CHECK: relax.memory.kill_tensor %a
+// CHECK-NEXT: %d = relax.memory.alloc_tensor %[[S]] at 0
 // CHECK: %b = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
 // CHECK: %inner = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
 // CHECK: relax.return
@@ -999,6 +1003,8 @@ relax.func impure @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
   relax.call impure @u(%x, %a) : (tensor<2xf32>, tensor<2xf32>) -> ()
   relax.memory.kill_tensor %a : tensor<2xf32>
+  %d = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
+  relax.call impure @u(%x, %d) : (tensor<2xf32>, tensor<2xf32>) -> ()
   %b = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
   relax.call impure @u(%x, %b) : (tensor<2xf32>, tensor<2xf32>) -> ()
   "test.op"(%b) ({
