@@ -144,10 +144,10 @@ class Emitter:
 
     def number(self, value: float, dtype: Attribute) -> SSAValue:
         """The constant `value`; broadcast, where `dtype` is a vector."""
+        dtype = signless(dtype)
         if tir.is_vector(dtype):
             element = dtype.element_type
             return self.build(vector.BroadcastOp, [self.number(value, element)], dtype)
-        dtype = signless(dtype)
         if dtype == i1:
             return self.constant(BoolAttr.from_bool(bool(value)))
         if tir.is_integer(dtype) or dtype == INDEX:

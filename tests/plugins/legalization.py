@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from relax_rules import type_of
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 
@@ -49,18 +49,21 @@ class Case:
 
     def module(self) -> ModuleOp:
         """The function `main` that returns what the operator gives."""
+        return ModuleOp([self.function("main")])
+
+    def function(self, name: str) -> relax.FuncOp:
+        """A public function that returns what the operator gives."""
         builder = _Builder()
         construct: Callable[..., object] = self.build
         values = [builder.value(each) for each in self.operands]
         op = construct(*values, **self.attributes)
         assert isinstance(op, relax.OperatorOp)
-        return builder.function(op)
+        return builder.function(name, op)
 
     def inputs(self) -> tuple[Any, ...]:
         """Random arguments of the function."""
         rng = np.random.default_rng(0)
-        (func,) = [op for op in self.module().ops if isinstance(op, relax.FuncOp)]
-        last = len(self.ranges) - 1
+        func, last = self.function("main"), len(self.ranges) - 1
         return tuple(
             _random(arg.type, self.ranges[min(position, last)], rng)
             for position, arg in enumerate(func.args)
@@ -128,14 +131,15 @@ class _Builder:
         self.block.add_op(op)
         return op.results[0]
 
-    def function(self, op: relax.OperatorOp) -> ModuleOp:
+    def function(self, name: str, op: relax.OperatorOp) -> relax.FuncOp:
         self.block.add_op(op)
         self.block.add_op(relax.ReturnOp(op.result))
         # A symbol is defined by a parameter that has it as a bare dimension.
         self.block.insert_arg(type_of("f32[n, m]"), len(self.block.args))
         types = [arg.type for arg in self.block.args]
         body = Region(self.block)
-        return ModuleOp([relax.FuncOp("main", types, op.result.type, body)])
+        attributes = {"global_symbol": StringAttr(name)}
+        return relax.FuncOp(name, types, op.result.type, body, attributes=attributes)
 
 
 def _random(type_: Attribute, limits: tuple[float, float], rng: Any) -> Any:
