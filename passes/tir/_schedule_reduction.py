@@ -3,7 +3,7 @@
 Where the terms lie next to each other along a reduction axis, several vectors gather
 partial results, which are combined at the end: this changes the order in which floats
 are added. Where they lie next to each other along a spatial axis, a stretch of results is
-updated row by row, in the order of the program.
+updated row by row, in the order of the program. Other results are computed one by one.
 """
 
 from __future__ import annotations
@@ -141,14 +141,24 @@ def schedule_reduction(
                 code, found, column, here, machine, parallel=parallel and len(wide) == 1
             )
         return
-    with fused_loop(code, spatial, kind_of(parallel)) as outer_point:
-        here = {**point, **outer_point}
+    if _is_gathered(found, machine):
+        with fused_loop(code, spatial, kind_of(parallel)) as outer_point:
+            here = {**point, **outer_point}
+            with code.when(_is_not_empty(nest.carried)):
+                nest.write_init(code, here)
+                _write_partial(code, found, here, machine)
+        return
+    # The last axis stays a loop of its own: in it, steps of operands are constant.
+    inner = wide[-1:] if len(wide) > 1 else []
+    outer = [axis for axis in spatial if axis not in inner]
+    with (
+        fused_loop(code, outer, kind_of(parallel)) as outer_point,
+        fused_loop(code, inner, tir.ForKind.SERIAL) as inner_point,
+    ):
+        here = {**point, **outer_point, **inner_point}
         with code.when(_is_not_empty(nest.carried)):
             nest.write_init(code, here)
-            if _is_gathered(found, machine):
-                _write_partial(code, found, here, machine)
-            else:
-                _write_in_order(code, nest, nest.carried, here)
+            _write_in_order(code, found, here)
 
 
 def _has_rows(found: Reduction, column: Axis) -> bool:
@@ -175,15 +185,23 @@ def _is_not_empty(axes: Sequence[Axis]) -> Expr:
     return condition
 
 
-def _write_in_order(
-    code: LoopCode, nest: Nest, axes: Sequence[Axis], point: Point
-) -> None:
-    """Serial loops over the axes, in the order of the program."""
-    if not axes:
-        nest.write_instance(code, point, init=False)
-        return
-    with code.loop(axes[0].name, axes[0].extent) as value:
-        _write_in_order(code, nest, axes[1:], {**point, axes[0].variable: value})
+def _write_in_order(code: LoopCode, found: Reduction, point: Point) -> None:
+    """One result, held in a register while its terms are added in order.
+
+    Left in memory, it would be stored and loaded for each term wherever the compiler
+    cannot tell that no operand is the same memory.
+    """
+    nest = found.nest
+    zero = smart.const(0, nest.carried[0].extent.dtype)
+    places = [nest.tree_at(index, point) for index in found.result.indices]
+    with code.block("result"):
+        result = code.alloc("result", [1], found.dtype, "local")
+        code.store(code.load(found.result.buffer, *places), result, zero)
+        with loops_over(code, nest.carried) as terms:
+            before = code.load(result, zero)
+            term = nest.value_at(code, found.term, {**point, **terms})
+            code.store(found.combiner(before, term), result, zero)
+        code.store(code.load(result, zero), found.result.buffer, *places)
 
 
 # ---- rows of results ----

@@ -78,7 +78,8 @@ class DefaultCPUSchedule(CompilerPass):
         *Transposed copies*: square tiles are turned over in registers. *Reductions*
         `C[s] = C[s] op term(s, r)`: with terms next to each other along `r`, partial
         results in four vectors, combined at the end; with terms next to each other along
-        `s`, stretches of results that several rows are added to at a time.
+        `s`, stretches of results that several rows are added to at a time; other
+        results one by one, each in a register, neighbours in a loop of their own.
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
         for vectors below 64 bytes, stay in registers (see `_schedule_contraction.py`).

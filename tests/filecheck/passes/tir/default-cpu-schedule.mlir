@@ -256,7 +256,7 @@ tir.func @row_sums(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {g
 // ORDER: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
+// ORDER: tir.load %result[{{.*}}] : f32
 // ORDER: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
@@ -341,10 +341,56 @@ tir.func @integers(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {g
 }
 // CHECK-LABEL: tir.func @integers
 // CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : i32
+// CHECK: tir.store %{{[^ ]+}}, %C[{{.*}}] : i32
+// CHECK: tir.block "result" {
+// CHECK: %result = tir.alloc_buffer "result" : !tir.buffer<1xi32, "local">
 // CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.block "sum" ({{.*}} : S "vi"{{.*}}, {{.*}} : R "vj"{{.*}}) {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : i32
+// CHECK: tir.store %{{[^ ]+}}, %result[{{.*}}] : i32
+// CHECK: tir.store %{{[^ ]+}}, %C[{{.*}}] : i32
+
+// -----
+
+// Terms with steps between them: the last axis of the results is a loop of its own.
+
+tir.func @pool(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "pool", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c3 = tir.const 3 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<4x3x18xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<4x3x8xf32>
+  %low = tir.const 0xff800000 : f32
+  tir.block "root" {
+    tir.for "c" %c = %c0 to %c4 {
+      tir.for "i" %i = %c0 to %c3 {
+        tir.for "j" %j = %c0 to %c8 {
+          tir.for "k" %k = %c0 to %c3 {
+            tir.block "max" (%vc : S "vc" in [%c0 to %c4] = %c, %vi : S "vi" in [%c0 to %c3] = %i, %vj : S "vj" in [%c0 to %c8] = %j, %vk : R "vk" in [%c0 to %c3] = %k) {
+              %0 = tir.mul %vj, %c2 : i32
+              %1 = tir.add %0, %vk : i32
+              tir.reads %A[%vc, %vi, %1]
+              tir.writes %C[%vc, %vi, %vj]
+              tir.init {
+                tir.store %low, %C[%vc, %vi, %vj] : f32
+              }
+              %2 = tir.load %C[%vc, %vi, %vj] : f32
+              %3 = tir.load %A[%vc, %vi, %1] : f32
+              %4 = tir.max %2, %3 : f32
+              tir.store %4, %C[%vc, %vi, %vj] : f32
+            }
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @pool
+// CHECK: tir.for "c_i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.block "result" {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.max
 
 // -----
 
