@@ -195,7 +195,9 @@ class Arguments:
 
     def _scalar(self, spec: ScalarSpec) -> Converter:
         where = f"@{self._name}: argument '{spec.name}'"
-        symbol = spec.symbol
+        symbol, expected = spec.symbol, spec.value
+        if expected is not None:
+            self._checks.append(_value_check(where, expected, len(self._converters)))
         if spec.dtype.kind in "iu":
             convert = _integer_converter(where, spec.dtype)
         elif spec.dtype.kind == "b":
@@ -442,6 +444,19 @@ def _shape_check(
                     f"{where} must have extent {_explained(dim, expected)} on axis "
                     f"{axis}, got shape {shape}"
                 )
+
+    return check
+
+
+def _value_check(where: str, expected: Dim, position: int) -> _Check:
+    evaluate = _evaluator(expected)
+
+    def check(params: Sequence[Any], symbols: Symbols) -> None:
+        value = evaluate(symbols)
+        if params[position] != value:
+            raise ValueError(
+                f"{where} must be {_explained(expected, value)}, got {params[position]}"
+            )
 
     return check
 

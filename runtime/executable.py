@@ -234,7 +234,8 @@ class NativeExecutable(Executable):
         """Write the object file, for a linker, to `path`.
 
         With parallel loops comes the thread pool, which programs have once, however many
-        such files they are linked from.
+        such files they are linked from. Calls of functions by name need a definition of
+        `tvm_call_packed` (`lowering/relax/_packed.py`) from whoever links them.
         """
         from xdsl_tvm.runtime import llvm_jit
 

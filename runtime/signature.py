@@ -71,11 +71,15 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A scalar parameter; `symbol` is its name in the extents of arrays."""
+    """A scalar parameter; `symbol` is its name in the extents of arrays.
+
+    `value` is what it must be, where that is an expression of symbols.
+    """
 
     name: str
     dtype: np.dtype[Any]
     symbol: str | None = None
+    value: Dim | None = None
 
     def __str__(self) -> str:
         return self.dtype.name
@@ -384,14 +388,12 @@ def _relax_param(
         return ArraySpec(name, spec.dtype, spec.shape, written=is_written)
     if isinstance(leaf, relax.ShapeType):
         return ShapeSpec(name, tuple(leaf.values or ()))
+    dtype = _relax_dtype(function, what, leaf.dtype)
     symbol = None if leaf.dim is None else leaf.dim.symbol_name
-    if leaf.dim is not None and (symbol is None or symbol in scalars):
-        raise _fail(
-            function,
-            f"{what} must be {leaf.dim}, which is not checked; declare it without value",
-        )
-    scalars.update(() if symbol is None else (symbol,))
-    return ScalarSpec(name, _relax_dtype(function, what, leaf.dtype), symbol)
+    if symbol is None or symbol in scalars:
+        return ScalarSpec(name, dtype, value=leaf.dim)
+    scalars.add(symbol)
+    return ScalarSpec(name, dtype, symbol)
 
 
 def _relax_dtype(function: str, what: str, dtype: Attribute) -> np.dtype[Any]:

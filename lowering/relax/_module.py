@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolOpInterface
@@ -25,7 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.lowering.relax._calling_convention import Convention, convention_of
-from xdsl_tvm.lowering.relax._profile import CLOCK, KernelProfile, bytes_attribute
+from xdsl_tvm.lowering.relax._profile import KernelProfile, bytes_attribute
 from xdsl_tvm.lowering.relax._written import WrittenValues
 from xdsl_tvm.lowering.tir._calling_convention import argument_types, bound_symbols
 from xdsl_tvm.lowering.tir._emitter import Emitter
@@ -104,8 +103,7 @@ class ModuleView:
         if self._profile is None:
             yield
             return
-        clock = self.declare(CLOCK, [], [i64])
-        with self._profile.timed(cv, callee.sym_name.data, clock):
+        with self._profile.timed(cv, callee.sym_name.data):
             yield
 
     def declare(
@@ -161,8 +159,6 @@ class ModuleView:
         first = block.first_op
         added: list[Operation] = [*self._globals.values(), *self._declared.values()]
         if self._profile is not None:
-            if CLOCK in self._declared:
-                added.remove(self._declared[CLOCK])
             added += self._profile.operations()
         for op in added:
             if first is None:

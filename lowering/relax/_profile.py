@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import (
     Builtin,
@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import Func
 from xdsl.dialects.memref import MemRef
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from xdsl_tvm.lowering.tir._emitter import INDEX, Emitter
@@ -36,8 +36,11 @@ CLOCK = "tvm_clock"
 KERNEL_NAMES = "tvm_kernel_names"
 KERNEL_TIMES = "tvm_kernel_times"
 
+_DONE = "tvm_kernel_done"
+"""The function that adds a call, and the time since it began, to the table."""
+
 # The clock is POSIX's CLOCK_MONOTONIC, seconds and nanoseconds.
-_CLOCK_TEXT = f"""
+_TEXT = f"""
 func.func private @clock_gettime(i32, memref<2xi64>) -> i32
 func.func private @{CLOCK}() -> i64 {{
   %time = memref.alloca() : memref<2xi64>
@@ -51,6 +54,21 @@ func.func private @{CLOCK}() -> i64 {{
   %whole = arith.muli %seconds, %second : i64
   %now = arith.addi %whole, %rest : i64
   func.return %now : i64
+}}
+func.func private @{_DONE}(%kernel: index, %start: i64) {{
+  %now = func.call @{CLOCK}() : () -> i64
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i64
+  %times = memref.get_global @{KERNEL_TIMES} : TABLE
+  %calls = memref.load %times[%kernel, %c0] : TABLE
+  %more = arith.addi %calls, %one : i64
+  memref.store %more, %times[%kernel, %c0] : TABLE
+  %taken = arith.subi %now, %start : i64
+  %sum = memref.load %times[%kernel, %c1] : TABLE
+  %total = arith.addi %sum, %taken : i64
+  memref.store %total, %times[%kernel, %c1] : TABLE
+  func.return
 }}
 """
 
@@ -67,49 +85,38 @@ class KernelProfile:
         self._places: dict[str, int] = {}
 
     @contextmanager
-    def timed(self, cv: Emitter, name: str, clock: SymbolRefAttr) -> Generator[None]:
+    def timed(self, cv: Emitter, name: str) -> Generator[None]:
         """Add the time of what is emitted while the context lasts to that of a kernel."""
-        place = self._places.setdefault(name, len(self._places)) * 2
+        place = self._places.setdefault(name, len(self._places))
+        clock = SymbolRefAttr(CLOCK)
         start = cv.build(func.CallOp, [], i64, {"callee": clock})
         yield
-        end = cv.build(func.CallOp, [], i64, {"callee": clock})
-        table = SymbolRefAttr(KERNEL_TIMES)
-        # Its extent is known when all functions are lowered; only the address counts.
-        type_ = memref_of((place + 2,), i64, GENERIC_SPACE)
-        times = cv.build(memref.GetGlobalOp, [], type_, {"name": table})
-        one = cv.number(1, i64)
-        for position, amount in (
-            (place, one),
-            (place + 1, cv.binary(arith.SubiOp, end, start)),
-        ):
-            _add(cv, times, position, amount)
+        operands = [cv.number(place, INDEX), start]
+        properties = {"callee": SymbolRefAttr(_DONE)}
+        cv.emit(func.CallOp.create(operands=operands, properties=properties))
 
     def operations(self) -> list[Operation]:
-        """The tables, and the clock."""
+        """The tables, and the functions that fill them."""
         names = "\n".join(self._places).encode() + b"\0"
-        ctx = Context()
-        for dialect in (Builtin, Func, Arith, MemRef):
-            ctx.load_dialect(dialect)
-        module = Parser(ctx, _CLOCK_TEXT).parse_module()
-        clock = [op for op in module.body.ops if self._places]
-        for op in clock:
-            op.detach()
-        zeros = bytes(16 * max(len(self._places), 1))
-        times = DenseIntOrFPElementsAttr(
-            TensorType(i64, [len(zeros) // 8]), BytesAttr(zeros)
-        )
+        shape = [max(len(self._places), 1), 2]
+        zeros = BytesAttr(bytes(8 * shape[0] * shape[1]))
+        times = DenseIntOrFPElementsAttr(TensorType(i64, shape), zeros)
         return [
-            *clock,
+            *(_functions(shape[0]) if self._places else ()),
             _public(KERNEL_NAMES, bytes_attribute(names), i8),
             _public(KERNEL_TIMES, times, i64),
         ]
 
 
-def _add(cv: Emitter, table: SSAValue, position: int, amount: SSAValue) -> None:
-    at = cv.number(position, INDEX)
-    before = cv.build(memref.LoadOp, [table, at], i64)
-    after = cv.binary(arith.AddiOp, before, amount)
-    cv.emit(memref.StoreOp.create(operands=[after, table, at]))
+def _functions(kernels: int) -> list[Operation]:
+    ctx = Context()
+    for dialect in (Builtin, Func, Arith, MemRef):
+        ctx.load_dialect(dialect)
+    text = _TEXT.replace("TABLE", f"memref<{kernels}x2xi64>")
+    functions = list(Parser(ctx, text).parse_module().body.ops)
+    for op in functions:
+        op.detach()
+    return functions
 
 
 def _public(
