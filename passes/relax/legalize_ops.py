@@ -77,9 +77,19 @@ class LegalizeOps(CompilerPass):
         digits where the mean is large; softplus of large negative numbers is not 0;
         rounding is to the nearest even number; operators of bools that have no meaning
         there, and indices that the reference reads wrongly, are left alone or right.
-        `relax.isnan`, `isinf`, `isfinite` and `ewise_fma` are legalized too, and so is
-        sorting. A range of more than 65536 numbers is no constant. `relax.print` and
-        `relax.assert_op` stay: lowering knows them.
+        `relax.isnan`, `isinf`, `isfinite` and `ewise_fma` are legalized too. A range of
+        more than 65536 numbers is no constant. `relax.print` and `relax.assert_op` stay:
+        lowering knows them. Sums of 16-bit floats are held in f32. Scans, sorts and
+        `multinomial_from_uniform` become functions that go through rows one element
+        after the other; the reference has passes of their own for them. `nn.batch_norm`
+        normalises by the data in training and by the moving statistics else, which the
+        reference swaps. `nn.pad` has modes `reflect`, `replicate`, `edge` and `circular`,
+        which the reference pads with a constant; other modes are left alone.
+        `nn.dropout` keeps all elements, as at inference, where the reference leaves it.
+        Convolutions may have any layout, blocks included, groups of symbolic channels,
+        and a dilation where they are transposed. Attention reads its operands as they
+        lie and may have a window. `argmax` finds places of NaN and of elements that are
+        all minus infinity. `rms_norm` of f64 is computed in f64.
     """
 
     name = "relax-legalize-ops"
