@@ -45,10 +45,11 @@ class ToNonDataflow(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for dataflow in [op for op in op.walk() if isinstance(op, relax.DataflowOp)]:
-            _inline(dataflow)
+            inline_dataflow(dataflow)
 
 
-def _inline(dataflow: relax.DataflowOp) -> None:
+def inline_dataflow(dataflow: relax.DataflowOp) -> None:
+    """Put what a dataflow block holds in its place."""
     output = dataflow.output_op
     values = tuple(output.values)
     for value, result in zip(values, dataflow.outputs, strict=True):
