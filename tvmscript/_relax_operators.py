@@ -114,10 +114,6 @@ def _attribute(parameter: Parameter, value: object, builder: FunctionBuilder) ->
             return value.dtype
         case Text():
             return value.text
-        case ex.FloatImm():
-            return value.value
-        case ex.Expr():
-            return dim_of(value)
         case IndexMap():
             return index_map_attr(value)
         case _:
@@ -130,8 +126,14 @@ def _attribute(parameter: Parameter, value: object, builder: FunctionBuilder) ->
         return known_dtype(value) or NoneType()
     if isinstance(value, list | tuple):
         items = cast("Sequence[object]", value)
-        return [dim_of(item) if isinstance(item, ex.Expr) else item for item in items]
-    return value
+        return [_number(item) for item in items]
+    return _number(value)
+
+
+def _number(value: object) -> object:
+    if isinstance(value, ex.FloatImm):
+        return value.value
+    return dim_of(value) if isinstance(value, ex.Expr) else value
 
 
 @cache
@@ -165,7 +167,7 @@ def operator_arguments(
         elif parameter.is_operand:
             text = operand(cast(SSAValue, value), parameter)
             yield text if is_first else f"{parameter.name}={text}"
-        else:
+        elif value is not None or parameter.default is None or parameter.is_required:
             is_first = False
             yield f"{parameter.name}={_attribute_text(value, device)}"
 

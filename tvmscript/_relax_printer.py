@@ -115,7 +115,9 @@ class RelaxPrinter:
         self._texts: dict[SSAValue, str] = {}
         self._renamed: dict[str, Dim] = {}
         self._symbols: frozenset[str] = frozenset()
-        self._types = TypeText(self._device, self._words.any_value, self._words.is_newer)
+        self._types = TypeText(
+            self._device, self._words.any_value, not self._words.is_newer
+        )
 
     # ---- lines, names, types ----
 
@@ -281,7 +283,8 @@ class RelaxPrinter:
         """
         if isinstance(op.parent_op(), relax.DataflowOp):
             raise DiagnosticException(
-                f"{name_of(op)}: a block in another one has no form in TVMScript; join them"
+                f"{name_of(op)}: a block in another one has no form in TVMScript; join "
+                "them"
             )
         self._line("with R.dataflow():")
         block = op.body.block
@@ -416,10 +419,12 @@ class RelaxPrinter:
                 "not; use dense<...>"
             )
         shape, dtype = _layout(value)
-        if shape and not 0 < math.prod(shape) <= _SHORT:
+        is_long = bool(shape) and not 0 < math.prod(shape) <= _SHORT
+        if is_long and not self._words.is_newer:
             return self._metadata.reference(value)
         values = cast("DenseIntOrFPElementsAttr[Any]", value).get_values()
-        if shape and any(isinstance(v, float) and not math.isfinite(v) for v in values):
+        has_others = any(isinstance(v, float) and not math.isfinite(v) for v in values)
+        if shape and has_others and not self._words.is_newer:
             return self._metadata.reference(value)
         texts = [_number(each, dtype) for each in values]
         nested = _nested(texts, shape)
@@ -519,6 +524,8 @@ class RelaxPrinter:
         parts = [string(op.callee.data), self._arguments(op.arguments)]
         if op.result is not None:
             parts.append(self._result(op.result.type))
+        elif self._words.is_newer:
+            parts.append(f"{self._words.result}=()")
         return f"R.call_builtin_with_ctx({', '.join(parts)})"
 
     def make_closure(self, op: relax.MakeClosureOp) -> str:
@@ -722,6 +729,8 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
     """Texts as lists in lists of a shape."""
     if not shape:
         return texts[0]
+    if not texts:
+        return "[]"
     step = len(texts) // shape[0]
     parts = [
         _nested(texts[index * step : (index + 1) * step], shape[1:])

@@ -374,8 +374,8 @@ class TypeText:
 
     device: Callable[[VDeviceAttr], str]
     any_name: str = "R.Object"
-    are_prims_dtypes: bool = False
-    """Whether scalars are annotated by their dtypes, as in newer TVM."""
+    has_values: bool = True
+    """Whether scalars have their values, which newer TVM has not."""
 
     def text(self, type_: Attribute, *, quoted: bool = False) -> str:
         """The annotation of a type; `quoted` has its symbols as strings.
@@ -416,12 +416,10 @@ class TypeText:
 
     def _prim(self, type_: relax.PrimType, quoted: bool) -> str:
         dtype = dtype_text(type_.dtype)
-        if type_.dim is None:
-            if self.are_prims_dtypes:
-                return f"T.{dtype.strip(chr(34))}"
+        if type_.dim is None or not self.has_values:
             return f"R.Prim({dtype})"
         value = quoted_dim(type_.dim) if quoted else dim_text(type_.dim)
-        if type_.dtype == i64 and not self.are_prims_dtypes:
+        if type_.dtype == i64:
             return f"R.Prim(value={value})"
         return f"R.Prim({dtype}, value={value})"
 

@@ -223,6 +223,8 @@ def const(value: object, dtype: object = None) -> Const:
     ScriptTypeError for what no tensor of the dtype holds.
     """
     given: Any = value
+    if isinstance(value, str) and value in _SPECIAL:
+        given = float(value)
     try:
         array: np.ndarray[Any, Any] = np.asarray(given)
     except ValueError:
@@ -275,6 +277,7 @@ def _check_range(array: np.ndarray[Any, Any], element: Attribute) -> None:
             ex.IntImm(cast(Attribute, element), int(value))
 
 
+_SPECIAL = ("inf", "-inf", "nan")
 _EXTENDED = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 

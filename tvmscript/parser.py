@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from types import FrameType, FunctionType, MappingProxyType, ModuleType, SimpleNamespace
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -33,7 +33,7 @@ from xdsl_tvm.tvmscript.definitions import (
     ReadModule,
 )
 from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.expressions import ScriptTypeError
+from xdsl_tvm.tvmscript.expressions import ScriptTypeError, Var
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.reader import BodyReader
 from xdsl_tvm.tvmscript.relax_reader import RelaxFunctions, RelaxMarker
@@ -201,8 +201,20 @@ def default_names() -> Mapping[str, object]:
     script = SimpleNamespace(**space, ir_module=space["ir"].ir_module)
     tvm = SimpleNamespace(script=script, **space)
     return MappingProxyType(
-        {**space, "T": space["tir"], "I": space["ir"], "R": space["relax"], "tvm": tvm}
+        {
+            **space,
+            "T": space["tir"],
+            "I": space["ir"],
+            "R": space["relax"],
+            "tvm": tvm,
+            "TypeVar": _type_variable,
+        }
     )
+
+
+def _type_variable(name: str) -> Var:
+    """A symbolic dimension, as the text of newer TVM declares it."""
+    return Var(name, i64)
 
 
 def as_ours(value: object) -> object:

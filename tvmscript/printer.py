@@ -31,6 +31,22 @@ Differs from TVM, whose own text does not always read back:
   `T.attr` around the loop, whose variable is not that of the loop when it is read;
 * blocks that declare no regions print `T.reads()` and `T.writes()`;
 * a typed pointer that a call gives is a handle.
+
+Relax functions are in `_relax_printer`. Their text reads back as the same functions; what
+TVM has not is written so: a dimension that is unknown next to known ones is `None`, the
+value of a scalar of another dtype than int64 stands beside its dtype, constants of more
+than 16 elements are `metadata["relax.expr.Constant"][i]`, which the text defines in front
+of the module, and a virtual device that the module does not list is `I.vdevice(...)`.
+Leaves at the start of a function are written where they are used, and become leaves at
+its start when they are read; others are bound where they stand. The text does not keep
+
+* the order in which a function declares its symbols, and names that are words of Python;
+* that a dataflow block gives a value out twice, or one from outside: the block binds it
+  once more, as TVM would;
+* whether a `relax.lambda` has a name, or is recursive without calling itself.
+
+Version 0.27 has no values of scalars and no `tir_vars`, which is refused, and writes all
+constants where they are used.
 """
 
 from __future__ import annotations

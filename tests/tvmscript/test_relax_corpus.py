@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 from ir import parse as parse_dialect
+from relax_corpus import FILES, PROGRAMS
 from script_corpus import Script, scripts_of
 from xdsl.dialects.builtin import ModuleOp
 
@@ -24,8 +25,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.tvmscript import parse, print_script
 from xdsl_tvm.tvmscript import relax as namespace_r
 
-FILES = sorted((Path(__file__).parent / "relax_corpus").glob("*.py"))
-ALL = [script for file in FILES for script in scripts_of(file)]
+ALL = list(PROGRAMS.values())
 
 
 def all_scripts() -> pytest.MarkDecorator:

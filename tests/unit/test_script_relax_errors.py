@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from live_scripts import import_text
-from script_corpus import scripts_of
+from relax_corpus import PROGRAMS
 
 from xdsl_tvm.tvmscript import ScriptError, parse, print_script
 
@@ -402,8 +402,7 @@ def test_operators_stand_in_functions(tmp_path: Path) -> None:
         import_text(tmp_path, "R.add(1, 2)\n")
 
 
-CORPUS = sorted((Path(__file__).parents[1] / "tvmscript" / "relax_corpus").glob("*.py"))
-TEXTS = [script.text for file in CORPUS for script in scripts_of(file)]
+TEXTS = [script.text for script in PROGRAMS.values()]
 OTHERS = "()[],.:=+-*0123456789nxy\"' \n"
 
 
