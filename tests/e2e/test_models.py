@@ -20,9 +20,12 @@ from models.gpt2 import GPT2
 from models.network import Wide
 
 import xdsl_tvm
+from xdsl_tvm.analysis.structural_equal import structural_equal
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.tools import cli
+from xdsl_tvm.tvmscript.parser import parse
+from xdsl_tvm.tvmscript.printer import print_script
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TOLERANCE = 1e-4
@@ -77,6 +80,14 @@ def test_models_have_their_full_size(name: str):
         if (info := relax.TensorInfo.of(arg.type)) is not None
     ]
     assert sum(sizes) == expected[name]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scripts_of_models_are_the_same_programs(name: str):
+    module = MODELS[name].small().build()
+    again = parse(print_script(module))
+    again.verify()
+    assert structural_equal(module, again)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
