@@ -31,7 +31,7 @@ LIMIT = 64
 the time linear."""
 
 _NAMES = (relax.AliasOp, relax.MatchCastOp)
-_VIEWS = (
+MAY_BE_VIEWS = (
     relax.AllocTensorFromStorageOp,
     relax.VMAllocTensorOp,
     relax.ReshapeOp,
@@ -58,8 +58,11 @@ _VIEWS = (
     relax.EndCheckpointOp,
     relax.WrapParamOp,
     relax.DropoutOp,
+    relax.SplitOp,
+    relax.ConcatOp,
 )
-"""Operations whose result may be memory of an operand, when they are lowered."""
+"""Operations whose result may be memory of an operand, when they are lowered; the last
+two only where there is a single part."""
 _MYSTERIES = (
     relax.CallOp,
     relax.CallIndirectOp,
@@ -219,7 +222,7 @@ class _Walk:
                 return self._new(op)
             case _ if isinstance(op, _MYSTERIES):
                 return None if op.result is None else self._mystery(op)
-            case _ if isinstance(op, _VIEWS):
+            case _ if isinstance(op, MAY_BE_VIEWS):
                 return self._view(op)
             case _ if isinstance(op, _FRESH):
                 return self._new(op)

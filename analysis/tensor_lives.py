@@ -2,8 +2,8 @@
 
 Operations are numbered in the order of execution, those of branches one branch after the
 other. Memory is needed until the last use of any value that may be the same memory, as
-`shared_memory.py` says; what is returned, what other dialects see and what is used in
-regions other than branches and dataflow blocks is needed to the end.
+`shared_memory.py` and `dataflow_alias.py` say; what is returned, what other dialects see
+and what is used in regions other than branches and dataflow blocks is needed to the end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from xdsl_tvm.analysis.dataflow_alias import MAY_BE_VIEWS
 from xdsl_tvm.analysis.shared_memory import memory_sources
 from xdsl_tvm.dialects import relax
 
@@ -109,7 +110,7 @@ class _Walk:
             results = parent.results if (parent := op.parent_op()) is not None else ()
         for result in results:
             if result in self.ends and (
-                isinstance(op, relax.GetItemOp)
+                isinstance(op, (relax.GetItemOp, *MAY_BE_VIEWS))
                 or any(source is value for source in memory_sources(result))
             ):
                 yield self.ends[result]

@@ -98,3 +98,18 @@ relax.func impure @main<n>(%x: !n) -> !n {
   %0 = relax.memory.alloc_tensor %s at 0 : !relax.object -> !n
   relax.return %x : !n
 }
+
+// -----
+
+// An operator that may be lowered to nothing returns its operand.
+// CHECK: in @main, the tensors %a and %b may overlap
+!t = tensor<4xf32>
+relax.func impure @main(%x: !t) -> !t {
+  %s = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32 : !relax.object
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> !t
+  relax.call_packed "f"(%x, %a) : (!t, !t) -> ()
+  %v = relax.astype %a dtype f32 : (!t) -> !t
+  %b = relax.memory.alloc_tensor %s at 0 : !relax.object -> !t
+  relax.call_packed "f"(%v, %b) : (!t, !t) -> ()
+  relax.return %x : !t
+}
