@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
+from xdsl_tvm.interpreters.relax import interpret as interpret_relax
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.runtime.executable import compile, load_module
 from xdsl_tvm.tools.cli import main
@@ -99,9 +100,22 @@ RUNS: dict[str, tuple[list[Array], Callable[..., Array]]] = {
 }
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
-def test_examples_compute_what_they_say(file: Path) -> None:
-    inputs, expected = RUNS[file.stem]
+def test_all_examples_are_run() -> None:
+    assert {*RUNS, "relax_model"} == set(IDS)
+
+
+def test_the_graph_computes_what_it_says() -> None:
+    module = read_file(EXAMPLES / "relax_model.py")
+    x, w = floats(5, 16), floats(16, 8)
+    wanted = soft(np.maximum(x @ w, 0) / 2)
+    for run in (interpret_relax(module)["main"], compile(module)["main"]):
+        np.testing.assert_allclose(run(x, w), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_examples_compute_what_they_say(name: str) -> None:
+    file = EXAMPLES / f"{name}.py"
+    inputs, expected = RUNS[name]
     wanted = expected(*inputs)
     module = read_file(file)
     functions: list[Mapping[str, Callable[..., Any]]] = [interpret(module)]
