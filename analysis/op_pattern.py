@@ -105,6 +105,10 @@ class _Accesses:
     _trees: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
 
     def __post_init__(self) -> None:
+        # A dimension of extent 1 is read at 0, whether that is said or a variable.
+        for variable, it in zip(self.block.iter_vars, self.block.iters, strict=True):
+            if tir.is_constant(it.min, 0) and tir.is_constant(it.extent, 1):
+                self._trees[variable] = Const(0, variable.type)
         pending = list(_ops(self.block))
         while pending:
             op = pending.pop()
@@ -199,6 +203,10 @@ class _Accesses:
         )
 
 
+def _is_zero(tree: Expr) -> bool:
+    return isinstance(tree, Const) and tree.value == 0
+
+
 def _is_variable(tree: Expr) -> bool:
     return isinstance(tree, Value) and isinstance(tree.value, BlockArgument)
 
@@ -222,7 +230,7 @@ def _is_broadcast(
     rest = iter(stored)
     for index, extent in zip(loaded, shape, strict=True):
         is_unit = isinstance(extent, int) and extent == 1
-        if is_unit and isinstance(index, Const) and index.value == 0:
+        if is_unit and _is_zero(index):
             continue
         if not any(index is other for other in rest):
             return False
@@ -232,7 +240,7 @@ def _is_broadcast(
 def _is_injective(stored: Sequence[Expr], loaded: Sequence[Expr]) -> bool:
     """Whether the stored indices are variables and the loaded ones use only these."""
     variables = {index for index in stored if _is_variable(index)}
-    if len(variables) != len(stored):
+    if len(variables) != sum(not _is_zero(index) for index in stored):
         return False
     leaves = [node for node in postorder(*loaded) if isinstance(node, Value)]
     return all(leaf in variables or _is_fixed(leaf.value) for leaf in leaves)

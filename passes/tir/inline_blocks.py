@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.access_regions import get_block_read_write_region
-from xdsl_tvm.analysis.expr import Const, Expr, Value, view
+from xdsl_tvm.analysis.expr import Const, Expr, Value, substitute, view
 from xdsl_tvm.analysis.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
@@ -113,10 +113,10 @@ class _Statements:
             self.nests[op] = nest
 
     def inline_all(self) -> None:
-        """Inline what can be, each nest after those that it reads from."""
+        """Inline what can be, each nest after those that read from it."""
         if len(self.nests) < 2:
             return
-        for op in list(self.nests):
+        for op in reversed(list(self.nests)):
             self._inline(self.nests[op])
         for op in list(self.nests):
             self._store_in_place(self.nests[op])
@@ -204,7 +204,7 @@ class _Statements:
         if not _are_alike(buffer.owner, stored.buffer.owner):
             return False
         loads = [access for access in nest.accesses if access.buffer is buffer]
-        if any(access.indices != stored.indices for access in loads):
+        if any(place_of(nest, access) != place_of(nest, stored) for access in loads):
             return False
         users = self._users(buffer)
         if users is None or users[-1] is not nest.outermost:
@@ -266,6 +266,17 @@ def _stored(nest: Nest) -> Access | None:
     return None if axes else stored
 
 
+def place_of(nest: Nest, access: Access) -> tuple[Expr, ...]:
+    """The indices of an access, with 0 for variables that are always 0."""
+    zeros: dict[Expr, Expr] = {
+        Value(axis.variable): Const(0, axis.variable.type)
+        for axis in nest.axes
+        if axis.size == 1
+    }
+    zeros |= {Value(variable): value for variable, value in nest.fixed.items()}
+    return tuple(substitute(index, zeros) for index in access.indices)
+
+
 def _is_straight(nest: Nest, stored: Access) -> bool:
     """Whether the store is a statement of the block itself."""
     return stored.op.parent_op() is nest.block
@@ -286,7 +297,7 @@ def _is_worth_inlining(nest: Nest, stored: Access, reader: Nest) -> bool:
     value = stored.op.operands[0]
     is_copy = isinstance(value.owner, tir.LoadOp)
     loads = [access for access in reader.accesses if access.buffer is stored.buffer]
-    places = {access.indices for access in loads}
+    places = {place_of(reader, access) for access in loads}
     wide = [Value(axis.variable) for axis in reader.axes if axis.size != 1]
     is_repeated = len(places) > 1 or any(
         not any(mentions(index, variable) for index in place)
@@ -338,7 +349,7 @@ class _Inlining:
         for access in self.reader.accesses:
             if access.buffer is self.stored.buffer:
                 assert isinstance(access.op, tir.LoadOp)
-                self._replace(access.op, access.indices)
+                self._replace(access.op, place_of(self.reader, access))
         declare_regions(self.reader.block)
 
     def _replace(self, load: tir.LoadOp, place: tuple[Expr, ...]) -> None:
