@@ -48,6 +48,9 @@ class Operator:
             return script_attribute(self._name)(*args, **kwargs)
         return call(self._name, *args, **kwargs)
 
+    def __dir__(self) -> list[str]:
+        return _names(f"{self._name}.")
+
     def __repr__(self) -> str:
         return f"relax.op.{self._name}"
 
@@ -59,8 +62,19 @@ def _operator(name: str) -> Operator:
     return Operator(name)
 
 
+def _names(prefix: str) -> list[str]:
+    """The parts of operators' names that follow a prefix."""
+    length = len(prefix)
+    found = (key[length:] for key in OPERATORS if key.startswith(prefix))
+    return sorted({name.partition(".")[0] for name in found})
+
+
 def __getattr__(name: str) -> Operator:
     return _operator(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_names("")})
 
 
 def print(*values: Expr, format: str = "") -> Expr:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import IRModule, relax
 from xdsl_tvm.dialects import relax as R
+from xdsl_tvm.dialects.relax.signatures import OPERATORS
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import tir as T
@@ -512,6 +513,16 @@ def test_operators_that_do_not_exist():
         _ = relax.op.nn.add
     with pytest.raises(AttributeError, match=r"no operator relax\.op\.nn$"):
         relax.op.nn(1)
+
+
+def test_all_operators_are_found():
+    for name in OPERATORS:
+        found = relax.op
+        for part in name.split("."):
+            assert part in dir(found)
+            found = getattr(found, part)
+        assert repr(found) == f"relax.op.{name}"
+    assert "call_tir" in dir(relax.op)
 
 
 def test_operators_tell_what_they_are():
