@@ -45,7 +45,10 @@ class Expr:
         return self.value.type
 
     def _binary(self, kind: type[tir.BinaryOp], other: Expr | float) -> Expr:
-        return self.program.emit(kind(self.value, self._operand(other).value))
+        operands = [self.value, self._operand(other).value]
+        return self.program.emit(
+            kind.create(operands=operands, result_types=[self.dtype])
+        )
 
     def _operand(self, other: Expr | float) -> Expr:
         if isinstance(other, Expr):
@@ -123,7 +126,10 @@ class Expr:
         """The value converted to `dtype`, itself where it has that type."""
         if dtype == self.dtype:
             return self
-        return self.program.emit(tir.CastOp(self.value, dtype))
+        operands = [self.value]
+        return self.program.emit(
+            tir.CastOp.create(operands=operands, result_types=[dtype])
+        )
 
 
 @dataclass(frozen=True)
