@@ -33,7 +33,7 @@ from xdsl_tvm.passes.relax.testing.transform import (
     dataflow_single_inplace_call,
 )
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "15"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
 LOWERED = (
     LegalizeOps(),
     ToNonDataflow(),
@@ -210,7 +210,7 @@ def test_effort_is_linear():
     """Also where every value may be any of those before."""
     short, long = (
         calls(lambda module=module: DataflowUseInplaceCalls()(module))
-        for module in (chain_of(200), chain_of(800))
+        for module in (chain_of(100), chain_of(400))
     )
     assert long < short * 5
 

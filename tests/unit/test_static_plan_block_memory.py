@@ -33,7 +33,7 @@ from xdsl_tvm.passes.relax.report_memory_plan import MemoryReport, memory_report
 from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.runtime.executable import load_module
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "model.mlir"
 
 
@@ -75,19 +75,16 @@ def test_random_functions_compute_the_same(plan: StaticPlanBlockMemory):
         assert report.checked == ["main"]
 
 
-@pytest.mark.parametrize("plan", STRATEGIES[:2], ids=str)
-def test_lives_may_end_before_memory_is_planned(plan: StaticPlanBlockMemory):
+def test_lives_may_end_before_memory_is_planned():
     """As good a plan as otherwise, which computes the same."""
-    first = (ToNonDataflow(), KillAfterLastUse())
-    last = (plan, LowerAllocTensor(), VERIFY, KillAfterLastUse())
+    last = (STRATEGIES[1], LowerAllocTensor(), VERIFY, KillAfterLastUse())
+    other = Sequential([ToNonDataflow(), *last])
+    ended = Sequential([ToNonDataflow(), KillAfterLastUse(), *last])
     for seed in range(COUNT):
         module = random_function(seed, is_bounded=True)
-        passes = [*first, *last]
-        report = check_semantics(module, passes, externs={"kernel": kernel}, runs=1)
+        report = check_semantics(module, [ended], externs={"kernel": kernel}, runs=1)
         assert report.checked == ["main"]
-        ended = Sequential([*first, *last])(module)
-        other = Sequential([first[0], *last])(module)
-        assert memory_reports(ended) == memory_reports(other)
+        assert memory_reports(ended(module)) == memory_reports(other(module))
 
 
 def bytes_at_most(report: MemoryReport) -> int:
@@ -298,6 +295,6 @@ def chain_of(count: int) -> ModuleOp:
 def test_effort_is_linear():
     plan = Sequential([StaticPlanBlockMemory(strategy="arena"), VERIFY])
     short, long = (
-        calls(lambda module=module: plan(module)) for module in map(chain_of, (100, 400))
+        calls(lambda module=module: plan(module)) for module in map(chain_of, (50, 200))
     )
     assert long < short * 5
