@@ -117,7 +117,7 @@ def is_fused(func: relax.FuncOp) -> bool:
 
 
 def _fuse(dataflow: relax.DataflowOp, functions: _Functions, depth: int) -> None:
-    graph = _Graph(dataflow.body.block, functions.symbols)
+    graph = _Graph(dataflow.body.block, functions)
     partition = _Partition(graph, depth)
     for members in partition.groups():
         functions.replace(members)
@@ -150,8 +150,8 @@ class _Node:
 class _Graph:
     """The operations of a block, who uses whose results, and the post-dominators."""
 
-    def __init__(self, block: Block, symbols: dict[str, Operation]) -> None:
-        self._symbols = symbols
+    def __init__(self, block: Block, functions: _Functions) -> None:
+        self._functions = functions
         self.nodes = [
             _Node(index, op)
             for index, op in enumerate(block.ops)
@@ -180,12 +180,9 @@ class _Graph:
                 pass
 
     def _classify_call(self, node: _Node, call: AnyFusedCall) -> None:
-        callee = self._symbols.get(call.callee.root_reference.data)
-        try:
-            bind_call(call, callee)
-        except NotMergeableError:
+        callee = self._functions.symbols.get(call.callee.root_reference.data)
+        if callee is None or not self._functions.is_mergeable(call, callee):
             return
-        assert callee is not None
         kind = callee.attributes.get(OP_PATTERN)
         number = None if kind is None else integer_of(kind)
         if number is not None and number <= OpPattern.OUT_ELEMWISE_FUSABLE:
@@ -386,10 +383,28 @@ class _Functions:
     symbols: dict[str, Operation] = field(init=False)
     names: SymbolNames = field(init=False)
     made: dict[object, str] = field(default_factory=dict[object, str])
+    _mergeable: dict[object, bool] = field(default_factory=dict[object, bool])
 
     def __post_init__(self) -> None:
         self.symbols = module_symbols(self.module)
         self.names = SymbolNames(self.module)
+
+    def is_mergeable(self, call: AnyFusedCall, callee: Operation) -> bool:
+        """Whether the body of the callee can stand for the call; asked once per types."""
+        key = (
+            callee,
+            tuple(call.arguments.types),
+            call.result.type,
+            call.tir_vars,
+            call.output_arguments if isinstance(call, relax.CallTIRInplaceOp) else None,
+        )
+        if key not in self._mergeable:
+            try:
+                bind_call(call, callee)
+                self._mergeable[key] = True
+            except NotMergeableError:
+                self._mergeable[key] = False
+        return self._mergeable[key]
 
     def replace(self, members: Sequence[_Node]) -> None:
         """Put a call in the place of a group's last operation, and drop the others."""
