@@ -238,9 +238,8 @@ class BlockBuilder:
         if scope.kind == "dataflow":
             raise VerifyException("relax.dataflow cannot stand in a relax.dataflow")
         inner = _Scope("dataflow")
-        self._scopes.append(inner)
-        yield
-        self._close(inner)
+        with self._inside(inner):
+            yield
         # Symbols that a match_cast defines stay visible after the block.
         scope.symbols.update(inner.symbols)
         values = [_value(output) for output in inner.outputs]
@@ -290,9 +289,8 @@ class BlockBuilder:
         value = self._place(condition)
         result = Var(name_hint or "gv", relax.OBJECT)
         scope = _Scope("if")
-        self._scopes.append(scope)
-        yield result
-        self._close(scope)
+        with self._inside(scope):
+            yield result
         if set(scope.branches) != {True, False}:
             raise VerifyException("relax.if: it needs both `bb.Then()` and `bb.Else()`")
         true, false = (Region(scope.branches[key]) for key in (True, False))
@@ -320,9 +318,8 @@ class BlockBuilder:
         if key in outer.branches:
             raise VerifyException(f"relax.if: {word} stands there twice")
         scope = _Scope("branch")
-        self._scopes.append(scope)
-        yield
-        self._close(scope)
+        with self._inside(scope):
+            yield
         if not isinstance(scope.block.last_op, relax.YieldOp):
             raise VerifyException(
                 f"relax.if: the result of {word} is missing; call emit_branch_output"
@@ -354,9 +351,15 @@ class BlockBuilder:
             raise VerifyException(f"{what} stands behind the result of its {scope.kind}")
         return scope
 
-    def _close(self, scope: _Scope) -> None:
-        last = self._scopes.pop()
-        assert last is scope
+    @contextmanager
+    def _inside(self, scope: _Scope) -> Generator[None]:
+        """The scope is the innermost one, until it is left, by an error perhaps."""
+        depth = len(self._scopes)
+        self._scopes.append(scope)
+        try:
+            yield
+        finally:
+            del self._scopes[depth:]
 
     @property
     def _symbols(self) -> set[str]:

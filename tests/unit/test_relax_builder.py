@@ -693,6 +693,19 @@ def test_bindings_that_are_refused(body: _Body, message: str):
     assert message in refused(body)
 
 
+def test_a_block_that_an_error_left_is_closed():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        for _ in range(2):
+            with pytest.raises(VerifyException, match="'m' is unknown"), bb.dataflow():
+                bb.emit(relax.op.zeros(["m"], "int8"))
+        missing = pytest.raises(VerifyException, match="result of Then is missing")
+        with missing, bb.If(relax.op.sum(x) > 0.0), bb.Then():
+            bb.emit(-x)
+        return bb.emit(relax.op.exp(x))
+
+    assert names(built(body))[-2:] == ["relax.exp", "relax.return"]
+
+
 def test_what_a_call_without_result_gives_cannot_be_used():
     bb = relax.BlockBuilder()
     x = relax.Var("x", ROW)
