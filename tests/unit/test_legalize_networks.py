@@ -77,6 +77,7 @@ def _convolutions() -> Iterable[Case]:
     yield case(two, "i8[1, 3, 4, 4]", "i8[2, 3, 3, 3]", out_dtype=i32)
     yield case(two, "f16[1, 3, 4, 4]", "f16[2, 3, 3, 3]")
     yield case(relax.Conv1DOp, "f32[n, 4, 5]", "f32[6, 2, 3]", groups=2, strides=2)
+    yield case(relax.Conv1DOp, "f32[1, n * 2, 5]", "f32[4, n, 3]", groups=2)
     yield case(
         *(relax.Conv3DOp, "f32[1, 2, 3, 4, 3]", "f32[1, 2, 2, 3, 3]"),
         padding=[1, 0, 1],
