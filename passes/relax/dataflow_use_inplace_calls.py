@@ -143,7 +143,9 @@ class InplaceFunctions:
         call = legalized_call(op, self._legalized)
         if call is None:
             return None
-        found = self._inplace(op, call, operands)
+        # A call may know more of the result than what uses it was told.
+        is_same = call.result.type == op.result.type
+        found = self._inplace(op, call, operands) if is_same else None
         call.erase()
         return found
 
