@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FunctionTransform: TypeAlias = "Callable[[FuncOp, ModuleOp, PassContext], FuncOp | None]"
 ModuleTransform: TypeAlias = Callable[[ModuleOp, PassContext], ModuleOp]
-Required: TypeAlias = list[str] | tuple[str, ...] | None
+_Required: TypeAlias = list[str] | tuple[str, ...] | None
 
 
 class CallablePass(DelegatingPass):
@@ -183,120 +183,85 @@ class _Decorator:
         return cast("type[DelegatingPass]", pass_class)
 
 
-def decorate(
-    base: type[CallablePass],
-    kind: str,
-    pass_func: object,
-    opt_level: int | None,
-    name: str | None,
-    required: Required,
-    traceable: bool,
-) -> Any:
-    """What a decorator of passes returns, for the pass class `base`.
+_Transform = TypeVar("_Transform")
+_Pass = TypeVar("_Pass", bound=CallablePass)
 
-    `kind` is what the pass is of: a function, a module. Errors as of `prim_func_pass`.
+
+@dataclass(frozen=True)
+class PassDecorator(Generic[_Transform, _Pass]):
+    """A decorator that makes a pass of a function, or a pass class of a class.
+
+    What the function takes and returns is said by the pass class `base`. A class has a
+    method `transform_<kind>` with these arguments; calling the pass class builds an
+    object of the class, on which what the pass lacks is looked up. `name` is by default
+    that of the function or class.
+
+    Calls raise ValueError without `opt_level`, TypeError if `required` is no list or
+    tuple or what is decorated is not callable.
     """
-    if opt_level is None:
-        raise ValueError(f"Please provide opt_level for the {kind} pass.")
-    decorator = _Decorator(
-        base,
-        f"transform_{kind}",
-        opt_level,
-        name,
-        checked_required(required),
-        traceable,
-    )
-    return decorator if pass_func is None else decorator(pass_func)
+
+    base: type[_Pass]
+    kind: str
+
+    @overload
+    def __call__(
+        self,
+        pass_func: type,
+        opt_level: int,
+        name: str | None = None,
+        required: _Required = None,
+        traceable: bool = False,
+    ) -> Callable[..., _Pass]: ...
+    @overload
+    def __call__(
+        self,
+        pass_func: _Transform,
+        opt_level: int,
+        name: str | None = None,
+        required: _Required = None,
+        traceable: bool = False,
+    ) -> _Pass: ...
+    @overload
+    def __call__(
+        self,
+        pass_func: None = None,
+        *,
+        opt_level: int,
+        name: str | None = None,
+        required: _Required = None,
+        traceable: bool = False,
+    ) -> Callable[[Any], Any]: ...
+    def __call__(
+        self,
+        pass_func: _Transform | type | None = None,
+        opt_level: int | None = None,
+        name: str | None = None,
+        required: _Required = None,
+        traceable: bool = False,
+    ) -> Any:
+        if opt_level is None:
+            raise ValueError(f"Please provide opt_level for the {self.kind} pass.")
+        decorator = _Decorator(
+            self.base,
+            f"transform_{self.kind}",
+            opt_level,
+            name,
+            checked_required(required),
+            traceable,
+        )
+        return decorator if pass_func is None else decorator(pass_func)
 
 
-@overload
-def prim_func_pass(
-    pass_func: type,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[..., PrimFuncPass]: ...
-@overload
-def prim_func_pass(
-    pass_func: FunctionTransform,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> PrimFuncPass: ...
-@overload
-def prim_func_pass(
-    pass_func: None = None,
-    *,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[[Any], Any]: ...
-def prim_func_pass(
-    pass_func: FunctionTransform | type | None = None,
-    opt_level: int | None = None,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Any:
-    """Decorator that makes a `PrimFuncPass` of a function, or a pass class of a class.
+prim_func_pass = PassDecorator[FunctionTransform, PrimFuncPass](PrimFuncPass, "function")
+"""Makes a `PrimFuncPass`, as `tvm.tir.transform.prim_func_pass`.
 
-    The function takes `(func, module, pass_context)` and returns the new function or
-    None; the class has a method `transform_function` with these arguments. Calling the
-    pass class builds an object of the class; what the pass lacks is looked up on it.
-    `name` is by default that of the function or class.
+The function takes `(func, module, pass_context)` and returns the new function or None.
+"""
+module_pass = PassDecorator[ModuleTransform, PythonModulePass](PythonModulePass, "module")
+"""Makes a `PythonModulePass`, as `tvm.transform.module_pass`.
 
-    Raises ValueError without `opt_level`, TypeError if `required` is no list or tuple
-    or what is decorated is not callable. As `tvm.tir.transform.prim_func_pass`.
-    """
-    return decorate(
-        PrimFuncPass, "function", pass_func, opt_level, name, required, traceable
-    )
-
-
-@overload
-def module_pass(
-    pass_func: type,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[..., PythonModulePass]: ...
-@overload
-def module_pass(
-    pass_func: ModuleTransform,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> PythonModulePass: ...
-@overload
-def module_pass(
-    pass_func: None = None,
-    *,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[[Any], Any]: ...
-def module_pass(
-    pass_func: ModuleTransform | type | None = None,
-    opt_level: int | None = None,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Any:
-    """Decorator that makes a module pass of a function, or a pass class of a class.
-
-    The function takes `(module, pass_context)` and returns a module; the class has a
-    method `transform_module` with these arguments. All else is as for
-    `prim_func_pass`. As `tvm.transform.module_pass`.
-    """
-    return decorate(
-        PythonModulePass, "module", pass_func, opt_level, name, required, traceable
-    )
+The function takes `(module, pass_context)` and returns a module.
+"""
 
 
 def Apply(ftransform: Callable[[FuncOp], FuncOp | None]) -> PrimFuncPass:

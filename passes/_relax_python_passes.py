@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.passes._compiler_pass import PassRun
 from xdsl_tvm.passes._pass_context import PassContext
-from xdsl_tvm.passes._python_passes import CallablePass, Required, decorate
+from xdsl_tvm.passes._python_passes import CallablePass, PassDecorator
 
 if TYPE_CHECKING:
     from xdsl_tvm.dialects.relax import DataflowOp, FuncOp
@@ -139,94 +139,16 @@ def _symbols(dataflow: DataflowOp) -> Counter[str]:
     )
 
 
-@overload
-def function_pass(
-    pass_func: type,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[..., FunctionPass]: ...
-@overload
-def function_pass(
-    pass_func: RelaxTransform,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> FunctionPass: ...
-@overload
-def function_pass(
-    pass_func: None = None,
-    *,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[[Any], Any]: ...
-def function_pass(
-    pass_func: RelaxTransform | type | None = None,
-    opt_level: int | None = None,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Any:
-    """Decorator that makes a `FunctionPass` of a function, or a pass class of a class.
+function_pass = PassDecorator[RelaxTransform, FunctionPass](FunctionPass, "function")
+"""Makes a `FunctionPass`, as `tvm.relax.transform.function_pass`.
 
-    The function takes `(func, module, pass_context)` and returns the new function; the
-    class has a method `transform_function` with these arguments. All else is as for
-    `prim_func_pass`. As `tvm.relax.transform.function_pass`.
-    """
-    return decorate(
-        FunctionPass, "function", pass_func, opt_level, name, required, traceable
-    )
+The function takes `(func, module, pass_context)` and returns the new `relax.func`.
+"""
+dataflowblock_pass = PassDecorator[BlockTransform, DataflowBlockPass](
+    DataflowBlockPass, "dataflowblock"
+)
+"""Makes a `DataflowBlockPass`, as `tvm.relax.transform.dataflowblock_pass`.
 
-
-@overload
-def dataflowblock_pass(
-    pass_func: type,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[..., DataflowBlockPass]: ...
-@overload
-def dataflowblock_pass(
-    pass_func: BlockTransform,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> DataflowBlockPass: ...
-@overload
-def dataflowblock_pass(
-    pass_func: None = None,
-    *,
-    opt_level: int,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Callable[[Any], Any]: ...
-def dataflowblock_pass(
-    pass_func: BlockTransform | type | None = None,
-    opt_level: int | None = None,
-    name: str | None = None,
-    required: Required = None,
-    traceable: bool = False,
-) -> Any:
-    """Decorator that makes a `DataflowBlockPass` of a function, or a class of a class.
-
-    The function takes `(dataflow, module, pass_context)` and returns the new
-    `relax.dataflow`; the class has a method `transform_dataflowblock` with these
-    arguments. All else is as for `prim_func_pass`. As
-    `tvm.relax.transform.dataflowblock_pass`.
-    """
-    return decorate(
-        DataflowBlockPass,
-        "dataflowblock",
-        pass_func,
-        opt_level,
-        name,
-        required,
-        traceable,
-    )
+The function takes `(dataflow, module, pass_context)` and returns the new
+`relax.dataflow`.
+"""
