@@ -177,19 +177,8 @@ class Arguments:
 
     def tree(self, results: Sequence[Array]) -> Any:
         """The results as the function gives them: an array, or a tuple."""
-        position = 0
-
-        def build(tree: ResultTree) -> Any:
-            nonlocal position
-            if isinstance(tree, tuple):
-                return tuple(build(branch) for branch in tree)
-            position += 1
-            array = results[position - 1]
-            if tree.form == "array":
-                return array
-            return array.item() if tree.form == "scalar" else tuple(array.tolist())
-
-        return None if self.signature.result is None else build(self.signature.result)
+        tree = self.signature.result
+        return None if tree is None else _built(tree, iter(results))
 
     # -- scalars
 
@@ -339,6 +328,16 @@ class Arguments:
                 f"@{self._name}: out of memory: {spec.name} is {spec.dtype}{shape}: "
                 f"{error}"
             ) from None
+
+
+def _built(tree: ResultTree, results: Iterator[Array]) -> Any:
+    # No closure that calls itself: it would keep the arrays until garbage is collected.
+    if isinstance(tree, tuple):
+        return tuple(_built(branch, results) for branch in tree)
+    array = next(results)
+    if tree.form == "array":
+        return array
+    return array.item() if tree.form == "scalar" else tuple(array.tolist())
 
 
 def _is_sequence(value: object) -> bool:
