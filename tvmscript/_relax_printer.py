@@ -113,6 +113,7 @@ class RelaxPrinter:
         for name in (*_RESERVED, module):
             self._names.reserve(name)
         self._texts: dict[SSAValue, str] = {}
+        self._named: dict[SSAValue, bool] = {}
         self._renamed: dict[str, Dim] = {}
         self._symbols: frozenset[str] = frozenset()
         self._types = TypeText(
@@ -222,7 +223,7 @@ class RelaxPrinter:
         for op in block.ops:
             if not isinstance(op, _LEAVES):
                 return
-            if not _is_named(op.result):
+            if not self._is_named(op.result):
                 self._texts[op.result] = ""
 
     # ---- blocks ----
@@ -266,15 +267,36 @@ class RelaxPrinter:
     def _is_inline(self, op: Operation) -> bool:
         """Whether an operation is written where its result is used."""
         if isinstance(op, relax.PrimValueOp):
-            return not _is_named(op.result)
+            return not self._is_named(op.result)
         if isinstance(op, relax.TupleOp):
-            return _is_inline_tuple(op)
+            return self._is_inline_tuple(op)
         # A shape of other symbols stands behind the cast that defines them.
         if isinstance(op, relax.ShapeOp) and not (
-            _is_named(op.result) or self._symbols.issuperset(symbols_of(op.values.data))
+            self._is_named(op.result)
+            or self._symbols.issuperset(symbols_of(op.values.data))
         ):
             return True
         return isinstance(op, _LEAVES) and op.result in self._texts
+
+    def _is_inline_tuple(self, op: relax.TupleOp) -> bool:
+        uses = list(op.result.uses)
+        if not uses or any(isinstance(use.operation, _NAMED_TUPLES) for use in uses):
+            return False
+        if op.elements and all(map(self._is_inline_scalar, op.elements)):
+            return True
+        return len(uses) == 1 and uses[0].operation.parent is op.parent
+
+    def _is_inline_scalar(self, value: SSAValue) -> bool:
+        return isinstance(value.owner, relax.PrimValueOp) and not self._is_named(value)
+
+    def _is_named(self, value: SSAValue) -> bool:
+        """Whether a use needs a name; found once for a value, which may have many."""
+        found = self._named.get(value)
+        if found is None:
+            uses = (use.operation for use in value.uses)
+            found = any(isinstance(use, _NEEDS_NAMES) for use in uses)
+            self._named[value] = found
+        return found
 
     def _dataflow(self, op: relax.DataflowOp) -> None:
         """A dataflow block.
@@ -697,23 +719,6 @@ def _defined(block: Block) -> Iterator[str]:
         yield from _symbols_of(op)
         for region in op.regions:
             yield from _defined(region.block)
-
-
-def _is_named(value: SSAValue) -> bool:
-    """Whether a use needs a name."""
-    return any(isinstance(use.operation, _NEEDS_NAMES) for use in value.uses)
-
-
-def _is_inline_tuple(op: relax.TupleOp) -> bool:
-    uses = list(op.result.uses)
-    if not uses or any(isinstance(use.operation, _NAMED_TUPLES) for use in uses):
-        return False
-    if op.elements and all(
-        isinstance(each.owner, relax.PrimValueOp) and not _is_named(each)
-        for each in op.elements
-    ):
-        return True
-    return len(uses) == 1 and uses[0].operation.parent is op.parent
 
 
 _NAMED_TUPLES = (*_NEEDS_NAMES, relax.GetItemOp, relax.AssertOp)

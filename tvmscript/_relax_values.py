@@ -400,10 +400,12 @@ class FunctionBuilder:
         if relax.is_impure(op):
             self._check_impure(op)
         self._check_symbols(op)
-        try:
-            op.verify(verify_nested_ops=False)
-        except VerifyException as error:
-            raise ScriptTypeError(_reason(error)) from None
+        # The rule of an operator has been asked when the operation was made.
+        if not isinstance(op, relax.OperatorOp):
+            try:
+                op.verify(verify_nested_ops=False)
+            except VerifyException as error:
+                raise ScriptTypeError(_reason(error)) from None
         self.block.add_op(op)
         if isinstance(op, relax.CallOp | relax.AnyCallTIROp):
             self.calls.append((op, self.position))

@@ -9,6 +9,8 @@ make operations while a function is read, and cannot be called outside of one.
 from __future__ import annotations
 
 from collections.abc import Callable as _Callable
+from collections.abc import Mapping as _Mapping
+from functools import cache as _cache
 from typing import NoReturn as _NoReturn
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
@@ -32,8 +34,10 @@ def dataflow() -> _DataflowFrame:
     return _DataflowFrame()
 
 
-def _known() -> dict[str, _Callable[..., object]]:
+@_cache
+def _known() -> _Mapping[str, _Callable[..., object]]:
     """Operators and calls by their full names."""
+    # Made once: every operator of a script is looked up here.
     return {**_relax_operators.operators(), **_relax_calls.FUNCTIONS}
 
 
