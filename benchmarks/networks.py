@@ -28,6 +28,7 @@ import numpy as np
 from _model_peers import Array, Call, ONNXProgram, TVMProgram, main_of
 from _page import write_section
 from _worker import run_worker
+from cpu_kernels import race
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
@@ -141,7 +142,8 @@ def measure(name: str, model: Model, seconds: float, threads: int) -> Result:
     for key, error in errors.items():
         if not error < TOLERANCE:
             raise SystemExit(f"{name} by {key}: wrong by {error} of the largest element")
-    best = race({key: call for key, (_, call) in made.items()}, seconds)
+    times = race([call for _, call in made.values()], seconds)
+    best = dict(zip(made, times, strict=True))
     planned, unplanned = memory(module, inputs)
     found = {
         key: Program(compiled_in, best[key], errors[key])
@@ -157,20 +159,6 @@ def _arrays(value: Any) -> list[Array]:
     if hasattr(value, "numpy"):
         return [value.numpy()]
     return [array for each in value for array in _arrays(each)]
-
-
-def race(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
-    """The best time of each call; they take turns, three at least."""
-    best = dict.fromkeys(calls, float("inf"))
-    stop = time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 3 or time.perf_counter() < stop:
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            best[name] = min(best[name], time.perf_counter() - start)
-        rounds += 1
-    return best
 
 
 # ---- reporting ----
