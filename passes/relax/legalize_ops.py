@@ -11,8 +11,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.relax._symbols import defined_symbols
@@ -65,7 +67,8 @@ class LegalizeOps(CompilerPass):
         operators whose operands or result have dimensions or dtypes that are not known,
         foreign ops, and everything if the `PassContext` sets
         `relax.transform.apply_legalize_ops` to false.
-    Errors: none.
+    Errors: A user's rule whose value does not have the type of the result, or a more
+        precise one.
     Attributes: read: none; created: `tir.noalias` on the functions made, `target` on
         those whose result lives on a device with a target; removed: none
     Differs from TVM: What reads by a dimension that inference has not proven is left
@@ -242,12 +245,21 @@ def _pure(value: SSAValue) -> SSAValue:
     return pure.result
 
 
+def _expect_base(op: OperatorOp, value: SSAValue) -> None:
+    if not is_base_of(op.result.type, value.type):
+        raise PassFailedException(
+            f"{op.name}: a rule gives {value.type} for {op.result.type}; give a value of "
+            "that type, or of a more precise one"
+        )
+
+
 def _replace(op: OperatorOp, value: SSAValue) -> None:
     """Put `value`, whose type may be more precise, in the place of the result.
 
     Other operators get the more precise value, since they infer their own types.
     """
     if value.type != op.result.type:
+        _expect_base(op, value)
         for use in list(op.result.uses):
             if isinstance(use.operation, OperatorOp):
                 use.operation.operands[use.index] = value

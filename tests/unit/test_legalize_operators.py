@@ -140,6 +140,12 @@ def _numbers() -> Iterable[Case]:
     yield case(relax.MultiplyOp, "i64[]", "i64()")
     yield case(relax.LessOp, "i64[n]", "i64(n)")
     yield case(relax.AddOp, "f16[4]", "const 0.1 : f16")
+    yield case(relax.LogicalXorOp, "i1[4]", "const true : i1")
+    yield case(relax.DivideOp, "ui8[4]", "const 200 : ui8", ranges=((0, 255),))
+    yield case(relax.AddOp, "i8[4]", "const -7 : i8")
+    for source in ("true : i1", "200 : ui8", "-7 : i8"):
+        yield case(relax.AstypeOp, f"const {source}", dtype=f32)
+        yield case(relax.FullOp, "[2]", f"const {source}", dtype=i32)
 
 
 def _ternary() -> Iterable[Case]:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from ir import parse
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f16, f32
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.operators import OperatorOp
@@ -99,6 +100,18 @@ def test_a_call_with_effects_in_the_place_of_an_operator_is_pure():
     legalized = LegalizeOps({"relax.add": outside})(parse(ADD))
     legalized.verify()
     assert names(legalized) == ["relax.call_pure_packed", "multiply"]
+
+
+def test_a_rule_must_give_the_type_of_the_result():
+    def other(bindings: Bindings, op: relax.AddOp) -> SSAValue:
+        return bindings.emit(relax.AstypeOp(op.lhs, f16))
+
+    with pytest.raises(PassFailedException) as raised:
+        LegalizeOps({"relax.add": other})(parse(ADD))
+    assert str(raised.value) == (
+        "relax.add: a rule gives tensor<4xf16> for tensor<4xf32>; give a value of that "
+        "type, or of a more precise one"
+    )
 
 
 def test_stages_need_known_shapes():

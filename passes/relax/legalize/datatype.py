@@ -28,6 +28,7 @@ from xdsl_tvm.passes.relax.legalize.registry import (
     rewrite,
     rule,
 )
+from xdsl_tvm.passes.relax.legalize.signature import constant_number
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Tensor
 
 _STORAGE: dict[type[Attribute], Callable[[float], np.floating]] = {
@@ -49,14 +50,8 @@ def astype(op: relax.AstypeOp, site: Site) -> Tensor:
 @rewrite(relax.AstypeOp)
 def constant_astype(op: relax.AstypeOp, bindings: Bindings) -> SSAValue | None:
     """A constant of rank 0 is converted now, if its value fits."""
-    owner = op.data.owner
-    if not isinstance(owner, relax.ConstantOp):
-        return None
-    constant = owner.value
-    if not isinstance(constant, DenseIntOrFPElementsAttr) or constant.get_shape():
-        return None
-    (number,) = constant.get_values()
-    folded = None if isinstance(number, tuple) else _converted(number, op.dtype)
+    number = constant_number(op.data)
+    folded = None if number is None else _converted(number, op.dtype)
     return None if folded is None else bindings.emit(relax.ConstantOp(folded))
 
 

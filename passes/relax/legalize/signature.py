@@ -14,6 +14,7 @@ from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo, TupleType
+from xdsl_tvm.dialects.tir.folding import wrap
 
 
 @dataclass(frozen=True)
@@ -185,15 +186,25 @@ def _known_tensor(type_: Attribute) -> TensorInfo | None:
 
 def _literal(value: SSAValue) -> Literal | None:
     """The number of a constant of rank 0, None for any other value."""
+    number, info = constant_number(value), TensorInfo.of(value.type)
+    if number is None or info is None or info.dtype is None:
+        return None
+    return Literal(number, info.dtype)
+
+
+def constant_number(value: SSAValue) -> float | None:
+    """The number of a constant of rank 0, None for any other value."""
     if not isinstance(value.owner, relax.ConstantOp):
         return None
-    constant, info = value.owner.value, TensorInfo.of(value.type)
-    if info is None or info.dtype is None or info.rank != 0:
-        return None
-    if not isinstance(constant, DenseIntOrFPElementsAttr):
+    constant = value.owner.value
+    if not isinstance(constant, DenseIntOrFPElementsAttr) or constant.get_shape():
         return None
     (number,) = constant.get_values()
-    return None if isinstance(number, tuple) else Literal(number, info.dtype)
+    if isinstance(number, tuple):
+        return None
+    dtype = constant.get_element_type()
+    # What is stored has the sign of its highest bit, of bools too.
+    return wrap(number, dtype) if isinstance(number, int) else number
 
 
 def _tensors(known: Known) -> Iterator[TensorInfo]:
