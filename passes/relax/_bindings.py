@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.calls import is_impure
@@ -38,3 +40,21 @@ def may_stand_in_dataflow(op: Operation) -> bool:
     if op.name.startswith("relax."):
         return True
     return not op.regions and is_side_effect_free(op)
+
+
+def allow_effects(op: Operation, pass_name: str) -> None:
+    """Let the function around an operation hold impure calls in the operation's place.
+
+    Raises PassFailedException, naming the pass, in a dataflow block.
+    """
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, relax.FuncOp | relax.LambdaOp):
+        if isinstance(parent, relax.DataflowOp):
+            callee = op.properties.get("callee", "")
+            raise PassFailedException(
+                f"{pass_name}: {f'{op.name} {callee}'.rstrip()} stands in a dataflow "
+                "block, which holds no impure call; run relax-to-non-dataflow first"
+            )
+        parent = parent.parent_op()
+    if parent is not None and parent.is_pure:
+        parent.attributes[relax.FORCE_PURE] = BoolAttr.from_bool(True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BoolAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -23,6 +22,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.tir.module import VDEVICES
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._bindings import allow_effects
 
 _GLOBAL = StringAttr("global")
 _CALLS = (relax.CallTIROp, relax.CallTIRInplaceOp)
@@ -71,7 +71,7 @@ class CallTIRRewrite(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         devices = _device_indices(op)
         for call in [op for op in op.walk() if isinstance(op, _CALLS)]:
-            _force_pure(call)
+            allow_effects(call, self.name)
             _rewrite(call, devices)
 
 
@@ -80,20 +80,6 @@ def _device_indices(module: ModuleOp) -> dict[Attribute, int]:
     if not isa(devices, ArrayAttr[Attribute]):
         return {}
     return {device: index for index, device in enumerate(devices)}
-
-
-def _force_pure(call: AnyCallTIROp) -> None:
-    """Let the function around a call hold impure calls; refuse a dataflow block."""
-    parent = call.parent_op()
-    while parent is not None and not isinstance(parent, relax.FuncOp | relax.LambdaOp):
-        if isinstance(parent, relax.DataflowOp):
-            raise PassFailedException(
-                f"{CallTIRRewrite.name}: {call.name} {call.callee} stands in a dataflow "
-                "block, which holds no impure call; run relax-to-non-dataflow first"
-            )
-        parent = parent.parent_op()
-    if parent is not None and parent.is_pure:
-        parent.attributes[relax.FORCE_PURE] = BoolAttr.from_bool(True)
 
 
 def _rewrite(call: AnyCallTIROp, devices: dict[Attribute, int]) -> None:

@@ -1,0 +1,37 @@
+// RUN: xdsl-opt %s -p relax-compute-prim-value | filecheck %s
+
+// CASE: ComputePrimValue.1, ComputePrimValue.2
+// Expressions and floats are computed by functions, one for all that are the same up to
+// the names of symbols; symbols and integers stay.
+
+// CHECK-LABEL: relax.func @main
+// CHECK-SAME: attributes {relax.force_pure = true} {
+// CHECK-NEXT: %{{.*}} = relax.prim_value 4 : i64
+// CHECK-NEXT: %{{.*}} = relax.prim_value n : i64
+// CHECK-NEXT: %[[N:.*]] = relax.prim_value n : i64
+// CHECK-NEXT: %[[A:.*]] = relax.call impure @compute_symbolic_expr(%[[N]]) : (!relax.prim<i64, n>) -> !relax.prim<i64, n * 2 + 1>
+// CHECK-NEXT: %[[M:.*]] = relax.prim_value m : i64
+// CHECK-NEXT: %[[B:.*]] = relax.call impure @compute_symbolic_expr(%[[M]]) : (!relax.prim<i64, m>) -> !relax.prim<i64, m * 2 + 1>
+// CHECK:      %[[C:.*]] = relax.call impure @compute_symbolic_expr1(%{{.*}}, %{{.*}}) : {{.*}} -> !relax.prim<i32, min({{.*}})>
+// CHECK-NEXT: %[[D:.*]] = relax.call impure @compute_symbolic_expr2() : () -> !relax.prim<f32>
+// CHECK-NEXT: relax.tuple(%[[A]], %[[B]], %[[C]], %[[D]])
+!r = !relax.tuple<!relax.prim<i64, n * 2 + 1>, !relax.prim<i64, m * 2 + 1>, !relax.prim<i32, min(n floordiv m, m floormod n)>, !relax.prim<f32>>
+relax.func @main<n, m>(%x: tensor<?x?xf32, #relax.dims<[n, m]>>) -> !r {
+  %four = relax.prim_value 4 : i64
+  %n = relax.prim_value n : i64
+  %a = relax.prim_value n * 2 + 1 : i64
+  %b = relax.prim_value m * 2 + 1 : i64
+  %c = relax.prim_value min(n floordiv m, m floormod n) : i32
+  %d = relax.prim_value 2.5 : f32
+  %r = relax.tuple(%a, %b, %c, %d) : !relax.prim<i64, n * 2 + 1>, !relax.prim<i64, m * 2 + 1>, !relax.prim<i32, min(n floordiv m, m floormod n)>, !relax.prim<f32>
+  relax.return %r : !r
+}
+// CHECK: tir.func @compute_symbolic_expr(%[[S:.*]]: i64) -> i64 attributes {tir.is_host_func} {
+// CHECK: tir.mul %[[S]]
+// CHECK: tir.add
+// CHECK: tir.ret %{{.*}} : i64
+// CHECK: tir.func @compute_symbolic_expr1(%{{.*}}: i64, %{{.*}}: i64) -> i32 attributes {tir.is_host_func} {
+// CHECK: tir.cast
+// CHECK: tir.func @compute_symbolic_expr2() -> f32 attributes {tir.is_host_func} {
+// CHECK-NEXT: %{{.*}} = tir.const 2.5{{.*}} : f32
+// CHECK-NEXT: tir.ret
