@@ -158,3 +158,13 @@ def test_a_pass_like_those_of_the_pages() -> None:
     assert "call_tir_inplace" in str(result)
     with PassContext(opt_level=0, disabled_pass=["DataflowInsertInPlaceCalls"]):
         assert str(Sequential([DataflowUseInplaceCalls()])(mod)) == str(mod)
+
+
+def test_rules_of_ones_own() -> None:
+    names = run("relax-legalize-ops")
+    legalized = names["legalized_mod"]
+    assert isinstance(legalized, IRModule)
+    functions = [op for op in legalized.ops if isinstance(op, tir.FuncOp)]
+    assert [op.sym_name.data for op in functions] == ["add", "multiply"]
+    x = np.linspace(-1, 1, 32 * 64, dtype=np.float32).reshape(32, 64)
+    np.testing.assert_array_equal(interpret(legalized)["main"](x), (x + x) ** 2)
