@@ -24,7 +24,6 @@ from xdsl_tvm.analysis.expr import (
     view,
 )
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum, provably_equal
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 
@@ -189,9 +188,3 @@ def dim_of(tree: Expr, values: dict[SSAValue, Dim]) -> Dim | None:
                 return None
 
     return fold(tree, visit)
-
-
-def outputs_of(call: AnyCallTIROp) -> list[TensorInfo]:
-    """The tensors that a call makes anew."""
-    pairs = zip(call.output_arguments, call.outputs, strict=True)
-    return [info for place, info in pairs if place < 0]

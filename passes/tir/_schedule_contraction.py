@@ -13,13 +13,16 @@ time stays in vector registers while its terms are added, in the order of the pr
 each term costs a vector load for each vector of columns, and a broadcast and fused
 multiply-adds for each row. Tiles at an edge are computed whole, on zeros, and stored in
 part.
+
+A map behind the contraction that works on the results where they are, such as a bias and
+an activation, is done on each tile when its last terms have been added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd, prod
 from typing import Any
@@ -33,7 +36,13 @@ from xdsl_tvm.analysis.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loop_code import LoopCode
 from xdsl_tvm.passes.tir._loop_nest import Access, Axis, Nest, Point
-from xdsl_tvm.passes.tir._schedule_elementwise import fused_loop, points, write_lanes
+from xdsl_tvm.passes.tir._schedule_elementwise import (
+    fused_loop,
+    is_lazy,
+    is_map,
+    points,
+    write_lanes,
+)
 from xdsl_tvm.passes.tir._schedule_options import (
     Machine,
     kind_of,
@@ -67,6 +76,8 @@ class Contraction:
     batch: tuple[Axis, ...]
     rows: tuple[Axis, ...]
     columns: tuple[Axis, ...]
+    behind: Nest | None = None
+    """A map that works on the results where they are, and is done tile by tile."""
 
     @property
     def nest(self) -> Nest:
@@ -120,6 +131,47 @@ def _ops_behind(nest: Nest, value: SSAValue) -> frozenset[Operation]:
                 found.add(op)
                 pending += op.operands
     return frozenset(found)
+
+
+def with_map(found: Contraction, nest: Nest) -> Contraction | None:
+    """The contraction with a map done on its results; None for another kind of map.
+
+    The map stores to the results, at an element for each point, and reads them there
+    only. What else it reads lies as the results do, or stays along the columns.
+    """
+    result = found.reduction.result
+    if found.behind is not None or not is_map(nest) or is_lazy(nest):
+        return None
+    if nest.written != frozenset({result.buffer}):
+        return None
+    axes = tuple(Value(axis.variable) for axis in nest.axes)
+    own = [access for access in nest.accesses if access.buffer is result.buffer]
+    if any(access.indices != axes for access in own):
+        return None
+    if sum(access.writes for access in own) != 1 or not _covers(result.buffer, nest):
+        return None
+    if not all(_is_at_hand(found, nest, access) for access in nest.accesses):
+        return None
+    return replace(found, behind=nest)
+
+
+def _covers(buffer: SSAValue, nest: Nest) -> bool:
+    """Whether the axes of a nest run over all dimensions of a buffer."""
+    shape = tir.buffer_definition(buffer).shape
+    return len(shape) == len(nest.axes) and all(
+        axis.size == extent if isinstance(extent, int) else axis.extent is view(extent)
+        for extent, axis in zip(shape, nest.axes, strict=True)
+    )
+
+
+def _is_at_hand(found: Contraction, nest: Nest, access: Access) -> bool:
+    """Whether what is read for neighbouring columns of a tile is one, or neighbours."""
+    axes = nest.axes
+    if access.indices == tuple(Value(axis.variable) for axis in axes):
+        return True
+    columns = axes[len(axes) - len(found.columns) :]
+    steps = [access.step(axis) for axis in columns]
+    return steps in ([0], [1]) or not any(step != 0 for step in steps)
 
 
 def _last_axis(found: Reduction) -> Axis | None:
@@ -461,6 +513,9 @@ class _Product:
                     copied = self._copied_row(rows, tile, term)
                     self._add_term(columns, sums, term, copied)
             self._end(sums, edge, whole, row, column)
+            if self.found.behind is not None:
+                with code.when(smart.eq(smart.add(first, length), self.steps)):
+                    self._finish(self.found.behind, whole, row, column)
 
     def _begin(
         self,
@@ -578,6 +633,21 @@ class _Product:
                         code.load(edge, r, c), *self._result(row, column, r, c)
                     ),
                 )
+
+    def _finish(self, behind: Nest, whole: Expr, row: Expr, column: Expr) -> None:
+        """What is done on the results of a tile."""
+        code = self.code
+
+        def write(r: Expr, c: Expr) -> None:
+            _, *indices = self._result(row, column, r, c)
+            place = zip(behind.axes, indices, strict=True)
+            behind.write_instance(code, {axis.variable: i for axis, i in place})
+
+        with code.when(whole):
+            self._each_vector(write)
+        if smart.literal(whole) != 1:
+            with code.otherwise(whole):
+                self._each_stored(row, column, write)
 
     def _result(self, row: Expr, column: Expr, r: Expr, c: Expr) -> list[Any]:
         """The buffer and the indices of an element of the result."""

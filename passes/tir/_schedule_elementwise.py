@@ -127,7 +127,7 @@ class _VectorRun:
             width = 1
         elif not _has_calls(nest) and (size is None or size >= 4 * width):
             width *= _MAP_VECTORS
-        if width == 1 or _is_lazy(nest):
+        if width == 1 or is_lazy(nest):
             with code.loop(name, extent, kind) as value:
                 nest.write_instance(code, place(value))
             return
@@ -159,7 +159,7 @@ def lanes_of_nest(nest: Nest, machine: Machine) -> int:
     return min(map(machine.lanes, types))
 
 
-def _is_lazy(nest: Nest) -> bool:
+def is_lazy(nest: Nest) -> bool:
     """Whether the block chooses what to compute, which vectors cannot."""
     return any(isinstance(op, tir.IfThenElseOp) for op in nest.block.body.walk())
 

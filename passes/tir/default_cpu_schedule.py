@@ -18,6 +18,7 @@ from xdsl_tvm.passes.tir._schedule_contraction import (
     Contraction,
     match_contraction,
     schedule_contraction,
+    with_map,
 )
 from xdsl_tvm.passes.tir._schedule_elementwise import (
     fused_loop,
@@ -83,6 +84,8 @@ class DefaultCPUSchedule(CompilerPass):
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
         for vectors below 64 bytes, stay in registers (see `_schedule_contraction.py`).
+        A map behind a contraction that works on its results where they are, as bias and
+        activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share rows become one loop over the rows: so it
         is with softmax, and its rows stay in the cache. Independence is proved from the
         accesses; the kinds `S` and `R` are not trusted. Symbolic extents are divided at
@@ -163,13 +166,18 @@ def _bodies(op: Operation) -> list[Block]:
 
 def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
     """The group with the nest in it, or else a new one after the group is written."""
+    if _with_map(group, machine) is not None:
+        _schedule_group(group, machine)
+        group = []
+    if len(group) == 1 and (found := _contraction(group[0], machine)) is not None:
+        if with_map(found, nest) is not None:
+            return [*group, nest]
+        _schedule_group(group, machine)
+        group = []
     fits = 0 < len(group) < _MOST_NESTS
     if fits and not _contraction(nest, machine) and shared_rows([*group, nest]):
         return [*group, nest]
     _schedule_group(group, machine)
-    if _contraction(nest, machine):
-        _schedule_group([nest], machine)
-        return []
     return [nest]
 
 
@@ -185,7 +193,10 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
     # A copy is written at the place of the last nest: what it needs stands before that.
     code = LoopCode(InsertPoint.before(group[-1].outermost))
     parallel = any(machine.is_parallel(nest.axes) for nest in group)
-    if len(group) == 1:
+    finished = _with_map(group, machine)
+    if finished is not None:
+        schedule_contraction(code, finished, machine, parallel=parallel)
+    elif len(group) == 1:
         if not _write(code, group[0], {}, machine, parallel=parallel):
             return
     else:
@@ -200,6 +211,13 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
                     nest.write_loops(code, here)
     for nest in group:
         Rewriter.erase_op(nest.outermost)
+
+
+def _with_map(group: list[Nest], machine: Machine) -> Contraction | None:
+    """The contraction that a group is, with the map behind it."""
+    if len(group) != 2 or (found := _contraction(group[0], machine)) is None:
+        return None
+    return with_map(found, group[1])
 
 
 def _write(

@@ -20,7 +20,7 @@ from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import may_write
 from xdsl_tvm.passes.tir._loop_nest import Access, Axis, Nest, find_nest
-from xdsl_tvm.passes.tir._schedule_elementwise import is_map
+from xdsl_tvm.passes.tir._schedule_elementwise import is_lazy, is_map
 from xdsl_tvm.passes.tir._schedule_options import is_unscheduled
 
 
@@ -306,7 +306,7 @@ def _is_worth_inlining(nest: Nest, stored: Access, reader: Nest) -> bool:
     )
     if is_repeated and not is_copy:
         return False
-    if _is_lazy(nest) and not _is_lazy(reader):
+    if is_lazy(nest) and not is_lazy(reader):
         return False
     inner = _axis_of_last(nest, stored)
     sources = [access for access in nest.accesses if not access.writes]
@@ -316,10 +316,6 @@ def _is_worth_inlining(nest: Nest, stored: Access, reader: Nest) -> bool:
         return True
     innermost = next((a for a in reversed(reader.axes) if a.size != 1), None)
     return innermost is None or _are_neighbours(loads, innermost)
-
-
-def _is_lazy(nest: Nest) -> bool:
-    return any(isinstance(op, tir.IfThenElseOp) for op in nest.block.body.walk())
 
 
 def _axis_of_last(nest: Nest, stored: Access) -> Axis | None:
