@@ -95,3 +95,31 @@ def test_products_of_any_size() -> None:
         c = np.full((n, m), np.nan, np.float32)
         function(a, b, c)
         np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-4)
+
+
+_CONVOLUTION = """
+!x = tensor<1x90x5x5xf32>
+!w = tensor<20x90x3x3xf32>
+!z = tensor<1x20x3x3xf32>
+relax.func @main(%x: !x, %w: !w) -> !z attributes {global_symbol = "main"} {
+  %z = relax.dataflow -> (!z) {
+    %0 = relax.nn.conv2d %x, %w strides [1] padding [0] dilation [1] groups 1
+      layout "NCHW" kernel "OIHW" : (!x, !w) -> !z
+    %1 = relax.nn.relu %0 : (!z) -> !z
+    relax.output %1 : !z
+  }
+  relax.return %z : !z
+}
+"""
+
+
+def test_rows_that_are_read_in_place() -> None:
+    """Few columns: terms of several axes, in two blocks, at edges, and a map behind."""
+    pytest.importorskip("llvmlite")
+    random = np.random.default_rng(1)
+    image = random.standard_normal((1, 90, 5, 5)).astype(np.float32)
+    weight = random.standard_normal((20, 90, 3, 3)).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(image[0], (3, 3), (1, 2))
+    expected = np.maximum(np.einsum("cijpq,ocpq->oij", windows, weight), 0)
+    found: Any = compile(_CONVOLUTION)["main"](image, weight)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4, atol=1e-4)
