@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 from legalization import Case, case
-from xdsl.dialects.builtin import IntegerType, f16, f32, i1, i32
+from xdsl.dialects.builtin import (
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    IntegerType,
+    f16,
+    f32,
+    i1,
+    i32,
+)
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
@@ -189,6 +197,10 @@ def _datatype() -> Iterable[Case]:
     for kind in (relax.NoGradOp, relax.StartCheckpointOp, relax.EndCheckpointOp):
         yield case(kind, "f32[n, 4]")
     scales = ((0.1, 1), (-9, 9))
+    for small in (Float8E4M3FNType(), Float8E5M2Type()):
+        ranges = ((-300, 300), *scales)
+        operands = ("f32[3, n]", "f32[]", "i8[]")
+        yield case(relax.QuantizeOp, *operands, out_dtype=small, ranges=ranges)
     for scale, zero, axis in (("3", "3", 0), ("", "", -1), ("n", "1", 1), ("1", "", 0)):
         given: dict[str, Any] = {"axis": axis}
         for target in (i8, IntegerType(16)):

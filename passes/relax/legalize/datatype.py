@@ -9,6 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
+    Float8E4M3FNType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -92,6 +94,12 @@ def identity(op: relax.OperatorOp, bindings: Bindings) -> SSAValue | None:
 
 # ---- quantization ----
 
+_GREATEST: dict[type[Attribute], float] = {
+    Float8E4M3FNType: 448.0,
+    Float8E5M2Type: 57344.0,
+}
+"""The greatest finite values of floats of 8 bits."""
+
 
 def _parameter(values: Tensor, axis: int, indices: tuple[Expr, ...]) -> Expr:
     """A scale or a zero point: one number, or one for each index of `axis`."""
@@ -102,6 +110,16 @@ def _parameter(values: Tensor, axis: int, indices: tuple[Expr, ...]) -> Expr:
     return values[indices[axis]]
 
 
+def _limits(dtype: Attribute) -> tuple[float, float]:
+    """The least and the greatest finite value of a dtype."""
+    if tir.is_integer_type(dtype):
+        return integer_range(dtype)
+    greatest = _GREATEST.get(type(dtype))
+    if greatest is None:
+        raise NoStagesError
+    return -greatest, greatest
+
+
 @rule(relax.QuantizeOp)
 def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
     """`round(x / scale) + zero_point` in `f32`, clipped to the range of the result.
@@ -110,13 +128,13 @@ def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
     """
     x, scale, zero = (site.tensor(position) for position in range(3))
     axis, dtype = op.axis.value.data % len(x.shape), op.out_dtype
-    if not tir.is_integer_type(dtype):
-        raise NoStagesError
-    low, high = integer_range(dtype)
+    low, high = _limits(dtype)
 
     def element(*indices: Expr) -> Expr:
         found = x[indices].cast(f32) / _parameter(scale, axis, indices).cast(f32)
-        found = found.call("nearbyint") + _parameter(zero, axis, indices).cast(f32)
+        if tir.is_integer_type(dtype):
+            found = found.call("nearbyint")
+        found = found + _parameter(zero, axis, indices).cast(f32)
         return found.minimum(float(high)).maximum(float(low)).cast(dtype)
 
     return site.program.compute("quantized", x.shape, dtype, element)
