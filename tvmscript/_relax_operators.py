@@ -115,19 +115,26 @@ def _attribute(parameter: Parameter, value: object, builder: FunctionBuilder) ->
         case Text():
             return value.text
         case IndexMap():
-            return index_map_attr(value)
+            return _index_map(value)
         case _:
             pass
     if parameter.kind == "vdevice":
         return device_of(value, builder.devices)
     if parameter.kind == "map" and callable(value):
-        return index_map_attr(make_index_map(value))
+        return _index_map(make_index_map(value))
     if parameter.kind == "dtype":
         return known_dtype(value) or NoneType()
     if isinstance(value, list | tuple):
         items = cast("Sequence[object]", value)
         return [_number(item) for item in items]
     return _number(value)
+
+
+def _index_map(value: IndexMap) -> IndexMapAttr:
+    try:
+        return index_map_attr(value)
+    except KeyError:
+        raise ScriptTypeError("an index map uses its own variables only") from None
 
 
 def _number(value: object) -> object:

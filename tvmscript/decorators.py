@@ -178,6 +178,8 @@ class RelaxFunction(RelaxMarker):
         private: bool = False,
         check_well_formed: bool = True,
     ) -> relax.FuncOp | FunctionType | RelaxFunction:
+        for option in (pure, private, check_well_formed):
+            _require(option, bool, "the options of R.function are bools")
         if function is None:
             return RelaxFunction(check_well_formed, private, pure)
         _require(function, FunctionType, "R.function decorates a function")

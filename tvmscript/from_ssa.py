@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     UnitAttr,
     f32,
@@ -140,6 +141,8 @@ def python_value(attribute: Attribute, op: Operation) -> object:
     match attribute:
         case UnitAttr():
             return True
+        case NoneAttr():
+            return None
         case StringAttr():
             return attribute.data
         case tir.Target() | IndexMapAttr() | VDeviceAttr():

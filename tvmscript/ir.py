@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from xdsl.dialects.builtin import UnitAttr
 
@@ -12,6 +12,7 @@ from xdsl_tvm.dialects.tir import Target
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.tvmscript.builder import BuilderError, IRBuilder
 from xdsl_tvm.tvmscript.decorators import ir_module as ir_module
+from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 
 
 def module_attrs(attrs: Mapping[str, object]) -> None:
@@ -44,6 +45,10 @@ def vdevice(
     memory_scope: str = "global",
 ) -> VDeviceAttr:
     """A virtual device: a target, an index among its devices, and a memory scope."""
+    if not isinstance(cast(object, vdevice_id), int):
+        raise ScriptTypeError("I.vdevice: the number of a device must be an integer")
+    if not isinstance(cast(object, memory_scope), str):
+        raise ScriptTypeError("I.vdevice: the memory scope must be a string")
     parsed = None if target is None else Target.parse(target)
     return VDeviceAttr.of(parsed, vdevice_id, memory_scope)
 

@@ -409,14 +409,15 @@ def _emitted(module: ReadModule) -> ModuleOp:
     try:
         return module_to_ssa(module.nodes())
     except ScriptTypeError as error:
-        if not module.functions:
-            raise
         # All functions of a module come from one source.
-        read = next(iter(module.functions.values()))
-        line, column = None, None
-        if isinstance(error, StatementError):
-            line, column = error.line, error.column
-        span = read.source.span(line or read.node.lineno, column or 0)
+        read = next(
+            iter((*module.functions.values(), *module.relax_functions.values())), None
+        )
+        if read is None:
+            raise
+        if not isinstance(error, StatementError):
+            raise read.source.error(read.node, str(error)) from error
+        span = read.source.span(error.line or read.node.lineno, error.column or 0)
         raise ScriptError(span, str(error)) from error
 
 

@@ -284,6 +284,10 @@ BODIES = {
         "300 is out of range for uint8",
     ),
     "constant of another kind": ('return «R.const(1.5, "int32")»', "1.5 is no int32"),
+    "map of other variables": (
+        "return «R.layout_transform(x, lambda i, j: (i, n))»",
+        "an index is made of the map's indices",
+    ),
     "constant that is none": ('return «R.const("a")»', "R.const takes numbers"),
     "shape of unknown": ("return «R.shape([4, None])»", "every dimension must be known"),
     "function literal without decorator": (
@@ -358,6 +362,20 @@ WHOLE = {
     "unknown option": (
         "@«R.function(purre=False)»\ndef f(x: R.Object):\n    return x\n",
         "purre",
+    ),
+    "option of another kind": (
+        "@«R.function(private=1)»\ndef f(x: R.Object):\n    return x\n",
+        "the options of R.function are bools, not a int",
+    ),
+    "number of a device": (
+        "@I.ir_module\nclass M:\n"
+        '    I.module_global_infos({"vdevice": [«I.vdevice("cuda", "0")»]})\n',
+        "the number of a device must be an integer",
+    ),
+    "attributes of a module": (
+        "@I.ir_module\nclass M:\n    I.module_attrs({'a': R.add})\n    @R.function\n"
+        "    «def f(x: R.Object):»\n        return x\n",
+        "cannot be an annotation",
     ),
     "Relax called by TIR": (
         "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n"
