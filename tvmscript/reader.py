@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from xdsl_tvm.tvmscript import expressions as ex
+from xdsl_tvm.tvmscript._expression_reader import ExpressionReader
 from xdsl_tvm.tvmscript.builder import (
     AssertFrame,
     ElseFrame,
@@ -26,8 +27,7 @@ from xdsl_tvm.tvmscript.builder import (
     WhileFrame,
 )
 from xdsl_tvm.tvmscript.constructs import MetaVar, serial
-from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.evaluator import Evaluator, as_operand, binary, error_text
+from xdsl_tvm.tvmscript.evaluator import as_operand, binary
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.operators import TAKES_NO_DTYPE, LetAnnotation
 from xdsl_tvm.tvmscript.scope import Scope
@@ -65,7 +65,7 @@ class NotSupported(SyntaxError):
     """Python that scripts cannot hold."""
 
 
-class BodyReader:
+class BodyReader(ExpressionReader):
     """Reads the bodies of functions into the current builder.
 
     Errors are ScriptErrors at the innermost part of the script that they come from.
@@ -73,7 +73,7 @@ class BodyReader:
 
     def __init__(self, source: Source, scope: Scope, builder: IRBuilder) -> None:
         self._builder = builder
-        self._evaluator = Evaluator(source, scope, self._call)
+        super().__init__(source, scope)
         self._concise: list[list[Frame[object]]] = [[]]
         self._depth_of_macros = 0
         self._handlers: dict[type[ast.stmt], Callable[[Any], None]] = {
@@ -90,32 +90,9 @@ class BodyReader:
             ast.Return: self._return,
         }
 
-    @property
-    def scope(self) -> Scope:
-        """The names that are visible."""
-        return self._evaluator.scope
-
-    def evaluate(self, node: ast.expr) -> object:
-        """The value of an expression."""
-        return self._evaluator.evaluate(node)
-
     def captured(self, node: ast.AST) -> dict[str, object]:
         """The present values of the names in a part of the script."""
         return self._evaluator.captured(node)
-
-    def error(self, node: ast.AST, message: str) -> ScriptError:
-        """An error at a node."""
-        return self._evaluator.source.error(node, message)
-
-    @contextmanager
-    def blaming(self, node: ast.AST) -> Generator[None]:
-        """Errors inside are those of `node`, unless they have a place."""
-        try:
-            yield
-        except ScriptError:
-            raise
-        except Exception as error:
-            raise self.error(node, error_text(error)) from error
 
     # ---- bodies ----
 

@@ -8,8 +8,7 @@ a function is a literal, `relax.lambda`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
@@ -25,13 +24,14 @@ from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.dialects.relax.prim_func import verify_call_tir
 from xdsl_tvm.dialects.relax.types import used_symbols
 from xdsl_tvm.tvmscript import expressions as ex
+from xdsl_tvm.tvmscript._expression_reader import ExpressionReader
 from xdsl_tvm.tvmscript._relax_attributes import relax_attributes
 from xdsl_tvm.tvmscript._relax_calls import FUNCTIONS, arguments, output
 from xdsl_tvm.tvmscript._relax_operators import operators
 from xdsl_tvm.tvmscript._relax_types import Devices, annotated_type
 from xdsl_tvm.tvmscript._relax_values import FunctionBuilder, Operand, Value
 from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.evaluator import Evaluator, binary, error_text
+from xdsl_tvm.tvmscript.evaluator import binary
 from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.scope import Scope
@@ -310,44 +310,7 @@ def _operator(name: str, args: Sequence[object], named: Mapping[str, object]) ->
     return found(*args, **named)
 
 
-class _ExpressionReader:
-    """Evaluates expressions; errors have the place of the innermost one."""
-
-    def __init__(self, source: Source, scope: Scope) -> None:
-        self._evaluator = Evaluator(source, scope, self._call)
-
-    @property
-    def scope(self) -> Scope:
-        """The names that are visible."""
-        return self._evaluator.scope
-
-    def evaluate(self, node: ast.expr) -> object:
-        """The value of an expression."""
-        return self._evaluator.evaluate(node)
-
-    def error(self, node: ast.AST, message: str) -> ScriptError:
-        """An error at a node."""
-        return self._evaluator.source.error(node, message)
-
-    @contextmanager
-    def blaming(self, node: ast.AST) -> Generator[None]:
-        """Errors inside are those of `node`, unless they have a place."""
-        try:
-            yield
-        except ScriptError:
-            raise
-        except Exception as error:
-            raise self.error(node, error_text(error)) from error
-
-    def _call(
-        self, function: object, args: Sequence[object], named: Mapping[str, object]
-    ) -> object:
-        if not callable(function):
-            raise TypeError(f"a {type(function).__name__} cannot be called")
-        return function(*args, **named)
-
-
-class SignatureReader(_ExpressionReader):
+class SignatureReader(ExpressionReader):
     """Reads the annotations of a function; `known` is what Python made of them."""
 
     def __init__(
@@ -387,7 +350,7 @@ class SignatureReader(_ExpressionReader):
             return annotated_type(value, self._devices)
 
 
-class RelaxBodyReader(_ExpressionReader):
+class RelaxBodyReader(ExpressionReader):
     """Reads the body of a function into a builder."""
 
     def __init__(

@@ -8,6 +8,7 @@ from types import FunctionType
 
 import pytest
 from live_scripts import import_text
+from script_errors import error_of
 
 from xdsl_tvm.passes.error_lines import error_line
 from xdsl_tvm.tools import cli, list_passes
@@ -542,19 +543,6 @@ WHOLE = {
     ),
 }
 """Texts, marked alike."""
-
-
-def error_of(marked: str) -> ScriptError:
-    """The error of a text with a mark, which must stand where the mark does."""
-    start = marked.index("«")
-    text = marked.replace("«", "").replace("»", "")
-    with pytest.raises(ScriptError) as caught:
-        parse(text, file="script.py")
-    error = caught.value
-    line = text.count("\n", 0, start) + 1
-    column = start - (text.rfind("\n", 0, start) + 1) + 1
-    assert (error.file, error.line, error.column) == ("script.py", line, column), error
-    return error
 
 
 @pytest.mark.parametrize(("body", "message"), BODIES.values(), ids=BODIES)
