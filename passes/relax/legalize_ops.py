@@ -82,9 +82,10 @@ class LegalizeOps(CompilerPass):
         there, and indices that the reference reads wrongly, are left alone or right.
         `relax.isnan`, `isinf`, `isfinite` and `ewise_fma` are legalized too. A range of
         more than 65536 numbers is no constant. `relax.print` and `relax.assert_op` stay:
-        lowering knows them. Sums of 16-bit floats are held in f32. Scans, sorts and
-        `multinomial_from_uniform` become functions that go through rows one element
-        after the other; the reference has passes of their own for them. `nn.batch_norm`
+        lowering knows them. Sums of 16-bit floats are held in f32. A reduction that may
+        have no step gives the identity, where the reference leaves memory unset. Scans,
+        sorts and `multinomial_from_uniform` become functions that go through rows one
+        element after the other; the reference has passes of their own for them. `nn.batch_norm`
         normalises by the data in training and by the moving statistics else, which the
         reference swaps. `nn.pad` has modes `reflect`, `replicate`, `edge` and `circular`,
         which the reference pads with a constant; other modes are left alone.

@@ -47,14 +47,17 @@ def softmax_stages(
 ) -> Tensor:
     """The softmax of `x` along an axis, rounded to `dtype`."""
     wide = accumulator_type(x.dtype)
-    highest = reduction(program, "softmax_max", x, [axis], True, MAX)
+    # Where there is nothing to reduce, the result is empty, too.
+    highest = reduction(program, "softmax_max", x, [axis], True, MAX, read_if_empty=False)
 
     def power(*indices: Expr) -> Expr:
         top = highest[_along(program, indices, axis)].cast(wide)
         return (x[indices].cast(wide) - top).call("exp")
 
     exponential = program.compute("softmax_exp", x.shape, wide, power)
-    total = reduction(program, "softmax_sum", exponential, [axis], True, SUM)
+    total = reduction(
+        program, "softmax_sum", exponential, [axis], True, SUM, read_if_empty=False
+    )
 
     def quotient(*indices: Expr) -> Expr:
         value = exponential[indices] / total[_along(program, indices, axis)]
@@ -69,7 +72,8 @@ def log_softmax(op: relax.LogSoftmaxOp, site: Site) -> Tensor:
     program, x = site.program, site.tensor(0)
     axis = op.axis.value.data % len(x.shape)
     wide = accumulator_type(x.dtype)
-    highest = reduction(program, "softmax_max", x, [axis], True, MAX)
+    # Where there is nothing to reduce, the result is empty, too.
+    highest = reduction(program, "softmax_max", x, [axis], True, MAX, read_if_empty=False)
 
     def shifted(spatial: tuple[Expr, ...], at: tuple[Expr, ...]) -> Expr:
         return x[at].cast(wide) - highest[spatial].cast(wide)
@@ -83,6 +87,7 @@ def log_softmax(op: relax.LogSoftmaxOp, site: Site) -> Tensor:
         SUM,
         lambda spatial, at: shifted(spatial, at).call("exp"),
         wide,
+        read_if_empty=False,
     )
 
     def element(*indices: Expr) -> Expr:

@@ -70,10 +70,12 @@ def reduction(
     *,
     function: Callable[[Expr], Expr] = lambda value: value,
     dtype: Attribute | None = None,
+    read_if_empty: bool = True,
 ) -> Tensor:
     """`reducer` over the dimensions `axes`, applied to `function` of each element.
 
-    With `keepdims` the reduced dimensions stay, with extent 1.
+    With `keepdims` the reduced dimensions stay, with extent 1. `read_if_empty` says
+    whether the result matters where there is nothing to reduce.
     """
     return reduce_over(
         program,
@@ -84,6 +86,7 @@ def reduction(
         reducer,
         lambda _, at: function(x[at].cast(dtype or x.dtype)),
         dtype or x.dtype,
+        read_if_empty=read_if_empty,
     )
 
 
@@ -96,6 +99,8 @@ def reduce_over(
     reducer: Reducer,
     element: Callable[[tuple[Expr, ...], tuple[Expr, ...]], Expr],
     dtype: Attribute,
+    *,
+    read_if_empty: bool = True,
 ) -> Tensor:
     """`reducer` over the dimensions `axes` of `x`, applied to `element`.
 
@@ -111,7 +116,9 @@ def reduce_over(
         return element(tuple(spatial), tuple(index[axis] for axis in rank))
 
     over = [x.shape[axis] for axis in axes]
-    return program.reduce(name, shape, over, dtype, reducer, term)
+    return program.reduce(
+        name, shape, over, dtype, reducer, term, read_if_empty=read_if_empty
+    )
 
 
 def rounded(program: TensorProgram, x: Tensor, dtype: Attribute) -> Tensor:

@@ -390,11 +390,14 @@ class TensorProgram:
         dtype: Attribute,
         reducer: Reducer,
         element: Callable[[list[Expr], list[Expr]], Expr],
+        *,
+        read_if_empty: bool = True,
     ) -> Tensor:
         """A tensor whose elements combine `element` over the reduction space `over`.
 
         `element` gets the spatial and the reduction indices. The identity is stored by
-        the block's init, so that an empty reduction gives the identity.
+        the block's init, which is a part of the first step. So where there may be no step
+        a stage in front stores it, unless nothing reads the tensor then.
         """
         output = self._allocate(name, shape, dtype)
 
@@ -408,7 +411,11 @@ class TensorProgram:
             identity = self.constant(reducer.identity(dtype), dtype)
             self.store(identity, output, spatial)
 
-        self._nest(name, output, over, body, init)
+        if read_if_empty and not _has_step(shape, over):
+            self._nest(f"{name}_identity", output, (), lambda at, _: init(at))
+            self._nest(name, output, over, body)
+        else:
+            self._nest(name, output, over, body, init)
         return output
 
     def sequential(
@@ -635,6 +642,26 @@ def _axis_name(position: int, spatial_rank: int) -> str:
     if position < spatial_rank:
         return f"ax{position}"
     return f"k{position - spatial_rank}"
+
+
+def _has_step(shape: Sequence[Dim], over: Sequence[Dim]) -> bool:
+    """Whether a reduction over `over` has a step wherever it has a result."""
+    return all(dim in shape or _least(dim) > 0 for dim in over)
+
+
+def _least(dim: Dim) -> int:
+    """A lower bound of an extent; symbols are extents, and at least 0."""
+    if isinstance(dim, int):
+        return dim
+    match dim.value.owner:
+        case tir.ConstOp(literal=int(extent)):
+            return extent
+        case tir.AddOp() | tir.MulOp() as op:
+            bounds = [_least(Expr(dim.program, each)) for each in op.operands]
+            is_sum = isinstance(op, tir.AddOp)
+            return max(0, sum(bounds) if is_sum else bounds[0] * bounds[1])
+        case _:
+            return 0
 
 
 def _needed_ops(values: Sequence[SSAValue], block: Block) -> set[Operation]:
