@@ -85,10 +85,11 @@ class LegalizeOps(CompilerPass):
         lowering knows them. Sums of 16-bit floats are held in f32. A reduction that may
         have no step gives the identity, where the reference leaves memory unset. Scans,
         sorts and `multinomial_from_uniform` become functions that go through rows one
-        element after the other; the reference has passes of their own for them. `nn.batch_norm`
-        normalises by the data in training and by the moving statistics else, which the
-        reference swaps. `nn.pad` has modes `reflect`, `replicate`, `edge` and `circular`,
-        which the reference pads with a constant; other modes are left alone.
+        element after the other; the reference has passes of their own for them.
+        `nn.batch_norm` normalises by the data in training and by the moving statistics
+        else, which the reference swaps. `nn.pad` has modes `reflect`, `replicate`, `edge`
+        and `circular`, which the reference pads with a constant; other modes are left
+        alone.
         `nn.dropout` keeps all elements, as at inference, where the reference leaves it.
         Convolutions may have any layout, blocks included, groups of symbolic channels,
         and a dilation where they are transposed. Attention reads its operands as they

@@ -54,7 +54,7 @@ def test_machine_code_agrees_with_numpy(name: str):
     if isinstance(model, Bert | GPT2):
         # All layers have the same functions, which take time to compile.
         model = replace(model, layers=1)
-    # benchmarks/networks.py checks the optimised code of the others, which takes seconds.
+    # benchmarks/models.py checks the optimised code of the others, which takes seconds.
     optimize = name not in ("mobilenet_v2", "resnet18")
     run = xdsl_tvm.compile(model.build(), optimize=optimize)["main"]
     check(model, run, *model.inputs())

@@ -1,8 +1,8 @@
 """How fast whole networks compile and run, against TVM and onnxruntime.
 
-    python benchmarks/networks.py                          all, on all cores
-    python benchmarks/networks.py --only resnet18 --threads 1
-    python benchmarks/networks.py --write                  and into docs/performance.md
+    python benchmarks/models.py                          all, on all cores
+    python benchmarks/models.py --only resnet18 --threads 1
+    python benchmarks/models.py --write                  and into docs/performance.md
 
 The networks are those of `examples/models` in their full size, with random weights. For
 each there is a process of its own, bound to as many cores as threads are asked for. In
@@ -197,7 +197,9 @@ def table(results: Sequence[Result], threads: int) -> list[str]:
 
 def _ratio(result: Result, peer: str, key: Callable[[Program], float]) -> str:
     found = result.programs.get(peer)
-    return "" if found is None else f"{key(found) / key(result.programs['ours']):.2f}x"
+    if found is None:
+        return ""
+    return f"{key(found) / key(result.programs['ours']):.2g}x"
 
 
 _LEGEND = """
@@ -233,7 +235,7 @@ def main() -> None:
     lines = table(results, options.threads)
     print("\n".join(lines))
     if options.write:
-        write_section("networks.py", "Networks", [_LEGEND.strip(), "", *lines])
+        write_section("models.py", "Models", [_LEGEND.strip(), "", *lines])
 
 
 if __name__ == "__main__":
