@@ -23,6 +23,10 @@ import xdsl_tvm
 from xdsl_tvm.analysis.structural_equal import structural_equal
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm.lowering.pipelines import run_pipeline
+from xdsl_tvm.passes.infra import pipeline_text
+from xdsl_tvm.passes.relax.default_pipeline import DefaultPipeline
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.tools import cli
 from xdsl_tvm.tvmscript.parser import parse
 from xdsl_tvm.tvmscript.printer import print_script
@@ -58,6 +62,26 @@ def test_machine_code_agrees_with_numpy(name: str):
     optimize = name not in ("mobilenet_v2", "resnet18")
     run = xdsl_tvm.compile(model.build(), optimize=optimize)["main"]
     check(model, run, *model.inputs())
+
+
+PLANS = (
+    "relax-static-plan-block-memory",
+    'relax-static-plan-block-memory{strategy="arena"}',
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_plans_of_memory_are_proved(name: str):
+    """In the full size; planning sees shapes only."""
+    text = pipeline_text([DefaultPipeline()])
+    before, after = text.split(f",{PLANS[0]},")
+    allocated = MODELS[name]().build()
+    run_pipeline(new_context(), allocated, before)
+    for plan in PLANS:
+        module = allocated.clone()
+        run_pipeline(new_context(), module, (plan, after))
+        assert any(isinstance(op, relax.AllocStorageOp) for op in module.walk())
+        run_pipeline(new_context(), module, "relax-verify-memory-plan")
 
 
 @pytest.mark.parametrize("name", MODELS)
