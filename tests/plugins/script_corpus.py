@@ -65,5 +65,6 @@ def scripts_of(file: Path) -> Iterator[Script]:
 
 def _is_macro(node: ast.FunctionDef) -> bool:
     return any(
-        ast.unparse(each) in ("T.macro", "T.inline", "R.macro") for each in node.decorator_list
+        ast.unparse(each) in ("T.macro", "T.inline", "R.macro")
+        for each in node.decorator_list
     )

@@ -8,7 +8,9 @@ from xdsl_tvm.tvmscript import tir as T
 @I.ir_module
 class CallTIR:
     @T.prim_func(private=True)
-    def scale(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
+    def scale(
+        A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")
+    ):
         for i in range(T.int64(4)):
             B[i] = A[i] * T.float32(2)
 
@@ -102,7 +104,9 @@ class OwnFunctions:
 @I.ir_module
 class Recursion:
     @R.function
-    def main(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")) -> R.Tensor(
+        (4,), "float32"
+    ):
         cls = Recursion
         if c:
             y = cls.main(R.less(R.sum(x), R.const(0.0, "float32")), R.negative(x))
@@ -145,7 +149,9 @@ class Memory:
         storage = R.memory.alloc_storage(
             R.shape([32]), R.prim_value(0), R.str("global"), R.dtype("float32")
         )
-        a = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([4]), R.dtype("float32"))
+        a = R.memory.alloc_tensor(
+            storage, R.prim_value(0), R.shape([4]), R.dtype("float32")
+        )
         b = R.memory.alloc_tensor(storage, 16, (4,), "float32")
         cls.scale(x, a)
         cls.scale(a, b)
@@ -195,7 +201,9 @@ def pure_packed(x: R.Tensor((4,), "float32")):
     a = R.call_pure_packed("my.square", x, sinfo_args=(R.Tensor((4,), "float32"),))
     b = R.call_dps_packed("my.scale", (a,), out_sinfo=R.Tensor((4,), "float32"))
     c = R.call_dps_packed(
-        "my.split", (b, x), out_sinfo=[R.Tensor((2,), "float32"), R.Tensor((2,), "float32")]
+        "my.split",
+        (b, x),
+        out_sinfo=[R.Tensor((2,), "float32"), R.Tensor((2,), "float32")],
     )
     d = R.call_inplace_packed(
         "my.add", b, x, inplace_indices=[0], sinfo_args=(R.Tensor((4,), "float32"),)
@@ -207,7 +215,9 @@ def pure_packed(x: R.Tensor((4,), "float32")):
 @I.ir_module
 class Closures:
     @R.function
-    def lifted(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    def lifted(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor(
+        (4,), "float32"
+    ):
         return R.add(x, y)
 
     @R.function(pure=False)
@@ -234,12 +244,19 @@ class Externs:
 class Devices:
     I.module_attrs({"mod_name": "m"})
     I.module_global_infos(
-        {"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0), I.vdevice("cuda", 1, "shared")]}
+        {
+            "vdevice": [
+                I.vdevice("llvm"),
+                I.vdevice("cuda", 0),
+                I.vdevice("cuda", 1, "shared"),
+            ]
+        }
     )
 
     @R.function
     def main(
-        x: R.Tensor((4,), "float32", "llvm"), y: R.Tensor((4,), "float32", vdevice="cuda:1")
+        x: R.Tensor((4,), "float32", "llvm"),
+        y: R.Tensor((4,), "float32", vdevice="cuda:1"),
     ):
         z = R.to_vdevice(x, dst_vdevice="cuda:0:global")
         w: R.Tensor((4,), "float32", "cuda:0") = R.add(z, z)

@@ -99,7 +99,9 @@ def branches_of_leaves(c: R.Tensor((), "bool")):
 
 
 @R.function
-def nested_branches(c: R.Tensor((), "bool"), d: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")):
+def nested_branches(
+    c: R.Tensor((), "bool"), d: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")
+):
     if c:
         if d:
             y = R.exp(x)
@@ -178,7 +180,9 @@ def private(x: R.Tensor((4,), "float32")):
 @R.function
 def attributes(x: R.Tensor((4,), "float32")):
     R.func_attr({"num_input": 1, "tir_var_upper_bound": {"n": 16}, "rate": 0.5})
-    R.func_attr({"names": ["a", "b\n"], "small": T.int32(3), "half": T.float16(0.5), "on": True})
+    R.func_attr(
+        {"names": ["a", "b\n"], "small": T.int32(3), "half": T.float16(0.5), "on": True}
+    )
     R.func_attr({"global_symbol": "other"})
     return x
 
@@ -209,7 +213,9 @@ def impure_literal(x: R.Tensor((4,), "float32")):
 @R.function
 def recursive_literal(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
     @R.function
-    def again(z: R.Tensor((4,), "float32"), d: R.Tensor((), "bool")) -> R.Tensor((4,), "float32"):
+    def again(z: R.Tensor((4,), "float32"), d: R.Tensor((), "bool")) -> R.Tensor(
+        (4,), "float32"
+    ):
         if d:
             r = again(R.negative(z), R.less(R.sum(z), R.sum(x)))
         else:
@@ -222,11 +228,14 @@ def recursive_literal(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
 @R.function
 def literal_of_branch(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")):
     if c:
+
         @R.function
         def f(z: R.Tensor((4,), "float32")):
             return R.exp(z)
     else:
+
         @R.function
         def f(z: R.Tensor((4,), "float32")):
             return R.sin(z)
+
     return f(x)

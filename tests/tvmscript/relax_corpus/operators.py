@@ -14,7 +14,9 @@ def unary(x: R.Tensor(("n", 4), "float32")):
 
 
 @R.function
-def logic(x: R.Tensor((4,), "bool"), y: R.Tensor((4,), "int32"), z: R.Tensor((1,), "int32")):
+def logic(
+    x: R.Tensor((4,), "bool"), y: R.Tensor((4,), "int32"), z: R.Tensor((1,), "int32")
+):
     a = R.logical_xor(R.logical_not(x), R.logical_or(x, R.logical_and(x, x)))
     b = R.bitwise_xor(R.bitwise_not(y), R.bitwise_or(y, R.bitwise_and(y, z)))
     c = R.left_shift(b, R.right_shift(y, z))
@@ -24,7 +26,9 @@ def logic(x: R.Tensor((4,), "bool"), y: R.Tensor((4,), "int32"), z: R.Tensor((1,
 
 
 @R.function
-def binary(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32"), n: R.Prim("float32")):
+def binary(
+    x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32"), n: R.Prim("float32")
+):
     a = R.add(x, R.subtract(y, R.multiply(x, R.divide(y, n))))
     b = R.power(R.maximum(a, x), R.minimum(a, y))
     c = R.floor_divide(R.mod(b, x), R.floor_mod(b, x2=y))
@@ -41,12 +45,26 @@ def ternary(c: R.Tensor((4,), "bool"), x: R.Tensor((4,), "float32")):
 @R.function
 def creation(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "float32")):
     n = T.int64()
-    a = (R.full((n, 2), c), R.full([2], 1.5, "float16"), R.full((2,), R.const(1), dtype="int8"))
+    a = (
+        R.full((n, 2), c),
+        R.full([2], 1.5, "float16"),
+        R.full((2,), R.const(1), dtype="int8"),
+    )
     b = (R.full_like(x, c), R.full_like(x, R.const(2, "int32"), dtype="int32"))
     d = (R.ones((n,), "float32"), R.zeros(R.shape([2, 2]), dtype="bool"))
     e = (R.ones_like(x), R.zeros_like(x, "int32"))
-    f = (R.eye(3), R.eye(n, 4, 1, "int32"), R.eye_like(x), R.eye_like(x, k=-1, dtype="int8"))
-    g = (R.arange(8), R.arange(1, n), R.arange(0, 10, 2, "float32"), R.arange(0.5, 2.5, 0.5))
+    f = (
+        R.eye(3),
+        R.eye(n, 4, 1, "int32"),
+        R.eye_like(x),
+        R.eye_like(x, k=-1, dtype="int8"),
+    )
+    g = (
+        R.arange(8),
+        R.arange(1, n),
+        R.arange(0, 10, 2, "float32"),
+        R.arange(0.5, 2.5, 0.5),
+    )
     h = (R.tril(x), R.triu(x, -1))
     return (a, b, d, e, f, g, h)
 
@@ -62,7 +80,9 @@ def kinds(x: R.Tensor((4,), "float32")):
 
 @R.function
 def indexing(
-    x: R.Tensor(("n", 8), "float32"), i: R.Tensor((3,), "int64"), v: R.Tensor((5,), "float32")
+    x: R.Tensor(("n", 8), "float32"),
+    i: R.Tensor((3,), "int64"),
+    v: R.Tensor((5,), "float32"),
 ):
     n = T.int64()
     a = (R.take(x, i, axis=1), R.take(v, i), R.take(x, R.prim_value(2), axis=0))
@@ -97,7 +117,9 @@ def manipulation(x: R.Tensor((2, 3, 4), "float32"), y: R.Tensor((1, 3, 1), "floa
 @R.function
 def layouts(x: R.Tensor((2, 8), "float32")):
     a = R.layout_transform(x, lambda i, j: (i, j // 4, j % 4))
-    b = R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), axis_separators=[1])
+    b = R.layout_transform(
+        x, index_map=T.index_map(lambda i, j: (j, i)), axis_separators=[1]
+    )
     c = R.layout_transform(
         x, lambda i, j: (i, j // 3, j % 3), R.prim_value(0.0), input_axis_separators=[1]
     )
@@ -108,7 +130,10 @@ def layouts(x: R.Tensor((2, 8), "float32")):
 def gathers(x: R.Tensor((4, 4), "float32"), i: R.Tensor((4, 4), "int64")):
     a = (R.gather_elements(x, i), R.gather_elements(x, i, axis=1))
     j = R.const([[0, 1], [2, 3]], "int64")
-    b = (R.gather_nd(x, j), R.gather_nd(x, R.const([[0], [1], [2], [3]], "int64"), batch_dims=1))
+    b = (
+        R.gather_nd(x, j),
+        R.gather_nd(x, R.const([[0], [1], [2], [3]], "int64"), batch_dims=1),
+    )
     c = (R.scatter_elements(x, i, x), R.scatter_elements(x, i, x, 1, "add"))
     u = R.const([1, 2], "float32")
     d = (R.scatter_nd(x, j, u), R.scatter_nd(x, j, u, reduction="mul"))
@@ -122,14 +147,26 @@ def reductions(x: R.Tensor((2, 3), "float32")):
     a = (R.sum(x), R.max(x, axis=0), R.min(x, [0, 1]), R.mean(x, axis=-1, keepdims=True))
     b = (R.prod(x, [0]), R.std(x, 1), R.variance(x, keepdims=True))
     c = (R.argmax(x), R.argmin(x, axis=1, keepdims=True))
-    d = (R.cumsum(x), R.cumsum(x, axis=0, dtype="float64"), R.cumprod(x, 1, exclusive=True))
+    d = (
+        R.cumsum(x),
+        R.cumsum(x, axis=0, dtype="float64"),
+        R.cumprod(x, 1, exclusive=True),
+    )
     return (a, b, c, d)
 
 
 @R.function
 def sorting(x: R.Tensor((2, 8), "float32"), p: R.Tensor((2, 3), "float32")):
-    a = (R.sort(x), R.sort(x, axis=0, descending=True), R.argsort(x), R.argsort(x, 0, dtype="int64"))
-    b = (R.topk(x, 2), R.topk(x, k=3, axis=0, ret_type="values", largest=False, dtype="int64"))
+    a = (
+        R.sort(x),
+        R.sort(x, axis=0, descending=True),
+        R.argsort(x),
+        R.argsort(x, 0, dtype="int64"),
+    )
+    b = (
+        R.topk(x, 2),
+        R.topk(x, k=3, axis=0, ret_type="values", largest=False, dtype="int64"),
+    )
     c = (R.unique(x), R.unique(x, sorted=False, return_counts=True), R.unique(x, axis=1))
     u, i = R.const([[0.5], [0.25]], "float32"), R.const([[0], [1]], "int64")
     d = R.multinomial_from_uniform(p, u, i)
@@ -160,7 +197,9 @@ def convolutions(
     z = R.nn.conv2d(h, v, data_layout="NHWC", kernel_layout="OIHW", out_layout="NCHW")
     g = R.nn.conv2d(b, R.zeros((4, 2, 3, 3), "float32"), groups=2)
     k = R.nn.conv3d(c, w, padding=[1, 1, 1])
-    t = R.nn.conv1d_transpose(a, R.zeros((4, 2, 3), "float32"), strides=2, output_padding=1)
+    t = R.nn.conv1d_transpose(
+        a, R.zeros((4, 2, 3), "float32"), strides=2, output_padding=1
+    )
     s = R.nn.conv2d_transpose(b, R.zeros((4, 2, 3, 3), "float32"), padding=[1, 1, 0, 0])
     return (x, y, z, g, k, t, s)
 
@@ -181,35 +220,66 @@ def pools(
 
 
 @R.function
-def normalizations(x: R.Tensor((2, 4, 8), "float32"), g: R.Tensor((4,), "float32"), w: R.Tensor((8,), "float32")):
+def normalizations(
+    x: R.Tensor((2, 4, 8), "float32"),
+    g: R.Tensor((4,), "float32"),
+    w: R.Tensor((8,), "float32"),
+):
     a = R.nn.batch_norm(x, g, g, g, g, axis=1)
     b = R.nn.batch_norm(
-        x, g, g, g, g, 1, epsilon=1e-3, center=False, scale=False, momentum=0.2, training=False
+        x,
+        g,
+        g,
+        g,
+        g,
+        1,
+        epsilon=1e-3,
+        center=False,
+        scale=False,
+        momentum=0.2,
+        training=False,
     )
-    c = (R.nn.layer_norm(x, w, w, axes=[-1]), R.nn.layer_norm(x, w, w, [2], 1e-6, False, True))
+    c = (
+        R.nn.layer_norm(x, w, w, axes=[-1]),
+        R.nn.layer_norm(x, w, w, [2], 1e-6, False, True),
+    )
     d = R.nn.group_norm(x, g, g, num_groups=2, channel_axis=1, axes=[2])
     return (a, b, c, d, R.nn.rms_norm(x, w), R.nn.rms_norm(x, w, axes=[-1], epsilon=1e-6))
 
 
 @R.function
 def attention(
-    q: R.Tensor((2, 4, 3, 8), "float32"), k: R.Tensor((2, 5, 3, 8), "float32"),
-    b: R.Tensor((2, 3, 4, 5), "float32"), s: R.Tensor((3,), "int32"), m: R.Tensor((), "int32"),
+    q: R.Tensor((2, 4, 3, 8), "float32"),
+    k: R.Tensor((2, 5, 3, 8), "float32"),
+    b: R.Tensor((2, 3, 4, 5), "float32"),
+    s: R.Tensor((3,), "int32"),
+    m: R.Tensor((), "int32"),
 ):
-    x = (R.nn.attention(q, k, k), R.nn.attention(q, k, k, scale=0.5, causal_mask="TopLeft"))
+    x = (
+        R.nn.attention(q, k, k),
+        R.nn.attention(q, k, k, scale=0.5, causal_mask="TopLeft"),
+    )
     y = (R.nn.attention(q, k, k, bias=b), R.nn.attention_bias(q, k, k, b, window_size=2))
     return (x, y, R.nn.attention_var_len(q, k, k, s, s, m, m, causal_mask="BottomRight"))
 
 
 @R.function
-def losses(p: R.Tensor((2, 3), "float32"), t: R.Tensor((2,), "int64"), w: R.Tensor((3,), "float32")):
+def losses(
+    p: R.Tensor((2, 3), "float32"),
+    t: R.Tensor((2,), "int64"),
+    w: R.Tensor((3,), "float32"),
+):
     a = R.nn.cross_entropy_with_logits(p, p)
     b = (R.nn.nll_loss(p, t), R.nn.nll_loss(p, t, w, "sum", ignore_index=1))
     return (a, b, R.nn.nll_loss(p, t, reduction="none"))
 
 
 @R.function
-def quantization(x: R.Tensor((2, 4), "float32"), s: R.Tensor((4,), "float32"), z: R.Tensor((4,), "int8")):
+def quantization(
+    x: R.Tensor((2, 4), "float32"),
+    s: R.Tensor((4,), "float32"),
+    z: R.Tensor((4,), "int8"),
+):
     q = R.quantize(x, s, z)
     r = R.quantize(x, s, z, axis=1, out_dtype="uint8")
     return (R.dequantize(q, s, z), R.dequantize(r, s, z, 1, "float16"))
@@ -219,8 +289,13 @@ def quantization(x: R.Tensor((2, 4), "float32"), s: R.Tensor((4,), "float32"), z
 def images(x: R.Tensor((1, 3, 8, 8), "float32")):
     a = R.image.resize2d(x, (16, 16))
     b = R.image.resize2d(
-        x, R.shape([4, 4]), roi=(0.0, 0.0, 0.5, 0.5), method="cubic", cubic_alpha=-0.75,
-        coordinate_transformation_mode="align_corners", out_dtype="float16",
+        x,
+        R.shape([4, 4]),
+        roi=(0.0, 0.0, 0.5, 0.5),
+        method="cubic",
+        cubic_alpha=-0.75,
+        coordinate_transformation_mode="align_corners",
+        out_dtype="float16",
     )
     return (a, b)
 

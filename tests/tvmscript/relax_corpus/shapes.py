@@ -87,13 +87,17 @@ def rank_zero(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
 
 
 @R.function
-def prims(n: R.Prim(value="n"), x: R.Tensor(("n",), "float32"), k: R.Prim("int32", value=4)):
+def prims(
+    n: R.Prim(value="n"), x: R.Tensor(("n",), "float32"), k: R.Prim("int32", value=4)
+):
     n_1 = R.prim_value(T.int64(3))
     return (n, x, n_1, k)
 
 
 @R.function
-def nested_types(t: R.Tuple(R.Tensor(("n",), "float32"), R.Tuple(R.Shape(["n"]), R.Object))):
+def nested_types(
+    t: R.Tuple(R.Tensor(("n",), "float32"), R.Tuple(R.Shape(["n"]), R.Object)),
+):
     return t[1]
 
 
