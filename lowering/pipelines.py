@@ -11,7 +11,9 @@ level, or at several. Passes over Relax functions take part where a module has s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -137,10 +139,38 @@ def run_pipeline(
     """
     text = passes if isinstance(passes, str) else ",".join(passes)
     steps = [step for spec in parse_pipeline(text) for step in _steps(_pass_of(spec))]
-    for number, step in enumerate(steps):
-        if progress is not None:
-            progress(_name(step), number, len(steps))
-        step.apply(ctx, module)
+    with _rare_collections() as between_steps:
+        for number, step in enumerate(steps):
+            if progress is not None:
+                progress(_name(step), number, len(steps))
+            step.apply(ctx, module)
+            between_steps()
+
+
+_COLLECTED_AFTER = 700_000
+"""Objects that live since the last collection; some tens of megabytes."""
+
+
+@contextmanager
+def _rare_collections() -> Generator[Callable[[], None]]:
+    """Collect garbage only where what is given is called, and only much of it.
+
+    IR is all cycles and nearly all of it lives on: Python's collector would go through
+    it again and again, which is a quarter of the time of the passes of large modules.
+    """
+    if not gc.isenabled():
+        yield lambda: None
+        return
+    gc.disable()
+    try:
+        yield _collect_much
+    finally:
+        gc.enable()
+
+
+def _collect_much() -> None:
+    if gc.get_count()[0] > _COLLECTED_AFTER:
+        gc.collect()
 
 
 def _name(step: ModulePass) -> str:
