@@ -75,6 +75,11 @@ def bind(
         symbol = extent.dim.symbol_name
         if symbol is not None and symbol in wanted:
             wanted.remove(symbol)
+            if extent.found < 0:
+                raise TypeMismatchError(
+                    f"{extent.place} is {extent.found}, but the symbol {symbol} is never "
+                    "negative"
+                )
             symbols[symbol] = extent.found
     for extent in extents:
         if extent.dim.value == extent.found:

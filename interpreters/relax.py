@@ -294,6 +294,8 @@ class Frame:
             raise _at(error, op) from None
         except TypeMismatchError as error:
             raise TypeCheckError(str(error), op) from None
+        except ZeroDivisionError:
+            raise SimulationError("a dimension divides by zero", op) from None
 
     def read(self, op: Operation) -> tuple[Any, ...]:
         """The values of all operands. Raises UseAfterKillError."""

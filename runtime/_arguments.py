@@ -85,7 +85,7 @@ class Arguments:
             (
                 spec,
                 [
-                    _evaluator(Dim.constant(0) if dim is None else dim)
+                    _evaluator(f"@{self._name}", Dim.constant(0) if dim is None else dim)
                     for dim in spec.shape
                 ],
             )
@@ -188,7 +188,7 @@ class Arguments:
         if expected is not None:
             self._checks.append(_value_check(where, expected, len(self._converters)))
         if spec.dtype.kind in "iu":
-            convert = _integer_converter(where, spec.dtype)
+            convert = _integer_converter(where, spec.dtype, spec.is_extent)
         elif spec.dtype.kind == "b":
             convert = _bool_converter(where)
         else:
@@ -222,6 +222,10 @@ class Arguments:
             shape = tuple(operator.index(extent) for extent in cast("list[Any]", value))
             if len(shape) != len(spec.shape):
                 raise ValueError(f"{where} must have rank {len(spec.shape)}, got {shape}")
+            if not all(0 <= extent <= _MOST for extent in shape):
+                raise ValueError(
+                    f"{where} must hold extents from 0 to {_MOST}, got {shape}"
+                )
             for name, axis in binders:
                 symbols[name] = shape[axis]
             return shape
@@ -344,6 +348,8 @@ def _is_sequence(value: object) -> bool:
     return isinstance(value, tuple | list)
 
 
+_MOST = int(np.iinfo(np.int64).max)
+"""The greatest extent that compiled code can be given."""
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 """Bits of `flags.num`, as numpy's C API defines them."""
 
@@ -356,12 +362,20 @@ def _flaw(value: Array, contiguous: bool) -> str:
     return "is written, but the array is read-only"
 
 
-def _evaluator(dim: Dim) -> Evaluator:
+def _evaluator(where: str, dim: Dim) -> Evaluator:
     """What computes an extent: at every call, so the usual kinds take no detour."""
     if (number := dim.value) is not None:
         return lambda symbols: number
-    name = dim.symbol_name
-    return dim.evaluate if name is None else operator.itemgetter(name)
+    if (name := dim.symbol_name) is not None:
+        return operator.itemgetter(name)
+
+    def evaluate(symbols: Symbols) -> int:
+        try:
+            return dim.evaluate(symbols)
+        except ZeroDivisionError:
+            raise ValueError(f"{where}: the extent {dim} divides by zero") from None
+
+    return evaluate
 
 
 def _stem(tree: ParamTree) -> str:
@@ -429,7 +443,7 @@ def _shape_check(
     where: str, extents: Extents, position: int, shape_of: Callable[[Any], Any]
 ) -> _Check:
     dims = [
-        (axis, dim, _evaluator(dim))
+        (axis, dim, _evaluator(where, dim))
         for axis, dim in enumerate(extents)
         if dim is not None
     ]
@@ -448,7 +462,7 @@ def _shape_check(
 
 
 def _value_check(where: str, expected: Dim, position: int) -> _Check:
-    evaluate = _evaluator(expected)
+    evaluate = _evaluator(where, expected)
 
     def check(params: Sequence[Any], symbols: Symbols) -> None:
         value = evaluate(symbols)
@@ -492,9 +506,11 @@ def _offset_check(where: str, offset: Dim) -> _Check:
     return check
 
 
-def _integer_converter(where: str, dtype: np.dtype[Any]) -> Callable[[Any], int]:
+def _integer_converter(
+    where: str, dtype: np.dtype[Any], is_extent: bool
+) -> Callable[[Any], int]:
     info = np.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
+    low, high = 0 if is_extent else int(info.min), int(info.max)
 
     def convert(value: Any) -> int:
         if not isinstance(value, Integral) or isinstance(value, bool | np.bool_):

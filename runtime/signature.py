@@ -73,13 +73,15 @@ class ArraySpec:
 class ScalarSpec:
     """A scalar parameter; `symbol` is its name in the extents of arrays.
 
-    `value` is what it must be, where that is an expression of symbols.
+    `value` is what it must be, where that is an expression of symbols. An extent is
+    never negative.
     """
 
     name: str
     dtype: np.dtype[Any]
     symbol: str | None = None
     value: Dim | None = None
+    is_extent: bool = False
 
     def __str__(self) -> str:
         return self.dtype.name
@@ -393,7 +395,7 @@ def _relax_param(
     if symbol is None or symbol in scalars:
         return ScalarSpec(name, dtype, value=leaf.dim)
     scalars.add(symbol)
-    return ScalarSpec(name, dtype, symbol)
+    return ScalarSpec(name, dtype, symbol, is_extent=True)
 
 
 def _relax_dtype(function: str, what: str, dtype: Attribute) -> np.dtype[Any]:

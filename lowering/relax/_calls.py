@@ -211,6 +211,7 @@ class CallCode(MemoryCode):
         for dim, actual in pairs:
             if (symbol := dim.symbol_name) is not None:
                 bound.setdefault(symbol, actual)
+        self.require_extents(bound.values())
         for dim, actual in pairs:
             what = f"{self.place}: a shape does not fit {name}"
             self.check_equal(dim.substitute(bound), actual, what)

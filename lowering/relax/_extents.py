@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, f64, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, bounds
 from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
 from xdsl_tvm.lowering.relax._calling_convention import FreshNames
 from xdsl_tvm.lowering.relax._values import (
@@ -31,6 +31,7 @@ from xdsl_tvm.lowering.tir._emitter import INDEX, Emitter
 EQUAL = IntegerAttr(0, i64)
 NOT_EQUAL = IntegerAttr(1, i64)
 AT_MOST = IntegerAttr(3, i64)
+AT_LEAST = IntegerAttr(5, i64)
 """Predicates of `arith.cmpi`."""
 _LESS = IntegerAttr(4, i64)
 """Predicate of `arith.cmpf`: ordered and less than."""
@@ -51,11 +52,13 @@ _FLOAT_ARITH: dict[str, type[Any]] = {
 
 @dataclass
 class Scope:
-    """A block: the memory that it releases, and the extents that it has computed."""
+    """A block: the memory that it releases, and the extents that it has computed, and
+    those of them that it has checked not to be negative."""
 
     owned: dict[Memory, None] = field(default_factory=dict[Memory, None])
     extents: dict[Dim, SSAValue] = field(default_factory=dict[Dim, SSAValue])
     floats: dict[Dim, SSAValue] = field(default_factory=dict[Dim, SSAValue])
+    checked: set[Dim] = field(default_factory=set[Dim])
 
 
 class ExtentCode:
@@ -72,6 +75,7 @@ class ExtentCode:
         self.numbers: dict[str, SSAValue] = {}
         self.names = FreshNames(source)
         self.scopes = [Scope()]
+        self._of_any_sign: set[str] = set()
 
     @contextmanager
     def inside(self, block: Block, scope: Scope) -> Generator[None]:
@@ -90,9 +94,13 @@ class ExtentCode:
         return tuple(dim.substitute(self.symbols) for dim in dims)
 
     def new_symbol(self, number: SSAValue) -> Dim:
-        """The dimension that is a number, an integer computed at run time."""
+        """The dimension that is a number, an integer computed at run time.
+
+        It may be negative: `require_extents` has to check it where that matters.
+        """
         name = self.names.make()
         self.numbers[name] = self.cv.index_of(number)
+        self._of_any_sign.add(name)
         return Dim.symbol(name)
 
     def index(self, dim: Dim) -> SSAValue:
@@ -111,12 +119,21 @@ class ExtentCode:
         return value
 
     def _apply(self, operator: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        if operator in ("floordiv", "floormod"):
+            self._require_divisor(b)
         if operator == "floormod":
             quotient = self.cv.binary(arith.FloorDivSIOp, a, b)
             return self.cv.binary(
                 arith.SubiOp, a, self.cv.binary(arith.MuliOp, quotient, b)
             )
         return self.cv.binary(_ARITH[operator], a, b)
+
+    def _require_divisor(self, number: SSAValue) -> None:
+        # A division by zero would end the process.
+        if not isinstance(number.owner, arith.ConstantOp):
+            zero = self.cv.number(0, INDEX)
+            holds = self.cv.compare(arith.CmpiOp, NOT_EQUAL, number, zero)
+            self.require(holds, f"{self.place}: an extent is divided by zero")
 
     def integer(self, dim: Dim, type_: Attribute) -> SSAValue:
         """The value of a dimension, as an integer."""
@@ -169,6 +186,23 @@ class ExtentCode:
             return
         a, b = self.index(expected), self.index(actual)
         self.require(self.cv.compare(arith.CmpiOp, EQUAL, a, b), message)
+
+    def require_extents(self, dims: Iterable[Dim]) -> None:
+        """Fail where one of some extents is negative, as nothing else expects."""
+        for dim in dims:
+            if self._is_extent(dim) or any(dim in each.checked for each in self.scopes):
+                continue
+            zero = self.cv.number(0, INDEX)
+            holds = self.cv.compare(arith.CmpiOp, AT_LEAST, self.index(dim), zero)
+            is_named = self._of_any_sign.isdisjoint(dim.symbols())
+            what = f"the extent {dim}" if is_named else "an extent or offset"
+            self.require(holds, f"{self.place}: {what} is negative")
+            self.scopes[-1].checked.add(dim)
+
+    def _is_extent(self, dim: Dim) -> bool:
+        least = bounds(dim)[0]
+        is_known = self._of_any_sign.isdisjoint(dim.symbols())
+        return is_known and least is not None and least >= 0
 
     @property
     def place(self) -> str:

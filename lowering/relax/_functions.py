@@ -227,6 +227,7 @@ class FunctionConverter(PackedCode):
             self.symbols[name] = next(
                 actual for dim, actual in pairs if dim.symbol_name == name
             )
+            self.require_extents([self.symbols[name]])
         what = f"{self.place}: the value is no {op.result.type}"
         for dim, actual in pairs:
             self.check_equal(dim.substitute(self.symbols), actual, what)
@@ -348,8 +349,12 @@ class FunctionConverter(PackedCode):
     def _reshape(self, op: relax.ReshapeOp) -> Value:
         value = self._tensor(op.data)
         dims = self.expect_shape(self._value(op.shape))
-        what = f"{self.place}: the shapes have different numbers of elements"
-        self.check_equal(product(dims), product(value.dims), what)
+        self.require_extents(dims)
+        count, expected = product(dims), product(value.dims)
+        if count != expected:
+            what = f"{self.place}: the shapes have different numbers of elements"
+            self.require(self.is_possible(count), what)
+            self.check_equal(count, expected, what)
         return replace(value, dims=dims)
 
     def _memory_view(self, op: relax.ViewOp) -> Value:
@@ -494,6 +499,7 @@ class FunctionConverter(PackedCode):
             dims.append(Dim.symbol(self.names.make()))
             for branch, dim in zip(branches, (a, b), strict=True):
                 with self.inside(branch.block, branch.scope):
+                    self.require_extents([dim])
                     branch.columns.append(self.index(dim))
         return tuple(dims)
 

@@ -66,6 +66,7 @@ class MemoryCode(ExtentCode):
         self, value: SSAValue, path: Path, dims: tuple[Dim, ...], dtype: Attribute
     ) -> Tensor:
         """Memory for a value: that of an output where it is returned, or new."""
+        self.require_extents(dims)
         output = self.destination(value, path, dims, dtype)
         return output or self.new_tensor(dims, dtype)
 
@@ -111,14 +112,20 @@ class MemoryCode(ExtentCode):
         zero = self.cv.number(0, i64)
         exists = self.cv.compare(arith.CmpiOp, NOT_EQUAL, address, zero)
         if size.value is None:
-            limit = self.cv.number(_MOST_BYTES, f64)
-            fits = self.less(self.approximate(size), limit)
-            exists = self.cv.binary(arith.AndIOp, fits, exists)
+            exists = self.cv.binary(arith.AndIOp, self.is_possible(size), exists)
         self.require(exists, f"{OUT_OF_MEMORY}{self.place} needs {size} bytes")
         return base
 
+    def is_possible(self, size: Dim) -> SSAValue:
+        """Whether a number of bytes or elements is one that there can be.
+
+        Where it is not, `index` of it may have wrapped around.
+        """
+        return self.less(self.approximate(size), self.cv.number(_MOST_BYTES, f64))
+
     def new_storage(self, size: Dim) -> Storage:
         """Raw memory of so many bytes, which the current block owns."""
+        self.require_extents([size])
         type_ = _bytes_type(size)
         sizes = [] if size.value is not None else [self.index(size)]
         return Storage(size, self._own(self._allocated(type_, sizes, size)))
@@ -158,6 +165,7 @@ class MemoryCode(ExtentCode):
         rest, aligned = offset % element, f"the offset is no multiple of {element} bytes"
         if rest.value:
             raise self.cv.fail(aligned)
+        self.require_extents([*dims, offset])
         self.check_equal(Dim.constant(0), rest, f"{self.place}: {aligned}")
         self._check_fits(product(dims) * element + offset, size)
         type_ = memref_for(dims, dtype)
@@ -171,6 +179,7 @@ class MemoryCode(ExtentCode):
         if end.value is not None and size.value is not None:
             raise self.cv.fail(f"a tensor ends at byte {end} of {size} bytes")
         fits = self.cv.compare(arith.CmpiOp, AT_MOST, self.index(end), self.index(size))
+        fits = self.cv.binary(arith.AndIOp, self.is_possible(end), fits)
         self.require(fits, f"{self.place}: a tensor ends behind its {size} bytes")
 
     def pointer(self, value: SSAValue) -> SSAValue:

@@ -62,8 +62,9 @@ class ConvertToMemref(CompilerPass):
         (relax.memory.kill_tensor, kill_storage, relax.vm.kill_object) releases memory
         whose last name ends; what is left is released at the end of the function or
         branch that made it. Allocations are checked: a size that wraps around, or memory
-        that there is not, fails with "out of memory: ". Calls of functions by name,
-        relax.print, and relax.assert_op with values call tvm_call_packed of the runtime
+        that there is not, fails with "out of memory: ". Extents that are used and
+        may be negative, and divisors that may be 0, are checked. Calls of functions by
+        name, relax.print, and relax.assert_op with values call tvm_call_packed of the runtime
         (_packed_call.py). A closure that is known is called as a function. TIR functions
         are converted, too, as tir-convert-to-memref does, since only functions on memrefs
         can be called from one. Time is linear in the size of the module.

@@ -9,6 +9,8 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_tvm
+from xdsl_tvm.interpreters.errors import SimulationError
+from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.runtime.executable import load_module
 
 pytest.importorskip("llvmlite")
@@ -173,6 +175,136 @@ def test_scalars_that_must_be_an_expression() -> None:
         with pytest.raises(ValueError, match="must be") as error:
             main(*arguments, zeros(4))
         assert str(error.value) == message
+
+
+EXTENTS = """
+!n = tensor<?xf32, #relax.dims<[n]>>
+relax.func @made<n>(%s: !relax.shape<[n]>) -> tensor<f32>
+    attributes {global_symbol = "made"} {
+  %c = relax.constant dense<1.0> : tensor<f32>
+  %0 = relax.full %s, %c : (!relax.shape<[n]>, tensor<f32>) -> !n
+  %1 = relax.sum %0 : (!n) -> tensor<f32>
+  relax.return %1 : tensor<f32>
+}
+relax.func @read(%x: tensor<1xi64>) -> tensor<f32> attributes {global_symbol = "read"} {
+  %s = relax.tensor_to_shape %x : (tensor<1xi64>) -> !relax.shape<[?]>
+  %t = relax.match_cast %s defines [n] : !relax.shape<[?]> -> !relax.shape<[n]>
+  %0 = relax.call @made(%t) : (!relax.shape<[n]>) -> tensor<f32>
+  relax.return %0 : tensor<f32>
+}
+relax.func @less<n>(%n: !relax.prim<i64, n>) -> tensor<f32>
+    attributes {global_symbol = "less"} {
+  %s = relax.shape [n - 5]
+  %0 = relax.call @made(%s) : (!relax.shape<[n - 5]>) -> tensor<f32>
+  relax.return %0 : tensor<f32>
+}
+relax.func @quotient<n, m>(%n: !relax.prim<i64, n>, %m: !relax.prim<i64, m>)
+    -> !relax.prim<i64, n floordiv m> attributes {global_symbol = "quotient"} {
+  %0 = relax.prim_value n floordiv m : i64
+  relax.return %0 : !relax.prim<i64, n floordiv m>
+}
+relax.func @part<n, m>(%n: !relax.prim<i64, n>, %m: !relax.prim<i64, m>)
+    -> tensor<?xf32, #relax.dims<[n floordiv m]>> attributes {global_symbol = "part"} {
+  %s = relax.shape [n floordiv m]
+  %c = relax.constant dense<1.0> : tensor<f32>
+  %0 = relax.full %s, %c : (!relax.shape<[n floordiv m]>, tensor<f32>)
+    -> tensor<?xf32, #relax.dims<[n floordiv m]>>
+  relax.return %0 : tensor<?xf32, #relax.dims<[n floordiv m]>>
+}
+relax.func @reshaped<n, m>(%x: !n, %s: !relax.shape<[m, m]>) -> tensor<f32>
+    attributes {global_symbol = "reshaped"} {
+  %0 = relax.reshape %x, %s
+    : (!n, !relax.shape<[m, m]>) -> tensor<?x?xf32, #relax.dims<[m, m]>>
+  %1 = relax.sum %0 : (tensor<?x?xf32, #relax.dims<[m, m]>>) -> tensor<f32>
+  relax.return %1 : tensor<f32>
+}
+relax.func @from(%x: tensor<8xf32>, %o: !relax.prim<i64>) -> tensor<2xf32>
+    attributes {global_symbol = "from"} {
+  %s = relax.shape [2]
+  %0 = relax.memory.view %x shape %s : !relax.shape<[2]> at %o : !relax.prim<i64>
+    : tensor<8xf32> -> tensor<2xf32>
+  relax.return %0 : tensor<2xf32>
+}
+"""
+MOST = 2**63 - 1
+LOST: dict[str, tuple[str, tuple[Any, ...], str]] = {
+    "a negative extent": (
+        "made",
+        ((-1,),),
+        f"@made: argument 's' must hold extents from 0 to {MOST}, got (-1,)",
+    ),
+    "more than 64 bits": (
+        "made",
+        ((2**64 + 4,),),
+        f"@made: argument 's' must hold extents from 0 to {MOST}, got ({2**64 + 4},)",
+    ),
+    "a negative number": (
+        "less",
+        (-1,),
+        f"@less: argument 'n' must be within 0 and {MOST}, got -1",
+    ),
+    "negative in a tensor": (
+        "read",
+        (np.array([-1]),),
+        "assertion failed: relax.match_cast in @read: an extent or offset is negative",
+    ),
+    "negative difference": (
+        "less",
+        (4,),
+        "assertion failed: relax.call in @less: the extent n - 5 is negative",
+    ),
+    "division by zero": (
+        "quotient",
+        (4, 0),
+        "assertion failed: relax.prim_value in @quotient: an extent is divided by zero",
+    ),
+    "result divided by zero": (
+        "part",
+        (4, 0),
+        "@part: the extent n floordiv m divides by zero",
+    ),
+    # 2^64 elements, which are 0 modulo 2^64.
+    "a number of elements that wraps around": (
+        "reshaped",
+        (zeros(0), (2**32, 2**32)),
+        "assertion failed: relax.reshape in @reshaped: the shapes have different numbers "
+        "of elements",
+    ),
+    "negative offset": (
+        "from",
+        (zeros(8), -4),
+        "assertion failed: relax.memory.view in @from: an extent or offset is negative",
+    ),
+    "an offset whose end wraps around": (
+        "from",
+        (zeros(8), 2**63 - 4),
+        "assertion failed: relax.memory.view in @from: a tensor ends behind its 32 bytes",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def extents() -> Any:
+    return xdsl_tvm.compile(EXTENTS, optimize=False)
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_numbers_that_no_extent_can_be(name: str, extents: Any) -> None:
+    function, arguments, message = LOST[name]
+    with pytest.raises((ValueError, RuntimeError)) as error:
+        extents[function](*arguments)
+    assert str(error.value) == message
+    with pytest.raises((SimulationError, MemoryError)):
+        interpret(load_module(EXTENTS))[function](*arguments)
+
+
+def test_numbers_that_an_extent_can_be(extents: Any) -> None:
+    assert extents["made"]((3,)) == extents["read"](np.array([3])) == 3
+    assert extents["less"](7) == extents["less"](5) + 2 == 2
+    assert extents["quotient"](7, 2) == len(extents["part"](7, 2)) == 3
+    assert extents["reshaped"](zeros(4) + 1, (2, 2)) == 4
+    x = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(extents["from"](x, 24), [6, 7])
 
 
 BINDINGS: dict[str, tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], str]] = {
