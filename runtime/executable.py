@@ -422,6 +422,8 @@ class FailedAssert:
             self._message.value = 0
             result = function(*arguments)
             address = self._message.value
+            # Python may have been called from a call that goes on.
+            self._message.value = 0
         if address:
             raise self._error(ctypes.string_at(address).decode(errors="replace"))
         return result

@@ -578,3 +578,24 @@ def test_a_function_of_python_may_call_the_module_again():
 
     main = compiled(PACKED, externs={**EXTERNS, "my.square": again})
     np.testing.assert_array_equal(main(values(3) + 7)[0], [7, 7, 7])
+
+
+def test_a_failure_that_a_function_of_python_handles_is_over():
+    def handled(a: Array) -> Array:
+        with pytest.raises(RuntimeError, match="the value is no"):
+            executable["narrow"](values(5))
+        return a + 1
+
+    text = """
+    relax.func @narrow<n>(%x: !n) -> !s attributes {global_symbol = "narrow"} {
+      %0 = relax.match_cast %x : !n -> !s
+      relax.return %0 : !s
+    }
+    relax.func @main(%x: !s) -> !s attributes {global_symbol = "main"} {
+      %0 = relax.call_pure_packed "my.handled"(%x) : (!s) -> !s
+      %1 = relax.call @narrow(%0) : (!s) -> !s
+      relax.return %1 : !s
+    }
+    """
+    executable = xdsl_tvm.compile(KERNELS + text, externs={"my.handled": handled})
+    np.testing.assert_array_equal(executable["main"](values(4)), values(4) + 1)
