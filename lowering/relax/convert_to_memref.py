@@ -64,10 +64,10 @@ class ConvertToMemref(CompilerPass):
         branch that made it. Allocations are checked: a size that wraps around, or memory
         that there is not, fails with "out of memory: ". Extents that are used and
         may be negative, and divisors that may be 0, are checked. Calls of functions by
-        name, relax.print, and relax.assert_op with values call tvm_call_packed of the runtime
-        (_packed_call.py). A closure that is known is called as a function. TIR functions
-        are converted, too, as tir-convert-to-memref does, since only functions on memrefs
-        can be called from one. Time is linear in the size of the module.
+        name, relax.print, and relax.assert_op with values call tvm_call_packed of the
+        runtime (_packed_call.py). A closure that is known is called as a function. TIR
+        functions are converted, too, as tir-convert-to-memref does, since only functions
+        on memrefs can be called from one. Time is linear in the size of the module.
     Leaves alone: modules without Relax functions; functions of other dialects
     Errors: operators, dataflow blocks, relax.call_tir and operations of other dialects in
         a Relax function; parameters of unknown rank or dtype, or that are no tensors,
