@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.attributes import DimAttr, Dims, DimsAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import substitute_symbols
+from xdsl_tvm.dialects.relax.types import substitute_symbols, used_symbols
+from xdsl_tvm.passes.relax._dataflow import defining_block
 
 
 def substitute_in_operation(
@@ -78,3 +80,27 @@ def defined_symbols(func: relax.FuncOp) -> set[str]:
         elif isinstance(op, relax.MatchCastOp):
             symbols.update(op.defined_symbols)
     return symbols
+
+
+def hide_symbols(values: Iterable[SSAValue], at: Operation) -> bool:
+    """Whether types at a place may not use all symbols that types of values use.
+
+    So it is in a function literal, for values that it takes from outside.
+    """
+    own = set[Block]()
+    block = at.parent
+    while block is not None:
+        own.add(block)
+        around = block.parent_op()
+        if isinstance(around, relax.LambdaOp):
+            return any(
+                defining_block(value) not in own and used_symbols(value.type)
+                for value in values
+            )
+        block = None if around is None else around.parent
+    return False
+
+
+def type_at(value: SSAValue, at: Operation) -> Attribute:
+    """The type of a value, as far as types at a place may use its symbols."""
+    return erase_symbols(value.type, ()) if hide_symbols((value,), at) else value.type

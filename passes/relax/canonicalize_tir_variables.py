@@ -26,7 +26,11 @@ from xdsl_tvm.dialects.relax.types import (
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import is_function
 from xdsl_tvm.passes.relax._dataflow import retype_outputs
-from xdsl_tvm.passes.relax._symbols import substitute_in_operation, verify_substituted
+from xdsl_tvm.passes.relax._symbols import (
+    substitute_in_operation,
+    type_at,
+    verify_substituted,
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,8 @@ class CanonicalizeTIRVariables(CompilerPass):
         where all types have `n * 2` for `m`. The symbol is replaced from there to the end
         of the branch. Types of conditionals stay, which promise less than their branches
         then. Time is linear in the size of the module, for dimensions of bounded size.
-    Leaves alone: symbols of parameters; dimensions of which nothing is known; functions
-        of other dialects
+    Leaves alone: symbols of parameters; dimensions of which nothing is known, or
+        only symbols outside of the function literal around; functions of other dialects
     Errors: a cast, or an operation on its result, that can never hold, as what is known
         contradicts it
     Attributes: read: none; created: none; removed: none
@@ -93,7 +97,7 @@ def _find(cast: relax.MatchCastOp, values: dict[str, Dim]) -> None:
     """Add the symbols that the operand of a cast tells; it defines them no more."""
     found: dict[str, Dim] = {}
     defined = set(cast.defined_symbols)
-    pairs = list(_pairs(cast.result.type, cast.value.type))
+    pairs = list(_pairs(cast.result.type, type_at(cast.value, cast)))
     for target, known in pairs:
         name = target.symbol_name
         if name is not None and name in defined:

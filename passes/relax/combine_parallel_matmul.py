@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -18,6 +18,7 @@ from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._rewriting import Inserted, Place
+from xdsl_tvm.passes.relax._symbols import hide_symbols
 
 Check: TypeAlias = Callable[
     [SSAValue, Sequence[SSAValue], Sequence[SSAValue], Mapping[SSAValue, Operation]], bool
@@ -62,7 +63,8 @@ class CombineParallelMatmul(CompilerPass):
     Leaves alone: products outside of dataflow blocks; right operands of rank 1 or unknown
         shape, further widths that are not static; biases that are not as wide as the
         product or differ in other dimensions; operands that are computed from another
-        product of the group or by an operation that is no operator
+        product of the group or by an operation that is no operator, or that a function
+        literal takes from outside with symbols
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: right operands are compared in all dimensions but the last
@@ -142,6 +144,8 @@ def _branch(product: relax.MatmulOp) -> _Branch | None:
         return None
     if not _shape(product.lhs) or not _shape(product.result):
         return None
+    if hide_symbols(product.operands, product):
+        return None
     branch = _Branch(product)
     user = _only_user(product.result)
     if isinstance(user, relax.AddOp):
@@ -156,8 +160,9 @@ def _branch(product: relax.MatmulOp) -> _Branch | None:
 
 
 def _only_user(value: SSAValue) -> Operation | None:
-    uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 else None
+    """The operation of the same block that alone uses a value, once."""
+    use = value.get_user_of_unique_use()
+    return use if use is not None and use.parent is value.owner.parent else None
 
 
 def _is_bias(bias: SSAValue, branch: _Branch, total: relax.AddOp) -> bool:
@@ -165,6 +170,8 @@ def _is_bias(bias: SSAValue, branch: _Branch, total: relax.AddOp) -> bool:
     if info is None or info.dtype is None or not shape:
         return False
     if _shape(total.result) != _shape(branch.product.result):
+        return False
+    if hide_symbols((bias,), total):
         return False
     return provably_equal(shape[-1], branch.width)
 
@@ -174,7 +181,7 @@ def _combine(block: Block, check: Check | None) -> None:
     for op in block.ops:
         if isinstance(op, relax.MatmulOp) and _branch(op) is not None:
             by_lhs.setdefault(op.lhs, []).append(op)
-    order = {op: number for number, op in enumerate(block.ops)}
+    order = _Order(block)
     for products in by_lhs.values():
         rest = products
         for level in (2, 1, 0):
@@ -195,12 +202,32 @@ def _branches(products: Iterable[relax.MatmulOp], level: int) -> list[_Branch]:
     return [branch.cut(level) for branch in found]
 
 
+class _Order:
+    """Where the operations of a block stand, also once some are moved or new."""
+
+    def __init__(self, block: Block) -> None:
+        self._places = {op: (number, 0) for number, op in enumerate(block.ops)}
+        self._moves = count(1)
+
+    def place(self, op: Operation) -> tuple[int, int]:
+        """Sorts operations as they stand."""
+        return self._places[op]
+
+    def is_before(self, op: Operation, other: Operation) -> bool:
+        """Whether an operation stands before one that was not moved."""
+        return self.place(op)[0] < self.place(other)[0]
+
+    def move(self, op: Operation, at: Operation) -> None:
+        """Note that an operation now stands right before `at`."""
+        self._places[op] = (self.place(at)[0], next(self._moves))
+
+
 @dataclass
 class _Group:
-    """Branches that are alike, in a block whose operations are numbered in order."""
+    """Branches that are alike, in a block."""
 
     block: Block
-    order: dict[Operation, int]
+    order: _Order
     branches: list[_Branch]
     check: Check | None
 
@@ -211,7 +238,7 @@ class _Group:
         found = [*static, *dynamic[:1]]
         if len(found) < 2:
             return []
-        first = min((b.product for b in found), key=lambda op: self.order[op])
+        first = min((b.product for b in found), key=self.order.place)
         members = list[_Branch]()
         moved = dict[Operation, None]()
         for branch in found:
@@ -221,10 +248,10 @@ class _Group:
                 moved.update(needed)
         if len(members) < 2 or not self._is_wanted(members):
             return []
-        for op in sorted(moved, key=lambda op: self.order[op]):
+        for op in sorted(moved, key=self.order.place):
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(first))
-            self.order[op] = self.order[first]
+            self.order.move(op, first)
         self._write(members, first)
         return members
 
@@ -239,7 +266,7 @@ class _Group:
             op = pending.pop().owner
             if isinstance(op, Block) or op.parent is not self.block or op in found:
                 continue
-            if self.order.get(op, -1) < self.order[first]:
+            if self.order.is_before(op, first):
                 continue
             if op in products or not isinstance(op, _MOVABLE):
                 return None
@@ -261,7 +288,7 @@ class _Group:
         return self.check(lhs, rights, biases, bindings)
 
     def _write(self, members: Sequence[_Branch], first: relax.MatmulOp) -> None:
-        place = _Numbered(first, self.order)
+        place = _OrderedPlace(first, self.order)
         right = _side_by_side(place, [branch.product.rhs for branch in members])
         value = place.emit(relax.MatmulOp(first.lhs, right, first.out_dtype))
         biases = [branch.bias for branch in members if branch.bias is not None]
@@ -283,16 +310,15 @@ class _Group:
                 Rewriter.erase_op(op)
 
 
-class _Numbered(Place):
-    """A place whose operations get the number of the one that they stand before."""
+class _OrderedPlace(Place):
+    """A place in a block whose order is kept."""
 
-    def __init__(self, at: Operation, order: dict[Operation, int]) -> None:
+    def __init__(self, at: Operation, order: _Order) -> None:
         super().__init__(at)
         self._order = order
-        self._number = order[at]
 
     def insert(self, op: Inserted) -> Inserted:
-        self._order[op] = self._number
+        self._order.move(op, self._at)
         return super().insert(op)
 
 

@@ -13,11 +13,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
 
+from xdsl_tvm.analysis.shared_memory import values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._axis_layouts import AxisLayout, change
 from xdsl_tvm.passes.relax._layout_rules import WITH_LAYOUTS, Plan, rule_of
+from xdsl_tvm.passes.relax._symbols import hide_symbols
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,12 @@ class ConvertLayout(CompilerPass):
         wanted = self._wanted()
         if not wanted:
             return
-        for each in list(op.walk()):
-            if isinstance(each, relax.DataflowOp):
+        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+            blocks = [each for each in func.walk() if isinstance(each, relax.DataflowOp)]
+            written = values_with_written_memory(func) if blocks else set[SSAValue]()
+            for dataflow in blocks:
                 try:
-                    _Conversion(wanted).convert(each.body.block)
+                    _Conversion(wanted, written).convert(dataflow.body.block)
                 except VerifyException as error:
                     raise PassFailedException(f"{self.name}: {error}") from error
 
@@ -130,6 +134,8 @@ class _Conversion:
     """One walk over a dataflow block."""
 
     wanted: Mapping[str, Sequence[str]]
+    written: set[SSAValue]
+    """Tensors whose memory something writes; each stays memory of its own."""
     tensors: dict[SSAValue, _Tensor] = field(default_factory=dict[SSAValue, _Tensor])
     tuples: dict[SSAValue, list[_Field]] = field(
         default_factory=dict[SSAValue, list[_Field]]
@@ -251,7 +257,7 @@ class _Conversion:
 
     def _visit_operator(self, op: Operation) -> bool:
         rule = rule_of(op)
-        if rule is None:
+        if rule is None or hide_symbols(op.operands, op):
             return False
         layouts: list[AxisLayout | list[AxisLayout] | None] = []
         for operand in op.operands:
@@ -266,6 +272,8 @@ class _Conversion:
         if plan is None:
             return False
         if plan.is_operand:
+            if not self.written.isdisjoint((op.operands[0], op.results[0])):
+                return False
             self._rename(op, plan)
         else:
             self._rebuild(op, plan)

@@ -14,7 +14,7 @@ from xdsl_tvm.dialects.relax.types import ShapeType, TensorInfo, TupleType
 from xdsl_tvm.passes._module_symbols import UniqueNames
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._rewriting import Place, float_dtype
-from xdsl_tvm.passes.relax._symbols import defined_symbols
+from xdsl_tvm.passes.relax._symbols import defined_symbols, hide_symbols
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class DecomposeOpsForInference(CompilerPass):
         with operators in the place of the signs. `no_scale` and `no_center` leave out
         the product or the sum. Time is linear in the size of the module.
     Leaves alone: batch normalization of data of unknown rank, or of tensors that are not
-        known to have one float dtype; shapes of unknown rank, and those that are cast
-        already
+        known to have one float dtype, or that a function literal takes from outside with
+        symbols; shapes of unknown rank, and those that are cast already
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: `relax.tensor_to_shape` stays, which lowering knows, where TVM calls
@@ -90,6 +90,8 @@ def normalized_for_inference(op: relax.BatchNormOp) -> SSAValue | None:
     dtype = float_dtype(op.operands)
     info = TensorInfo.of(op.data.type)
     if dtype is None or info is None or info.rank is None:
+        return None
+    if hide_symbols(op.operands, op):
         return None
     rank, axis = info.rank, op.axis.value.data % info.rank
     place = Place(op)

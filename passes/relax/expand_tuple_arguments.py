@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._call_sites import private_functions, update_signature
+from xdsl_tvm.passes.relax._symbols import hide_symbols
 from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
 from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 
@@ -51,7 +52,8 @@ class ExpandTupleArguments(CompilerPass):
         `relax-canonicalize-bindings` and `relax-dead-code-elimination`, which run over
         the module if a function was changed. Time is linear in the size of the module.
     Leaves alone: public functions; functions that are used as values or that an attribute
-        names; functions that nothing calls; modules with nothing to do
+        names; functions that nothing calls, or that a function literal calls with a
+        tuple from outside whose type uses symbols; modules with nothing to do
     Errors: those of the passes that run at its end
     Attributes: read: `global_symbol`; created: none; removed: none
     Differs from TVM: none
@@ -63,7 +65,7 @@ class ExpandTupleArguments(CompilerPass):
         changed = False
         for private in private_functions(op):
             tuples = [_is_tuple(arg) for arg in private.func.args]
-            if not any(tuples):
+            if not any(tuples) or any(map(_hides_fields, private.calls)):
                 continue
             changed = True
             for call in private.calls:
@@ -76,6 +78,11 @@ class ExpandTupleArguments(CompilerPass):
 
 def _is_tuple(value: SSAValue) -> bool:
     return isinstance(value.type, relax.TupleType)
+
+
+def _hides_fields(call: relax.CallOp) -> bool:
+    """Whether fields of an argument have types that cannot be written at the call."""
+    return hide_symbols(filter(_is_tuple, call.arguments), call)
 
 
 def _expand_call(call: relax.CallOp, tuples: list[bool]) -> None:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.shared_memory import values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
@@ -43,8 +44,9 @@ class FoldBatchnormToConv2D(CompilerPass):
 
         What is computed from constants is left to `relax-fold-constant`. Other fields of
         the result become `%m` and `%v`. Time is linear in the size of the module.
-    Leaves alone: weights that are no constants; results of convolutions with other uses;
-        other layouts than `NCHW` with `OIHW`, or `IOHW` without groups; tensors that are
+    Leaves alone: weights that are no constants; results of convolutions with other uses,
+        or that another block normalizes; data that something writes in place; other
+        layouts than `NCHW` with `OIHW`, or `IOHW` without groups; tensors that are
         not known to have one float dtype
     Errors: none
     Attributes: read: none; created: none; removed: none
@@ -57,15 +59,24 @@ class FoldBatchnormToConv2D(CompilerPass):
     name = "relax-fold-batchnorm-to-conv2d"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for norm in [op for op in op.walk() if isinstance(op, relax.BatchNormOp)]:
-            conv = norm.data.owner
-            if isinstance(conv, relax.Conv2DOp) and _is_foldable(norm, conv):
-                _fold(norm, conv)
+        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+            norms = [each for each in func.walk() if isinstance(each, relax.BatchNormOp)]
+            written = values_with_written_memory(func) if norms else set[SSAValue]()
+            for norm in norms:
+                conv = norm.data.owner
+                if (
+                    isinstance(conv, relax.Conv2DOp)
+                    and conv.data not in written
+                    and _is_foldable(norm, conv)
+                ):
+                    _fold(norm, conv)
 
 
 def _is_foldable(norm: relax.BatchNormOp, conv: relax.Conv2DOp) -> bool:
     known = (conv.weight, norm.gamma, norm.beta, norm.moving_mean, norm.moving_var)
     if norm.inference is None or norm.axis.value.data not in (1, -3):
+        return False
+    if conv.parent is not norm.parent:
         return False
     if not all(isinstance(value.owner, relax.ConstantOp) for value in known):
         return False

@@ -27,6 +27,7 @@ from xdsl_tvm.passes.relax._merged_calls import (
     NotMergeableError,
     bind_call,
 )
+from xdsl_tvm.passes.relax._symbols import hide_symbols
 from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
 
 PRIMITIVE = "Primitive"
@@ -409,12 +410,14 @@ class _Functions:
     def replace(self, members: Sequence[_Node]) -> None:
         """Put a call in the place of a group's last operation, and drop the others."""
         body = _Body([member.op for member in members])
+        last = members[-1].op
+        if body.free and hide_symbols(body.arguments, last):
+            return
         key = body.key()
         name = self.made.get(key)
         if name is None:
             name = self.made[key] = self.names.unique(body.name())
             self.module.body.block.add_op(body.function(name))
-        last = members[-1].op
         arguments = list(body.arguments)
         if body.free:
             shape = relax.ShapeOp(body.free)

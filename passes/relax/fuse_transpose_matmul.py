@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.shared_memory import values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -42,7 +43,8 @@ class FuseTransposeMatmul(CompilerPass):
         of the same types share a function. A permutation without other uses goes. Time
         is linear in the size of the module.
     Leaves alone: other permutations; operands whose shapes or dtypes are not known, or
-        whose summed dimensions are not provably equal
+        whose summed dimensions are not provably equal; matrices that something writes in
+        place; operands that a function literal takes from outside with symbols
     Errors: none
     Attributes: read: none; created: `tir.noalias` on the functions made; removed: none
     Differs from TVM: the function is made at once, without a composite function between
@@ -52,10 +54,16 @@ class FuseTransposeMatmul(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = OperatorFunctions(op)
-        for product in [op for op in op.walk() if isinstance(op, relax.MatmulOp)]:
-            transposition = product.rhs.owner
-            if isinstance(transposition, relax.PermuteDimsOp):
-                _fuse(product, transposition, functions)
+        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+            products = [each for each in func.walk() if isinstance(each, relax.MatmulOp)]
+            written = values_with_written_memory(func) if products else set[SSAValue]()
+            for product in products:
+                transposition = product.rhs.owner
+                if (
+                    isinstance(transposition, relax.PermuteDimsOp)
+                    and transposition.data not in written
+                ):
+                    _fuse(product, transposition, functions)
 
 
 def _fuse(

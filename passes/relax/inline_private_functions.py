@@ -20,7 +20,7 @@ from xdsl_tvm.dialects.relax.types import definable_symbols, substitute_symbols
 from xdsl_tvm.passes._module_symbols import UniqueNames
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._call_sites import PrivateFunction, private_functions
-from xdsl_tvm.passes.relax._symbols import substitute_in_operation
+from xdsl_tvm.passes.relax._symbols import substitute_in_operation, type_at
 from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
 from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
 from xdsl_tvm.passes.relax.normalize import Normalize
@@ -244,7 +244,7 @@ def _arguments(
     """
     types = [arg.type for arg in func.args]
     arguments = list(call.arguments)
-    solved = solve_symbols(types, [argument.type for argument in arguments])
+    solved = solve_symbols(types, [type_at(argument, call) for argument in arguments])
     values = {name: dim for name, dim in solved.items() if name in func.symbol_names}
     for index, type_ in enumerate(types):
         new = [name for name in definable_symbols(type_) if name not in values]

@@ -17,7 +17,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
-from xdsl_tvm.passes.relax._symbols import defined_symbols
+from xdsl_tvm.passes.relax._symbols import defined_symbols, hide_symbols
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
 from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of
 from xdsl_tvm.passes.relax.legalize.calls import legalized_call as legalized_call
@@ -65,8 +65,9 @@ class LegalizeOps(CompilerPass):
         more precise than declared are legalized for the more precise type.
     Leaves alone: Operators without a rule or with a case that the rule does not cover,
         operators whose operands or result have dimensions or dtypes that are not known,
-        foreign ops, and everything if the `PassContext` sets
-        `relax.transform.apply_legalize_ops` to false.
+        operators in function literals on tensors from outside whose types use symbols
+        (`relax-lambda-lift` makes them parameters), foreign ops, and everything if the
+        `PassContext` sets `relax.transform.apply_legalize_ops` to false.
     Errors: A user's rule whose value does not have the type of the result, or a more
         precise one.
     Attributes: read: none; created: `tir.noalias` on the functions made, `target` on
@@ -156,6 +157,8 @@ class _Legalizer:
                 self.legalize(emitted, within | {op.name})
 
     def _rewrite(self, op: OperatorOp) -> Rewrite | None:
+        if hide_symbols(op.operands, op):
+            return None
         custom = self.custom.get(op.name)
         if custom is not None and _is_known(op):
             return lambda operator, bindings: custom(bindings, operator)

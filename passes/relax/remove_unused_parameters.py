@@ -22,6 +22,7 @@ from xdsl_tvm.passes.relax._call_sites import (
     private_functions,
     update_signature,
 )
+from xdsl_tvm.passes.relax._symbols import type_at
 from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
 
 
@@ -133,7 +134,8 @@ def _defined(func: relax.FuncOp, without: Sequence[BlockArgument]) -> list[str]:
 
 
 def _solved(func: relax.FuncOp, call: relax.CallOp) -> dict[str, Dim]:
-    return solve_symbols([arg.type for arg in func.args], call.arguments.types)
+    given = [type_at(argument, call) for argument in call.arguments]
+    return solve_symbols([arg.type for arg in func.args], given)
 
 
 def _needed_symbols(func: relax.FuncOp) -> Iterator[str]:

@@ -16,6 +16,7 @@ from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes._module_symbols import SymbolNames
+from xdsl_tvm.passes.relax._symbols import hide_symbols
 from xdsl_tvm.passes.relax.legalize.registry import (
     Argument,
     NoStagesError,
@@ -161,8 +162,11 @@ def call_of(
 ) -> relax.CallTIROp | None:
     """The call of a function of given stages, for the place in front of `at`.
 
-    None where a shape is not known, or the stages do not cover the operands.
+    None where a shape is not known, or not to be named there, or where the stages do not
+    cover the operands.
     """
+    if hide_symbols(operands, at):
+        return None
     signature = signature_of(operands, result_type, rule.shape_only, rule.immediates)
     if signature is None:
         return None
