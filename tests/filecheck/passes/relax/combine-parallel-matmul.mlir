@@ -147,3 +147,66 @@ relax.func @alone(%x: !x, %u: !x, %v: tensor<4xf32>) -> !x {
   }
   relax.return %r : !x
 }
+
+// -----
+
+// Sums within a function literal are none of the block's.
+
+!x = tensor<4x8xf32>
+!w = tensor<8x2xf32>
+!b = tensor<2xf32>
+!y = tensor<4x2xf32>
+
+// CHECK-LABEL: relax.func @literal
+relax.func @literal(%x: !x, %v: !w, %w: !w, %b: !b) -> !y {
+  // CHECK: %[[S:.*]] = relax.split
+  // CHECK: %m = relax.get_item %[[S]][0]
+  // CHECK: %n = relax.get_item %[[S]][1]
+  // CHECK: relax.lambda
+  // CHECK-NEXT: relax.add %m, %c
+  // CHECK: relax.add %n, %r
+  %s = relax.dataflow -> (!y) {
+    %m = relax.matmul %x, %v : (!x, !w) -> !y
+    %f = relax.lambda "f"(%c: !b) -> !y {
+      %k = relax.add %m, %c : (!y, !b) -> !y
+      relax.return %k : !y
+    }
+    %r = relax.call_indirect %f(%b) : !relax.func<(!b) -> !y>, (!b) -> !y
+    %n = relax.matmul %x, %w : (!x, !w) -> !y
+    %t = relax.add %n, %r : (!y, !y) -> !y
+    relax.output %t : !y
+  }
+  relax.return %s : !y
+}
+
+// -----
+
+// What was moved for one group keeps its order when it is moved for another one.
+
+!x = tensor<4x8xf32>
+!w = tensor<8x8xf32>
+
+// CHECK-LABEL: relax.func @moved_twice
+relax.func @moved_twice(%x: !x, %v: !w, %w: !w, %b: tensor<8xf32>) -> !x {
+  // CHECK: relax.dataflow
+  // CHECK-NEXT: %c = relax.tanh %w
+  // CHECK-NEXT: %d = relax.sin %c
+  // CHECK-NEXT: relax.tuple(%v, %d)
+  // CHECK: relax.tuple(%w, %d)
+  %r = relax.dataflow -> (!x) {
+    %p = relax.matmul %x, %v : (!x, !w) -> !x
+    %q = relax.matmul %x, %w : (!x, !w) -> !x
+    %qa = relax.nn.relu %q : (!x) -> !x
+    %c = relax.tanh %w : (!w) -> !w
+    %d = relax.sin %c : (!w) -> !w
+    %s = relax.matmul %x, %d : (!x, !w) -> !x
+    %sa = relax.nn.relu %s : (!x) -> !x
+    %u = relax.matmul %x, %d : (!x, !w) -> !x
+    %ub = relax.add %u, %b : (!x, tensor<8xf32>) -> !x
+    %e = relax.add %p, %qa : (!x, !x) -> !x
+    %f = relax.add %sa, %ub : (!x, !x) -> !x
+    %g = relax.add %e, %f : (!x, !x) -> !x
+    relax.output %g : !x
+  }
+  relax.return %r : !x
+}

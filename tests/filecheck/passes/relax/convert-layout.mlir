@@ -132,3 +132,30 @@ relax.func @cast<n>(%x: !x, %w: !w) -> tensor<?x?x?x?xf32> attributes {global_sy
   }
   relax.return %r : tensor<?x?x?x?xf32>
 }
+
+// A copy that something overwrites is no other name of the tensor.
+
+!p = tensor<2x8x8x4xf32>
+
+// CHECK-LABEL: relax.func @overwritten
+// CHECK: %y = relax.nn.conv2d {{.*}} layout "NHWC"
+// CHECK: %t = relax.permute_dims
+// CHECK-NEXT: relax.call_tir_inplace @clear(%t)
+// CHECK-NEXT: relax.nn.relu %y
+relax.func @overwritten(%x: tensor<2x4x8x8xf32>, %w: !w) -> !relax.tuple<tensor<2x4x8x8xf32>, !p> attributes {global_symbol = "overwritten"} {
+  %r, %s = relax.dataflow -> (tensor<2x4x8x8xf32>, !p) {
+    %y = relax.nn.conv2d %x, %w strides [1] padding [1] dilation [1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<2x4x8x8xf32>, !w) -> tensor<2x4x8x8xf32>
+    %t = relax.permute_dims %y axes [0, 2, 3, 1] : (tensor<2x4x8x8xf32>) -> !p
+    %z = relax.call_tir_inplace @clear(%t) inplace [0] : (!p) -> !p
+    %q = relax.nn.relu %y : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+    relax.output %q, %z : tensor<2x4x8x8xf32>, !p
+  }
+  %o = relax.tuple(%r, %s) : tensor<2x4x8x8xf32>, !p
+  relax.return %o : !relax.tuple<tensor<2x4x8x8xf32>, !p>
+}
+tir.func @clear(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<2x8x8x4xf32>
+  %c0 = tir.const 0 : i32
+  %zero = tir.const 0.0 : f32
+  tir.store %zero, %A[%c0, %c0, %c0, %c0] : f32
+}

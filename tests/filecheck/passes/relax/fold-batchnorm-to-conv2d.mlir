@@ -86,3 +86,49 @@ relax.func @alone(%x: !x, %p: !k) -> !relax.tuple<!r, !x, !x, !x, !x> {
   %t = relax.tuple(%nd, %ra, %rb, %rc, %d) : !r, !x, !x, !x, !x
   relax.return %t : !relax.tuple<!r, !x, !x, !x, !x>
 }
+
+// -----
+
+// The convolution cannot run later where its data is overwritten before, nor in a function
+// literal in the place of once.
+
+!x = tensor<1x2x4x4xf32>
+!k = tensor<2x2x1x1xf32>
+!v = tensor<2xf32>
+!r = !relax.tuple<!x, !v, !v>
+
+// CHECK-LABEL: relax.func @overwritten
+relax.func @overwritten(%a: !x) -> !relax.tuple<!x, !x> {
+  %w = relax.constant dense<2.0> : !k
+  %g = relax.constant dense<1.0> : !v
+  %x = relax.add %a, %a : (!x, !x) -> !x
+  %c = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!x, !k) -> !x
+  %z = relax.call_tir_inplace @clear(%x) inplace [0] : (!x) -> !x
+  // CHECK: relax.nn.batch_norm %c
+  %n = relax.nn.batch_norm %c, %g, %g, %g, %g axis 1 epsilon 1.0e-05 momentum 1.0e-01 inference : (!x, !v, !v, !v, !v) -> !r
+  %y = relax.get_item %n[0] : !r -> !x
+  %r = relax.tuple(%y, %z) : !x, !x
+  relax.return %r : !relax.tuple<!x, !x>
+}
+
+// CHECK-LABEL: relax.func @literal
+relax.func @literal(%x: !x) -> !x {
+  %w = relax.constant dense<2.0> : !k
+  %g = relax.constant dense<1.0> : !v
+  // CHECK: %c = relax.nn.conv2d
+  %c = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!x, !k) -> !x
+  %f = relax.lambda() -> !x {
+    // CHECK: relax.nn.batch_norm %c
+    %n = relax.nn.batch_norm %c, %g, %g, %g, %g axis 1 epsilon 1.0e-05 momentum 1.0e-01 inference : (!x, !v, !v, !v, !v) -> !r
+    %y = relax.get_item %n[0] : !r -> !x
+    relax.return %y : !x
+  }
+  %r = relax.call_indirect %f() : !relax.func<() -> !x>, () -> !x
+  relax.return %r : !x
+}
+tir.func @clear(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<1x2x4x4xf32>
+  %c0 = tir.const 0 : i32
+  %zero = tir.const 0.0 : f32
+  tir.store %zero, %A[%c0, %c0, %c0, %c0] : f32
+}

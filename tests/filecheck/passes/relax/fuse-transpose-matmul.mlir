@@ -63,3 +63,27 @@ relax.func @alone(%x: tensor<4x8xf32>, %b: tensor<8x3x6xf32>, %u: tensor<*xf32>,
   %p = relax.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   relax.return %p : tensor<4x4xf32>
 }
+
+// -----
+
+// The matrix is overwritten between the two.
+
+!x = tensor<2x2xf32>
+
+// CHECK-LABEL: relax.func @overwritten
+relax.func @overwritten(%x: !x) -> !relax.tuple<!x, !x> {
+  // CHECK-NOT: NT_matmul
+  %w = relax.add %x, %x : (!x, !x) -> !x
+  %t = relax.permute_dims %w axes [1, 0] : (!x) -> !x
+  %z = relax.call_tir_inplace @clear(%w) inplace [0] : (!x) -> !x
+  // CHECK: relax.matmul %x, %t
+  %m = relax.matmul %x, %t : (!x, !x) -> !x
+  %r = relax.tuple(%z, %m) : !x, !x
+  relax.return %r : !relax.tuple<!x, !x>
+}
+tir.func @clear(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<2x2xf32>
+  %c0 = tir.const 0 : i32
+  %zero = tir.const 0.0 : f32
+  tir.store %zero, %A[%c0, %c0] : f32
+}
