@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -25,18 +26,19 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import allow_effects
 
 _GLOBAL = StringAttr("global")
-_CALLS = (relax.CallTIROp, relax.CallTIRInplaceOp)
+_CALLS = (relax.CallTIROp, relax.CallTIRInplaceOp, relax.CallDPSPackedOp)
+_Call: TypeAlias = AnyCallTIROp | relax.CallDPSPackedOp
 
 
 @dataclass(frozen=True)
 class CallTIRRewrite(CompilerPass):
-    """Summary: Turns calls of TIR functions that return new tensors into allocations and
-        calls in destination-passing style.
+    """Summary: Turns calls of TIR and external functions that return new tensors into
+        allocations and calls in destination-passing style.
 
     TVM name: relax.CallTIRRewrite (v0.20)
-    Input form: no `relax.call_tir` and no `relax.call_tir_inplace` in a dataflow block
-        (`relax-to-non-dataflow`)
-    Output form: neither of the two; `relax.call` of a TIR function is impure, and its
+    Input form: no `relax.call_tir`, `relax.call_tir_inplace` and `relax.call_dps_packed`
+        in a dataflow block (`relax-to-non-dataflow`)
+    Output form: none of the three; `relax.call` of a TIR function is impure, and its
         last tensor arguments are written, or those that a call in place writes
     Options: none
     Rewrites: before
@@ -52,9 +54,10 @@ class CallTIRRewrite(CompilerPass):
 
         A call with several outputs allocates them in order and is replaced by a
         `relax.tuple` of them. An output of `relax.call_tir_inplace` that is an argument
-        is not allocated: it is that argument from there on. The device of an allocation
-        is the position of the output's virtual device in the module's `relax.vdevices`, 0
-        where it has none. Time is linear in the size of the module.
+        is not allocated: it is that argument from there on. A `relax.call_dps_packed`
+        becomes a `relax.call_packed` without a result. The device of an allocation is the
+        position of the output's virtual device in the module's `relax.vdevices`, 0 where
+        it has none. Time is linear in the size of the module.
     Leaves alone: calls of Relax functions, and everything else
     Errors: one of the calls in a dataflow block; an output on a virtual device that the
         module does not list
@@ -82,25 +85,28 @@ def _device_indices(module: ModuleOp) -> dict[Attribute, int]:
     return {device: index for index, device in enumerate(devices)}
 
 
-def _rewrite(call: AnyCallTIROp, devices: dict[Attribute, int]) -> None:
+def _rewrite(call: _Call, devices: dict[Attribute, int]) -> None:
+    assert call.result is not None, "verified"
     type_ = call.result.type
     is_tuple = isinstance(type_, relax.TupleType)
     types: Sequence[Attribute] = type_.fields.data if is_tuple else (type_,)
+    is_packed = isinstance(call, relax.CallDPSPackedOp)
+    places = (-1,) * len(types) if is_packed else call.output_arguments
     allocs = list[relax.AllocTensorOp]()
     outputs = list[SSAValue]()
-    for output, place in zip(types, call.output_arguments, strict=True):
+    for output, place in zip(types, places, strict=True):
         if place >= 0:
             outputs.append(call.arguments[place])
         else:
             allocs.append(_allocate(call, output, devices))
             outputs.append(allocs[-1].result)
-    dims = () if call.tir_vars is None else call.tir_vars.known or ()
-    scalars = [relax.PrimValueOp(dim) for dim in dims]
-    new_outputs = [alloc.result for alloc in allocs]
-    arguments = [*call.arguments, *new_outputs, *(scalar.result for scalar in scalars)]
-    filled = relax.CallOp(call.callee, arguments, impure=True)
-    filled.attributes.update(call.attributes)
-    new: list[Operation] = [*allocs, *scalars, filled]
+    arguments = [*call.arguments, *(alloc.result for alloc in allocs)]
+    if is_packed:
+        filled = [relax.CallPackedOp(call.callee.data, arguments)]
+    else:
+        filled = _filling(call, arguments)
+    filled[-1].attributes.update(call.attributes)
+    new: list[Operation] = [*allocs, *filled]
     if is_tuple:
         new.append(relax.TupleOp(outputs))
     for op in new:
@@ -108,8 +114,16 @@ def _rewrite(call: AnyCallTIROp, devices: dict[Attribute, int]) -> None:
     Rewriter.replace_op(call, new, [new[-1].results[0] if is_tuple else outputs[0]])
 
 
+def _filling(call: AnyCallTIROp, arguments: Sequence[SSAValue]) -> list[Operation]:
+    """The call of the TIR function, behind the scalars that it takes."""
+    dims = () if call.tir_vars is None else call.tir_vars.known or ()
+    scalars = [relax.PrimValueOp(dim) for dim in dims]
+    values = [*arguments, *(scalar.result for scalar in scalars)]
+    return [*scalars, relax.CallOp(call.callee, values, impure=True)]
+
+
 def _allocate(
-    call: AnyCallTIROp, type_: Attribute, devices: dict[Attribute, int]
+    call: _Call, type_: Attribute, devices: dict[Attribute, int]
 ) -> relax.AllocTensorOp:
     info = relax.TensorInfo.of(type_)
     assert info is not None, "verified"

@@ -20,3 +20,14 @@ relax.func @main(%x: tensor<4xf32>) -> tensor<?xf32> {
   %y = relax.call_tir @f(%x) : (tensor<4xf32>) -> tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
   relax.return %y : tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
 }
+
+// -----
+
+relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = relax.dataflow -> (tensor<4xf32>) {
+    // CHECK: relax-call-tir-rewrite: relax.call_dps_packed "f" stands in a dataflow block, which holds no impure call; run relax-to-non-dataflow first
+    %y = relax.call_dps_packed "f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    relax.output %y : tensor<4xf32>
+  }
+  relax.return %r : tensor<4xf32>
+}

@@ -111,3 +111,22 @@ relax.func @main(%x: !t) -> !t {
   %d = relax.get_item %c[1] : !relax.tuple<tensor<4xi8>, !t> -> !t
   relax.return %d : !t
 }
+
+// -----
+
+// Outputs of external functions are allocated alike.
+
+// CHECK-LABEL: relax.func @external
+// CHECK-NEXT: %[[A:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<4xf32>
+// CHECK-NEXT: relax.call_packed "my.scale"(%x, %[[A]]) : (tensor<4xf32>, tensor<4xf32>) -> ()
+// CHECK-NEXT: %[[B:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xf32>
+// CHECK-NEXT: %[[C:.*]] = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2xi32>
+// CHECK-NEXT: relax.call_packed "my.split"(%[[A]], %[[B]], %[[C]]) {note = 1 : i32} :
+// CHECK-NEXT: %[[T:.*]] = relax.tuple(%[[B]], %[[C]])
+// CHECK-NEXT: relax.return %[[T]]
+!r = !relax.tuple<tensor<2xf32>, tensor<2xi32>>
+relax.func @external(%x: tensor<4xf32>) -> !r {
+  %y = relax.call_dps_packed "my.scale"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %t = relax.call_dps_packed "my.split"(%y) {note = 1 : i32} : (tensor<4xf32>) -> !r
+  relax.return %t : !r
+}
