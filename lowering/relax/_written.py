@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
 from xdsl_tvm.lowering.tir._calling_convention import may_be_written
 
 Lookup = Callable[[SymbolRefAttr], Operation | None]
@@ -50,7 +51,7 @@ class WrittenValues:
                 pending.extend(callers.get(current, {}))
 
     def _relax_callee(self, op: Operation) -> relax.FuncOp | None:
-        if isinstance(op, relax.CallOp):
+        if isinstance(op, relax.CallOp | relax.MakeClosureOp):
             callee = self._lookup(op.callee)
             return callee if isinstance(callee, relax.FuncOp) else None
         return None
@@ -66,20 +67,32 @@ class WrittenValues:
                 yield from op.arguments
             case relax.CallOp() | relax.VMCallTIRDynOp():
                 yield from self._written_by(self._lookup(op.callee), op.arguments)
+            case relax.MakeClosureOp():
+                callee = self._lookup(op.callee)
+                # They are its last arguments.
+                count = len(callee.args) if isinstance(callee, relax.FuncOp) else 0
+                first = max(count - len(op.captured), 0)
+                yield from self._written_by(callee, op.captured, first)
+            case AnyInvokeClosureOp():
+                closure = op.closure.owner
+                is_known = isinstance(closure, relax.MakeClosureOp)
+                callee = self._lookup(closure.callee) if is_known else None
+                yield from self._written_by(callee, op.arguments)
             case _:
                 pass
 
     def _written_by(
-        self, callee: Operation | None, arguments: Sequence[SSAValue]
+        self, callee: Operation | None, arguments: Sequence[SSAValue], first: int = 0
     ) -> Iterator[SSAValue]:
+        """Those of the arguments, of which `first` come before, that a callee writes."""
         if isinstance(callee, relax.FuncOp):
             found = self._found.get(callee, set())
-            for parameter, argument in zip(callee.args, arguments, strict=False):
+            for parameter, argument in zip(callee.args[first:], arguments, strict=False):
                 if parameter in found:
                     yield argument
         elif isinstance(callee, tir.FuncOp) and not callee.is_declaration:
             buffers = callee.buffer_map
-            for parameter, argument in zip(callee.args, arguments, strict=False):
+            for parameter, argument in zip(callee.args[first:], arguments, strict=False):
                 buffer = buffers.get(parameter)
                 if buffer is None or may_be_written(buffer.buffer):
                     yield argument
@@ -115,6 +128,8 @@ def _origins(value: SSAValue) -> Iterator[SSAValue]:
             yield current
         elif isinstance(owner, _NAMES):
             work += owner.operands
+        elif isinstance(owner, relax.DataflowOp) and isinstance(current, OpResult):
+            work.append(owner.output_op.values[current.index])
         elif isinstance(owner, relax.IfOp):
             for region in owner.regions:
                 last = region.block.last_op

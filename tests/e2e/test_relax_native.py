@@ -305,6 +305,50 @@ def test_calls_in_place():
         main(x)
 
 
+WRITTEN = """
+relax.func @inner(%y: !s, %x: !s) -> !s {
+  %0 = relax.call_tir_inplace @increment(%x) inplace [0] : (!s) -> !s
+  %1 = relax.add %0, %y : (!s, !s) -> !s
+  relax.return %1 : !s
+}
+relax.func @dataflow(%x: !s) -> !s attributes {global_symbol = "dataflow"} {
+  %0 = relax.dataflow -> (!s) {
+    %a = relax.alias %x : !s -> !s
+    relax.output %a : !s
+  }
+  %1 = relax.call_tir_inplace @increment(%0) inplace [0] : (!s) -> !s
+  relax.return %1 : !s
+}
+relax.func @closure(%y: !s, %x: !s) -> !s attributes {global_symbol = "closure"} {
+  %f = relax.make_closure @inner(%x) : (!s) -> !relax.object
+  %r = relax.invoke_pure_closure %f(%y) : !relax.object, (!s) -> !s
+  relax.return %r : !s
+}
+relax.func @constant(%y: !s) -> !s attributes {global_symbol = "constant"} {
+  %c = relax.constant dense<[0.0, 1.0, 2.0, 3.0]> : !s
+  %f = relax.make_closure @inner(%c) : (!s) -> !relax.object
+  %r = relax.invoke_pure_closure %f(%y) : !relax.object, (!s) -> !s
+  relax.return %r : !s
+}
+"""
+
+
+def test_what_is_written_under_another_name_must_be_writable():
+    executable = xdsl_tvm.compile(KERNELS + WRITTEN)
+    fixed = values(4)
+    fixed.flags.writeable = False
+    for name, others in (("dataflow", ()), ("closure", (fixed,))):
+        x = values(4)
+        expected = values(4) + 1 + sum(others)
+        np.testing.assert_array_equal(executable[name](*others, x), expected)
+        np.testing.assert_array_equal(x, values(4) + 1)
+        with pytest.raises(ValueError, match="'x' is written, but the array is read-"):
+            executable[name](*others, fixed)
+    for _ in range(2):
+        found = executable["constant"](fixed)
+        np.testing.assert_array_equal(found, values(4) * 2 + 1)
+
+
 DYN = body(
     """
   %a = relax.builtin.alloc_tensor on 0 scope "global" : !n
