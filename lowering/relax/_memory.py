@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     UnrealizedConversionCastOp,
     f64,
+    i1,
     i8,
     i64,
 )
@@ -107,13 +108,17 @@ class MemoryCode(ExtentCode):
     def _allocated(
         self, type_: AnyMemRef, sizes: Sequence[SSAValue], size: Dim
     ) -> SSAValue:
+        missing = f"{OUT_OF_MEMORY}{self.place} needs {size} bytes"
+        if size.value is not None and size.value >= _MOST_BYTES:
+            # The number that the allocation is given would wrap around.
+            self.require(self.cv.number(False, i1), missing)
         base = self.cv.emit(memref.AllocOp(sizes, [], type_)).memref
         address = self.cv.emit(llvm.PtrToIntOp(self.pointer(base))).output
         zero = self.cv.number(0, i64)
         exists = self.cv.compare(arith.CmpiOp, NOT_EQUAL, address, zero)
         if size.value is None:
             exists = self.cv.binary(arith.AndIOp, self.is_possible(size), exists)
-        self.require(exists, f"{OUT_OF_MEMORY}{self.place} needs {size} bytes")
+        self.require(exists, missing)
         return base
 
     def is_possible(self, size: Dim) -> SSAValue:

@@ -200,6 +200,31 @@ def test_out_of_memory(optimize: bool):
     assert main(3) == 3
 
 
+# 2^64 + 40 bytes, which wrap around to 40.
+HUGE = body(
+    f"""
+  %r = relax.if %c : tensor<i1> -> tensor<i64> {{
+    %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<{2**62 + 10}xf32>
+    %0 = relax.call_pure_packed "my.length"(%a)
+      : (tensor<{2**62 + 10}xf32>) -> tensor<i64>
+    relax.yield %0 : tensor<i64>
+  }} else {{
+    %0 = relax.constant dense<5> : tensor<i64>
+    relax.yield %0 : tensor<i64>
+  }}
+  relax.return %r : tensor<i64>
+""",
+    "(%c: tensor<i1>) -> tensor<i64>",
+)
+
+
+def test_a_size_that_wraps_around_is_no_memory():
+    main = compiled(HUGE, externs={"my.length": lambda a: np.array(len(a))})
+    assert main(np.array(False)) == 5
+    with pytest.raises(MemoryError, match=f"in @main needs {2**64 + 40} bytes$"):
+        main(np.array(True))
+
+
 def test_result_out_of_memory():
     text = body(
         """
