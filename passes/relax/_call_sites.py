@@ -44,11 +44,11 @@ def private_functions(module: ModuleOp) -> list[PrivateFunction]:
         and op.body.blocks
         and name in calls
         and name not in used_otherwise
-        and all(_module_of(call) is module for call in calls[name])
+        and all(module_of(call) is module for call in calls[name])
     ]
 
 
-def _module_of(op: Operation) -> Operation | None:
+def module_of(op: Operation) -> Operation | None:
     """The module whose symbols an operation names."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, ModuleOp):

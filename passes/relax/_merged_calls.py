@@ -39,11 +39,15 @@ def bind_call(call: AnyFusedCall, callee: Operation | None) -> dict[SSAValue, Di
     """What the call gives for the symbolic extents and scalar parameters of its callee.
 
     The body of the callee can stand in another function, on buffers of the shapes that
-    the call has, if these values stand for the ones named. Linear in the top level of the
+    the call has, if these values stand for the ones named. Linear in the size of the
     function. Raises NotMergeableError where it cannot, or where that is not proved.
     """
     if not isinstance(callee, tir.FuncOp) or callee.is_declaration:
         raise NotMergeableError(f"{call.callee} is no tir.func with a body")
+    if any(isinstance(op, tir.RetOp) for op in callee.walk()):
+        raise NotMergeableError(
+            f"{call.callee} returns by tir.ret; let it end at its last statement"
+        )
     buffers = _matched_buffers(callee)
     handles, scalars = _given(call, callee)
     values = dict[SSAValue, Dim]()

@@ -16,6 +16,7 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.passes._module_symbols import SymbolNames
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import allow_effects
+from xdsl_tvm.passes.relax._call_sites import module_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class ComputePrimValue(CompilerPass):
         Expressions that are the same up to the names of symbols share a private function.
         Floats are results of functions without parameters. Time is linear in the size of
         the module.
-    Leaves alone: symbols and integers; expressions in types and in other attributes
+    Leaves alone: symbols and integers; expressions in types and in other attributes;
+        nested modules
     Errors: such a `relax.prim_value` in a dataflow block
     Attributes: read: none; created: `tir.is_host_func` on the new functions,
         `relax.force_pure` on pure functions that call one; removed: none
@@ -56,7 +58,7 @@ class ComputePrimValue(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = _Functions(op)
         for value in [each for each in op.walk() if isinstance(each, relax.PrimValueOp)]:
-            if _is_computed(value):
+            if _is_computed(value) and module_of(value) is op:
                 allow_effects(value, self.name)
                 _replace(value, functions)
 

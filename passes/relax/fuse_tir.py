@@ -40,6 +40,7 @@ from xdsl_tvm.passes._module_symbols import (
     named_symbols,
 )
 from xdsl_tvm.passes.infra import CompilerPass, Sequential
+from xdsl_tvm.passes.relax._call_sites import module_of
 from xdsl_tvm.passes.relax._merged_calls import (
     AnyFusedCall,
     NotMergeableError,
@@ -93,10 +94,12 @@ class FuseTIR(CompilerPass):
     Leaves alone: functions without `Primitive`; those that nothing calls; calls of others
     Errors: a function with `Primitive` that holds another operation, that returns a
         parameter as it came or one tensor twice, or that calls what cannot be merged: no
-        TIR function with a body, a parameter that is no compact buffer, a tensor that is
-        not provably of the shape that is taken; a call whose symbols are not known
+        TIR function with a body, one that returns by `tir.ret`, a parameter that is no
+        compact buffer, a tensor that is not provably of the shape that is taken; a call
+        whose symbols are not known
     Attributes: read: `Primitive`; created: `tir.noalias`, `target` and `tir.is_scheduled`
-        of TIR functions whose parts all have them alike; removed: none
+        of TIR functions whose parts all have them alike, without `tir.noalias` where one
+        of several parameters is written in place; removed: none
     Differs from TVM: tuples and unused parameters are taken care of here, without
         ExpandTupleArguments and RemoveUnusedParameters. A tensor that is not provably of
         the shape that a part takes is an error, where TVM indexes one shape as another.
@@ -123,7 +126,7 @@ class _FuseTIRInner(CompilerPass):
         calls = dict[str, list[relax.CallOp]]()
         others = set[str]()
         for inner in op.walk():
-            if isinstance(inner, relax.CallOp):
+            if isinstance(inner, relax.CallOp) and module_of(inner) is op:
                 calls.setdefault(inner.callee.root_reference.data, []).append(inner)
             else:
                 others.update(named_symbols(inner))
@@ -346,12 +349,18 @@ class _Kernel:
         buffer.value.name_hint = buffer.name
 
     def _kept_attributes(self) -> dict[str, Attribute]:
+        if not self._parts:
+            return {}
         first, *others = [part.callee.attributes for part in self._parts]
-        return {
+        kept = {
             key: first[key]
             for key in _KEPT
             if key in first and all(other.get(key) == first[key] for other in others)
         }
+        if len(self._params) > 1 and any(param.is_written for param in self._params):
+            # What one part writes in place may be what another one has read before.
+            kept.pop("tir.noalias", None)
+        return kept
 
     # ---- calls of it ----
 

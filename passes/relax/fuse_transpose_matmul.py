@@ -14,6 +14,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._call_sites import module_of
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.linear_algebra import product_stages
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, Site
@@ -44,7 +45,8 @@ class FuseTransposeMatmul(CompilerPass):
         is linear in the size of the module.
     Leaves alone: other permutations; operands whose shapes or dtypes are not known, or
         whose summed dimensions are not provably equal; matrices that something writes in
-        place; operands that a function literal takes from outside with symbols
+        place; operands that a function literal takes from outside with symbols; nested
+        modules
     Errors: none
     Attributes: read: none; created: `tir.noalias` on the functions made; removed: none
     Differs from TVM: the function is made at once, without a composite function between
@@ -55,6 +57,8 @@ class FuseTransposeMatmul(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = OperatorFunctions(op)
         for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+            if module_of(func) is not op:
+                continue
             products = [each for each in func.walk() if isinstance(each, relax.MatmulOp)]
             written = values_with_written_memory(func) if products else set[SSAValue]()
             for product in products:

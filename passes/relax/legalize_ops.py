@@ -17,6 +17,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.relax._call_sites import module_of
 from xdsl_tvm.passes.relax._symbols import defined_symbols, hide_symbols
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
 from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of
@@ -66,8 +67,9 @@ class LegalizeOps(CompilerPass):
     Leaves alone: Operators without a rule or with a case that the rule does not cover,
         operators whose operands or result have dimensions or dtypes that are not known,
         operators in function literals on tensors from outside whose types use symbols
-        (`relax-lambda-lift` makes them parameters), foreign ops, and everything if the
-        `PassContext` sets `relax.transform.apply_legalize_ops` to false.
+        (`relax-lambda-lift` makes them parameters), foreign ops, nested modules, and
+        everything if the `PassContext` sets
+        `relax.transform.apply_legalize_ops` to false.
     Errors: A user's rule whose value does not have the type of the result, or a more
         precise one.
     Attributes: read: none; created: `tir.noalias` on the functions made, `target` on
@@ -115,8 +117,11 @@ class LegalizeOps(CompilerPass):
         if PassContext.current().get_config(CONFIG, bool) is False:
             return
         legalizer = _Legalizer(OperatorFunctions(op), self._custom)
-        for operator in [each for each in op.walk() if isinstance(each, OperatorOp)]:
-            legalizer.legalize(operator)
+        operators = [each for each in op.walk() if isinstance(each, OperatorOp)]
+        for operator in operators:
+            # A module inside would not see the functions.
+            if module_of(operator) is op:
+                legalizer.legalize(operator)
         if self.enable_warning:
             for name in legalizer.left:
                 warnings.warn(

@@ -26,6 +26,15 @@ relax.func @main<n, m>(%x: tensor<?x?xf32, #relax.dims<[n, m]>>) -> !r {
   %r = relax.tuple(%a, %b, %c, %d) : !relax.prim<i64, n * 2 + 1>, !relax.prim<i64, m * 2 + 1>, !relax.prim<i32, min(n floordiv m, m floormod n)>, !relax.prim<f32>
   relax.return %r : !r
 }
+// A module inside would not see the function.
+builtin.module {
+  // CHECK-LABEL: relax.func @inner
+  relax.func @inner<n>(%s: !relax.shape<[n]>) -> !relax.prim<i64> attributes {global_symbol = "inner"} {
+    // CHECK-NEXT: relax.prim_value n * 2
+    %m = relax.prim_value n * 2 : i64
+    relax.return %m : !relax.prim<i64, n * 2>
+  }
+}
 // CHECK: tir.func @compute_symbolic_expr(%[[S:.*]]: i64) -> i64 attributes {tir.is_host_func} {
 // CHECK: tir.mul %[[S]]
 // CHECK: tir.add

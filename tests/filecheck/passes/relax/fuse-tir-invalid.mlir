@@ -112,3 +112,24 @@ relax.func @fused<n>(%x: tensor<?xf32, #relax.dims<[n * 2]>>, %s: !relax.shape<[
   %a = relax.call_tir @copy(%x) [n] : (tensor<?xf32, #relax.dims<[n * 2]>>) -> tensor<?xf32, #relax.dims<[n * 2]>>
   relax.return %a : tensor<?xf32, #relax.dims<[n * 2]>>
 }
+
+// -----
+
+// CHECK: relax-fuse-tir: relax.func @fused holds relax.call_tir that cannot be merged: @first returns by tir.ret; let it end at its last statement
+tir.func @first(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<4xf32>
+  %c0 = tir.const 0 : i32
+  %x = tir.load %A[%c0] : f32
+  tir.store %x, %B[%c0] : f32
+  tir.ret
+}
+relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "main"} {
+  %r = relax.call @fused(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %r : tensor<4xf32>
+}
+relax.func @fused(%x: tensor<4xf32>) -> tensor<4xf32> attributes {Primitive = 1 : i32} {
+  %a = relax.call_tir @first(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = relax.call_tir @first(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %b : tensor<4xf32>
+}

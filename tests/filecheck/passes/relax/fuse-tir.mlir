@@ -218,3 +218,60 @@ relax.func @plain(%x: !t) -> !t {
   %a = relax.nn.relu %x : (!t) -> !t
   relax.return %a : !t
 }
+
+// -----
+
+// A function that writes one of its parameters in place may be given that twice. Names in
+// a module inside are those of that module.
+
+!t = tensor<4xf32>
+
+tir.func @twice(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias = true} {
+  %A = tir.match_buffer %a : !tir.buffer<4xf32>
+  %B = tir.match_buffer %b : !tir.buffer<4xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  tir.for %i = %c0 to %c4 {
+    %x = tir.load %A[%i] : f32
+    %y = tir.add %x, %x : f32
+    tir.store %y, %B[%i] : f32
+  }
+}
+tir.func @increase(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias = true} {
+  %A = tir.match_buffer %a : !tir.buffer<4xf32>
+  %B = tir.match_buffer %b : !tir.buffer<4xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  tir.for %i = %c0 to %c4 {
+    %x = tir.load %A[%i] : f32
+    %y = tir.load %B[%i] : f32
+    %z = tir.add %x, %y : f32
+    tir.store %z, %A[%i] : f32
+  }
+}
+// CHECK-LABEL: relax.func @main
+relax.func @main(%x: !t) -> !t attributes {global_symbol = "main"} {
+  %y = relax.nn.relu %x : (!t) -> !t
+  // CHECK: relax.call_tir_inplace @[[F:fused.*]](%y, %y) inplace [1]
+  %r = relax.call @fused(%y, %y) : (!t, !t) -> !t
+  relax.return %r : !t
+}
+// CHECK: tir.func @[[F]](
+// CHECK-NOT: noalias
+// CHECK: tir.match_buffer
+relax.func @fused(%x: !t, %y: !t) -> !t attributes {Primitive = 1 : i32} {
+  %a = relax.call_tir @twice(%x) : (!t) -> !t
+  %b = relax.call_tir_inplace @increase(%y, %a) inplace [0] : (!t, !t) -> !t
+  relax.return %b : !t
+}
+builtin.module {
+  relax.func @inner(%x: !t, %y: !t) -> !t attributes {global_symbol = "inner"} {
+    // CHECK: relax.call @fused(%x, %y)
+    %r = relax.call @fused(%x, %y) : (!t, !t) -> !t
+    relax.return %r : !t
+  }
+  relax.func @fused(%x: !t, %y: !t) -> !t {
+    %r = relax.add %x, %y : (!t, !t) -> !t
+    relax.return %r : !t
+  }
+}

@@ -87,3 +87,26 @@ tir.func @clear(%a: !tir.handle) {
   %zero = tir.const 0.0 : f32
   tir.store %zero, %A[%c0, %c0] : f32
 }
+
+// -----
+
+// A module inside would not see the function.
+
+!x = tensor<2x2xf32>
+
+// CHECK-LABEL: relax.func @outer
+relax.func @outer(%x: !x) -> !x attributes {global_symbol = "outer"} {
+  // CHECK: relax.call_tir @NT_matmul(%x, %x)
+  %t = relax.permute_dims %x axes [1, 0] : (!x) -> !x
+  %m = relax.matmul %x, %t : (!x, !x) -> !x
+  relax.return %m : !x
+}
+builtin.module {
+  // CHECK-LABEL: relax.func @inner
+  relax.func @inner(%x: !x) -> !x attributes {global_symbol = "inner"} {
+    // CHECK: relax.matmul %x, %t
+    %t = relax.permute_dims %x axes [1, 0] : (!x) -> !x
+    %m = relax.matmul %x, %t : (!x, !x) -> !x
+    relax.return %m : !x
+  }
+}
