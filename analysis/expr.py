@@ -40,6 +40,19 @@ _T = TypeVar("_T")
 _serials = count()
 _lock = threading.Lock()
 _table: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
+_dtype_numbers: dict[Attribute, int] = {}
+_dtypes: dict[int, tuple[Attribute, int]] = {}
+"""The number of equal dtypes by the identity of an attribute, which is kept alive."""
+_MAX_DTYPES = 4096
+
+
+def _known_dtype(dtype: Attribute) -> tuple[Attribute, int]:
+    """The dtype and its number, for which it is hashed, and kept in `_dtypes`."""
+    with _lock:
+        number = _dtype_numbers.setdefault(dtype, len(_dtype_numbers))
+        if len(_dtypes) >= _MAX_DTYPES:
+            _dtypes.clear()
+        return _dtypes.setdefault(id(dtype), (dtype, number))
 
 
 class Expr:
@@ -67,7 +80,8 @@ class Expr:
         key: object = None,
     ) -> Self:
         """The one node with these parts; `key` stands for the payload, if given."""
-        full_key = (cls, dtype, operands, payload if key is None else key)
+        known = _dtypes.get(id(dtype)) or _known_dtype(dtype)
+        full_key = (cls, known[1], operands, payload if key is None else key)
         node = _table.get(full_key)
         if node is None:
             with _lock:
@@ -582,11 +596,22 @@ EXPRESSION_OPS = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.R
 """The ops that are nodes of trees, calls and lazy choices aside."""
 
 
-def _is_viewed(op: Operation | Block) -> bool:
+@cache
+def _is_node_class(kind: type[Operation]) -> bool | None:
+    """Whether the ops of a class are nodes; None if that depends on the op.
+
+    It is kept by class, as `isinstance` with that many classes takes long.
+    """
+    return None if issubclass(kind, tir.CallOp) else issubclass(kind, EXPRESSION_OPS)
+
+
+def _is_viewed(op: Operation) -> bool:
     """Whether the op is a node over the trees of its operands."""
-    if isinstance(op, tir.CallOp):
-        return op.callee.data in PURE_CALLS and op.result is not None
-    return isinstance(op, EXPRESSION_OPS)
+    viewed = _is_node_class(type(op))
+    if viewed is not None:
+        return viewed
+    assert isinstance(op, tir.CallOp)
+    return op.callee.data in PURE_CALLS and op.result is not None
 
 
 def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -> Expr:
@@ -603,18 +628,20 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
             stack.pop()
             continue
         op = current.owner
-        if isinstance(op, tir.IfThenElseOp):
-            choice = _viewed_choice(op, trees)
-            trees[current] = Value(current) if choice is None else choice
-            continue
-        if isinstance(op, Block) or not _is_viewed(op):
+        if isinstance(op, Block):
             trees[current] = Value(current)
             continue
-        missing = [operand for operand in op.operands if operand not in trees]
+        if not _is_viewed(op):
+            lazy = isinstance(op, tir.IfThenElseOp)
+            choice = _viewed_choice(op, trees) if lazy else None
+            trees[current] = Value(current) if choice is None else choice
+            continue
+        operands = tuple(op.operands)
+        missing = [operand for operand in operands if operand not in trees]
         if missing:
             stack += reversed(missing)
             continue
-        trees[current] = _node(op, [trees[operand] for operand in op.operands])
+        trees[current] = _node(op, [trees[operand] for operand in operands])
     return trees[value]
 
 

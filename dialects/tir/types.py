@@ -308,9 +308,20 @@ def _print_scope(printer: Printer, scope: StringAttr) -> None:
 # ---- dtype predicates and conversions (spec tir-ir.md §1) ----
 
 
+@cache
+def _is_kind(found: type[Attribute], *kinds: type[Attribute]) -> bool:
+    """`issubclass`, which takes long for classes of attributes, kept by class."""
+    return issubclass(found, kinds)
+
+
+@cache
+def _is_float_kind(found: type[Attribute]) -> bool:
+    return issubclass(found, _FLOAT_KINDS)
+
+
 def is_vector(dtype: Attribute) -> TypeGuard[VectorType[Attribute]]:
     """Whether `dtype` is a vector, fixed or scalable."""
-    return isinstance(dtype, VectorType)
+    return _is_kind(type(dtype), VectorType)
 
 
 def is_integer_type(dtype: Attribute) -> TypeGuard[IntegerType[int, Signedness]]:
@@ -318,7 +329,7 @@ def is_integer_type(dtype: Attribute) -> TypeGuard[IntegerType[int, Signedness]]
 
     Those are `iN` and `uiN` of at most 64 bits; `siN` is none.
     """
-    if not isinstance(dtype, IntegerType):
+    if not _is_kind(type(dtype), IntegerType):
         return False
     integer = cast("IntegerType[int, Signedness]", dtype)
     return (
@@ -370,7 +381,7 @@ def is_float(dtype: Attribute) -> bool:
 
     TVM's own predicate of this name is true of float16, float32 and float64 only.
     """
-    return isinstance(element_of(dtype), _FLOAT_KINDS)
+    return _is_float_kind(type(element_of(dtype)))
 
 
 def is_bfloat16(dtype: Attribute) -> bool:
@@ -405,7 +416,11 @@ def is_handle(dtype: Attribute) -> bool:
 
 def is_scalar(dtype: Attribute) -> bool:
     """A single integer, bool, float or value of a custom dtype."""
-    return is_integer_type(dtype) or isinstance(dtype, (*_FLOAT_KINDS, CustomType))
+    return (
+        is_integer_type(dtype)
+        or _is_float_kind(type(dtype))
+        or isinstance(dtype, CustomType)
+    )
 
 
 def is_storable(dtype: Attribute) -> bool:

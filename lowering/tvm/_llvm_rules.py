@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -179,17 +180,26 @@ class Rules:
         """The target's name in messages."""
         return f"nvptx sm_{self.sm}" if self.nvptx else "cpu"
 
-    def problem(self, op: Operation) -> str | None:
-        """Why `op` cannot be compiled, as a sentence; None if it can."""
-        return next(self._problems(op), None)
+    def problem(
+        self, op: Operation, sound: dict[int, Attribute] | None = None
+    ) -> str | None:
+        """Why `op` cannot be compiled, as a sentence; None if it can.
 
-    def _problems(self, op: Operation) -> Iterator[str]:
+        `sound` keeps the types without problems by their identity, for calls with the
+        same rules.
+        """
+        return next(self._problems(op, {} if sound is None else sound), None)
+
+    def _problems(self, op: Operation, sound: dict[int, Attribute]) -> Iterator[str]:
         if op.__class__ not in EMITTABLE:
             name = _written_name(op)
             yield f"'{name}' has no LLVM form: {_advice(name)}"
             return
-        yield from self._type_problems(op)
-        if isinstance(op, nvvm.NVVM_OPERATIONS) and not self.nvptx:
+        for type_ in _types_of(op):
+            if id(type_) not in sound:
+                yield from self._type_problems(op, type_)
+                sound[id(type_)] = type_
+        if not self.nvptx and _is_nvvm_class(op.__class__):
             yield f"'{op.name}' exists only on GPUs: outline it into a gpu.module"
         if (name := _intrinsic_name(op)) is not None:
             yield from self._intrinsic_problems(op, name)
@@ -198,22 +208,21 @@ class Rules:
 
     # ------------------------------------------------------------------- types
 
-    def _type_problems(self, op: Operation) -> Iterator[str]:
-        for type in _types_of(op):
-            scalar = scalar_type(type)
-            if isinstance(scalar, Float80Type | Float128Type):
-                yield f"'{op.name}' has type {type}, which {self.kind} does not compute"
-            if isinstance(type, VectorType):
-                vector = cast("VectorType[Attribute]", type)
-                if vector.get_num_scalable_dims():
-                    yield (
-                        f"'{op.name}' has the scalable type {type}, which {self.kind} "
-                        "does not have: use a fixed length"
-                    )
-            try:
-                _TYPES.text(cast(Attribute, type))
-            except DiagnosticException as error:
-                yield f"'{op.name}': {error}"
+    def _type_problems(self, op: Operation, type: Attribute) -> Iterator[str]:
+        scalar = scalar_type(type)
+        if isinstance(scalar, Float80Type | Float128Type):
+            yield f"'{op.name}' has type {type}, which {self.kind} does not compute"
+        if isinstance(type, VectorType):
+            vector = cast("VectorType[Attribute]", type)
+            if vector.get_num_scalable_dims():
+                yield (
+                    f"'{op.name}' has the scalable type {type}, which {self.kind} "
+                    "does not have: use a fixed length"
+                )
+        try:
+            _TYPES.text(cast(Attribute, type))
+        except DiagnosticException as error:
+            yield f"'{op.name}': {error}"
 
     # -------------------------------------------------------------- intrinsics
 
@@ -306,9 +315,20 @@ def _has_flag(op: Operation, flag: FastMathFlag) -> bool:
     return isinstance(flags, llvm.FastMathAttr) and flag in flags.data
 
 
+@cache
+def _is_nvvm_class(kind: type[Operation]) -> bool:
+    return issubclass(kind, nvvm.NVVM_OPERATIONS)
+
+
+@cache
+def _is_intrinsic_class(kind: type[Operation]) -> bool:
+    return issubclass(kind, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp)
+
+
 def _intrinsic_name(op: Operation) -> str | None:
     """The LLVM intrinsic that `op` calls, if it is one."""
-    if isinstance(op, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp):
+    if _is_intrinsic_class(op.__class__):
+        assert isinstance(op, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp)
         return op.intrin.data
     if op.name.startswith("llvm.intr."):
         return "llvm." + op.name.removeprefix("llvm.intr.")
