@@ -47,11 +47,11 @@ def _replaced(at: tuple[int, ...], axis: int, place: Any) -> tuple[int, ...]:
 
 def _gather_nd(op: relax.GatherNDOp, data: Array, indices: Array) -> Array:
     batch = op.batch_dims.value.data
-    lead = data.shape[:batch]
-    found = [
-        data[at][_positions(indices[at], data.shape[batch:])] for at in np.ndindex(lead)
-    ]
-    return np.array(found, data.dtype).reshape(*lead, *found[0].shape)
+    taken = data.shape[batch + indices.shape[-1] :]
+    found = np.empty((*indices.shape[:-1], *taken), data.dtype)
+    for at in np.ndindex(data.shape[:batch]):
+        found[at] = data[at][_positions(indices[at], data.shape[batch:])]
+    return found
 
 
 def _positions(indices: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
@@ -68,6 +68,8 @@ _REDUCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "mul": np.multiply,
     "min": np.minimum,
     "max": np.maximum,
+    # Half of both, one update after the other; an integer is cut off when it is stored.
+    "mean": lambda old, new: (old + new) / 2,
 }
 
 
@@ -77,7 +79,7 @@ def _scatter_elements(
     axis = op.axis.value.data % data.ndim
     places = _checked(indices, data.shape[axis], "an axis")
     found = wide(data).copy()
-    combine = _reduction(op.reduction.data)
+    combine = _REDUCTIONS[op.reduction.data]
     for at in np.ndindex(places.shape):
         target = _replaced(at, axis, places[at])
         found[target] = combine(found[target], wide(updates)[at])
@@ -89,20 +91,11 @@ def _scatter_nd(
 ) -> Array:
     found = wide(data).copy()
     positions = _positions(indices, data.shape)
-    combine = _reduction(op.reduction.data)
+    combine = _REDUCTIONS[op.reduction.data]
     for at in np.ndindex(indices.shape[:-1]):
         target = tuple(int(place[at]) for place in positions)
         found[target] = combine(found[target], wide(updates)[at])
     return rounded(found, dtype_of(op.data, data))
-
-
-def _reduction(name: str) -> Callable[[Any, Any], Any]:
-    found = _REDUCTIONS.get(name)
-    if found is None:
-        raise ArgumentError(
-            f'reduction "{name}" is not evaluated, but {", ".join(_REDUCTIONS)} are'
-        )
-    return found
 
 
 def _one_hot(op: relax.OneHotOp, indices: Array, on: Any, off: Any) -> Array:
@@ -127,8 +120,9 @@ _PAD_MODES: Mapping[str, Literal["reflect", "edge", "wrap"]] = {
 
 def _pad(op: relax.PadOp, data: Array) -> Array:
     mode = op.pad_mode.data
-    width = integers(op.pad_width)
-    pairs = list(zip(width[::2], width[1::2], strict=True))
+    pairs = np.reshape(integers(op.pad_width), (-1, 2))
+    if not data.ndim:
+        return data
     if mode == "constant":
         value = number(dtype_of(op.data, data)).convert(op.pad_value.value.data)
         return np.pad(data, pairs, constant_values=value)
@@ -148,7 +142,7 @@ def _cross_entropy(
 ) -> Array:
     dtype = dtype_of(op.predictions, predictions)
     found = -np.sum(wide(predictions) * wide(labels))
-    if predictions.ndim == 1:
+    if predictions.ndim < 2:
         return rounded(found, dtype)
     if number(dtype).is_float:
         return rounded(found / predictions.shape[0], dtype)

@@ -73,11 +73,11 @@ def _wrap(values: Array, element: Number) -> Array:
     if element.is_bool:
         if values.dtype.kind == "b":
             return values
-        return (values & 1).astype(np.bool_)
+        return np.asarray(values & 1, np.bool_)
     if element.bits == 8 * element.size:
         return values.astype(element.storage)
     masked = (values.astype(np.int64) - element.low) & (element.high - element.low)
-    return (masked + element.low).astype(element.storage)
+    return np.asarray(masked + element.low, element.storage)
 
 
 def cast_array(array: Array, dtype: Attribute) -> Array:

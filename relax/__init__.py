@@ -20,6 +20,7 @@ from xdsl_tvm.relax.calls import (
     call_pure_packed,
     call_tir,
     call_tir_inplace,
+    call_tir_with_grad,
 )
 from xdsl_tvm.relax.expr import (
     Expr,
@@ -60,6 +61,7 @@ __all__ = [
     "call_pure_packed",
     "call_tir",
     "call_tir_inplace",
+    "call_tir_with_grad",
     "const",
     "op",
     "sym",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import infer_call
 from xdsl_tvm.dialects.relax.symbolic import DimLike
+from xdsl_tvm.dialects.tir.annotations import annotation_attr
 from xdsl_tvm.relax.expr import Expr, Operands
 
 
@@ -46,7 +47,8 @@ def _result(out_sinfo: OutSInfo) -> Attribute:
     return relax.TupleType.of(out_sinfo)
 
 
-def _list(args: Expr | Sequence[Expr]) -> Sequence[Expr]:
+def arguments(args: Expr | Sequence[Expr]) -> Sequence[Expr]:
+    """The arguments of a call; one may stand without a list."""
     return [args] if isinstance(args, Expr) else args
 
 
@@ -61,7 +63,7 @@ def call_tir(
     The function is checked when the module is complete.
     """
     operands = Operands()
-    values = [operands.of(arg) for arg in _list(args)]
+    values = [operands.of(arg) for arg in arguments(args)]
     name, result = gvar.name_hint, _result(out_sinfo)
     return operands.expr(relax.CallTIROp(name, values, result, tir_vars))
 
@@ -75,17 +77,42 @@ def call_tir_inplace(
 ) -> Expr:
     """As `call_tir`, where output `i` is the argument `inplace_indices[i]`, -1 if new."""
     operands = Operands()
-    values = [operands.of(arg) for arg in _list(args)]
+    values = [operands.of(arg) for arg in arguments(args)]
     indices = [inplace_indices] if isinstance(inplace_indices, int) else inplace_indices
     name, result = gvar.name_hint, _result(out_sinfo)
     op = relax.CallTIRInplaceOp(name, values, result, indices, tir_vars)
     return operands.expr(op)
 
 
+def call_tir_with_grad(
+    gvar: GlobalVar,
+    args: Expr | Sequence[Expr],
+    out_sinfo: OutSInfo,
+    te_grad_name: str,
+    te_grad_kwargs: Mapping[str, object] | None = None,
+    tir_vars: Sequence[DimLike] | None = None,
+) -> Expr:
+    """As `call_tir`, with what computes the gradient and its arguments."""
+    operands = Operands()
+    values = [operands.of(arg) for arg in arguments(args)]
+    given = {key: _annotation(key, v) for key, v in (te_grad_kwargs or {}).items()}
+    op = relax.CallTIRWithGradOp(
+        gvar.name_hint, values, _result(out_sinfo), te_grad_name, given, tir_vars
+    )
+    return operands.expr(op)
+
+
+def _annotation(key: str, value: object) -> Attribute:
+    try:
+        return annotation_attr(value)
+    except ValueError as error:
+        raise VerifyException(f"relax.call_tir_with_grad: {key}: {error}") from None
+
+
 def call_dps_packed(func: str, args: Expr | Sequence[Expr], out_sinfo: OutSInfo) -> Expr:
     """The tensors that a function of the runtime writes, given the arguments."""
     operands = Operands()
-    values = [operands.of(arg) for arg in _list(args)]
+    values = [operands.of(arg) for arg in arguments(args)]
     return operands.expr(relax.CallDPSPackedOp(func, values, _result(out_sinfo)))
 
 

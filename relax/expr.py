@@ -176,8 +176,12 @@ class Operands:
         self._exprs: dict[SSAValue, Expr] = {}
 
     def of(self, expr: Expr) -> SSAValue:
-        """A placeholder of the expression's type."""
-        value = self._block.insert_arg(expr.struct_info, len(self._block.args))
+        """A placeholder of the expression's type; of a scalar's value, too."""
+        if isinstance(expr, Computed) and isinstance(expr.op, relax.PrimValueOp):
+            # The rule of arange reads the values of floats, which types do not hold.
+            value = expr.op.clone().result
+        else:
+            value = self._block.insert_arg(expr.struct_info, len(self._block.args))
         self._exprs[value] = expr
         return value
 

@@ -16,8 +16,10 @@ from xdsl_tvm.relax.calls import (
     call_pure_packed,
     call_tir,
     call_tir_inplace,
+    call_tir_with_grad,
 )
 from xdsl_tvm.relax.expr import Expr, Operands, call
+from xdsl_tvm.relax.runtime import FUNCTIONS
 
 __all__ = [
     "assert_op",
@@ -26,8 +28,11 @@ __all__ = [
     "call_pure_packed",
     "call_tir",
     "call_tir_inplace",
+    "call_tir_with_grad",
     "print",
 ]
+
+_KNOWN = (*OPERATORS, *FUNCTIONS)
 
 
 class Operator:
@@ -37,15 +42,19 @@ class Operator:
         self._name = name
         if (signature := OPERATORS.get(name)) is not None:
             self.__doc__ = f"relax.{signature}\n\n{signature.op_class.__doc__}"
+        elif (function := FUNCTIONS.get(name)) is not None:
+            self.__doc__ = function.__doc__
 
     def __getattr__(self, name: str) -> Operator:
         return _operator(f"{self._name}.{name}")
 
     def __call__(self, *args: object, **kwargs: object) -> Expr:
-        if self._name not in OPERATORS:
+        if self._name not in _KNOWN:
             raise AttributeError(f"there is no operator relax.op.{self._name}")
         if is_reading():
             return script_attribute(self._name)(*args, **kwargs)
+        if (function := FUNCTIONS.get(self._name)) is not None:
+            return function(*args, **kwargs)
         return call(self._name, *args, **kwargs)
 
     def __dir__(self) -> list[str]:
@@ -56,7 +65,7 @@ class Operator:
 
 
 def _operator(name: str) -> Operator:
-    is_known = name in OPERATORS or any(key.startswith(f"{name}.") for key in OPERATORS)
+    is_known = name in _KNOWN or any(key.startswith(f"{name}.") for key in _KNOWN)
     if not is_known or name.rpartition(".")[2].startswith("_"):
         raise AttributeError(f"there is no operator relax.op.{name}")
     return Operator(name)
@@ -65,7 +74,7 @@ def _operator(name: str) -> Operator:
 def _names(prefix: str) -> list[str]:
     """The parts of operators' names that follow a prefix."""
     length = len(prefix)
-    found = (key[length:] for key in OPERATORS if key.startswith(prefix))
+    found = (key[length:] for key in _KNOWN if key.startswith(prefix))
     return sorted({name.partition(".")[0] for name in found})
 
 
@@ -84,10 +93,10 @@ def print(*values: Expr, format: str = "") -> Expr:
 
 
 def assert_op(
-    condition: Expr, format_args: Expr | Sequence[Expr] = (), format: str = ""
+    condition: Expr, format_args: Expr | Sequence[Expr] | None = None, format: str = ""
 ) -> Expr:
     """Stop the program with a message unless the condition holds. Impure."""
-    args = [format_args] if isinstance(format_args, Expr) else format_args
+    args = [format_args] if isinstance(format_args, Expr) else format_args or []
     operands = Operands()
     given = operands.of(condition)
     values = [operands.of(arg) for arg in args]

@@ -25,6 +25,7 @@ from xdsl_tvm.tvmscript._relax_values import (
     ShapeLeaf,
     Text,
     Value,
+    const,
     prim,
     shape_leaf,
 )
@@ -212,11 +213,12 @@ def call_inplace_packed(
 
 
 def call_builtin_with_ctx(
-    func: object, args: object, sinfo_args: object = (), **newer: object
+    func: object, args: object, sinfo_args: object = None, **newer: object
 ) -> Value | None:
     """Call a function of the virtual machine, which also gets the machine."""
     what = "R.call_builtin_with_ctx"
     builder = FunctionBuilder.current()
+    sinfo_args = () if sinfo_args is None else sinfo_args
     given = _one(what, "sinfo_args", sinfo_args if not newer else _NOT_GIVEN, newer)
     result = None if _is_empty(given) else _result(what, given, {})
     callee = _extern(what, func)
@@ -306,14 +308,21 @@ def alloc_tensor(
     """A tensor on memory that exists."""
     what = "R.memory.alloc_tensor"
     builder = FunctionBuilder.current()
-    if _integer(runtime_device_ind):
-        raise ScriptTypeError(f"{what}: the device is that of the storage")
+    memory = builder.value(storage)
+    _check_device(what, memory, runtime_device_ind)
     start = offset.value if isinstance(offset, PrimLeaf) else dim_of(offset)
     if not isinstance(start, Dim):
         raise ScriptTypeError(f"{what}: the offset is a number of bytes")
     type_ = _tensor(what, shape, dtype)
-    op = relax.AllocTensorFromStorageOp(builder.value(storage), type_, start)
-    return builder.value_of(op)
+    return builder.value_of(relax.AllocTensorFromStorageOp(memory, type_, start))
+
+
+def _check_device(what: str, storage: SSAValue, device: object) -> None:
+    """Newer TVM says the device of a tensor once more; 0 where it does not."""
+    index, owner = _integer(device), storage.owner
+    is_known = isinstance(owner, relax.AllocStorageOp | relax.VMAllocStorageOp)
+    if index and not (is_known and owner.device_index.value.data == index):
+        raise ScriptTypeError(f"{what}: the device is that of the storage")
 
 
 def vm_alloc_storage(
@@ -340,9 +349,8 @@ def vm_alloc_tensor(
     """A tensor on memory that exists; its shape may be computed at run time."""
     what = "R.vm.alloc_tensor"
     builder = FunctionBuilder.current()
-    if _integer(runtime_device_ind):
-        raise ScriptTypeError(f"{what}: the device is that of the storage")
     operands = builder.value(storage), builder.value(offset), builder.shape(shape)
+    _check_device(what, operands[0], runtime_device_ind)
     return builder.value_of(relax.VMAllocTensorOp(*operands, _element(what, dtype)))
 
 
@@ -379,14 +387,39 @@ def print_(*values: object, format: object = "") -> None:
     builder.emit(relax.PrintOp(_text("R.print", format), operands))
 
 
-def assert_op(condition: object, *values: object, format: object = "") -> None:
-    """Stop the program unless the condition holds."""
+def assert_op(
+    condition: object, *values: object, format_args: object = (), format: object = ""
+) -> None:
+    """Stop the program unless the condition holds; `format_args` names the values."""
     builder = FunctionBuilder.current()
+    values = (*values, *_listed(() if format_args is None else format_args))
     if len(values) == 1 and isinstance(values[0], list | tuple):
         values = tuple(cast("Sequence[object]", values[0]))
     operands = [builder.value(value) for value in values]
     checked = builder.value(condition)
     builder.emit(relax.AssertOp(checked, _text("R.assert_op", format), operands))
+
+
+# ---- what is made of operators ----
+
+
+def linear(
+    data: object, weight: object, bias: object = None, out_dtype: object = None
+) -> object:
+    """`data` times the transposed weight, plus the bias."""
+    builder = FunctionBuilder.current()
+    turned = builder.operator("permute_dims", [weight])
+    product = builder.operator("matmul", [data, turned, out_dtype])
+    return product if bias is None else builder.operator("add", [product, bias])
+
+
+def masked_fill(x: object, mask: object, value: object) -> object:
+    """The elements of `x`, `value` where the mask holds."""
+    builder = FunctionBuilder.current()
+    info = relax.TensorInfo.of(builder.value(x).type)
+    number = const(value, None if info is None else info.dtype)
+    filled = builder.operator("full_like", [x, number])
+    return builder.operator("where", [mask, filled, x])
 
 
 # ---- pieces ----
@@ -562,6 +595,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "invoke_pure_closure": invoke_pure_closure,
     "print": print_,
     "assert_op": assert_op,
+    "linear": linear,
+    "masked_fill": masked_fill,
     "builtin.alloc_tensor": builtin_alloc_tensor,
     "memory.alloc_storage": alloc_storage,
     "memory.alloc_tensor": alloc_tensor,

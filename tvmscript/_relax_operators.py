@@ -101,6 +101,8 @@ def _operand(
 ) -> object:
     if parameter.kind == "shape" and isinstance(value, list | tuple):
         return [dim_of(dim) for dim in cast("Sequence[object]", value)]
+    if parameter.name == "size" and isinstance(value, int | ex.Expr):
+        return [dim_of(value)]
     if parameter.name == "fill_value" and isinstance(value, bool | int | float):
         return builder.value(const(value, bound.get("dtype")))
     if parameter.kind == "value" and isinstance(value, bool | int | float):
@@ -174,7 +176,7 @@ def operator_arguments(
         elif parameter.is_operand:
             text = operand(cast(SSAValue, value), parameter)
             yield text if is_first else f"{parameter.name}={text}"
-        elif value is not None or parameter.default is None or parameter.is_required:
+        elif value is not None or parameter.takes_none:
             is_first = False
             yield f"{parameter.name}={_attribute_text(value, device)}"
 

@@ -198,7 +198,10 @@ class AttentionVarLenOp(AnyAttentionOp):
     """Attention in sequences that lie one behind the other.
 
     `seqstart_q` and `seqstart_k` hold where they begin, `max_seqlen_q` and
-    `max_seqlen_k` the length of the longest. TVM's `relax.nn.attention_var_len`.
+    `max_seqlen_k` the length of the longest. TVM's `relax.nn.attention_var_len`. In
+    scripts and in Python `max_seqlen_q` stands before `seqstart_k`, as TVM's function
+    takes them; the text that TVM prints has them in the order of the operands, and its
+    own reader mistakes them.
 
     ```mlir
     %r = relax.nn.attention_var_len %q, %k, %v, %sq, %sk, %mq, %mk :
@@ -228,8 +231,8 @@ class AttentionVarLenOp(AnyAttentionOp):
         key: SSAValue | Operation,
         value: SSAValue | Operation,
         seqstart_q: SSAValue | Operation,
-        seqstart_k: SSAValue | Operation,
         max_seqlen_q: SSAValue | Operation,
+        seqstart_k: SSAValue | Operation,
         max_seqlen_k: SSAValue | Operation,
         scale: float | None = None,
         causal_mask: str | None = None,

@@ -375,7 +375,7 @@ class DynamicStridedSliceOp(OperatorOp):
         info = expect_tensor(cls.name, name, type_)
         expect_rank(cls.name, name, info, 1)
         length = None if info.dims is None else info.dims[0]
-        if info.dtype != i64 or length is None or length.value is None:
+        if info.dtype not in (None, i64) or length is None or length.value is None:
             raise VerifyException(
                 f"{cls.name}: operand '{name}' must be a tensor of i64 of known length, "
                 f"not {type_}"

@@ -352,7 +352,7 @@ class ViewOp(OperatorOp):
             dims = shape.values
         offset = cls._offset(relative_byte_offset)
         view = TensorInfo(dims, dtype or info.dtype, info.vdevice)
-        cls._check_bounds(info, view, offset, shape is None and dtype is None)
+        cls._check_bounds(info, view, offset, shape is None, dtype is None)
         return view.type
 
     @classmethod
@@ -370,7 +370,12 @@ class ViewOp(OperatorOp):
 
     @classmethod
     def _check_bounds(
-        cls, data: TensorInfo, view: TensorInfo, offset: Dim | None, whole: bool
+        cls,
+        data: TensorInfo,
+        view: TensorInfo,
+        offset: Dim | None,
+        same_shape: bool,
+        same_dtype: bool,
     ) -> None:
         """Refuse a view that is known to reach past the end.
 
@@ -383,10 +388,11 @@ class ViewOp(OperatorOp):
         if (old is None or new is None) and data.dtype == view.dtype:
             old, new, start = _elements(data), _elements(view), Dim.constant(0)
             unit = "elements"
-        if (old is None or new is None) and data.dims == view.dims:
+        if (old is None or new is None) and same_shape:
             old, new, start = _element_size(data), _element_size(view), Dim.constant(0)
             unit = "bytes an element"
-        if whole and offset is not None and provably_at_least(offset, 1):
+        is_whole = same_shape and same_dtype
+        if is_whole and offset is not None and provably_at_least(offset, 1):
             raise VerifyException(
                 f"{cls.name}: a view of the whole tensor cannot start at byte {offset}"
             )

@@ -91,7 +91,7 @@ ceil(x)
 clip(x, min: prim, max: prim)
 collapse_sum_like(data, collapse_target)
 collapse_sum_to(data, shape: shape)
-concat(tensors: tensors, axis: int = 0)
+concat(tensors: tensors, axis: int | None = 0)
 cos(x)
 cosh(x)
 cumprod(data, axis: int = None, dtype: dtype = None, exclusive: bool = False)
@@ -169,10 +169,11 @@ nn.adaptive_avg_pool3d(data, output_size: ints = None, layout: str = "NCDHW", \
 out_layout: str = None)
 nn.attention(query, key, value, bias = None, scale: float = None, \
 causal_mask: str = None, window_size: int = None)
-nn.attention_bias(query, key, value, bias, scale: float = None, \
+nn.attention_bias(query, key, value, bias = None, scale: float = None, \
 causal_mask: str = None, window_size: int = None)
-nn.attention_var_len(queries, keys, values, seqstart_q, seqstart_k, max_seqlen_q, \
-max_seqlen_k, scale: float = None, causal_mask: str = None, window_size: int = None)
+nn.attention_var_len(queries, keys, values, seqstart_q, max_seqlen_q, \
+seqstart_k = None, max_seqlen_k = None, scale: float = None, causal_mask: str = None, \
+window_size: int = None)
 nn.avg_pool1d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
 dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
 layout: str = "NCW", out_layout: str = None)
@@ -299,6 +300,13 @@ class Parameter:
     kind: Kind
     is_required: bool
     default: object = None
+    may_be_none: bool = False
+    """Whether None is an argument of its own, not another word for the default."""
+
+    @property
+    def takes_none(self) -> bool:
+        """Whether the operator can be without it."""
+        return self.may_be_none or self.default is None
 
     @property
     def is_operand(self) -> bool:
@@ -347,23 +355,28 @@ class Signature:
         Raises VerifyException for arguments that do not fit.
         """
         bound = self.bind(args, kwargs)
-        if self.name == "nn.attention":
-            return self._make_attention(bound, insert)
+        if self.name in _ATTENTION:
+            name = _ATTENTION[0 if bound["bias"] is None else 1]
+            return OPERATORS[name].construct(bound, insert)
         if (prepare := _PREPARATIONS.get(self.name)) is not None:
             prepare(bound, insert)
-        return self._construct(bound, insert)
+        return self.construct(bound, insert)
 
-    def _make_attention(self, bound: dict[str, object], insert: Insert) -> OperatorOp:
-        if bound["bias"] is not None:
-            return OPERATORS["nn.attention_bias"].make([], bound, insert)
-        names = [p.name for p in self.parameters if p.name != "bias"]
-        values = [self._convert(self[name], bound[name], insert) for name in names]
-        return cast("Callable[..., OperatorOp]", self.op_class)(*values)
+    def construct(self, bound: Mapping[str, object], insert: Insert) -> OperatorOp:
+        """The operation of arguments that are all there, by name.
 
-    def _construct(self, bound: Mapping[str, object], insert: Insert) -> OperatorOp:
+        Raises VerifyException for arguments that do not fit.
+        """
         # The constructors of the operators take the same parameters in the same order.
-        values = [self._convert(p, bound[p.name], insert) for p in self.parameters]
+        values = [self._convert(p, bound[p.name], insert) for p in self._constructed]
         return cast("Callable[..., OperatorOp]", self.op_class)(*values)
+
+    @property
+    def _constructed(self) -> Sequence[Parameter]:
+        """The parameters of the operation, which another one may have more of."""
+        if self.name != _ATTENTION[0]:
+            return self.parameters
+        return [p for p in self.parameters if p.name != "bias"]
 
     def __getitem__(self, name: str) -> Parameter:
         """The parameter of that name; KeyError if there is none."""
@@ -376,7 +389,7 @@ class Signature:
         if value is None:
             if parameter.is_required:
                 raise self._error(f"the argument '{parameter.name}' cannot be None")
-            if parameter.default is None:
+            if parameter.takes_none:
                 return None
             value = parameter.default
         converted = _CONVERSIONS[parameter.kind](value, insert)
@@ -398,13 +411,16 @@ class Signature:
         which stay attributes; what is absent is None, or the dtype `none` where None
         would be another default.
         """
-        operands = iter(self.operand_names)
+        names = self.operand_names
+        parameters = self._constructed
+        # Most operands have other names than the parameters, and the same order.
+        taken = {parameter.name for parameter in parameters}
+        others = iter([name for name in names if name not in taken])
         result: dict[str, object] = {}
-        for parameter in self.parameters:
-            if self.name == "nn.attention" and parameter.name == "bias":
-                continue
+        for parameter in parameters:
             if parameter.is_operand:
-                result[parameter.name] = getattr(op, next(operands))
+                name = parameter.name if parameter.name in names else next(others)
+                result[parameter.name] = getattr(op, name)
             else:
                 result[parameter.name] = _attribute_argument(op, parameter)
         return result
@@ -606,6 +622,20 @@ _DESCRIPTIONS: Mapping[Kind, str] = {
 # ---- what some operators' Python functions do first ----
 
 
+_ATTENTION = "nn.attention", "nn.attention_bias"
+"""One function of Python, without and with a bias."""
+
+
+def _prepare_attention(bound: dict[str, object], insert: Insert) -> None:
+    """Keys are cut into sequences as queries are, unless it is said how."""
+    for of_keys, of_queries in (
+        ("seqstart_k", "seqstart_q"),
+        ("max_seqlen_k", "max_seqlen_q"),
+    ):
+        if bound[of_keys] is None:
+            bound[of_keys] = bound[of_queries]
+
+
 def _prepare_arange(bound: dict[str, object], insert: Insert) -> None:
     """`arange(n)` counts from 0."""
     if bound["end"] is None:
@@ -625,9 +655,22 @@ def _prepare_reshape(bound: dict[str, object], insert: Insert) -> None:
         bound["shape"] = list(reshape_dims(x.type, shape))
 
 
+def _prepare_resize(bound: dict[str, object], insert: Insert) -> None:
+    """One number stands for height and width, and for all four of `roi`."""
+    size, roi = bound["size"], bound["roi"]
+    if isinstance(size, int | Dim) and not isinstance(size, bool):
+        size = [size]
+    if (dims := _list(size)) is not None and len(dims) == 1:
+        bound["size"] = dims * 2
+    if isinstance(roi, float):
+        bound["roi"] = [roi] * 4
+
+
 _PREPARATIONS: Mapping[str, Callable[[dict[str, object], Insert], None]] = {
     "arange": _prepare_arange,
     "eye": _prepare_eye,
+    "image.resize2d": _prepare_resize,
+    "nn.attention_var_len": _prepare_attention,
     "reshape": _prepare_reshape,
 }
 
@@ -651,12 +694,16 @@ def _parameters(text: str) -> Iterator[Parameter]:
     required = len(arguments.args) - len(arguments.defaults)
     for index, argument in enumerate(arguments.args):
         annotation = argument.annotation
+        may_be_none = isinstance(annotation, ast.BinOp)
+        if isinstance(annotation, ast.BinOp):
+            annotation = annotation.left
         kind = annotation.id if isinstance(annotation, ast.Name) else "value"
         assert kind in get_args(Kind)
-        default = None
-        if index >= required:
+        is_required, default = index < required, None
+        if not is_required:
             default = ast.literal_eval(arguments.defaults[index - required])
-        yield Parameter(argument.arg, cast("Kind", kind), index < required, default)
+        name = argument.arg
+        yield Parameter(name, cast("Kind", kind), is_required, default, may_be_none)
 
 
 OPERATORS: Mapping[str, Signature] = {

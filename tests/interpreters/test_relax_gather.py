@@ -40,6 +40,12 @@ def test_gather():
         result="tensor<2xf32>",
     )
     same(run(DATA, np.array([[2], [0]])), [3, 4])
+    run = operator(
+        "relax.gather_nd %a, %b batch_dims 0",
+        *(KIND, "tensor<2x0xi64>"),
+        result="tensor<2x2x3xf32>",
+    )
+    same(run(DATA, np.zeros((2, 0), np.int64)), [DATA, DATA])
 
 
 @pytest.mark.parametrize(
@@ -50,6 +56,7 @@ def test_gather():
         ("mul", [[200, 2, 3], [4, 5, 180]]),
         ("min", [[1, 2, 3], [4, 5, 6]]),
         ("max", [[20, 2, 3], [4, 5, 30]]),
+        ("mean", [[12.75, 2, 3], [4, 5, 18]]),
     ],
 )
 def test_scatter(reduction: str, expected: Any):
@@ -89,6 +96,9 @@ def test_pad():
         result="tensor<3x5xf32>",
     )
     same(run(DATA), [[7, 7, 1, 2, 3], [7, 7, 4, 5, 6], [7] * 5])
+    scalar = "tensor<f32>"
+    text = 'relax.nn.pad %a width [] mode "constant" value 7.0'
+    same(operator(text, scalar, result=scalar)(np.array(2, F32)), 2)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +137,8 @@ def test_losses():
     same(run(DATA, DATA), -91 / 2)
     row = "tensor<3xf32>"
     same(operator(name, row, row, result="tensor<f32>")(DATA[0], DATA[1]), -32)
+    scalar = "tensor<f32>"
+    same(operator(name, scalar, scalar, result=scalar)(DATA[0, 1], DATA[0, 2]), -6)
     weights, targets = np.array([1, 10, 100], F32), np.array([2, 1])
     for reduction, result, expected in (
         ("none", "tensor<2xf32>", [-300, -50]),

@@ -229,6 +229,9 @@ def test_arithmetic_of_bools(name: str, expected: Any):
     run = operator(f"relax.{name} %a, %b", BOOL, BOOL, result=BOOL)
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
     check(run(a, b), np.array(expected))
+    one = "tensor<i1>"
+    run = operator(f"relax.{name} %a, %b", one, one, result=one)
+    check(run(a[:1].reshape(()), b[:1].reshape(())), np.array(expected[0]))
 
 
 @pytest.mark.parametrize(

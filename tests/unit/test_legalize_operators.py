@@ -349,6 +349,7 @@ def _indexing() -> Iterable[Case]:
     ):
         given = ["i64[2]"] * 3
         yield case(relax.DynamicStridedSliceOp, "f32[7, n]", *given, ranges=ranges)
+    yield case(relax.DynamicStridedSliceOp, "f32[]", *["i64[0]"] * 3)
     yield case(
         relax.DynamicStridedSliceOp, "i8[5]", *["i64[1]"] * 3, ranges=((0, 1), (1, 3))
     )
@@ -357,8 +358,9 @@ def _indexing() -> Iterable[Case]:
     yield case(relax.GatherElementsOp, "f32[3, 4]", "i32[3, n]", axis=-1, ranges=back)
     yield case(relax.GatherNDOp, "f32[3, n]", "i64[4, 2]", ranges=back)
     yield case(relax.GatherNDOp, "f32[3, 4]", "i64[n, 1]", ranges=back)
+    yield case(relax.GatherNDOp, "f32[3, 4]", "i64[n, 0]")
     yield case(relax.GatherNDOp, "f32[2, 3, 4]", "i64[2, 1]", batch_dims=1, ranges=back)
-    for reduction in ("update", "add", "mul", "min", "max"):
+    for reduction in ("update", "add", "mul", "min", "max", "mean"):
         given_: dict[str, Any] = {"reduction": reduction, "ranges": (*back, (-2, 2))}
         yield case(
             relax.ScatterElementsOp, "f32[3, n]", "i64[2, 3]", "f32[2, 3]", **given_

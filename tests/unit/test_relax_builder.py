@@ -414,6 +414,87 @@ def test_functions_of_the_runtime():
     np.testing.assert_array_equal(main["main"](_Y), _Y * 4)
 
 
+def test_memory_and_closures():
+    bb = relax.BlockBuilder()
+    op, x = relax.op, relax.Var("x", ROW)
+    with bb.function("helper", y := relax.Var("y", ROW), private=True):
+        bb.emit_func_output(y)
+    with bb.function("main", x, pure=False):
+        storage = bb.emit(op.memory.alloc_storage([64], 0, "global", "float32"))
+        part = bb.emit(op.memory.alloc_tensor(storage, relax.PrimValue(16), [4], "int8"))
+        bb.emit(op.memory.kill_tensor(part))
+        bb.emit(op.memory.kill_storage(storage))
+        size = relax.ShapeExpr([64])
+        raw = bb.emit(op.vm.alloc_storage(size, 0, "uint8"))
+        bb.emit(op.vm.alloc_tensor(raw, 0, relax.ShapeExpr([2, 8]), "float32"))
+        bb.emit(op.vm.kill_object(raw))
+        fresh = bb.emit(op.builtin.alloc_tensor(size, "float16"))
+        bb.emit(
+            op.call_inplace_packed(
+                "f", fresh, inplace_indices=0, sinfo_args=fresh.struct_info
+            )
+        )
+        bb.emit(op.null_value())
+        closure = bb.emit(op.make_closure(relax.GlobalVar("helper"), [x]))
+        bb.emit(op.invoke_pure_closure(closure, [], ROW))
+        bb.emit(op.invoke_closure(closure, [], [ROW, ROW]))
+        bb.emit(op.call_builtin_with_ctx("vm.builtin.f", [x]))
+        bb.emit_func_output(x)
+    text = str(bb.get())
+    assert text.count(" = relax.shape [64]") == 1
+    for written in (
+        'relax.memory.alloc_storage 64 on 0 scope "global" dtype f32',
+        "relax.memory.alloc_tensor %gv at 16 : !relax.object -> tensor<4xi8>",
+        "relax.memory.kill_tensor %gv",
+        "relax.memory.kill_storage %gv :",
+        "relax.vm.alloc_storage %gv",
+        "-> tensor<2x8xf32>",
+        "relax.vm.kill_object %gv",
+        'relax.builtin.alloc_tensor on 0 scope "global" : tensor<64xf16>',
+        'relax.call_inplace_packed "f"(',
+        "relax.null_value",
+        "relax.make_closure @helper(%x)",
+        "relax.invoke_pure_closure %gv",
+        "-> !relax.tuple<tensor<4xf32>, tensor<4xf32>>",
+        'relax.call_builtin_with_ctx "vm.builtin.f"(%x)',
+    ):
+        assert written in text, text
+
+
+def test_calls_with_gradients_and_of_the_machine():
+    bb = relax.BlockBuilder()
+    twice = bb.add_func(scale(), "twice")
+    x = relax.Var("x", ROW)
+    with bb.function("main", x, pure=False):
+        grad = relax.call_tir_with_grad(twice, x, ROW, "g", {"k": 1})
+        out = bb.emit(grad)
+        bb.emit(relax.op.vm.call_tir_dyn(twice, [x, out, relax.ShapeExpr([])]))
+        bb.emit_func_output(out)
+    text = str(bb.get())
+    assert "relax.call_tir_with_grad @twice(%x)" in text
+    assert "relax.vm.call_tir_dyn @twice(%x, %gv, " in text
+
+
+def test_functions_that_are_made_of_operators():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        weight = relax.const(np.arange(12).reshape(3, 4), "float32")
+        scores = bb.emit(relax.op.linear(x, weight, relax.const([1.0, 2.0, 3.0])))
+        return bb.emit(relax.op.masked_fill(scores, scores < 0.0, -1))
+
+    found = run(built(body), X)
+    scores = X @ np.arange(12).reshape(3, 4).T + np.array([1, 2, 3])
+    np.testing.assert_allclose(found, np.where(scores < 0, -1, scores))
+
+
+def test_the_length_of_a_range_of_floats():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        numbers = bb.emit(relax.op.arange(0, 10, 2.5))
+        assert numbers.shape == (R.Dim.constant(4),)
+        return numbers
+
+    np.testing.assert_array_equal(run(built(body), X), [0, 2.5, 5, 7.5])
+
+
 def test_an_impure_function_is_forced_pure():
     def body(bb: relax.BlockBuilder, x: relax.Var):
         bb.emit(relax.op.print(x))

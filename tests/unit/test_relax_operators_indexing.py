@@ -284,6 +284,7 @@ _DYNAMIC = [
     _dynamic("f32[4, n]", "i64[2]", "i64[2]", "i64[2]", gives="f32[?, ?]"),
     _dynamic("any[?]", "i64[1]", "i64[1]", "i64[1]", gives="any[?]"),
     _dynamic("f32[]", "i64[0]", "i64[0]", "i64[0]", gives="f32[]"),
+    _dynamic("f32[4]", "i64[1]", "any[1]", "i64[1]", gives="f32[?]"),
     # The bounds tell the rank.
     _dynamic("f32[*]", "i64[3]", "i64[3]", "i64[3]", gives="f32[?, ?, ?]"),
     _dynamic(_CUDA, "i64[1]", "i64[1]", "i64[1]", gives=placed("[?]", CUDA)),
@@ -315,14 +316,6 @@ _DYNAMIC = [
         "i64[1]",
         gives="error: operand 'begin' must be a tensor of i64 of known length, "
         "not tensor<1xi32>",
-    ),
-    _dynamic(
-        "f32[4]",
-        "i64[1]",
-        "any[1]",
-        "i64[1]",
-        gives="error: operand 'end' must be a tensor of i64 of known length, "
-        "not tensor<1x!relax.any>",
     ),
     _dynamic(
         "f32[4]",

@@ -338,7 +338,7 @@ ATTENTION = [
 
 _BIASED = relax.AttentionBiasOp
 _VAR = relax.AttentionVarLenOp
-_LENGTHS = "i32[3]", "i32[3]", "i32[]", "i32[]"
+_LENGTHS = "i32[3]", "i32[]", "i32[3]", "i32[]"
 
 ATTENTION_BIAS = [
     row(_BIASED, _Q, _K, _V, "f32[1, 2, 4, 6]", gives="f32[1, 4, 2, 9]"),
@@ -379,8 +379,8 @@ ATTENTION_VAR_LEN = [
         _K,
         _V,
         "i32[3]",
-        "i32[3]",
         "i32()",
+        "i32[3]",
         "i32[]",
         gives="error: operand 'max_seqlen_q' must be a tensor, not !relax.prim<i32>",
     ),

@@ -109,6 +109,8 @@ def test_rule(row: Row):
             "i64(4)",
             "error: a view of the whole tensor cannot start at byte 4",
         ),
+        ("ui8[*]", "!relax.shape<*>", "i32", None, "i32[*]"),
+        ("ui8[?]", "[?]", "i32", None, "i32[?]"),
         ("f32[4]", None, None, "i64(-4)", "error: the offset -4 is negative"),
         (
             "f32[4]",

@@ -98,6 +98,27 @@ def test_defaults_that_depend_on_other_arguments():
     assert OPERATORS["nn.attention_bias"].arguments(biased)["scale"] == 0.5
     plain = OPERATORS["nn.attention"].arguments(make("nn.attention", q, q, q))
     assert "bias" not in plain
+    assert make("nn.attention_bias", q, q, q).name == "relax.nn.attention"
+    starts, longest = tensor(3, dtype="int32"), tensor(dtype="int32")
+    ragged = make("nn.attention_var_len", q, q, q, starts, longest)
+    assert tuple(ragged.operands)[3:] == (starts, starts, longest, longest)
+
+
+def test_numbers_that_stand_for_several():
+    image = tensor(1, 3, 8, "n")
+    resized = TensorInfo.shaped([1, 3, 4, 4], f32).type
+    for size in (4, [4], [4, 4]):
+        assert make("image.resize2d", image, size, roi=0.5).result.type == resized
+    symbolic = make("image.resize2d", image, Dim.symbol("n"))
+    assert symbolic.result.type == TensorInfo.shaped([1, 3, "n", "n"], f32).type
+
+
+def test_none_is_no_other_word_for_an_axis():
+    x = tensor(4)
+    op = make("concat", [x, x], axis=None)
+    assert OPERATORS["concat"].arguments(op)["axis"] is None
+    with pytest.raises(VerifyException, match="rank 2 needs an axis"):
+        make("concat", [tensor(4, 4)], axis=None)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,8 @@ def dynamic_strided_slice(
     info = TensorInfo.of(op.data.type)
     if info is None or info.shape is None or info.dtype is None:
         return None
+    if not info.shape:
+        return op.data
     rank = len(info.shape)
     bounds = list(op.operands[1:])
     lengths = bindings.call_te(
@@ -230,6 +232,7 @@ _COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
     "mul": lambda old, new: old * new,
     "min": lambda old, new: old.minimum(new),
     "max": lambda old, new: old.maximum(new),
+    "mean": lambda old, new: (old + new) / 2,
 }
 
 
@@ -238,9 +241,7 @@ def scatter(op: relax.ScatterElementsOp | relax.ScatterNDOp, site: Site) -> Tens
     """The data, then the updates put in one after the other."""
     program, x = site.program, site.tensor(0)
     places, updates = site.tensor(1), site.tensor(2)
-    combine = _COMBINE.get(op.reduction.data)
-    if combine is None:
-        raise NoStagesError
+    combine = _COMBINE[op.reduction.data]
 
     def target(point: list[Expr]) -> tuple[Expr, ...]:
         if isinstance(op, relax.ScatterNDOp):

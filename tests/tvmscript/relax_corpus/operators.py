@@ -260,7 +260,7 @@ def attention(
         R.nn.attention(q, k, k, scale=0.5, causal_mask="TopLeft"),
     )
     y = (R.nn.attention(q, k, k, bias=b), R.nn.attention_bias(q, k, k, b, window_size=2))
-    return (x, y, R.nn.attention_var_len(q, k, k, s, s, m, m, causal_mask="BottomRight"))
+    return (x, y, R.nn.attention_var_len(q, k, k, s, m, s, m, causal_mask="BottomRight"))
 
 
 @R.function
