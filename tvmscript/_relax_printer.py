@@ -417,7 +417,9 @@ class RelaxPrinter:
     def _prim_text(self, value: DimAttr | FloatAttr, dtype: Attribute) -> str:
         if isinstance(value, FloatAttr):
             number = value.value.data
-            if value.type == f32 and math.isfinite(number):
+            # TVM 0.27 reads a bare number as a float64.
+            is_bare = value.type == f32 and not self._words.is_newer
+            if is_bare and math.isfinite(number):
                 return float_text(number)
             return relax_text(FloatImm(value.type, number))
         if dtype == i64:
@@ -601,8 +603,18 @@ class RelaxPrinter:
         offset = self._dim(op.offset.data)
         storage = self._text(op.storage)
         return (
-            f"R.memory.alloc_tensor({storage}, R.prim_value({offset}), {shape}, {dtype})"
+            f"R.memory.alloc_tensor({storage}, R.prim_value({offset}), {shape}, {dtype}"
+            f"{self._device_of(op.storage)})"
         )
+
+    def _device_of(self, storage: SSAValue) -> str:
+        """The device of a tensor on memory, which newer TVM has as an argument."""
+        owner = storage.owner
+        is_known = isinstance(owner, relax.AllocStorageOp | relax.VMAllocStorageOp)
+        if not is_known or not self._words.is_newer:
+            return ""
+        index = owner.device_index.value.data
+        return f", R.prim_value({index})" if index else ""
 
     def vm_alloc_storage(self, op: relax.VMAllocStorageOp) -> str:
         """New raw memory of a size that is a value."""
@@ -616,7 +628,8 @@ class RelaxPrinter:
     def vm_alloc_tensor(self, op: relax.VMAllocTensorOp) -> str:
         """A tensor on memory, its shape a value."""
         operands = self._all((op.storage, op.offset, op.shape))
-        return f"R.vm.alloc_tensor({operands}, R.dtype({dtype_text(op.dtype)}))"
+        device = self._device_of(op.storage)
+        return f"R.vm.alloc_tensor({operands}, R.dtype({dtype_text(op.dtype)}){device})"
 
     def kill(
         self, op: relax.KillStorageOp | relax.KillTensorOp | relax.VMKillObjectOp

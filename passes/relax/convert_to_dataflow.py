@@ -42,14 +42,16 @@ class ConvertToDataflow(CompilerPass):
         A run is as long as it can be: it ends at conditionals and calls with effects. A
         dataflow block in it is taken in whole, with blocks in it, and lets the run become
         a block however short it is. Constants, shapes and scalars are no bindings and do
-        not count. Branches and function literals are treated alike. Outputs are the
+        not count. The tuples that only the result is made of, right in front of the end,
+        stay there. Branches and function literals are treated alike. Outputs are the
         values that are used behind the run. `relax-canonicalize-bindings` runs at the
         end. Time is linear in the size of the module, for nesting of bounded depth.
     Leaves alone: runs that are too short; operations of other dialects with effects or
         regions, at which runs end; functions of other dialects
     Errors: those of `relax-canonicalize-bindings`
     Attributes: read: none; created: none; removed: those of dataflow blocks in a run
-    Differs from TVM: none
+    Differs from TVM: a tuple that has a name and is returned under it is like one that is
+        written as the result; TVM counts the first as a binding.
     """
 
     name = "relax-convert-to-dataflow"
@@ -64,10 +66,11 @@ class ConvertToDataflow(CompilerPass):
 
     def _convert(self, block: Block) -> None:
         run: list[Operation] = []
+        result = _result(block)
         for op in list(block.ops):
             if op.regions and not isinstance(op, relax.DataflowOp):
                 self._convert_inner(op)
-            if op is not block.last_op and may_stand_in_dataflow(op):
+            if op not in result and may_stand_in_dataflow(op):
                 run.append(op)
                 continue
             self._close(run)
@@ -89,3 +92,22 @@ class ConvertToDataflow(CompilerPass):
         bindings = sum(not isinstance(op, LEAVES) for op in run)
         if any(is_block) or (bindings and bindings >= self.min_size):
             wrap_in_dataflow(run)
+
+
+def _result(block: Block) -> set[Operation]:
+    """The end of a block: what it gives, where that is a tuple that is made for it.
+
+    TVM writes such tuples, and the leaves in them, as the body of the function.
+    """
+    if block.last_op is None:
+        return set()
+    found: set[Operation] = {block.last_op}
+    op = block.last_op.prev_op
+    while op is not None and isinstance(op, (relax.TupleOp, *LEAVES)):
+        if not op.result.uses or any(
+            use.operation not in found for use in op.result.uses
+        ):
+            break
+        found.add(op)
+        op = op.prev_op
+    return found

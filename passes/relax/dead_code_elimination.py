@@ -80,8 +80,8 @@ class DeadCodeElimination(CompilerPass):
     entry_functions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # TVM takes a list.
-        object.__setattr__(self, "entry_functions", tuple(self.entry_functions))
+        # TVM takes a list, or None.
+        object.__setattr__(self, "entry_functions", tuple(self.entry_functions or ()))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check_entries(op)

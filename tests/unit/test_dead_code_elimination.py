@@ -43,6 +43,11 @@ def test_entry_functions_are_kept_with_what_they_reach() -> None:
     assert names(DeadCodeElimination(("callee",))(result)) == ["callee"]
 
 
+def test_no_entries_may_be_none_as_in_tvm() -> None:
+    one = DeadCodeElimination(cast("tuple[str, ...]", None))
+    assert one == DeadCodeElimination()
+
+
 def test_a_list_of_entries_has_a_pipeline_text() -> None:
     one = DeadCodeElimination(cast("tuple[str, ...]", ["main", "other"]))
     again = Sequential.from_pipeline(str(one.pipeline_pass_spec()))

@@ -228,6 +228,37 @@ def test_versions() -> None:
     assert "ty_args=(R.Any,)" in print_script(module, version="0.27")
 
 
+def test_newer_scalars() -> None:
+    """TVM 0.27 reads a bare float as a float64."""
+    module = parse("@R.function\ndef f():\n    return R.prim_value(2.5)\n")
+    assert "R.prim_value(2.5)" in print_script(module)
+    assert "R.prim_value(T.float32(2.5))" in print_script(module, version="0.27")
+
+
+DEVICE = """
+@R.function(pure=False)
+def f():
+    s = R.memory.alloc_storage(R.shape([16]), 1, R.str("global"), R.dtype("float32"))
+    y = R.memory.alloc_tensor(s, 0, R.shape([4]), R.dtype("float32"){device})
+    return y
+"""
+
+
+@pytest.mark.parametrize("device", ["", ", 1"])
+def test_device_of_a_tensor(device: str) -> None:
+    """Newer TVM says it once more, where it is not the first one."""
+    module = parse(DEVICE.replace("{device}", device))
+    assert 'R.dtype("float32"))' in print_script(module)
+    newer = print_script(module, version="0.27")
+    assert 'R.dtype("float32"), R.prim_value(1))' in newer
+    assert_structural_equal(parse(newer), module)
+
+
+def test_another_device_of_a_tensor() -> None:
+    with pytest.raises(DiagnosticException, match="the device is that of the storage"):
+        parse(DEVICE.replace("{device}", ", 2"))
+
+
 NOT_PRINTED = {
     "foreign operation": (
         "relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"

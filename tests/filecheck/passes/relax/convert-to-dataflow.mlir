@@ -119,3 +119,54 @@ relax.func @literal(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = relax.call_indirect %f(%x) : !relax.func<(tensor<4xf32>) -> tensor<4xf32>>, (tensor<4xf32>) -> tensor<4xf32>
   relax.return %r : tensor<4xf32>
 }
+
+// -----
+
+// A tuple that is the result is no binding: it stays behind the run, with what is in it,
+// and does not make a run long enough.
+
+// CHECK-LABEL: relax.func @result
+// CHECK-NEXT: %{{.*}}, %{{.*}} = relax.dataflow
+// CHECK-NEXT:   relax.nn.relu %x
+// CHECK-NEXT:   relax.exp
+// CHECK-NEXT:   relax.output
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[S:.*]] = relax.shape [4]
+// CHECK-NEXT: %[[T:.*]] = relax.tuple(%{{.*}}, %[[S]])
+// CHECK-NEXT: relax.tuple(%{{.*}}, %[[T]])
+// CHECK-NEXT: relax.return
+// CHECK-LABEL: relax.func @short_result
+// CHECK-NEXT: %{{.*}} = relax.nn.relu
+// CHECK-NEXT: %{{.*}} = relax.tuple
+// CHECK-LABEL: relax.func @earlier
+// CHECK-NEXT: relax.dataflow
+// CHECK-NEXT:   relax.get_item
+// CHECK-NEXT:   relax.tuple
+// CHECK-NEXT:   relax.exp
+// CHECK-NEXT:   relax.output
+// CHECK-NEXT: }
+// CHECK-NEXT: relax.tuple
+// THREE-LABEL: relax.func @earlier
+// THREE-NEXT: relax.dataflow
+!t = tensor<4xf32>
+!s = !relax.tuple<!t, !relax.shape<[4]>>
+relax.func @result(%x: !t) -> !relax.tuple<!t, !s> {
+  %a = relax.nn.relu %x : (!t) -> !t
+  %b = relax.exp %a : (!t) -> !t
+  %n = relax.shape [4]
+  %s = relax.tuple(%a, %n) : !t, !relax.shape<[4]>
+  %r = relax.tuple(%b, %s) : !t, !s
+  relax.return %r : !relax.tuple<!t, !s>
+}
+relax.func @short_result(%x: !t) -> !relax.tuple<!t, !t> {
+  %a = relax.nn.relu %x : (!t) -> !t
+  %r = relax.tuple(%a, %x) : !t, !t
+  relax.return %r : !relax.tuple<!t, !t>
+}
+relax.func @earlier(%p: !relax.tuple<!t, !t>) -> !relax.tuple<!t, !relax.tuple<!t, !t>> {
+  %q = relax.get_item %p[0] : !relax.tuple<!t, !t> -> !t
+  %a = relax.tuple(%q, %q) : !t, !t
+  %b = relax.exp %q : (!t) -> !t
+  %r = relax.tuple(%b, %a) : !t, !relax.tuple<!t, !t>
+  relax.return %r : !relax.tuple<!t, !relax.tuple<!t, !t>>
+}
