@@ -255,7 +255,7 @@ def test_device_of_a_tensor(device: str) -> None:
 
 
 def test_another_device_of_a_tensor() -> None:
-    with pytest.raises(DiagnosticException, match="the device is that of the storage"):
+    with pytest.raises(ScriptError, match="the device is that of the storage"):
         parse(DEVICE.replace("{device}", ", 2"))
 
 
