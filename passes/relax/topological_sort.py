@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from xdsl_tvm.analysis.shared_memory import values_with_written_memory
+from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import symbols_in
 from xdsl_tvm.passes.infra import CompilerPass
@@ -52,7 +52,8 @@ class TopologicalSort(CompilerPass):
         needs is; then its users come to the front of the list (depth-first) or to its
         end. From outputs, the list starts with what the block gives and with what nothing
         uses, users take the place of operands, and the result is turned around. What is
-        found at once keeps its order. Time is linear in the size of the module.
+        found at once keeps its order, but is turned around with the rest breadth-first
+        from outputs. Time is linear in the size of the module.
     Leaves alone: bindings outside of dataflow blocks; blocks in operations that a
         dataflow block holds; functions of other dialects
     Errors: none; another `order` or `direction` is a ValueError when the pass is made
@@ -79,21 +80,29 @@ class TopologicalSort(CompilerPass):
                 )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        writers = Writers(op)
         for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
             blocks = [each for each in func.walk() if isinstance(each, relax.DataflowOp)]
-            written = values_with_written_memory(func) if blocks else set[SSAValue]()
+            written = (
+                values_with_written_memory(func, writers) if blocks else set[SSAValue]()
+            )
             for dataflow in blocks:
                 self._sort(dataflow, written)
 
     def _sort(self, dataflow: relax.DataflowOp, written: set[SSAValue]) -> None:
         graph = _Graph(dataflow, written)
+        block, output = dataflow.body.block, dataflow.output_op
         depth_first = self.order == "depth-first"
         if self.direction == "from-inputs":
             nodes = _walk(graph.starts(), graph.needs, graph.users, depth_first)
         else:
-            nodes = _walk(graph.ends(), graph.users, graph.needs, depth_first)
+            ends, needs = graph.ends(), graph.needs
+            if not depth_first:
+                # What is found at once comes out turned around, as in TVM.
+                ends = [output, *(op for op in reversed(ends) if op is not output)]
+                needs = {node: others[::-1] for node, others in needs.items()}
+            nodes = _walk(ends, graph.users, needs, depth_first)
             nodes.reverse()
-        block, output = dataflow.body.block, dataflow.output_op
         order = [n for n in nodes if isinstance(n, Operation) and n is not output]
         for op in order:
             op.detach()

@@ -29,10 +29,10 @@
 // DO-NEXT: relax.add
 // BO-LABEL: relax.func @diamond
 // BO: relax.nn.relu
-// BO-NEXT: relax.negative
 // BO-NEXT: relax.exp
 // BO-NEXT: relax.negative
 // BO-NEXT: relax.exp
+// BO-NEXT: relax.negative
 // BO-NEXT: relax.add
 relax.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = relax.dataflow -> (tensor<4xf32>) {
@@ -70,8 +70,8 @@ relax.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
 // DO-NEXT: relax.negative %x
 // DO-NEXT: relax.add
 // BO-LABEL: relax.func @roots
-// BO: relax.constant
-// BO-NEXT: relax.negative %x
+// BO: relax.negative %x
+// BO-NEXT: relax.constant
 // BO-NEXT: relax.add
 // BO-NEXT: relax.exp %y
 relax.func @roots(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
