@@ -35,10 +35,8 @@ from xdsl_tvm.dialects.relax.types import (
 )
 from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
 from xdsl_tvm.relax.calls import GlobalVar
-from xdsl_tvm.relax.expr import Computed, Expr, Operands, Var, as_expr
+from xdsl_tvm.relax.expr import Computed, Emittable, Expr, Operands, Var, as_expr
 
-Emittable: TypeAlias = "Expr | Sequence[Expr]"
-"""An expression, or several that become a tuple."""
 _Kind: TypeAlias = Literal["function", "dataflow", "if", "branch"]
 
 
@@ -102,6 +100,8 @@ class BlockBuilder:
             raise VerifyException(
                 f"relax.func @{name}: @{self._function.name} is not finished yet"
             )
+        if not name:
+            raise VerifyException("relax.func: it needs a name")
         if name in self._functions:
             raise VerifyException(f"relax.func @{name}: there is such a function already")
         variables = [params] if isinstance(params, Var) else list(params)
@@ -117,6 +117,10 @@ class BlockBuilder:
                 )
             self._functions[name] = func
         finally:
+            if name not in self._functions:
+                # They can be parameters of another try.
+                for variable in variables:
+                    variable.value = None
             self._function = None
             self._scopes = []
 
@@ -224,7 +228,7 @@ class BlockBuilder:
         scope = self._fillable("match_cast")
         verify_type(struct_info)
         new = [s for s in definable_symbols(struct_info) if s not in self._symbols]
-        operand = self._place(value)
+        operand = self._place(as_expr(value))
         op = relax.MatchCastOp(operand, struct_info, new)
         op.verify_()
         scope.symbols.update(new)
@@ -281,6 +285,7 @@ class BlockBuilder:
             raise VerifyException(
                 "relax.if stands in a dataflow block, which holds no control flow"
             )
+        condition = as_expr(condition)
         if not is_bool_scalar(condition.struct_info):
             raise VerifyException(
                 "relax.if: the condition must be a tensor of rank 0 of bool, not "
@@ -433,6 +438,11 @@ class BlockBuilder:
             value = self._find(expr)
             assert value is not None, "placed before"
             return value
+        if expr.value is None and expr.struct_info == relax.VOID:
+            raise VerifyException(
+                f"relax.Var '{expr.name_hint}' stands for what has no result; give an "
+                "empty list, []"
+            )
         if expr.value is None:
             raise VerifyException(
                 f"relax.Var '{expr.name_hint}' has no value: it is no parameter of the "
@@ -484,6 +494,7 @@ def _value(var: Var) -> SSAValue:
 
 def _function_scope(name: str, params: Sequence[Var]) -> _Scope:
     for param in params:
+        _expect_var(name, param)
         if param.value is not None:
             raise VerifyException(
                 f"relax.func @{name}: relax.Var '{param.name_hint}' cannot be a "
@@ -497,6 +508,13 @@ def _function_scope(name: str, params: Sequence[Var]) -> _Scope:
     for param, value in zip(params, scope.block.args, strict=True):
         value.name_hint, param.value = param.name_hint, value
     return scope
+
+
+def _expect_var(name: str, param: object) -> None:
+    if not isinstance(param, Var):
+        raise VerifyException(
+            f"relax.func @{name}: a parameter must be a relax.Var, not {param!r}"
+        )
 
 
 def _attributes(

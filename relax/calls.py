@@ -41,6 +41,14 @@ OutSInfo: TypeAlias = Attribute | Sequence[Attribute]
 """The struct info of one output, or of several."""
 
 
+def _callee(gvar: object) -> str:
+    if not isinstance(gvar, GlobalVar):
+        raise VerifyException(
+            f"relax.call_tir: the function must be what add_func gave, not {gvar!r}"
+        )
+    return gvar.name_hint
+
+
 def _result(out_sinfo: OutSInfo) -> Attribute:
     if isinstance(out_sinfo, Attribute):
         return out_sinfo
@@ -64,7 +72,7 @@ def call_tir(
     """
     operands = Operands()
     values = [operands.of(arg) for arg in arguments(args)]
-    name, result = gvar.name_hint, _result(out_sinfo)
+    name, result = _callee(gvar), _result(out_sinfo)
     return operands.expr(relax.CallTIROp(name, values, result, tir_vars))
 
 
@@ -79,7 +87,7 @@ def call_tir_inplace(
     operands = Operands()
     values = [operands.of(arg) for arg in arguments(args)]
     indices = [inplace_indices] if isinstance(inplace_indices, int) else inplace_indices
-    name, result = gvar.name_hint, _result(out_sinfo)
+    name, result = _callee(gvar), _result(out_sinfo)
     op = relax.CallTIRInplaceOp(name, values, result, indices, tir_vars)
     return operands.expr(op)
 
@@ -97,7 +105,7 @@ def call_tir_with_grad(
     values = [operands.of(arg) for arg in arguments(args)]
     given = {key: _annotation(key, v) for key, v in (te_grad_kwargs or {}).items()}
     op = relax.CallTIRWithGradOp(
-        gvar.name_hint, values, _result(out_sinfo), te_grad_name, given, tir_vars
+        _callee(gvar), values, _result(out_sinfo), te_grad_name, given, tir_vars
     )
     return operands.expr(op)
 

@@ -8,11 +8,13 @@ are placeholders, and the expressions that stand for them.
 
 from __future__ import annotations
 
+import operator
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects.builtin import FloatAttr, f32, i1, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -21,7 +23,7 @@ from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
 from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
 from xdsl_tvm.dialects.relax.symbolic import DimLike
-from xdsl_tvm.dialects.tir.types import dtype_name
+from xdsl_tvm.dialects.tir.types import dtype_name, is_integer
 from xdsl_tvm.relax._scripts import is_reading, script_attribute
 from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo
 
@@ -32,8 +34,14 @@ if TYPE_CHECKING:
 class Expr:
     """A value of a program, of the type `struct_info`."""
 
+    __array_ufunc__ = None
+    """Arrays of numpy leave operators between them and expressions to these."""
+
     def __init__(self, struct_info: Attribute) -> None:
         self.struct_info = struct_info
+
+    def __repr__(self) -> str:
+        return f"<expression of {self.struct_info}>"
 
     # ---- what is known ----
 
@@ -121,6 +129,13 @@ class Expr:
 
     def __getitem__(self, index: int) -> Expr:
         """A field of a tuple; a negative index counts from the end."""
+        try:
+            index = operator.index(index)
+        except TypeError:
+            raise VerifyException(
+                f"relax.get_item: a field has an integer as its index, not {index!r}; "
+                "tensors have relax.op.take and relax.op.strided_slice"
+            ) from None
         if isinstance(self.struct_info, relax.TupleType) and index < 0:
             index += len(self.struct_info.fields.data)
         operands = Operands()
@@ -151,6 +166,9 @@ class Var(Expr):
         self.value: SSAValue | None = None
         """The value in the program, once there is one."""
 
+    def __repr__(self) -> str:
+        return f"<relax.Var '{self.name_hint}' of {self.struct_info}>"
+
     @classmethod
     def bound(cls, name_hint: str, value: SSAValue) -> Self:
         """The variable of a value that is part of the program."""
@@ -177,6 +195,7 @@ class Operands:
 
     def of(self, expr: Expr) -> SSAValue:
         """A placeholder of the expression's type; of a scalar's value, too."""
+        expr = as_expr(expr)
         if isinstance(expr, Computed) and isinstance(expr.op, relax.PrimValueOp):
             # The rule of arange reads the values of floats, which types do not hold.
             value = expr.op.clone().result
@@ -203,31 +222,39 @@ class Operands:
         return argument
 
 
-ExprLike: TypeAlias = "Expr | int | float | bool"
+ExprLike: TypeAlias = "Expr | int | float | bool | np.generic"
+Emittable: TypeAlias = "Expr | Sequence[Emittable]"
+"""An expression, or several that become a tuple."""
 
 
-def call(operator: str, *args: object, **kwargs: object) -> Expr:
+def call(name: str, *args: object, **kwargs: object) -> Expr:
     """What an operator, by TVM's name without `relax.`, makes of its arguments.
 
     In a binary operator a number stands for a constant of the other operand's dtype.
     Raises VerifyException for arguments that do not fit.
     """
-    signature = OPERATORS[operator]
+    signature = OPERATORS[name]
     if issubclass(signature.op_class, BinaryOperatorOp):
         bound = signature.bind(args, kwargs)
         args, kwargs = _same_dtype(*bound.values()), {}
     operands = Operands()
     values = [operands.unwrap(argument) for argument in args]
-    named = {name: operands.unwrap(argument) for name, argument in kwargs.items()}
+    named = {key: operands.unwrap(argument) for key, argument in kwargs.items()}
     return operands.expr(signature.make(values, named, operands.insert))
 
 
 def _same_dtype(lhs: object, rhs: object) -> tuple[object, object]:
+    lhs, rhs = _of_python(lhs), _of_python(rhs)
     if isinstance(lhs, Expr) and isinstance(rhs, int | float):
         return lhs, _constant_like(rhs, lhs)
     if isinstance(rhs, Expr) and isinstance(lhs, int | float):
         return _constant_like(lhs, rhs), rhs
     return lhs, rhs
+
+
+def _of_python(value: object) -> object:
+    """The value, or the number of Python's that it is."""
+    return cast("object", value.item()) if isinstance(value, np.generic) else value
 
 
 def _constant_like(number: float, other: Expr) -> Expr:
@@ -247,20 +274,49 @@ def const(
     """A tensor of known elements, TVM's `relax.const`.
 
     Without `dtype`, an array keeps its own, Python integers are `int32` and floats
-    `float32`. Raises VerifyException for what no tensor holds.
+    `float32`. Raises VerifyException for what no tensor holds, and for integers of
+    Python's that an integer dtype does not have.
     """
     if is_reading():
         return script_attribute("const")(value, dtype)
-    array = np.asarray(value)
-    if dtype is not None:
-        element = dtype_of(dtype)
-        if element is None:
-            raise VerifyException("relax.constant: dtype cannot be void")
-        array = array.astype(numpy_dtype(element))
-    elif not isinstance(value, np.ndarray | np.generic):
-        defaults = {"int64": np.int32, "float64": np.float32}
-        array = array.astype(defaults.get(array.dtype.name, array.dtype))
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise VerifyException(f"relax.constant: {error}") from None
+    element = _default_dtype(value, array) if dtype is None else dtype_of(dtype)
+    if dtype is not None and element is None:
+        raise VerifyException("relax.constant: dtype cannot be void")
+    if element is not None:
+        is_given = isinstance(value, np.ndarray | np.generic)
+        array = _converted(
+            array, element, is_integer(element) and element != i1 and not is_given
+        )
     return Computed(relax.ConstantOp(dense_of(array)), ())
+
+
+def _default_dtype(value: object, array: np.ndarray[Any, Any]) -> Attribute | None:
+    """The dtype of numbers of Python's, where it is not that of the array."""
+    if isinstance(value, np.ndarray | np.generic):
+        return None
+    return {"int64": i32, "object": i32, "float64": f32}.get(array.dtype.name)
+
+
+def _converted(
+    array: np.ndarray[Any, Any], element: Attribute, exact: bool
+) -> np.ndarray[Any, Any]:
+    """The array with elements of a dtype; `exact` if integers must stay as they are."""
+    message = (
+        f"relax.constant: {dtype_name(element)} does not hold "
+        f"{reprlib.repr(array.tolist())}; give a dtype that does, or an array"
+    )
+    try:
+        with np.errstate(invalid="ignore"):
+            result = array.astype(numpy_dtype(element))
+    except (OverflowError, TypeError, ValueError):
+        raise VerifyException(message) from None
+    if exact and array.dtype.kind in "iuO" and (result != array).any():
+        raise VerifyException(message)
+    return result
 
 
 def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Expr:
@@ -274,7 +330,8 @@ def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Expr:
         attribute = FloatAttr(float(value), cast(Any, element))
         return Computed(relax.PrimValueOp(attribute), ())
     type_ = PrimStructInfo(dtype, value)
-    assert type_.dim is not None
+    if type_.dim is None:
+        raise VerifyException("relax.prim_value: a number or a symbol is missing")
     return Computed(relax.PrimValueOp(type_.dim, type_.dtype), ())
 
 
@@ -286,7 +343,9 @@ def ShapeExpr(values: Sequence[DimLike]) -> Expr:
     """A shape as a value."""
     operands = Operands()
     try:
-        return operands.expr(relax.ShapeOp(values))
+        op = relax.ShapeOp(values)
+        op.verify_()
+        return operands.expr(op)
     except ValueError as error:
         raise VerifyException(f"relax.shape: {error}") from None
 
@@ -302,9 +361,19 @@ def TupleGetItem(tuple_value: Expr, index: int) -> Expr:
     return tuple_value[index]
 
 
-def as_expr(value: Expr | Sequence[Expr]) -> Expr:
-    """The expression, or the tuple of several."""
-    return value if isinstance(value, Expr) else Tuple(value)
+def as_expr(value: Emittable) -> Expr:
+    """The expression, or the tuple of several. Raises VerifyException for all else."""
+    return _as_expr(value)
+
+
+def _as_expr(value: object) -> Expr:
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, list | tuple):
+        return Tuple([_as_expr(each) for each in cast("Sequence[object]", value)])
+    raise VerifyException(
+        f"{value!r} is no expression; relax.const makes one of a number or an array"
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -49,7 +49,13 @@ def _dim(value: DimLike) -> Dim:
 
 
 def _dims(shape: ShapeLike) -> list[Dim]:
-    return [_dim(extent) for extent in shape]
+    dims = [_dim(extent) for extent in shape]
+    for dim in dims:
+        if dim.value is not None and dim.value < 0:
+            raise VerifyException(
+                f"a dimension cannot be {dim}; give one that is not known a name"
+            )
+    return dims
 
 
 def TensorStructInfo(

@@ -12,6 +12,7 @@ The text is that of the normal form: `n`, `64`, `m * n + n * 2 - 1`,
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,10 +102,18 @@ class Dim:
 
     @staticmethod
     def of(value: DimLike) -> Dim:
-        """`value` as a dimension; raises ValueError for a reserved word."""
+        """`value` as a dimension.
+
+        Raises ValueError for a reserved word and for what is no integer.
+        """
         if isinstance(value, Dim):
             return value
-        return Dim.symbol(value) if isinstance(value, str) else Dim.constant(value)
+        if isinstance(value, str):
+            return Dim.symbol(value)
+        try:
+            return Dim.constant(operator.index(value))
+        except TypeError:
+            raise ValueError(f"{value!r} is no dimension, which is an integer") from None
 
     @property
     def value(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ from xdsl_tvm.dialects import relax as R
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.relax.expr import Computed
 from xdsl_tvm.tvmscript import tir as T
 from xdsl_tvm.tvmscript.builder import IRBuilder
 
@@ -792,7 +794,7 @@ def test_what_a_call_without_result_gives_cannot_be_used():
     x = relax.Var("x", ROW)
     with bb.function("main", x, pure=False):
         nothing = bb.emit(relax.op.print(x))
-        with pytest.raises(VerifyException, match="'void' has no value"):
+        with pytest.raises(VerifyException, match="'void' stands for what has no result"):
             bb.emit(relax.Tuple([nothing]))
         with pytest.raises(VerifyException, match=r"relax\.print gives nothing"):
             bb.emit(relax.Tuple([relax.op.print(x)]))
@@ -844,3 +846,84 @@ def test_a_parameter_of_another_function_is_refused():
     invisible = pytest.raises(VerifyException, match="'x' is not visible here")
     with invisible, bb.function("g"):
         bb.emit(-x)
+
+
+def test_numbers_and_arrays_beside_expressions():
+    small = relax.Var("small", relax.TensorStructInfo((4,), "int8"))
+    for expr in (small + np.int64(3), np.int64(3) + small):
+        assert expr.struct_info == small.struct_info
+    array: Any = np.zeros(4)
+    for apply in (operator.add, operator.mul):
+        for operands in ((array, small), (small, array)):
+            with pytest.raises(VerifyException, match=r"must be a value, not array"):
+                apply(*operands)
+    with pytest.raises(VerifyException, match="int8 does not hold 300; give a dtype"):
+        operator.add(small, 300)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "text"),
+    [
+        (2**40, None, "int32 does not hold 1099511627776"),
+        ([1, -1], "uint8", r"uint8 does not hold \[1, -1\]"),
+        (2**64, "int64", "int64 does not hold 18446744073709551616"),
+        ([[1], [2, 3]], None, "inhomogeneous"),
+    ],
+)
+def test_constants_that_no_dtype_holds(value: Any, dtype: str | None, text: str):
+    with pytest.raises(VerifyException, match=text):
+        relax.const(value, dtype)
+
+
+def test_arrays_are_converted_as_numpy_does():
+    constant = relax.const(np.asarray(300), "int8")
+    assert isinstance(constant, Computed)
+    assert "dense<44>" in str(constant.op)
+
+
+def test_what_is_no_expression_or_no_dimension():
+    untyped: Any = relax
+    bb = untyped.BlockBuilder()
+    x = untyped.Var("x", ROW)
+    with bb.function("main", x):
+        for value in (None, 3, np.zeros(3), [x, 3]):
+            with pytest.raises(VerifyException, match="is no expression"):
+                bb.emit(value)
+        with pytest.raises(VerifyException, match="True is no expression"), bb.If(True):
+            pass
+        with pytest.raises(VerifyException, match="must be what add_func gave, not 'f'"):
+            untyped.call_tir("f", [x], ROW)
+        bb.emit_func_output([x, [x, x]])
+    for make, text in (
+        (lambda: untyped.Tuple([None]), "None is no expression"),
+        (lambda: x[0:2], "a field has an integer as its index, not slice"),
+        (lambda: untyped.PrimValue(None), "relax.prim_value: a number or a symbol"),
+        (lambda: untyped.ShapeExpr([1.5]), "relax.shape: 1.5 is no dimension"),
+        (lambda: untyped.ShapeExpr([None]), "relax.shape: every dimension must be known"),
+        (lambda: untyped.TensorStructInfo((-1,)), "a dimension cannot be -1; give one"),
+        (lambda: untyped.TensorStructInfo((1.5,)), "1.5 is no dimension"),
+    ):
+        with pytest.raises(VerifyException, match=text):
+            make()
+
+
+def test_parameters_that_are_refused():
+    bb: Any = relax.BlockBuilder()
+    with (
+        pytest.raises(VerifyException, match=r"must be a relax\.Var, not <expression of"),
+        bb.function("main", [relax.const(1)]),
+    ):
+        pass
+    with pytest.raises(VerifyException, match="it needs a name"), bb.function(""):
+        pass
+
+
+def test_parameters_of_a_function_that_fails_can_be_used_again():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", ROW)
+    missing = pytest.raises(VerifyException, match="the result is missing")
+    with missing, bb.function("main", x):
+        bb.emit(relax.op.exp(x))
+    with bb.function("main", x):
+        bb.emit_func_output(relax.op.exp(x))
+    assert list(interpret(bb.get())) == ["main"]
