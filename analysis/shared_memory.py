@@ -10,6 +10,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
 
 _VIEWS = frozenset(
     {"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"}
@@ -26,10 +27,70 @@ _NO_WRITES = (
 """Operations whose effects are others than to write memory of an operand."""
 
 
-def written_operands(op: Operation) -> Sequence[SSAValue]:
-    """The operands whose memory an operation may write."""
+class Writers:
+    """The Relax functions of a module that may write memory of their arguments.
+
+    A call of such a function has no effects where it writes as `relax.call_tir_inplace`
+    does. Found when it is first asked for, in time linear in the size of the module, but
+    for functions that call several such functions.
+    """
+
+    def __init__(self, root: Operation) -> None:
+        self._root = root
+        self._names: set[str] | None = None
+        self._any = False
+
+    def may_write(self, op: Operation) -> bool:
+        """Whether an operation calls such a function, or one that is not known."""
+        if not isinstance(op, _CALLS):
+            return False
+        if self._names is None:
+            self._names = set()
+            self._solve(self._names)
+        if isinstance(op, relax.CallOp):
+            return op.callee.root_reference.data in self._names
+        return self._any
+
+    def _solve(self, names: set[str]) -> None:
+        pending: list[relax.FuncOp] = []
+        callers: dict[str, list[relax.FuncOp]] = {}
+        of_unknown: list[relax.FuncOp] = []
+        for func in [op for op in self._root.walk() if isinstance(op, relax.FuncOp)]:
+            for op in func.walk():
+                if isinstance(op, relax.CallOp):
+                    name = op.callee.root_reference.data
+                    callers.setdefault(name, []).append(func)
+                elif isinstance(op, _CALLS):
+                    of_unknown.append(func)
+            if any(written_operands(op) for op in func.walk()):
+                pending.append(func)
+        self._any = bool(pending)
+        if self._any:
+            pending += of_unknown
+        while pending:
+            func = pending.pop()
+            name = func.sym_name.data
+            if name not in names and func.body.blocks:
+                written = values_with_written_memory(func, self)
+                if not written.isdisjoint(func.args):
+                    names.add(name)
+                    pending += callers.get(name, ())
+
+
+_CALLS = (relax.CallOp, relax.CallIndirectOp, AnyInvokeClosureOp)
+"""Calls of Relax functions."""
+
+
+def written_operands(op: Operation, writers: Writers | None = None) -> Sequence[SSAValue]:
+    """The operands whose memory an operation may write.
+
+    Without `writers` those are left out that a function which is called without effects
+    may write.
+    """
     if isinstance(op, _NO_WRITES):
         return ()
+    if writers is not None and writers.may_write(op):
+        return op.operands
     effects = get_effects(op)
     if effects is None:
         return op.operands
@@ -60,18 +121,26 @@ def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
             return op.operands
 
 
-def values_with_written_memory(func: relax.FuncOp) -> set[SSAValue]:
+def values_with_written_memory(
+    func: relax.FuncOp, writers: Writers | None = None
+) -> set[SSAValue]:
     """The values of a function that may share memory with one that is written.
 
     Unlike a walk along `memory_sources`, it goes both ways: another view of what a
-    written value views is among them. Linear in the size of the function.
+    written value views is among them. `writers` are those of its module. Linear in the
+    size of the function.
     """
+    writers = writers or Writers(func.parent_op() or func)
     values = list(_values(func))
     sharing = DisjointSet(values)
     for value in values:
         for source in memory_sources(value):
             sharing.union(value, source)
-    written = {sharing.find(v) for op in func.walk() for v in written_operands(op)}
+    written = {
+        sharing.find(value)
+        for op in func.walk()
+        for value in written_operands(op, writers)
+    }
     return {value for value in values if sharing.find(value) in written}
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.shared_memory import memory_sources, written_operands
+from xdsl_tvm.analysis.shared_memory import Writers, memory_sources, written_operands
 from xdsl_tvm.analysis.structural_equal import structural_equal, structural_hash
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
@@ -90,13 +90,13 @@ class _AttachAttr(CompilerPass):
     tvm_name = "_AttachAttrLayoutFreeBuffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        copies = _Copies(op)
+        copies, writers = _Copies(op), Writers(op)
         for func in list(op.ops):
             if isinstance(func, relax.FuncOp) and func.body.blocks:
-                _attach(func, copies)
+                _attach(func, copies, writers)
 
 
-def _attach(func: relax.FuncOp, copies: _Copies) -> None:
+def _attach(func: relax.FuncOp, copies: _Copies, writers: Writers) -> None:
     weights = _weights(func)
     calls = list[relax.CallTIROp]()
     for op in func.walk():
@@ -107,7 +107,7 @@ def _attach(func: relax.FuncOp, copies: _Copies) -> None:
                 f"{op.name} in @{func.sym_name.data} has {NUM_INPUT}, but only functions "
                 "of the module have weights; move it to the module or drop the attribute"
             )
-    written = _written(func) if calls else set[SSAValue]()
+    written = _written(func, writers) if calls else set[SSAValue]()
     for call in calls:
         free = [
             index
@@ -136,10 +136,10 @@ def _is_constant(value: SSAValue) -> bool:
     )
 
 
-def _written(func: relax.FuncOp) -> set[SSAValue]:
+def _written(func: relax.FuncOp, writers: Writers) -> set[SSAValue]:
     """The values that may share memory with what an operation writes."""
     found = set[SSAValue]()
-    work = [value for op in func.walk() for value in written_operands(op)]
+    work = [value for op in func.walk() for value in written_operands(op, writers)]
     while work:
         if (value := work.pop()) not in found:
             found.add(value)

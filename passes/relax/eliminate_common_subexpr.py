@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove, IsTerminator, is_side_effect_free
 
-from xdsl_tvm.analysis.shared_memory import values_with_written_memory
+from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.memory import EndsLife
 from xdsl_tvm.dialects.relax.symbolic import Dim
@@ -69,11 +69,12 @@ class EliminateCommonSubexpr(CompilerPass):
     call_only: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        writers = Writers(op)
         for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
             if func.body.blocks:
-                _Elimination(self.call_only, values_with_written_memory(func)).visit(
-                    func.body.block
-                )
+                _Elimination(
+                    self.call_only, values_with_written_memory(func, writers)
+                ).visit(func.body.block)
 
 
 @dataclass

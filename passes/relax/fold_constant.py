@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from xdsl_tvm.analysis.shared_memory import values_with_written_memory
+from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
 from xdsl_tvm.dialects.relax.dense import dense_of
@@ -87,6 +87,10 @@ class _Folding:
     max_elements: int
 
     @cached_property
+    def _writers(self) -> Writers:
+        return Writers(self.module)
+
+    @cached_property
     def _interpreted(self) -> InterpretedRelax:
         from xdsl_tvm.interpreters.relax import interpret
 
@@ -96,7 +100,7 @@ class _Folding:
         candidates = [op for op in func.walk() if isinstance(op, _FOLDED)]
         if not candidates:
             return
-        written = values_with_written_memory(func)
+        written = values_with_written_memory(func, self._writers)
         for op in candidates:
             if op.result not in written:
                 self._fold(op)

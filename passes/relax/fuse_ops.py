@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.op_pattern import OpPattern
-from xdsl_tvm.analysis.shared_memory import written_operands
+from xdsl_tvm.analysis.shared_memory import Writers, written_operands
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
 from xdsl_tvm.dialects.relax.functions import is_set, parameter_symbols
@@ -164,7 +164,9 @@ class _Graph:
             self._find_users(node, block)
         for node in reversed(self.nodes):
             _find_dominator(node)
-        fences = [bool(written_operands(node.op)) for node in self.nodes]
+        fences = [
+            bool(written_operands(node.op, functions.writers)) for node in self.nodes
+        ]
         self.fences = [0, *accumulate(fences)]
         """How many operations before an index write in place."""
 
@@ -384,9 +386,11 @@ class _Functions:
     symbols: dict[str, Operation] = field(init=False)
     names: SymbolNames = field(init=False)
     made: dict[object, str] = field(default_factory=dict[object, str])
+    writers: Writers = field(init=False)
     _mergeable: dict[object, bool] = field(default_factory=dict[object, bool])
 
     def __post_init__(self) -> None:
+        self.writers = Writers(self.module)
         self.symbols = module_symbols(self.module)
         self.names = SymbolNames(self.module)
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.shared_memory import values_with_written_memory
+from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -56,11 +56,14 @@ class FuseTransposeMatmul(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = OperatorFunctions(op)
+        writers = Writers(op)
         for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
             if module_of(func) is not op:
                 continue
             products = [each for each in func.walk() if isinstance(each, relax.MatmulOp)]
-            written = values_with_written_memory(func) if products else set[SSAValue]()
+            written = (
+                values_with_written_memory(func, writers) if products else set[SSAValue]()
+            )
             for product in products:
                 transposition = product.rhs.owner
                 if (

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.reshape_pattern import copied_parameter
-from xdsl_tvm.analysis.shared_memory import values_with_written_memory
+from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import product, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -56,10 +56,10 @@ class RewriteDataflowReshape(CompilerPass):
     name = "relax-rewrite-dataflow-reshape"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        copies = _Copies(module_symbols(op))
+        copies, writers = _Copies(module_symbols(op)), Writers(op)
         for func in op.ops:
             if isinstance(func, relax.FuncOp):
-                _rewrite_function(func, copies)
+                _rewrite_function(func, copies, writers)
 
 
 @dataclass
@@ -81,7 +81,7 @@ class _Copies:
         return self.found[symbol]
 
 
-def _rewrite_function(func: relax.FuncOp, copies: _Copies) -> None:
+def _rewrite_function(func: relax.FuncOp, copies: _Copies, writers: Writers) -> None:
     views = [
         (op, position)
         for op in func.walk()
@@ -92,7 +92,7 @@ def _rewrite_function(func: relax.FuncOp, copies: _Copies) -> None:
     ]
     if not views:
         return
-    written = values_with_written_memory(func)
+    written = values_with_written_memory(func, writers)
     kept = [
         view
         for view in views

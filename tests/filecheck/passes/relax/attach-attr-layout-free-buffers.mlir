@@ -336,3 +336,32 @@ tir.func @f1(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) attributes {layo
 }
 tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
 }
+
+// -----
+
+// What a function that is called writes in place is not known, what it reads is.
+
+!t = tensor<4xf32>
+// CHECK-LABEL: relax.func @by_a_call
+relax.func @by_a_call(%v: !t, %w: !t) -> !t attributes {global_symbol = "by_a_call", num_input = 0 : i64} {
+  // CHECK: relax.call_tir @f1(%v, %w)
+  %a = relax.call_tir @f(%v, %w) : (!t, !t) -> !t
+  %b = relax.call @writes(%v) : (!t) -> !t
+  %c = relax.call @reads(%w) : (!t) -> !t
+  %d = relax.add %b, %c : (!t, !t) -> !t
+  %e = relax.add %a, %d : (!t, !t) -> !t
+  relax.return %e : !t
+}
+relax.func @writes(%x: !t) -> !t {
+  %0 = relax.call_tir_inplace @in_place(%x) inplace [0] : (!t) -> !t
+  relax.return %0 : !t
+}
+relax.func @reads(%x: !t) -> !t {
+  %0 = relax.add %x, %x : (!t, !t) -> !t
+  relax.return %0 : !t
+}
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
+}
+tir.func @in_place(%a: !tir.handle) {
+}
+// CHECK: tir.func @f1({{.*}}layout_free_buffers = [1 : i32]

@@ -180,3 +180,65 @@ relax.func @in_place(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   relax.return %r : tensor<8xf32>
 }
+
+// A function that is called, or one that it calls, may do so; @reads does not.
+
+relax.func @clears(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = relax.call_tir_inplace @clear(%x) inplace [0] : (tensor<8xf32>) -> tensor<8xf32>
+  relax.return %0 : tensor<8xf32>
+}
+relax.func @calls(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = relax.call @clears(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  relax.return %0 : tensor<8xf32>
+}
+relax.func @reads(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = relax.call_tir @copy(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = relax.call_tir_inplace @clear(%0) inplace [0] : (tensor<8xf32>) -> tensor<8xf32>
+  relax.return %1 : tensor<8xf32>
+}
+
+// CHECK-LABEL: relax.func @in_place_by_a_call
+relax.func @in_place_by_a_call(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = relax.dataflow -> (tensor<8xf32>) {
+    // CHECK: %[[A:.*]] = relax.reshape %x
+    // CHECK-NEXT: %{{.*}} = relax.call_tir @copy(%[[A]])
+    // CHECK: relax.call @calls
+    %a = relax.call_tir @copy(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %b = relax.call_tir @copy(%a) : (tensor<8xf32>) -> tensor<8xf32>
+    %c = relax.call @calls(%b) : (tensor<8xf32>) -> tensor<8xf32>
+    %d = relax.add %a, %c : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    relax.output %d : tensor<8xf32>
+  }
+  relax.return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: relax.func @in_place_by_a_closure
+relax.func @in_place_by_a_closure(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = relax.dataflow -> (tensor<8xf32>) {
+    // CHECK: %[[A:.*]] = relax.reshape %x
+    // CHECK-NEXT: %{{.*}} = relax.call_tir @copy(%[[A]])
+    // CHECK: relax.invoke_pure_closure
+    %a = relax.call_tir @copy(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %b = relax.call_tir @copy(%a) : (tensor<8xf32>) -> tensor<8xf32>
+    %f = relax.make_closure @calls(%b) : (tensor<8xf32>) -> !relax.object
+    %c = relax.invoke_pure_closure %f() : !relax.object, () -> tensor<8xf32>
+    %d = relax.add %a, %c : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    relax.output %d : tensor<8xf32>
+  }
+  relax.return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: relax.func @only_read
+relax.func @only_read(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = relax.dataflow -> (tensor<8xf32>) {
+    // CHECK: relax.reshape
+    // CHECK: relax.reshape
+    // CHECK: relax.call @reads
+    %a = relax.call_tir @copy(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %b = relax.call_tir @copy(%a) : (tensor<8xf32>) -> tensor<8xf32>
+    %c = relax.call @reads(%b) : (tensor<8xf32>) -> tensor<8xf32>
+    %d = relax.add %a, %c : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    relax.output %d : tensor<8xf32>
+  }
+  relax.return %r : tensor<8xf32>
+}
