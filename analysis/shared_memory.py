@@ -121,16 +121,13 @@ def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
             return op.operands
 
 
-def values_with_written_memory(
-    func: relax.FuncOp, writers: Writers | None = None
-) -> set[SSAValue]:
+def values_with_written_memory(func: relax.FuncOp, writers: Writers) -> set[SSAValue]:
     """The values of a function that may share memory with one that is written.
 
     Unlike a walk along `memory_sources`, it goes both ways: another view of what a
     written value views is among them. `writers` are those of its module. Linear in the
     size of the function.
     """
-    writers = writers or Writers(func.parent_op() or func)
     values = list(_values(func))
     sharing = DisjointSet(values)
     for value in values:
