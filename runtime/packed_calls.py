@@ -8,6 +8,7 @@ become numpy arrays on the very memory; what comes back is checked and copied.
 from __future__ import annotations
 
 import ctypes
+import operator
 import re
 import struct
 import threading
@@ -144,7 +145,7 @@ class _Results:
 
     def _fields(self, found: Any) -> Sequence[Any]:
         count = len(self._call.results)
-        if count == 1 and not isinstance(found, tuple):
+        if count == 1 and _is_whole(self._call.results[0], found):
             return (found,)
         if found is None and all(place >= 0 for place in self._call.inplace):
             return (None,) * count
@@ -165,14 +166,33 @@ class _Results:
                 target = _array(slot, reader, writable=True)
                 _copy(np.asarray(value), target, what)
             case ShapeSlot():
-                dims = tuple(int(extent) for extent in value)
+                dims = tuple(_integer(extent, f"an extent of {what}") for extent in value)
                 if len(dims) != slot.rank:
                     raise ValueError(f"{what} must have rank {slot.rank}, got {dims}")
+                if not all(0 <= extent < 1 << 63 for extent in dims):
+                    raise ValueError(f"{what} must hold extents of 64 bits, got {dims}")
                 self._cells[position : position + slot.rank] = dims
             case ScalarSlot():
-                self._cells[position] = _bits(slot, value)
+                self._cells[position] = _bits(slot, value, what)
             case TupleSlot():
                 raise AssertionError("results are flat")
+
+
+def _is_whole(slot: Slot, value: object) -> bool:
+    """Whether a value is the only result itself, and not a tuple that holds it."""
+    if not isinstance(value, tuple):
+        return True
+    fields = cast(tuple[object, ...], value)
+    is_nested = any(isinstance(field, tuple | list) for field in fields)
+    return isinstance(slot, ShapeSlot) and not is_nested
+
+
+def _integer(value: Any, what: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"{what} must be an integer, got {kind}") from None
 
 
 def _copy(value: Array, target: Array, what: str) -> None:
@@ -219,10 +239,17 @@ def _number(slot: ScalarSlot, bits: int) -> Any:
     return bits if dtype.kind == "i" else struct.unpack("<d", struct.pack("<q", bits))[0]
 
 
-def _bits(slot: ScalarSlot, value: Any) -> int:
-    if _dtype(slot.dtype).kind in "iub":
-        return int(value)
-    return struct.unpack("<q", struct.pack("<d", float(value)))[0]
+def _bits(slot: ScalarSlot, value: Any, what: str) -> int:
+    dtype = _dtype(slot.dtype)
+    if dtype.kind not in "iub":
+        return struct.unpack("<q", struct.pack("<d", float(value)))[0]
+    if dtype.kind == "b":
+        return int(bool(value))
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    number = _integer(value, what)
+    if not low <= number <= high:
+        raise ValueError(f"{what} must be within {low} and {high}, got {number}")
+    return number
 
 
 def _formatted(pattern: str, values: Sequence[Any]) -> str:

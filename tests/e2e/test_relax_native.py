@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -218,8 +219,12 @@ HUGE = body(
 )
 
 
+def _length(a: Array) -> Array:
+    return np.array(len(a))
+
+
 def test_a_size_that_wraps_around_is_no_memory():
-    main = compiled(HUGE, externs={"my.length": lambda a: np.array(len(a))})
+    main = compiled(HUGE, externs={"my.length": _length})
     assert main(np.array(False)) == 5
     with pytest.raises(MemoryError, match=f"in @main needs {2**64 + 40} bytes$"):
         main(np.array(True))
@@ -637,6 +642,44 @@ def test_results_of_python_are_checked():
     main = compiled(PACKED, externs={**EXTERNS, "my.square": _first})
     with pytest.raises(ValueError, match=r"result 0 of 'my.square' must be float32\[3\]"):
         main(values(3))
+
+
+NUMBERS = body(
+    """
+  %k = relax.call_pure_packed "my.number"(%x) : (!s) -> !relax.prim<i8>
+  %u = relax.call_pure_packed "my.shape"(%x) : (!s) -> !relax.shape<[?]>
+  %t = relax.tuple(%k, %u) : !relax.prim<i8>, !relax.shape<[?]>
+  relax.return %t : !relax.tuple<!relax.prim<i8>, !relax.shape<[?]>>
+""",
+    "(%x: !s) -> !relax.tuple<!relax.prim<i8>, !relax.shape<[?]>>",
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "shape", "message"),
+    [
+        (300, (1,), "^result 0 of 'my.number' must be within -128 and 127, got 300$"),
+        (2.5, (1,), "^result 0 of 'my.number' must be an integer, got float$"),
+        (1, (-1,), r"^result 0 of 'my.shape' must hold extents of 64 bits, got \(-1,\)$"),
+        (1, (1 << 64,), "^result 0 of 'my.shape' must hold extents of 64 bits, got"),
+        (
+            1,
+            (2.5,),
+            "^an extent of result 0 of 'my.shape' must be an integer, got f",
+        ),
+    ],
+)
+def test_numbers_of_python_must_fit(number: Any, shape: Any, message: str):
+    results: dict[str, Any] = {"my.number": 7, "my.shape": (3,)}
+
+    def function(name: str) -> Callable[[Array], Any]:
+        return lambda _: results[name]
+
+    main = compiled(NUMBERS, externs={name: function(name) for name in results})
+    assert main(values(4)) == (7, (3,))
+    results.update({"my.number": number, "my.shape": shape})
+    with pytest.raises((TypeError, ValueError), match=message):
+        main(values(4))
 
 
 def test_a_function_of_python_may_call_the_module_again():
