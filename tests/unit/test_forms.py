@@ -1,5 +1,7 @@
 """Forms and rules of well-formed TIR: each is broken by a program, and kept by passes."""
 
+import os
+
 import pytest
 from ir import parse
 from tir_programs import random_module
@@ -16,7 +18,7 @@ from xdsl_tvm.passes.tir.verify_gpu_code import VerifyGPUCode
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
 from xdsl_tvm.registry import pass_modules
 
-SEEDS = range(25)
+SEEDS = range(int(os.environ.get("XDSL_TVM_FUZZ", "12")))
 NAMES = list(FORMS)
 
 

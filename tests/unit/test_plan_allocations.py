@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from textwrap import dedent
 
@@ -25,6 +26,7 @@ from xdsl_tvm.passes.tir.plan_and_update_buffer_allocation_location import (
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
 PLAN = (LowerInitBlock(), PlanAndUpdateBufferAllocationLocation())
 PIPELINE: tuple[ModulePass, ...] = (
     *PLAN,
@@ -430,7 +432,7 @@ def test_threads_fill_shared_memory_together(scope: str, read: str, place: str) 
 def test_random_stages_compute_the_same() -> None:
     """Many of the programs carry values, and the lowered ones must run as well."""
     counts = Counter[str]()
-    for seed in range(40):
+    for seed in range(COUNT):
         module = parse(staged_program(seed))
         assert isinstance(module, ModuleOp)
         try:
@@ -443,5 +445,5 @@ def test_random_stages_compute_the_same() -> None:
         counts.update(
             "kept" if place == "root" else "moved" for place in places(module).values()
         )
-    assert counts["moved"] > 12
-    assert counts["kept"] > 3
+    assert counts["moved"] > COUNT // 4
+    assert counts["kept"] > COUNT // 20
