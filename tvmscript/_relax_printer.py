@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, f32, i1, i64
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    StringAttr,
+    f32,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -45,6 +52,8 @@ _NEEDS_NAMES = (relax.OutputOp, relax.YieldOp, relax.AliasOp)
 _SHORT = 16
 """The most elements of a constant that are written where it is used."""
 _SYMBOL = "global_symbol"
+_PRIMITIVE = "Primitive"
+"""A flag of fused functions, which newer TVM only knows as one."""
 CONSTANTS = "relax.expr.Constant"
 
 
@@ -157,7 +166,7 @@ class RelaxPrinter:
         attributes = dict(op.attributes)
         options = [] if _SYMBOL in attributes else ["private=True"]
         found = attributes.get(_SYMBOL)
-        if found is not None and string(name) == relax_text(python_attribute(found, op)):
+        if found == StringAttr(identifier(name)):
             del attributes[_SYMBOL]
         self._decorator(options, op.is_pure)
         self._header(identifier(name), op.args, op.output_type)
@@ -209,6 +218,8 @@ class RelaxPrinter:
             self._line(f"{name} = T.int64()")
         if attributes:
             values = {key: python_attribute(each, op) for key, each in attributes.items()}
+            if self._words.is_newer and values.get(_PRIMITIVE) == 1:
+                values[_PRIMITIVE] = True
             self._line(f"R.func_attr({relax_text(values)})")
         around, self._symbols = self._symbols, frozenset(symbols)
         self._inline_entry(block)

@@ -29,6 +29,16 @@ class FlatFunctionPrinter(FunctionPrinter):
             found.append("s_tir=True")
         return ", ".join(filter(None, found))
 
+    def attributes(self, attrs: dict[str, object]) -> str:
+        # What is `tir.` elsewhere is `tirx.` there, and flags are those of Python.
+        texts: dict[str, str] = {}
+        for key, value in attrs.items():
+            name = f"tirx.{key[4:]}" if key.startswith("tir.") else key
+            is_flag = isinstance(value, bool)
+            texts[name] = str(value) if is_flag else self._expressions.value(value)
+        items = (f"{string(key)}: {text}" for key, text in sorted(texts.items()))
+        return f"{{{', '.join(items)}}}"
+
     def layout_arguments(self, buffer: st.Buffer) -> list[str]:
         if buffer.axis_separators or buffer.kind is not tir.BufferKind.DEFAULT:
             raise DiagnosticException(

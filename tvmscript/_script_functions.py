@@ -156,10 +156,10 @@ class FunctionPrinter:
         start = len(self.lines)
         with self._frame():
             attrs = dict(function.attrs)
-            if attrs.get(_SYMBOL) == name:
+            if attrs.get(_SYMBOL) == identifier(name):
                 del attrs[_SYMBOL]
             if attrs:
-                self.line(f"T.func_attr({self.dictionary(attrs)})")
+                self.line(f"T.func_attr({self.attributes(attrs)})")
             for param, buffer in matched:
                 self._match_buffer(buffer, self.known[param])
             for buffer in function.alloc_buffers:
@@ -167,6 +167,10 @@ class FunctionPrinter:
             self._function_body(function)
             if len(self.lines) == start:
                 self.line("T.evaluate(0)")
+
+    def attributes(self, attrs: dict[str, object]) -> str:
+        """The attributes of the function as a dictionary."""
+        return self.dictionary(attrs)
 
     def options(self, function: st.PrimFunc) -> str:
         """The arguments of the decorator."""

@@ -60,8 +60,15 @@ def func_name(name: str) -> None:
 
 
 def func_attr(attrs: Mapping[str, object]) -> None:
-    """Add attributes of the function. Raises BuilderError for a key given before."""
-    _function("T.func_attr").add_attrs(attrs)
+    """Add attributes of the function. Raises BuilderError for a key given before.
+
+    The names that start with `tirx.`, as in TVM 0.27, are those with `tir.`.
+    """
+    known = {
+        f"tir.{key[5:]}" if key.startswith("tirx.") else key: value
+        for key, value in attrs.items()
+    }
+    _function("T.func_attr").add_attrs(known)
 
 
 def func_ret(dtype: DtypeLike | Var | None) -> None:

@@ -235,6 +235,29 @@ def test_newer_scalars() -> None:
     assert "R.prim_value(T.float32(2.5))" in print_script(module, version="0.27")
 
 
+FLAGS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def f(a: T.handle):
+        T.func_attr({"tir.noalias": True, "tir.is_scheduled": 1, "op_pattern": 2})
+        T.evaluate(0)
+
+    @R.function(private=True)
+    def g(x: R.Tensor((4,), "float32")):
+        R.func_attr({"Primitive": 1, "num_input": 1})
+        return x
+"""
+
+
+def test_newer_flags() -> None:
+    module = parse(FLAGS)
+    text = print_script(module, version="0.27")
+    assert '{"op_pattern": 2, "tirx.is_scheduled": 1, "tirx.noalias": True}' in text
+    assert '{"Primitive": True, "num_input": 1}' in text
+    assert '"tir.noalias": T.bool(True)' in print_script(parse(text))
+
+
 DEVICE = """
 @R.function(pure=False)
 def f():
