@@ -25,7 +25,7 @@ from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript.parser import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 IN_ORDER = DefaultCPUSchedule(
     vector_bytes=8, parallel_grain=2, reassociate=False, fuse_multiply_add=False

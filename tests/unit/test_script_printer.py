@@ -690,7 +690,7 @@ def test_programs_of_filecheck_tests_read_back(folder: str):
     assert sum(checked) > 5
 
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "40"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
 
 
 @pytest.mark.parametrize("start", range(0, COUNT, 20))
