@@ -51,9 +51,10 @@ constants where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
@@ -131,6 +132,18 @@ def printer_for(style: Style, module: str = "Module") -> FunctionPrinter:
     return FunctionPrinter(style, module)
 
 
+def _check_names(names: Iterable[str]) -> None:
+    """Check that functions have names of their own in Python."""
+    written = dict[str, str]()
+    for name in names:
+        other = written.setdefault(identifier(name), name)
+        if other != name:
+            raise DiagnosticException(
+                f"the functions @{other} and @{name} would both be called "
+                f"{identifier(name)} in a script; rename one of them"
+            )
+
+
 def _module_lines(
     module: st.IRModule, others: Mapping[str, relax.FuncOp], style: Style
 ) -> list[str]:
@@ -152,6 +165,7 @@ def _module_lines(
     devices = module.global_infos.get("vdevice", [])
     known = [each for each in devices if isinstance(each, VDeviceAttr)]
     names = [*sorted(module.functions), *sorted(others)]
+    _check_names(names)
     for name in sorted(names, key=lambda name: name == "main"):
         if len(lines) > start:
             lines.append("")

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_BYTES = {"int2": "int8", "int4": "int8"}
+"""Integers that ml_dtypes holds in a part of a byte."""
+
+
 def dense_of(array: np.ndarray[Any, Any]) -> DenseIntOrFPElementsAttr:
     """The elements of an array as a `dense<…>` of its shape and dtype.
 
@@ -35,6 +39,9 @@ def dense_of(array: np.ndarray[Any, Any]) -> DenseIntOrFPElementsAttr:
     if element == i1:
         values = [int(value) for value in array.ravel()]
         return DenseIntOrFPElementsAttr.from_list(type_, values)
+    if array.dtype.name in _BYTES:
+        # Its bytes lack the sign, which those of an attribute have.
+        array = array.astype(_BYTES[array.dtype.name])
     contents = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     return DenseIntOrFPElementsAttr(type_, BytesAttr(contents.tobytes()))
 

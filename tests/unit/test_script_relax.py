@@ -327,6 +327,34 @@ def test_symbols_that_are_words_of_python() -> None:
     assert only(parse(text)).symbol_names == ("is_",)
 
 
+def test_names_that_are_none_in_python() -> None:
+    text = (
+        'relax.func @"a.b"(%x: !relax.object) -> !relax.object attributes '
+        '{global_symbol = "a.b"} { relax.return %x : !relax.object }\n'
+        'tir.func @for() attributes {global_symbol = "for"} {}\n'
+    )
+    back = parse(print_script(parse_dialect(text)))
+    assert isinstance(back, ModuleOp)
+    symbols = {
+        op.sym_name.data: op.attributes["global_symbol"]
+        for op in back.ops
+        if isinstance(op, relax.FuncOp | tir.FuncOp)
+    }
+    assert symbols == {"a_b": StringAttr("a.b"), "for_": StringAttr("for")}
+    with pytest.raises(DiagnosticException, match=r"^the functions @a_b and @a\.b would"):
+        print_script(parse_dialect(text + "tir.func @a_b() {}"))
+
+
+def test_small_negative_numbers() -> None:
+    module = parse(
+        "@R.function\n"
+        'def f() -> R.Tensor((2,), "int4"):\n'
+        '    return R.const([1, -2], "int4")\n'
+    )
+    assert "dense<[1, -2]> : tensor<2xi4>" in str(module)
+    assert "R.const([1, -2]" in print_script(module)
+
+
 # ---- tools ----
 
 
