@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -181,7 +182,12 @@ def argument(type_: Attribute, value: Any, what: str) -> Any:
     if isinstance(type_, relax.ShapeType):
         if not isinstance(value, Sequence):
             raise ArgumentError(f"{what} expects a shape, got {type(value).__name__}")
-        return ShapeValue(int(extent) for extent in cast("Sequence[int]", value))
+        extents = cast("Sequence[object]", value)
+        for extent in extents:
+            if not isinstance(extent, Integral):
+                kind = type(extent).__name__
+                raise ArgumentError(f"{what} expects a shape of integers, got a {kind}")
+        return ShapeValue(int(cast(int, extent)) for extent in extents)
     if isinstance(type_, relax.PrimType):
         return scalar_argument(value, number(type_.dtype), what)
     if isinstance(type_, relax.TupleType):

@@ -219,7 +219,12 @@ class Arguments:
                     f"{where} must be a tuple of integers {spec}, got "
                     f"{type(value).__name__}"
                 )
-            shape = tuple(operator.index(extent) for extent in cast("list[Any]", value))
+            fields = cast("list[object]", value)
+            if not all(isinstance(extent, Integral) for extent in fields):
+                raise TypeError(
+                    f"{where} must be a tuple of integers {spec}, got {value}"
+                )
+            shape = tuple(operator.index(cast(int, extent)) for extent in fields)
             if len(shape) != len(spec.shape):
                 raise ValueError(f"{where} must have rank {len(spec.shape)}, got {shape}")
             if not all(0 <= extent <= _MOST for extent in shape):
@@ -358,8 +363,8 @@ def _flaw(value: Array, contiguous: bool) -> str:
     if contiguous and not value.flags.c_contiguous:
         return "must be C-contiguous; pass numpy.ascontiguousarray of it"
     if not value.flags.aligned:
-        return "must be aligned"
-    return "is written, but the array is read-only"
+        return "must be aligned; pass a copy of it"
+    return "is written, but the array is read-only; pass a copy of it"
 
 
 def _evaluator(where: str, dim: Dim) -> Evaluator:

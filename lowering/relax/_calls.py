@@ -8,7 +8,7 @@ from typing import TypeGuard, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, SymbolRefAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import Dim
@@ -55,8 +55,10 @@ class CallCode(MemoryCode):
             )
         bound = self._match_buffers(name, convention, values)
         operands = [
-            self._tir_argument(name, value, type_)
-            for value, type_ in zip(values, types, strict=True)
+            self._tir_argument(name, value, type_, parameter)
+            for value, type_, (parameter, _) in zip(
+                values, types, convention.buffers, strict=True
+            )
         ]
         operands += [self.integer(bound[symbol], i64) for symbol in convention.symbols]
         with self.view.timed(self.cv, callee):
@@ -109,7 +111,11 @@ class CallCode(MemoryCode):
             raise self.cv.fail(f"{where} has strides or an offset; use a compact buffer")
 
     def _tir_argument(
-        self, name: SymbolRefAttr, value: Value, type_: Attribute
+        self,
+        name: SymbolRefAttr,
+        value: Value,
+        type_: Attribute,
+        parameter: BlockArgument | None,
     ) -> SSAValue:
         if isinstance(value, Tensor) and isinstance(type_, MemRefType):
             return self.cast(value, cast(AnyMemRef, type_))
@@ -117,7 +123,9 @@ class CallCode(MemoryCode):
             if value.value.type == type_:
                 return value.value
             if value.dim is not None and tir.is_integer(type_):
-                return self.integer(value.dim, type_)
+                # The lowered type does not tell whether the parameter is unsigned.
+                dtype = type_ if parameter is None else parameter.type
+                return self.integer(value.dim, dtype)
         raise self.cv.fail(f"{name} takes {type_}, which no {kind(value)} can be")
 
     def call_tir_inplace(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xdsl.dialects import arith, cf
-from xdsl.dialects.builtin import IntegerAttr, f64, i64
+from xdsl.dialects.builtin import IntegerAttr, f64, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
-from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import Dim, bounds
 from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
 from xdsl_tvm.lowering.relax._calling_convention import FreshNames
@@ -136,10 +136,19 @@ class ExtentCode:
             self.require(holds, f"{self.place}: an extent is divided by zero")
 
     def integer(self, dim: Dim, type_: Attribute) -> SSAValue:
-        """The value of a dimension, as an integer."""
+        """The value of a dimension, as an integer, into which it is checked to fit.
+
+        The type may be unsigned; the number has no sign.
+        """
         if dim.value is not None:
             return self.cv.number(dim.value, type_)
-        return self.cv.from_index(self.index(dim), type_)
+        number = self.cv.from_index(self.index(dim), type_)
+        if type_ != i64:
+            is_unsigned = type_ == i1 or tir.is_uint(type_)
+            whole = self.cv.index_of(number, unsigned=is_unsigned)
+            holds = self.cv.compare(arith.CmpiOp, EQUAL, whole, self.index(dim))
+            self.require(holds, f"{self.place}: {dim} is no {type_}")
+        return number
 
     def approximate(self, dim: Dim) -> SSAValue:
         """The value of a dimension as f64, which does not wrap around.

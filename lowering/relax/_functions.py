@@ -51,7 +51,6 @@ from xdsl_tvm.lowering.relax._values import (
     rebuild,
 )
 from xdsl_tvm.lowering.tir._functions import NOALIAS
-from xdsl_tvm.lowering.tir._types import signless
 
 
 @dataclass
@@ -207,7 +206,7 @@ class FunctionConverter(PackedCode):
         if isinstance(op.value, FloatAttr):
             return Scalar(self.cv.constant(op.value), type_.dtype)
         (dim,) = self.actual([op.value.data])
-        return Scalar(self.integer(dim, signless(type_.dtype)), type_.dtype, dim)
+        return Scalar(self.integer(dim, type_.dtype), type_.dtype, dim)
 
     def _tuple(self, op: relax.TupleOp) -> Value:
         return tuple(self._operands(op))
@@ -269,7 +268,7 @@ class FunctionConverter(PackedCode):
         if dim is None:
             raise self.cv.fail("the number is not known before the call")
         (dim,) = self.actual([dim])
-        return Scalar(self.integer(dim, signless(type_.dtype)), type_.dtype, dim)
+        return Scalar(self.integer(dim, type_.dtype), type_.dtype, dim)
 
     # -- memory
 

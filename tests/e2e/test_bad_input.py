@@ -91,7 +91,7 @@ def test_inputs_of_relax_functions_may_be_read_only():
 TIR_CALLS = {
     "read-only output": (
         (zeros(4), read_only(4)),
-        "@copy: argument 'B' is written, but the array is read-only",
+        "@copy: argument 'B' is written, but the array is read-only; pass a copy of it",
     ),
     "strided output": (
         (zeros(4), zeros(8)[::2]),

@@ -218,6 +218,15 @@ relax.func @reshaped<n, m>(%x: !n, %s: !relax.shape<[m, m]>) -> tensor<f32>
   %1 = relax.sum %0 : (tensor<?x?xf32, #relax.dims<[m, m]>>) -> tensor<f32>
   relax.return %1 : tensor<f32>
 }
+relax.func @narrow<n>(%n: !relax.prim<i64, n>) -> !relax.tuple<!relax.prim<i32, n>,
+    !relax.prim<ui8, n floordiv 8388608>> attributes {global_symbol = "narrow"} {
+  %0 = relax.prim_value n : i32
+  %1 = relax.prim_value n floordiv 8388608 : ui8
+  %2 = relax.tuple(%0, %1)
+    : !relax.prim<i32, n>, !relax.prim<ui8, n floordiv 8388608>
+  relax.return %2
+    : !relax.tuple<!relax.prim<i32, n>, !relax.prim<ui8, n floordiv 8388608>>
+}
 relax.func @from(%x: tensor<8xf32>, %o: !relax.prim<i64>) -> tensor<2xf32>
     attributes {global_symbol = "from"} {
   %s = relax.shape [2]
@@ -237,6 +246,16 @@ LOST: dict[str, tuple[str, tuple[Any, ...], str]] = {
         "made",
         ((2**64 + 4,),),
         f"@made: argument 's' must hold extents from 0 to {MOST}, got ({2**64 + 4},)",
+    ),
+    "no integer": (
+        "made",
+        ((2.0,),),
+        "@made: argument 's' must be a tuple of integers (n), got (2.0,)",
+    ),
+    "a number that does not fit": (
+        "narrow",
+        (2**31,),
+        "assertion failed: relax.prim_value in @narrow: n is no i32",
     ),
     "a negative number": (
         "less",
@@ -291,7 +310,7 @@ def extents() -> Any:
 @pytest.mark.parametrize("name", LOST)
 def test_numbers_that_no_extent_can_be(name: str, extents: Any) -> None:
     function, arguments, message = LOST[name]
-    with pytest.raises((ValueError, RuntimeError)) as error:
+    with pytest.raises((ValueError, RuntimeError, TypeError)) as error:
         extents[function](*arguments)
     assert str(error.value) == message
     with pytest.raises((SimulationError, MemoryError)):
@@ -303,6 +322,7 @@ def test_numbers_that_an_extent_can_be(extents: Any) -> None:
     assert extents["less"](7) == extents["less"](5) + 2 == 2
     assert extents["quotient"](7, 2) == len(extents["part"](7, 2)) == 3
     assert extents["reshaped"](zeros(4) + 1, (2, 2)) == 4
+    assert extents["narrow"](2**31 - 1) == (2**31 - 1, 255)
     x = np.arange(8, dtype=np.float32)
     np.testing.assert_array_equal(extents["from"](x, 24), [6, 7])
 

@@ -145,7 +145,7 @@ def test_read_only_output(add: Any) -> None:
     with pytest.raises(ValueError, match="'C' is written") as error:
         add(a, b, c, 1)
     assert one_line(error) == (
-        "@add: argument 'C' is written, but the array is read-only"
+        "@add: argument 'C' is written, but the array is read-only; pass a copy of it"
     )
 
 
