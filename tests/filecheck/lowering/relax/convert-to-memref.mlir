@@ -115,13 +115,16 @@ relax.func @branches<n>(%c: tensor<i1>, %x: !n) -> !n attributes {relax.force_pu
   relax.return %r : !n
 }
 
-// A scalar result is returned; expressions of symbols are computed.
+// A scalar result is returned; expressions of symbols are computed, and checked to fit.
 // CHECK-LABEL: func.func private @scalars(
 // CHECK-SAME: %{{.*}}: i64, %[[N:[a-z0-9_]+]]: i64) -> i32
 // CHECK: %[[I:[0-9]+]] = arith.index_cast %[[N]] : i64 to index
 // CHECK-NEXT: %[[A:[0-9]+]] = arith.addi %[[I]], %{{.*}} : index
 // CHECK-NEXT: %[[Q:[0-9]+]] = arith.floordivsi %[[A]], %{{.*}} : index
 // CHECK-NEXT: %[[R:[0-9]+]] = arith.index_cast %[[Q]] : index to i32
+// CHECK-NEXT: %[[W:[0-9]+]] = arith.index_cast %[[R]] : i32 to index
+// CHECK-NEXT: %[[H:[0-9]+]] = arith.cmpi eq, %[[W]], %[[Q]] : index
+// CHECK-NEXT: cf.assert %[[H]], "relax.prim_value in @scalars: (n + 3) floordiv 4 is no i32"
 // CHECK-NEXT: func.return %[[R]] : i32
 relax.func @scalars<n>(%n: !relax.prim<i64, n>)
     -> !relax.prim<i32, (n + 3) floordiv 4> {
