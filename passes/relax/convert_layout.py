@@ -124,6 +124,7 @@ class _Tensor:
             source = self.versions[self.current]
             op = change(source, self.current, layout, self.written)
             op.result.name_hint = source.name_hint
+            op.location = user.location
             Rewriter.insert_op(op, InsertPoint.before(user))
             self.versions[layout] = op.result
         return self.versions[layout]
@@ -198,6 +199,7 @@ class _Conversion:
         return self.whole[value]
 
     def _insert(self, op: Operation, user: Operation) -> SSAValue:
+        op.location = user.location
         Rewriter.insert_op(op, InsertPoint.before(user))
         return op.results[0]
 
@@ -360,7 +362,7 @@ class _Conversion:
         fields: list[_Field] = []
         for type_, layout in zip(result.type.fields.data, results, strict=True):
             item = relax.GetItemOp(value, len(fields))
-            Rewriter.insert_op(item, InsertPoint.before(op))
+            self._insert(item, op)
             self.items.append(item)
             fields.append(_Tensor(type_, layout, {layout: item.result}))
         self.tuples[result] = fields

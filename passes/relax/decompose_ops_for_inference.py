@@ -82,7 +82,7 @@ def _decompose_batch_norm(op: relax.BatchNormOp) -> None:
     assert isinstance(fields, TupleType), "verified"
     values = (normalized, op.moving_mean, op.moving_var)
     typed = [place.typed(v, t) for v, t in zip(values, fields.fields, strict=True)]
-    Rewriter.replace_op(op, relax.TupleOp(typed))
+    Rewriter.replace_op(op, (), [place.emit(relax.TupleOp(typed))])
 
 
 def normalized_for_inference(op: relax.BatchNormOp) -> SSAValue | None:

@@ -90,6 +90,8 @@ def _expand_call(call: relax.CallOp, tuples: list[bool]) -> None:
     for value, is_tuple in zip(call.arguments, tuples, strict=True):
         if is_tuple:
             fields, ops = _fields(value)
+            for op in ops:
+                op.location = call.location
             Rewriter.insert_op(ops, InsertPoint.before(call))
             arguments += fields
         else:
@@ -136,5 +138,8 @@ def _rebuild(
             for number, field in enumerate(type_.fields.data)
         ]
     )
+    function = arg.block.parent_op()
+    assert function is not None
+    new.location = function.location
     Rewriter.insert_op(new, place)
     return new.result

@@ -421,10 +421,13 @@ class _Functions:
         name = self.made.get(key)
         if name is None:
             name = self.made[key] = self.names.unique(body.name())
-            self.module.body.block.add_op(body.function(name))
+            function = body.function(name)
+            function.location = last.location
+            self.module.body.block.add_op(function)
         arguments = list(body.arguments)
         if body.free:
             shape = relax.ShapeOp(body.free)
+            shape.location = last.location
             Rewriter.insert_op(shape, InsertPoint.before(last))
             arguments.append(shape.result)
         call = relax.CallOp(name, arguments, last.results[0].type)

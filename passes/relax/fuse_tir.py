@@ -138,6 +138,7 @@ class _FuseTIRInner(CompilerPass):
             kernel = _Kernel(primitive, symbols)
             is_free = name not in others and "global_symbol" not in primitive.attributes
             function = kernel.build(name if is_free else names.unique(name))
+            function.location = primitive.location
             op.body.block.insert_op_before(function, primitive)
             if is_free:
                 Rewriter.erase_op(primitive)
@@ -389,10 +390,11 @@ class _Kernel:
         else:
             call = relax.CallTIRInplaceOp(name, arguments, type_, places, dims)
         call.attributes.update(use.attributes)
-        call.location = use.location
         new.append(call)
         if type_ != use.result.type:
             new.append(relax.AliasOp(call.result, use.result.type))
+        for op in new:
+            op.location = use.location
         Rewriter.replace_op(use, new, [new[-1].results[0]])
 
     def _solved(self, shape: ShapeType, given: Sequence[Attribute]) -> ShapeType:

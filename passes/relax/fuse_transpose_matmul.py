@@ -90,6 +90,7 @@ def _fuse(
     replacement: SSAValue = call.result
     if type_ != product.result.type:
         alias = relax.AliasOp(call.result, product.result.type)
+        alias.location = product.location
         Rewriter.insert_op(alias, InsertPoint.before(product))
         replacement = alias.result
     Rewriter.replace_op(product, (), [replacement])

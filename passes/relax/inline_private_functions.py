@@ -253,6 +253,7 @@ def _arguments(
             told = substitute_symbols(erase_symbols(type_, values), values)
             defined = [str(values[name]) for name in new]
             cast = relax.MatchCastOp(arguments[index], told, defined)
+            cast.location = call.location
             Rewriter.insert_op(cast, InsertPoint.before(call))
             arguments[index] = cast.result
     for index, type_ in enumerate(types):

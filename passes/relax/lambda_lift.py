@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import BlockArgument, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -119,6 +119,7 @@ class _Lifting:
             attributes=op.attributes,
             impure=not op.is_pure,
         )
+        func.location = op.location
         Rewriter.erase_op(op)
         self.module.body.block.add_op(func)
 
@@ -212,6 +213,11 @@ def _replace(
         else relax.GlobalRefOp(name, function.type)
     )
     reference.result.name_hint = function.name_hint
+    literal = function.owner
+    if isinstance(literal, Block):
+        literal = literal.parent_op()
+    assert literal is not None
+    reference.location = literal.location
     Rewriter.insert_op(reference, place)
     function.replace_all_uses_with(reference.result)
 
@@ -219,12 +225,12 @@ def _replace(
 def _call(op: relax.CallIndirectOp, name: str, captured: Sequence[SSAValue]) -> None:
     arguments = [*op.arguments, *captured]
     new = relax.CallOp(name, arguments, op.result.type, impure=not op.is_pure)
-    new.attributes = op.attributes
+    new.attributes, new.location = op.attributes, op.location
     Rewriter.replace_op(op, new)
 
 
 def _invoke(op: relax.CallIndirectOp) -> None:
     kind = relax.InvokePureClosureOp if op.is_pure else relax.InvokeClosureOp
     new = kind(op.callee, op.arguments, op.result.type)
-    new.attributes = op.attributes
+    new.attributes, new.location = op.attributes, op.location
     Rewriter.replace_op(op, new)

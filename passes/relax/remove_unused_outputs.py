@@ -112,7 +112,7 @@ def _rewrite_call(call: relax.CallOp, kept: Sequence[int]) -> None:
         types[0] if len(types) == 1 else relax.TupleType.of(types),
         impure=not call.is_pure,
     )
-    new.attributes = call.attributes
+    new.attributes, new.location = call.attributes, call.location
     Rewriter.insert_op(new, InsertPoint.before(call))
     assert new.result is not None
     for use in list(call.result.uses):
@@ -122,6 +122,7 @@ def _rewrite_call(call: relax.CallOp, kept: Sequence[int]) -> None:
         value: SSAValue | Operation = new.result
         if len(types) > 1:
             value = relax.GetItemOp(value, position)
+            value.location = item.location
             Rewriter.insert_op(value, InsertPoint.before(item))
         Rewriter.replace_op(item, [], [SSAValue.get(value)])
     new.result.name_hint = call.result.name_hint
@@ -134,6 +135,8 @@ def _rewrite_function(func: relax.FuncOp, kept: Sequence[int]) -> None:
     ops: list[Operation] = [*items]
     if len(items) != 1:
         ops.append(relax.TupleOp(items))
+    for op in ops:
+        op.location = result.location
     Rewriter.insert_op(ops, InsertPoint.before(result))
     result.operands[0] = ops[-1].results[0]
     assert isinstance(func.output_type, relax.TupleType)

@@ -168,5 +168,7 @@ def _rewrite_call(
     dropped = {arg.index for arg in unused}
     kept = [v for index, v in enumerate(call.arguments) if index not in dropped]
     values = [relax.PrimValueOp(dim) for dim in scalars]
+    for value in values:
+        value.location = call.location
     Rewriter.insert_op(values, InsertPoint.before(call))
     call.operands = [*kept, *(value.result for value in values)]
