@@ -34,6 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir._by_identity import by_identity
 
 _T = TypeVar("_T")
 
@@ -41,18 +42,13 @@ _serials = count()
 _lock = threading.Lock()
 _table: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
 _dtype_numbers: dict[Attribute, int] = {}
-_dtypes: dict[int, tuple[Attribute, int]] = {}
-"""The number of equal dtypes by the identity of an attribute, which is kept alive."""
-_MAX_DTYPES = 4096
 
 
-def _known_dtype(dtype: Attribute) -> tuple[Attribute, int]:
-    """The dtype and its number, for which it is hashed, and kept in `_dtypes`."""
+@by_identity
+def _number_of(dtype: Attribute) -> int:
+    """A number that stands for a dtype, and for those equal to it, in keys of nodes."""
     with _lock:
-        number = _dtype_numbers.setdefault(dtype, len(_dtype_numbers))
-        if len(_dtypes) >= _MAX_DTYPES:
-            _dtypes.clear()
-        return _dtypes.setdefault(id(dtype), (dtype, number))
+        return _dtype_numbers.setdefault(dtype, len(_dtype_numbers))
 
 
 class Expr:
@@ -80,8 +76,8 @@ class Expr:
         key: object = None,
     ) -> Self:
         """The one node with these parts; `key` stands for the payload, if given."""
-        known = _dtypes.get(id(dtype)) or _known_dtype(dtype)
-        full_key = (cls, known[1], operands, payload if key is None else key)
+        number = _number_of(dtype)
+        full_key = (cls, number, operands, payload if key is None else key)
         node = _table.get(full_key)
         if node is None:
             with _lock:
@@ -188,7 +184,7 @@ class Const(Expr):
         return str(self.value)
 
 
-@cache
+@by_identity
 def integer_range(dtype: Attribute) -> tuple[int, int]:
     """The least and the greatest value of an integer type, or of lanes of it.
 
@@ -597,12 +593,18 @@ EXPRESSION_OPS = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.R
 
 
 @cache
-def _is_node_class(kind: type[Operation]) -> bool | None:
-    """Whether the ops of a class are nodes; None if that depends on the op.
+def is_expression_class(kind: type[Operation]) -> bool:
+    """Whether a class is one of `EXPRESSION_OPS`.
 
     It is kept by class, as `isinstance` with that many classes takes long.
     """
-    return None if issubclass(kind, tir.CallOp) else issubclass(kind, EXPRESSION_OPS)
+    return issubclass(kind, EXPRESSION_OPS)
+
+
+@cache
+def _is_node_class(kind: type[Operation]) -> bool | None:
+    """Whether the ops of a class are nodes; None if that depends on the op."""
+    return None if issubclass(kind, tir.CallOp) else is_expression_class(kind)
 
 
 def _is_viewed(op: Operation) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from functools import cache
 from typing import TypeAlias
 
 from xdsl.ir import Attribute
@@ -38,6 +37,7 @@ from xdsl_tvm.analysis.rewrite_rules import (
 from xdsl_tvm.analysis.rewrite_rules.special import SpecialRule
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
+from xdsl_tvm.dialects.tir._by_identity import by_identity
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 
@@ -49,7 +49,7 @@ class Shape(Enum):
     OTHER = auto()
 
 
-@cache
+@by_identity
 def shape_of(dtype: Attribute) -> Shape:
     """The kind of a type."""
     if tir.is_vector(dtype):

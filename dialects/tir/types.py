@@ -53,6 +53,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.tir._by_identity import by_identity
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 
 ScalarType: TypeAlias = IntegerType | AnyFloat
@@ -314,11 +315,6 @@ def _is_kind(found: type[Attribute], *kinds: type[Attribute]) -> bool:
     return issubclass(found, kinds)
 
 
-@cache
-def _is_float_kind(found: type[Attribute]) -> bool:
-    return issubclass(found, _FLOAT_KINDS)
-
-
 def is_vector(dtype: Attribute) -> TypeGuard[VectorType[Attribute]]:
     """Whether `dtype` is a vector, fixed or scalable."""
     return _is_kind(type(dtype), VectorType)
@@ -353,11 +349,13 @@ def is_scalable(dtype: Attribute) -> bool:
     return is_vector(dtype) and any(map(bool, dtype.scalable_dims))
 
 
+@by_identity
 def is_bool(dtype: Attribute) -> bool:
     """TVM's `is_bool`: `i1`, or a vector of it."""
     return element_of(dtype) == i1
 
 
+@by_identity
 def is_uint(dtype: Attribute) -> bool:
     """Unsigned integer of any lanes. `bool` is unsigned, as in TVM."""
     element = element_of(dtype)
@@ -366,22 +364,25 @@ def is_uint(dtype: Attribute) -> bool:
     )
 
 
+@by_identity
 def is_int(dtype: Attribute) -> bool:
     """Signed integer of any lanes, not `bool`."""
     return is_integer(dtype) and not is_uint(dtype)
 
 
+@by_identity
 def is_integer(dtype: Attribute) -> bool:
     """Integer of either signedness, `bool` included."""
     return is_integer_type(element_of(dtype))
 
 
+@by_identity
 def is_float(dtype: Attribute) -> bool:
     """Any float kind that TVM has, of any lanes, narrow ones included.
 
     TVM's own predicate of this name is true of float16, float32 and float64 only.
     """
-    return _is_float_kind(type(element_of(dtype)))
+    return isinstance(element_of(dtype), _FLOAT_KINDS)
 
 
 def is_bfloat16(dtype: Attribute) -> bool:
@@ -404,6 +405,7 @@ def is_custom(dtype: Attribute) -> bool:
     return isinstance(element_of(dtype), CustomType)
 
 
+@by_identity
 def is_index_type(dtype: Attribute) -> bool:
     """Scalar `int32` or `int64`, what indices are computed in (spec tir-ir.md §1)."""
     return dtype in (i32, i64)
@@ -414,13 +416,10 @@ def is_handle(dtype: Attribute) -> bool:
     return isinstance(dtype, HandleType | PtrType)
 
 
+@by_identity
 def is_scalar(dtype: Attribute) -> bool:
     """A single integer, bool, float or value of a custom dtype."""
-    return (
-        is_integer_type(dtype)
-        or _is_float_kind(type(dtype))
-        or isinstance(dtype, CustomType)
-    )
+    return is_integer_type(dtype) or isinstance(dtype, (*_FLOAT_KINDS, CustomType))
 
 
 def is_storable(dtype: Attribute) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith, vector
@@ -37,6 +38,11 @@ LaneFunction: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 
 _Op = TypeVar("_Op", bound=Operation)
 _IntBinary = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
+
+
+@lru_cache(maxsize=256)
+def _position(lane: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, [lane])
 
 
 class Emitter:
@@ -228,7 +234,7 @@ class Emitter:
                 vector.InsertOp,
                 [scalar, current],
                 result,
-                {"static_position": DenseArrayBase.from_list(i64, [lane])},
+                {"static_position": _position(lane)},
             )
         return current
 
@@ -241,7 +247,7 @@ class Emitter:
             vector.ExtractOp,
             [value],
             element,
-            {"static_position": DenseArrayBase.from_list(i64, [lane])},
+            {"static_position": _position(lane)},
         )
 
     # -- indices

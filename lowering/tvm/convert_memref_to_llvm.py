@@ -55,6 +55,7 @@ from xdsl_tvm.lowering.tvm._conversion import (
     Conversion,
     convert_type,
     fail,
+    gep_index,
     identity_strides,
     is_convertible,
     pointer_type,
@@ -158,7 +159,7 @@ class _Lowering:
             [base, *dynamic],
             base.type,
             elem_type=element,
-            rawConstantIndices=DenseArrayBase.from_list(i32, [raw]),
+            rawConstantIndices=gep_index(raw),
             noWrapFlags=_PLAIN,
             inbounds=UnitAttr(),
         )

@@ -28,7 +28,9 @@ from xdsl_tvm.lowering.tvm._conversion import (
     Conversion,
     convert_type,
     fail,
+    gep_index,
     scalar_of,
+    zeros,
 )
 from xdsl_tvm.lowering.tvm.convert_memref_to_llvm import (
     alignment_of,
@@ -118,7 +120,7 @@ def _address(
         [pointer, linear],
         pointer.type,
         elem_type=element,
-        rawConstantIndices=DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL]),
+        rawConstantIndices=gep_index(llvm.GEP_USE_SSA_VAL),
         noWrapFlags=_NO_WRAP_FLAGS,
         inbounds=UnitAttr(),
     )
@@ -157,7 +159,7 @@ def _broadcast(run: Conversion, op: vector.BroadcastOp) -> list[SSAValue]:
     first = run.emit(
         llvm.InsertElementOp, [undefined, run.operand(op.source), zero], target
     )
-    mask = DenseArrayBase.from_list(i32, [0] * target.get_shape()[0])
+    mask = zeros(target.get_shape()[0])
     return [run.emit(llvm.ShuffleVectorOp, [first, undefined], target, mask=mask)]
 
 

@@ -17,7 +17,13 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.const_int_bound import Bound, add
-from xdsl_tvm.analysis.expr import EXPRESSION_OPS, Expr, Value, integer_range, view
+from xdsl_tvm.analysis.expr import (
+    Expr,
+    Value,
+    integer_range,
+    is_expression_class,
+    view,
+)
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._editing import erase_if_unused
 
@@ -72,9 +78,11 @@ def is_wide(dtype: Attribute, target: IntegerType) -> bool:
 
 def is_expression(op: Operation | Block) -> bool:
     """Whether the type of the op follows from that of its operands."""
+    if isinstance(op, Block):
+        return False
     if isinstance(op, tir.CallOp):
         return op.callee.data in _FOLLOWING and op.result is not None
-    return isinstance(op, EXPRESSION_OPS)
+    return is_expression_class(type(op))
 
 
 def variables_of(op: Operation) -> tuple[BlockArgument, ...]:

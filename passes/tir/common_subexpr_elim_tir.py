@@ -24,6 +24,7 @@ from xdsl_tvm.analysis.expr import (
     Value,
     emit,
     fold,
+    is_expression_class,
     view,
 )
 from xdsl_tvm.dialects import tir
@@ -139,7 +140,7 @@ class _Text:
         self._keys: dict[Expr, Expr] = {}
         self._analyzer = Analyzer() if identify else None
         for op in func.walk():
-            if not isinstance(op, EXPRESSION_OPS):
+            if not is_expression_class(type(op)):
                 self._trees.update((value, Value(value)) for value in op.results)
                 continue
             self._ranks.setdefault(self.tree(op.results[0]), len(self._ranks))
@@ -229,7 +230,7 @@ def _slots(op: Operation) -> list[SSAValue]:
     if isinstance(op, tir.IfThenElseOp):
         for region in op.regions:
             for inner in region.block.ops:
-                if not isinstance(inner, EXPRESSION_OPS) and not _is_inline(inner):
+                if not is_expression_class(type(inner)) and not _is_inline(inner):
                     slots += inner.operands
     return slots
 
@@ -247,7 +248,7 @@ class _Counter:
         total: _Counts = {}
         # What uses a load comes first, and claims it.
         for op in reversed(list(block.ops)):
-            if isinstance(op, (*EXPRESSION_OPS, tir.MatchBufferOp)):
+            if is_expression_class(type(op)) or isinstance(op, tir.MatchBufferOp):
                 continue
             regions = [
                 self._block(inner) for region in op.regions for inner in region.blocks
@@ -345,7 +346,7 @@ class _Block:
         for position, op in enumerate(block.ops):
             self.places[op] = position
             self._stops.append(stops)
-            if isinstance(op, EXPRESSION_OPS):
+            if is_expression_class(type(op)):
                 self._evaluated.setdefault(text.tree(op.results[0]), position)
             elif not isinstance(op, _CONTINUE) and not (
                 _is_inline(op) and not op.regions
@@ -523,8 +524,9 @@ class _Eliminator:
             self._introduce(shared, InsertPoint.after(op), op.kind.data)
 
     def _op(self, op: Operation, made: dict[SSAValue, SSAValue]) -> None:
+        is_part = is_expression_class(type(op))
         for position, value in enumerate(list(op.operands)):
-            if isinstance(op, EXPRESSION_OPS):
+            if is_part:
                 new = self._value_of(self._text.tree(value)) or value
             elif isinstance(op, tir.IfOp | tir.ForOp):
                 new = self._of_slot(op, value)
@@ -563,7 +565,11 @@ class _Eliminator:
                 continue
             bound = self._value_of(self._text.tree(value))
             owner = value.owner
-            if bound is not None or not isinstance(owner, EXPRESSION_OPS):
+            if (
+                bound is not None
+                or isinstance(owner, Block)
+                or not is_expression_class(type(owner))
+            ):
                 made[value] = value if bound is None else bound
                 continue
             missing = [operand for operand in owner.operands if operand not in made]
