@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     ParamTree,
@@ -29,8 +30,9 @@ def sample_arguments(
     """One argument per parameter: the given ones first, then made-up ones.
 
     A made-up array is zero where the function writes it and random elsewhere: normally
-    distributed floats, integers from 0 to 9. Extents come from `symbols` and from the
-    shapes of the given arrays; a scalar parameter takes the symbol of its name.
+    distributed floats, integers from 0 to 9. Extents come from `symbols`, from the
+    shapes of the given arrays, and from scalars before them; a scalar parameter takes the
+    symbol of its name, or what its type says.
 
     Raises ValueError if there are more inputs than parameters, an extent is not known,
     or an array to be made has strides of its own.
@@ -50,11 +52,7 @@ def sample_arguments(
         if isinstance(param, ShapeSpec):
             arguments.append(tuple(_made_shape(where, param, known)))
         elif isinstance(param, ScalarSpec):
-            name = param.name if param.symbol is None else param.symbol
-            made = known.get(name)
-            arguments.append(
-                random_array(random, (), param.dtype).item() if made is None else made
-            )
+            arguments.append(_made_scalar(where, param, known, random))
         else:
             arguments.append(_made_array(where, param, known, random))
     if signature.tuples is None:
@@ -97,6 +95,20 @@ def _learn(known: dict[str, int], param: Spec, value: Array) -> None:
             known.setdefault(name, extent)
 
 
+def _made_scalar(
+    where: str, param: ScalarSpec, known: dict[str, int], random: np.random.Generator
+) -> Any:
+    if param.value is not None:
+        return _made_extent(where, param.name, param.value, known)
+    name = param.name if param.symbol is None else param.symbol
+    if name in known:
+        return known[name]
+    made = random_array(random, (), param.dtype).item()
+    if param.symbol is not None:
+        known[param.symbol] = made
+    return made
+
+
 def _made_array(
     where: str,
     param: ArraySpec,
@@ -118,14 +130,18 @@ def _made_shape(
     for dim in param.shape:
         if dim is None:
             raise ValueError(f"{where}: the shape of '{param.name}' is free; give it")
-        for name in dim.symbols():
-            if name not in known:
-                raise ValueError(
-                    f"{where}: the extent '{name}' of '{param.name}' is not known; "
-                    f"give it with --symbol {name}=4"
-                )
-        shape.append(dim.evaluate(known))
+        shape.append(_made_extent(where, param.name, dim, known))
     return shape
+
+
+def _made_extent(where: str, param: str, dim: Dim, known: Mapping[str, int]) -> int:
+    for name in dim.symbols():
+        if name not in known:
+            raise ValueError(
+                f"{where}: the extent '{name}' of '{param}' is not known; give it with "
+                f"--symbol {name}=4"
+            )
+    return dim.evaluate(known)
 
 
 def random_array(
@@ -157,7 +173,8 @@ def named_outputs(
 
 def _named_leaves(name: str, tree: ResultTree, value: Any) -> list[tuple[str, Array]]:
     if isinstance(tree, ArraySpec):
-        return [(name, value)]
+        # Scalars and shapes are numbers and tuples.
+        return [(name, np.asarray(value, tree.dtype))]
     return [
         leaf
         for position, (branch, one) in enumerate(zip(tree, value, strict=True))

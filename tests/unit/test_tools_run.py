@@ -105,6 +105,27 @@ def test_kernels_and_memory_of_a_relax_module(
     assert captured.err == ""
 
 
+SCALARS = """
+relax.func @main<n>(%n: !relax.prim<i64, n>, %m: !relax.prim<i64, n * 2>,
+                    %k: !relax.prim<i32, 7>, %s: !relax.shape<[n, 3]>)
+    -> !relax.shape<[n, n * 2, 7]> attributes {global_symbol = "main"} {
+  %0 = relax.shape [n, n * 2, 7]
+  relax.return %0 : !relax.shape<[n, n * 2, 7]>
+}
+"""
+
+
+def test_scalars_are_what_their_types_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "scalars.mlir"
+    path.write_text(SCALARS)
+    assert main(["run", str(path), "--symbol", "n=5", "--print"]) == 0
+    assert capsys.readouterr().out == "result: int64[3]\n[ 5 10  7]\n"
+    # Without a symbol the scalar is made up, and what depends on it agrees.
+    assert main(["run", str(path)]) == 0
+
+
 def test_progress_on_request(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
