@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, SupportsIndex, TypeAlias, cast, get_args
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
@@ -38,7 +39,8 @@ from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.dialects.relax.manipulate import reshape_dims
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
+from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.dialects.tir.index_map import IndexFunction, IndexMapAttr
 from xdsl_tvm.dialects.tir.types import parse_dtype
 
 Kind: TypeAlias = Literal[
@@ -572,7 +574,12 @@ def _dtype(value: object, insert: Insert) -> Attribute | None:
 
 
 def _map(value: object, insert: Insert) -> IndexMapAttr | None:
-    return value if isinstance(value, IndexMapAttr) else None
+    if not callable(value) or isinstance(value, IndexMapAttr):
+        return value if isinstance(value, IndexMapAttr) else None
+    try:
+        return IndexMapAttr.of(cast("IndexFunction", value))
+    except (TypeError, ValueError) as error:
+        raise VerifyException(f"relax.layout_transform: index_map: {error}") from None
 
 
 def _vdevice(value: object, insert: Insert) -> VDeviceAttr | None:
@@ -648,6 +655,19 @@ def _prepare_eye(bound: dict[str, object], insert: Insert) -> None:
         bound["m"] = bound["n"]
 
 
+def _prepare_layout_transform(bound: dict[str, object], insert: Insert) -> None:
+    """A number to pad with has the tensor's dtype."""
+    x, pad = _value(bound["x"], insert), bound["pad_value"]
+    info = None if x is None else TensorInfo.of(x.type)
+    dtype = None if info is None else info.dtype
+    if dtype is None or not isinstance(pad, int | float):
+        return
+    if isinstance(dtype, AnyFloat):
+        bound["pad_value"] = insert(relax.PrimValueOp(FloatAttr(float(pad), dtype)))
+    elif isinstance(pad, int):
+        bound["pad_value"] = insert(relax.PrimValueOp(int(pad), dtype))
+
+
 def _prepare_reshape(bound: dict[str, object], insert: Insert) -> None:
     """0 is the operand's dimension, -1 what is left."""
     x, shape = _value(bound["x"], insert), _list(bound["shape"])
@@ -670,6 +690,7 @@ _PREPARATIONS: Mapping[str, Callable[[dict[str, object], Insert], None]] = {
     "arange": _prepare_arange,
     "eye": _prepare_eye,
     "image.resize2d": _prepare_resize,
+    "layout_transform": _prepare_layout_transform,
     "nn.attention_var_len": _prepare_attention,
     "reshape": _prepare_reshape,
 }

@@ -8,6 +8,7 @@ import pytest
 from relax_examples import example_of, parse
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
@@ -111,6 +112,18 @@ def test_numbers_that_stand_for_several():
         assert make("image.resize2d", image, size, roi=0.5).result.type == resized
     symbolic = make("image.resize2d", image, Dim.symbol("n"))
     assert symbolic.result.type == TensorInfo.shaped([1, 3, "n", "n"], f32).type
+
+
+def test_index_maps_are_functions_too():
+    def tiles(i: AffineExpr) -> tuple[AffineExpr, AffineExpr]:
+        return i // 4, i % 4
+
+    inserted = Inserted()
+    op = OPERATORS["layout_transform"].make([tensor(7), tiles, 2], {}, inserted)
+    assert op.result.type == TensorInfo.shaped([2, 4], f32).type
+    assert [str(i) for i in inserted] == ["%0 = relax.prim_value 2.000000e+00 : f32"]
+    whole = make("layout_transform", tensor(8, dtype="int64"), tiles, pad_value=-1)
+    assert whole.result.type == TensorInfo.shaped([2, 4], i64).type
 
 
 def test_none_is_no_other_word_for_an_axis():
