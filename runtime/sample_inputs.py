@@ -35,15 +35,18 @@ def sample_arguments(
     symbol of its name, or what its type says.
 
     Raises ValueError if there are more inputs than parameters, an extent is not known,
-    or an array to be made has strides of its own.
+    a symbol is none of the function's or has another value in the given arrays, or an
+    array to be made has strides of its own.
     """
     params = signature.params
     where = f"@{signature.function}"
     if len(given) > len(params):
         raise ValueError(f"{where} takes {len(params)} inputs, got {len(given)}")
-    known = dict(symbols)
+    known: dict[str, int] = {}
     for param, value in zip(params, given, strict=False):
         _learn(known, param, value)
+    _check_symbols(where, params, symbols, known)
+    known.update(symbols)
     random = np.random.default_rng(seed)
     arguments: list[Any] = [
         _given(param, value) for param, value in zip(params, given, strict=False)
@@ -68,6 +71,35 @@ def bound_symbols(signature: Signature, arguments: Sequence[Any]) -> dict[str, i
         for param, value in zip(signature.params, arguments, strict=True):
             _learn(known, param, np.asarray(value))
     return known
+
+
+def _check_symbols(
+    where: str,
+    params: Sequence[Spec],
+    symbols: Mapping[str, int],
+    known: Mapping[str, int],
+) -> None:
+    names = dict.fromkeys(name for param in params for name in _names_of(param))
+    for name, value in symbols.items():
+        if name not in names:
+            there = f"it has {', '.join(names)}" if names else "it has none"
+            raise ValueError(f"{where} has no symbol '{name}'; {there}")
+        if known.get(name, value) != value:
+            raise ValueError(
+                f"{where}: '{name}' is {known[name]} in the inputs, and cannot be {value}"
+            )
+
+
+def _names_of(param: Spec) -> Iterator[str]:
+    """What `symbols` may give for a parameter."""
+    if isinstance(param, ScalarSpec):
+        yield param.name if param.symbol is None else param.symbol
+        return
+    dims = list(param.shape)
+    if isinstance(param, ArraySpec):
+        dims += [*(param.strides or ()), param.offset]
+    for dim in dims:
+        yield from () if dim is None else dim.symbols()
 
 
 def _given(param: Spec, value: Array) -> Any:

@@ -107,7 +107,7 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     else:
         name = _function_name(list(executable), options.function)
         function, signature = executable[name], executable.signatures[name]
-    given = [np.load(path) for path in options.input]
+    given = [_array(path) for path in options.input]
     symbols: Mapping[str, int] = dict(options.symbol)
     values = sample_arguments(signature, given, symbols, options.random_seed)
     result = function(*values)
@@ -117,6 +117,14 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if isinstance(executable, NativeExecutable) and has_relax_functions(module):
         report = _report(executable, module, signature, values)
     return named_outputs(signature, values, result), report
+
+
+def _array(path: Path) -> Any:
+    try:
+        return np.load(path)
+    except ValueError:
+        # What numpy says is that it could be loaded unsafely.
+        raise UserError(f"{path}: no array of numbers, as numpy.save writes it") from None
 
 
 def _report(

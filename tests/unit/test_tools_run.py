@@ -49,6 +49,9 @@ def test_number_of_threads():
         (["--function", "scalee"], "unknown function 'scalee'; did you mean scale?"),
         (["--input", "none.npy"], "none.npy: No such file or directory"),
         (["--symbol", "n"], "argument --symbol: 'n' is not of the form n=4"),
+        (["--symbol", "m=4"], "@scale has no symbol 'm'; it has n"),
+        (["--input", "right.npy", "--symbol", "n=4"], "'n' is 3 in the inputs, and"),
+        (["--input", "text.npy"], "text.npy: no array of numbers, as numpy.save writes"),
         (["--target", "nope"], "--target"),
         (["--input", "wrong.npy"], "float32"),
         (["--input", "wrong.npy", "wrong.npy", "wrong.npy"], "takes 2 inputs, got 3"),
@@ -63,6 +66,8 @@ def test_bad_arguments_are_one_line(
 ):
     monkeypatch.chdir(tmp_path)
     np.save("wrong.npy", np.zeros(3, np.float64))
+    np.save("right.npy", np.zeros(3, np.float32))
+    Path("text.npy").write_text("text")
     assert main(["run", SCALE, *arguments]) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith("error: ")
