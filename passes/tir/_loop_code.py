@@ -82,6 +82,7 @@ class LoopCode:
     ) -> Generator[Expr]:
         """A loop from `low`, or 0, over `extent` values; its variable."""
         first = smart.const(0, extent.dtype) if low is None else low
+        first, extent = smart.matched(first, extent)
         if smart.literal(extent) == 1 and kind is not tir.ForKind.VECTORIZED:
             yield first
             return

@@ -52,18 +52,29 @@ class Access:
     def writes(self) -> bool:
         return isinstance(self.op, tir.StoreOp)
 
+    @cached_property
+    def wide_indices(self) -> tuple[Expr, ...]:
+        """The indices of dimensions of more than one element; all, with strides."""
+        definition = tir.buffer_definition(self.buffer)
+        if definition.layout_strides:
+            return self.indices
+        pairs = zip(self.indices, definition.shape, strict=True)
+        return tuple(index for index, extent in pairs if extent != 1)
+
     def step(self, axis: Axis) -> int | None:
         """How far the element moves in the last dimension with each step on the axis.
 
-        0 where it stays, None where it moves elsewhere or by what is no constant.
+        0 where it stays, None where it moves elsewhere or by what is no constant. What
+        has one element counts for no dimension.
         """
         variable = Value(axis.variable)
-        used = [mentions(index, variable) for index in self.indices]
+        wide = self.wide_indices
+        used = [mentions(index, variable) for index in wide]
         if not any(used):
             return 0
         if any(used[:-1]):
             return None
-        form = linear_form(self.indices[-1], [variable])
+        form = linear_form(wide[-1], [variable])
         factor = None if form is None else smart.literal(form.factors[variable])
         return None if factor is None else int(factor)
 

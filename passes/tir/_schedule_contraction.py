@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Add, Call, Const, Expr, Mul, Value, view
+from xdsl_tvm.analysis.expr import Add, Const, Expr, Value, view
 from xdsl_tvm.analysis.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loop_code import LoopCode
@@ -44,7 +44,9 @@ from xdsl_tvm.passes.tir._schedule_elementwise import (
     write_lanes,
 )
 from xdsl_tvm.passes.tir._schedule_options import (
+    MANY_REGISTERS,
     Machine,
+    are_many,
     kind_of,
     product_of,
     split_index,
@@ -54,16 +56,12 @@ from xdsl_tvm.passes.tir._schedule_reduction import Reduction, loops_over
 _TILE_ROWS = 8
 _LOW_TILE_ROWS = 6
 _TILE_VECTORS = 2
-_MANY_REGISTERS = 64
-"""Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _TERMS = 512
 """Terms that are added to a tile before the next tile has its turn."""
 _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LEAST_ROWS = 4
 _LEAST_TERMS = 8
-_MANY = 8
-"""So many batches are enough to keep all threads busy."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def match_contraction(found: Reduction, machine: Machine) -> Contraction | None:
         return None
     nest = found.nest
     a, b = product.operands
-    by_a, by_b = _moving(nest, a), _moving(nest, b)
+    by_a, by_b = moving(nest, a), moving(nest, b)
     last = _last_axis(found)
     if last is None or (last in by_a) == (last in by_b):
         return None
@@ -112,13 +110,13 @@ def match_contraction(found: Reduction, machine: Machine) -> Contraction | None:
     return result if _is_large(result, machine) else None
 
 
-def _moving(nest: Nest, value: SSAValue) -> frozenset[Axis]:
+def moving(nest: Nest, value: SSAValue) -> frozenset[Axis]:
     """The axes that a value of the block depends on."""
-    used = {operand for op in _ops_behind(nest, value) for operand in op.operands}
+    used = {operand for op in ops_behind(nest, value) for operand in op.operands}
     return frozenset(axis for axis in nest.axes if axis.variable in used)
 
 
-def _ops_behind(nest: Nest, value: SSAValue) -> frozenset[Operation]:
+def ops_behind(nest: Nest, value: SSAValue) -> frozenset[Operation]:
     """The ops of the block that compute a value, with those inside of them."""
     found: set[Operation] = set()
     pending = [value]
@@ -223,8 +221,7 @@ def schedule_contraction(
     code: LoopCode, found: Contraction, machine: Machine, *, parallel: bool
 ) -> None:
     """Write a contraction."""
-    sizes = [axis.size for axis in found.batch]
-    many = bool(sizes) and (None in sizes or prod(s or 1 for s in sizes) >= _MANY)
+    many = are_many(found.batch)
     with fused_loop(code, found.batch, kind_of(parallel and many)) as point:
         inner = kind_of(parallel and not many)
         _Product(code, found, machine, point, inner).write()
@@ -253,7 +250,7 @@ class _Product:
     @cached_property
     def height(self) -> int:
         """Rows of a tile: as many as leave registers for the operands."""
-        has_many = self.machine.vector_bytes >= _MANY_REGISTERS
+        has_many = self.machine.vector_bytes >= MANY_REGISTERS
         return _TILE_ROWS if has_many else _LOW_TILE_ROWS
 
     @cached_property
@@ -443,7 +440,7 @@ class _Product:
     def _run_of_columns(self) -> int:
         """How many columns, from a multiple of that number on, are neighbours in `b`."""
         *others, last = self.found.columns
-        needed = _ops_behind(self.found.nest, self.found.b)
+        needed = ops_behind(self.found.nest, self.found.b)
         steps = [a.step(last) for a in self.found.nest.accesses if a.op in needed]
         if not all(step in (0, 1) for step in steps) or 1 not in steps:
             return 1
@@ -593,17 +590,12 @@ class _Product:
             def add_vector(column: Expr) -> None:
                 b = code.load(columns, term, column)
                 before = code.load(sums, row, column)
-                code.store(self._multiply_add(a, b, before), sums, row, column)
+                code.store(self.machine.multiply_add(a, b, before), sums, row, column)
 
             self._vectors_of_row(add_vector)
 
         with code.loop("r", self.number(self.height), tir.ForKind.UNROLLED) as row:
             add(row)
-
-    def _multiply_add(self, a: Expr, b: Expr, c: Expr) -> Expr:
-        if self.machine.fuse_multiply_add and tir.is_float(self.dtype):
-            return Call("fma", [a, b, c], self.dtype)
-        return Add(c, Mul(a, b))
 
     def _end(
         self,

@@ -9,7 +9,7 @@ from math import prod
 from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.analysis.expr import Add, Call, Expr, Mul
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loop_nest import Axis
 
@@ -32,11 +32,29 @@ class Machine:
         """How many elements of a type a vector has."""
         return max(self.vector_bytes // tir.bytes_of_lane(dtype), 1)
 
+    def multiply_add(self, a: Expr, b: Expr, c: Expr) -> Expr:
+        """`a * b + c`, rounded as the options say."""
+        if self.fuse_multiply_add and tir.is_float(c.dtype):
+            return Call("fma", [a, b, c], c.dtype)
+        return Add(c, Mul(a, b))
+
     def is_parallel(self, axes: Iterable[Axis]) -> bool:
         """Whether a nest over these axes has work for several threads."""
         sizes = [axis.size for axis in axes]
         known = [size for size in sizes if size is not None]
         return len(known) < len(sizes) or prod(known) >= self.parallel_grain
+
+
+MANY_REGISTERS = 64
+"""Processors with vectors of so many bytes have 32 of them; others may have 16."""
+_MANY = 8
+"""So many iterations are enough to keep all threads busy."""
+
+
+def are_many(axes: Sequence[Axis]) -> bool:
+    """Whether a loop over these axes has an iteration for each thread."""
+    sizes = [axis.size for axis in axes]
+    return bool(sizes) and (None in sizes or prod(s or 1 for s in sizes) >= _MANY)
 
 
 def kind_of(parallel: bool) -> tir.ForKind:

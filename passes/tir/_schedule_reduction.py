@@ -39,6 +39,7 @@ _PARTIAL_VECTORS = 4
 _ROWS = 8
 """Rows that are added to a stretch of results at once."""
 _STRETCHES = 4
+"""Stretches at least, for several threads."""
 _STRETCH_BYTES = 8192
 
 
@@ -133,7 +134,7 @@ def schedule_reduction(
     spatial = [axis for axis in nest.spatial if axis.variable not in point]
     wide = [axis for axis in spatial if axis.size != 1]
     column = wide[-1] if wide else None
-    if column is not None and _has_rows(found, column):
+    if column is not None and has_rows(found, column):
         outer = [axis for axis in spatial if axis is not column]
         with fused_loop(code, outer, kind_of(parallel)) as outer_point:
             here = {**point, **outer_point}
@@ -141,10 +142,10 @@ def schedule_reduction(
                 code, found, column, here, machine, parallel=parallel and len(wide) == 1
             )
         return
-    if _is_gathered(found, machine):
+    if is_gathered(found, machine):
         with fused_loop(code, spatial, kind_of(parallel)) as outer_point:
             here = {**point, **outer_point}
-            with code.when(_is_not_empty(nest.carried)):
+            with code.when(is_not_empty(nest.carried)):
                 nest.write_init(code, here)
                 _write_partial(code, found, here, machine)
         return
@@ -156,12 +157,12 @@ def schedule_reduction(
         fused_loop(code, inner, tir.ForKind.SERIAL) as inner_point,
     ):
         here = {**point, **outer_point, **inner_point}
-        with code.when(_is_not_empty(nest.carried)):
+        with code.when(is_not_empty(nest.carried)):
             nest.write_init(code, here)
             _write_in_order(code, found, here)
 
 
-def _has_rows(found: Reduction, column: Axis) -> bool:
+def has_rows(found: Reduction, column: Axis) -> bool:
     """Whether results and terms are neighbours along a spatial axis."""
     accesses = found.nest.accesses
     buffer = found.result.buffer
@@ -174,7 +175,7 @@ def _has_rows(found: Reduction, column: Axis) -> bool:
     )
 
 
-def _is_not_empty(axes: Sequence[Axis]) -> Expr:
+def is_not_empty(axes: Sequence[Axis]) -> Expr:
     """Whether there is an iteration at all; without one, an init does not run."""
     dtype = axes[0].extent.dtype
     condition: Expr = smart.const(1, tir.parse_dtype("bool"))
@@ -217,26 +218,42 @@ def _write_columns(
     parallel: bool,
 ) -> None:
     """Stretches of results, each updated by all terms in turn."""
-    nest = found.nest
-    width = lanes_of_nest(nest, machine)
-    stretch = max(_STRETCH_BYTES // tir.bytes_of_lane(found.dtype), width)
-    size = column.size
+    width = lanes_of_nest(found.nest, machine)
+    most = max(_STRETCH_BYTES // tir.bytes_of_lane(found.dtype), width)
+
+    def write(low: Expr | None, length: Expr, lanes: int) -> None:
+        _write_stretch(code, found, column, point, low, length, lanes)
+
+    write_stretches(code, column, most, width, write, parallel=parallel)
+
+
+def write_stretches(
+    code: LoopCode,
+    column: Axis,
+    most: int,
+    width: int,
+    write: Callable[[Expr | None, Expr, int], None],
+    *,
+    parallel: bool,
+) -> None:
+    """Divide an axis into stretches of at most `most` columns, in vectors of `width`.
+
+    `write(low, length, width)` writes one; where they are parallel, there are several.
+    """
+    stretch, size = most, column.size
     if size is not None:
-        # Several stretches, for several threads.
-        part = min(stretch, -(-size // _STRETCHES)) if parallel else min(stretch, size)
+        part = min(most, -(-size // _STRETCHES)) if parallel else min(most, size)
         stretch = part - part % width
     if stretch == 0:
-        _write_stretch(code, found, column, point, None, column.extent, 1)
+        write(None, column.extent, 1)
         return
     length = smart.const(stretch, column.extent.dtype)
     whole = smart.floordiv(column.extent, length)
     with code.loop(f"{column.name}.o", whole, kind_of(parallel)) as number:
-        low = smart.mul(number, length)
-        _write_stretch(code, found, column, point, low, length, width)
+        write(smart.mul(number, length), length, width)
     rest = smart.floormod(column.extent, length)
     if smart.literal(rest) != 0:
-        low = smart.mul(whole, length)
-        _write_stretch(code, found, column, point, low, rest, width)
+        write(smart.mul(whole, length), rest, width)
 
 
 def _write_stretch(
@@ -260,7 +277,7 @@ def _write_stretch(
 
         code.steps(column.name, length, width, step, low=low)
 
-    with code.when(_is_not_empty(nest.carried)):
+    with code.when(is_not_empty(nest.carried)):
         if nest.block.init is not None:
             each(lambda here: nest.write_init(code, here))
         *outer, row = nest.carried
@@ -286,7 +303,7 @@ def _write_stretch(
 # ---- partial results ----
 
 
-def _is_gathered(found: Reduction, machine: Machine) -> bool:
+def is_gathered(found: Reduction, machine: Machine) -> bool:
     """Whether terms may be combined in another order, and lie next to each other."""
     dtype, nest = found.dtype, found.nest
     row = nest.carried[-1]
@@ -333,26 +350,15 @@ def _write_partial(
             before = code.load(partial, lane)
             term = term_at(here, smart.add(smart.mul(step, lanes), lane))
             code.store(found.combiner(before, term), partial, lane)
-        _fold(code, found, partial, width, dtype)
-        total = code.load(partial, smart.const(0, dtype))
-        places = [nest.tree_at(index, point) for index in found.result.indices]
-        before = code.load(found.result.buffer, *places)
-        code.store(found.combiner(before, total), found.result.buffer, *places)
-    rest = smart.floormod(row.extent, lanes)
-    if smart.literal(rest) != 0:
-        low = smart.mul(whole, lanes)
-        with (
-            loops_over(code, outer) as here,
-            code.loop(f"{row.name}.t", rest, low=low) as value,
-        ):
-            at = {**point, **here, row.variable: value}
-            nest.write_instance(code, at, init=False)
+        combine_lanes(code, found, point, partial, width)
+    combine_rest(code, found, point, smart.mul(whole, lanes))
 
 
-def _fold(
-    code: LoopCode, found: Reduction, partial: SSAValue, width: int, dtype: Attribute
+def combine_lanes(
+    code: LoopCode, found: Reduction, point: Point, partial: SSAValue, width: int
 ) -> None:
-    """Halve the partial results until one is left."""
+    """Halve the partial results until one is left, and combine it with the result."""
+    dtype = found.nest.carried[-1].extent.dtype
     while width > 1:
         width //= 2
         half = smart.const(width, dtype)
@@ -361,6 +367,25 @@ def _fold(
             low = code.load(partial, lane)
             high = code.load(partial, smart.add(lane, half))
             code.store(found.combiner(low, high), partial, lane)
+    total = code.load(partial, smart.const(0, dtype))
+    places = [found.nest.tree_at(index, point) for index in found.result.indices]
+    before = code.load(found.result.buffer, *places)
+    code.store(found.combiner(before, total), found.result.buffer, *places)
+
+
+def combine_rest(code: LoopCode, found: Reduction, point: Point, low: Expr) -> None:
+    """Combine a result with the terms from `low` on, if there are any."""
+    nest = found.nest
+    *outer, row = nest.carried
+    rest = smart.sub(row.extent, low)
+    if smart.literal(rest) == 0:
+        return
+    with (
+        loops_over(code, outer) as here,
+        code.loop(f"{row.name}.t", rest, low=low) as value,
+    ):
+        at = {**point, **here, row.variable: value}
+        nest.write_instance(code, at, init=False)
 
 
 def _identity(found: Reduction) -> Expr:

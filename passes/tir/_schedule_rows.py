@@ -22,6 +22,13 @@ def shared_rows(nests: Sequence[Nest]) -> int:
     if not _is_connected(nests) or all(len(nest.axes) == 1 for nest in nests):
         return 0
     depth = min(max(1, len(nest.axes) - 1) for nest in nests)
+    depth = _separated_rows(nests, depth)
+    # One row is no loop, in which threads could share the work.
+    return depth if any(axis.size != 1 for axis in nests[0].axes[:depth]) else 0
+
+
+def _separated_rows(nests: Sequence[Nest], depth: int) -> int:
+    """How many of so many outer loops can be one."""
     for level in range(depth):
         axes = [nest.axes[level] for nest in nests]
         if any(axis.extent is not axes[0].extent for axis in axes):

@@ -51,6 +51,9 @@ def match_transpose(nest: Nest, machine: Machine) -> Transpose | None:
         return None
     if load.buffer is store.buffer or machine.lanes(store.op.value.type) < 2:
         return None
+    # Vectors are accessed by the last index, so that dimension is to be wide.
+    if any(a.indices[-1:] != a.wide_indices[-1:] for a in (load, store)):
+        return None
     stored = [axis for axis in nest.axes if store.step(axis) == 1]
     loaded = [axis for axis in nest.axes if load.step(axis) == 1]
     if len(stored) != 1 or len(loaded) != 1 or stored == loaded:

@@ -25,6 +25,7 @@ from xdsl_tvm.passes.tir._schedule_elementwise import (
     is_map,
     schedule_map,
 )
+from xdsl_tvm.passes.tir._schedule_few_rows import match_few_rows, schedule_few_rows
 from xdsl_tvm.passes.tir._schedule_options import Machine, is_unscheduled, kind_of
 from xdsl_tvm.passes.tir._schedule_reduction import match_reduction, schedule_reduction
 from xdsl_tvm.passes.tir._schedule_rows import shared_rows
@@ -84,12 +85,17 @@ class DefaultCPUSchedule(CompilerPass):
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
         for vectors below 64 bytes, stay in registers (see `_schedule_contraction.py`).
+        *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
+        for all rows, and threads share its columns. With columns next to each other,
+        blocks of them stay in registers or in the cache, and terms keep their order; with
+        terms next to each other, each result is gathered in the lanes of a vector (see
+        `_schedule_few_rows.py`).
         A map behind a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
-        Nests that follow each other and share rows become one loop over the rows: so it
-        is with softmax, and its rows stay in the cache. Independence is proved from the
-        accesses; the kinds `S` and `R` are not trusted. Symbolic extents are divided at
-        run time. Linear in the size of the module.
+        Nests that follow each other and share several rows become one loop over them:
+        so it is with softmax, and its rows stay in the cache. Independence is proved
+        from the accesses; the kinds `S` and `R` are not trusted. Symbolic extents are
+        divided at run time. Linear in the size of the module.
     Leaves alone: functions for other targets than `llvm` and `c`, functions with the
         attribute `tir.is_scheduled`, those in which some loop has a kind, a thread or an
         annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,
@@ -174,8 +180,8 @@ def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
             return [*group, nest]
         _schedule_group(group, machine)
         group = []
-    fits = 0 < len(group) < _MOST_NESTS
-    if fits and not _contraction(nest, machine) and shared_rows([*group, nest]):
+    fits = 0 < len(group) < _MOST_NESTS and not _stands_alone(group[0], machine)
+    if fits and not _stands_alone(nest, machine) and shared_rows([*group, nest]):
         return [*group, nest]
     _schedule_group(group, machine)
     return [nest]
@@ -183,7 +189,20 @@ def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
 
 def _contraction(nest: Nest, machine: Machine) -> Contraction | None:
     reduction = match_reduction(nest)
-    return None if reduction is None else match_contraction(reduction, machine)
+    if reduction is None or match_few_rows(reduction, {}, machine) is not None:
+        return None
+    return match_contraction(reduction, machine)
+
+
+def _stands_alone(nest: Nest, machine: Machine) -> bool:
+    """Whether a nest shares no rows, as it takes all of them at once."""
+    reduction = match_reduction(nest)
+    if reduction is None:
+        return False
+    few = match_few_rows(reduction, {}, machine)
+    if few is not None:
+        return not few.is_batched
+    return match_contraction(reduction, machine) is not None
 
 
 def _schedule_group(group: list[Nest], machine: Machine) -> None:
@@ -234,8 +253,11 @@ def _write(
     reduction = match_reduction(nest)
     if reduction is None:
         return False
+    few = match_few_rows(reduction, point, machine)
     contraction = None if point else match_contraction(reduction, machine)
-    if contraction is not None:
+    if few is not None:
+        schedule_few_rows(code, few, point, machine, parallel=parallel)
+    elif contraction is not None:
         schedule_contraction(code, contraction, machine, parallel=parallel)
     else:
         schedule_reduction(code, reduction, point, machine, parallel=parallel)

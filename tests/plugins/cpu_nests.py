@@ -3,8 +3,8 @@
 Nests of all kinds that a default schedule tells apart, in all orders of their loops:
 maps, with transposed, reversed and broadcast operands and in place; reductions, with and
 without an init and with kinds that are wrong; products of matrices, with batches and
-windows; recurrences; and rows of several nests, of which one reads what another has
-written, in the same order or not.
+windows, and of a few rows and a matrix; recurrences; and rows of several nests, of which
+one reads what another has written, in the same order or not.
 """
 
 from __future__ import annotations
@@ -176,6 +176,32 @@ class NestGenerator:
             self.rng.shuffle(kept)
         self._reduce(axes, sizes, kept, "{0} + {1}", " * ".join(parts))
 
+    def few_rows(self) -> None:
+        """A matrix, read in either order, by a few rows or columns, or one vector."""
+        axes = ["i", "j", "k"]
+        size = self.rng.choice
+        symbols = [extent for extent in self.extents if extent in _SYMBOLS]
+        sizes = {
+            "i": size("1112358"),
+            "j": size(symbols or ["9", "16", "21", "34"]),
+            "k": size(symbols or ["3", "9", "16", "35"]),
+        }
+        if self.rng.random() < 0.3:
+            axes = ["j", "k"]
+        parts: list[str] = []
+        for used in (["i", "k"], ["k", "j"]):
+            used = [axis for axis in used if axis in axes]
+            if self.rng.random() < 0.5:
+                used.reverse()
+            shape = tuple(sizes[axis] for axis in used)
+            indices = ", ".join(f"v{axis}" for axis in used)
+            parts.append(f"{self.buffer(shape).name}[{indices}]")
+        kept = [axis for axis in axes if axis != "k"]
+        if self.rng.random() < 0.3:
+            parts.reverse()
+            kept.reverse()
+        self._reduce(axes, sizes, kept, "{0} + {1}", " * ".join(parts))
+
     def window(self) -> None:
         """A convolution, or a pool, along one dimension."""
         axes = ["i", "j", "k"]
@@ -211,7 +237,7 @@ class NestGenerator:
     def function(self) -> str:
         """The text of the function."""
         kinds = [self.map, self.map, self.reduction, self.contraction]
-        kinds += [self.window, self.recurrence, self.rows, self.rows]
+        kinds += [self.few_rows, self.window, self.recurrence, self.rows, self.rows]
         for _ in range(self.rng.choice([1, 2, 2, 3])):
             self.rng.choice(kinds)()
         symbols = [s for s in _SYMBOLS if s in self.extents]

@@ -64,8 +64,8 @@ def ancestors(op: Operation) -> list[Operation]:
     [
         (12, 16, 16, "16"),
         (13, 9, 21, "21"),
-        (6, 800, 9, "6x1"),
-        (7, 10, 12, "7x12"),
+        (9, 770, 4, "9x1"),
+        (9, 10, 12, "9x12"),
     ],
 )
 def test_the_map_is_part_of_the_tile(
@@ -73,7 +73,7 @@ def test_the_map_is_part_of_the_tile(
 ) -> None:
     module = fused(rows, terms, columns, bias, "relax.nn.relu %s : ({0}) -> {0}")
     schedule = DefaultCPUSchedule(vector_bytes=16)
-    check_semantics(module, [schedule])
+    check_semantics(module, [schedule], tolerance=1e-4)
     schedule.apply(new_context(), module)
     found = blocks_around(module, "relu")
     assert found
@@ -82,7 +82,7 @@ def test_the_map_is_part_of_the_tile(
 
 def test_other_maps_follow_the_product() -> None:
     # A transposition does not store where it reads.
-    module = fused(8, 16, 8, "8", "relax.permute_dims %s : ({0}) -> {0}")
+    module = fused(12, 16, 12, "12", "relax.permute_dims %s : ({0}) -> {0}")
     schedule = DefaultCPUSchedule(vector_bytes=16)
     check_semantics(module, [schedule])
     schedule.apply(new_context(), module)

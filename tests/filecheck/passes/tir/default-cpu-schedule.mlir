@@ -1,6 +1,7 @@
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64}' --split-input-file | filecheck %s
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 cache_bytes=64}' --split-input-file | filecheck %s --check-prefix STREAM
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 reassociate=false fuse_multiply_add=false}' --split-input-file | filecheck %s --check-prefix ORDER
+// RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{parallel_grain=64}' --split-input-file | filecheck %s --check-prefix WIDE
 
 // A map: rows in parallel, columns in vectors, and what remains behind them.
 
@@ -674,6 +675,183 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
+
+// -----
+
+// A vector by a matrix: blocks of columns in registers, and those that are left over; where
+// there are fewer registers, stretches of columns in the cache, eight terms at a time.
+
+tir.func @vector_by_matrix(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "vector_by_matrix", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %cm = tir.const 1 : i32
+  %cn = tir.const 200 : i32
+  %ck = tir.const 12 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<1x12xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x200xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<1x200xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %cm {
+      tir.for "j" %j = %c0 to %cn {
+        tir.for "k" %k = %c0 to %ck {
+          tir.block "C" (%vi : S "vi" in [%c0 to %cm] = %i, %vj : S "vj" in [%c0 to %cn] = %j, %vk : R "vk" in [%c0 to %ck] = %k) {
+            tir.reads %A[%vi, %vk], %B[%vk, %vj]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %cst, %C[%vi, %vj] : f32
+            }
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vi, %vk] : f32
+            %2 = tir.load %B[%vk, %vj] : f32
+            %3 = tir.mul %1, %2 : f32
+            %4 = tir.add %0, %3 : f32
+            tir.store %4, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// WIDE-LABEL: tir.func @vector_by_matrix
+// WIDE-NOT: tir.alloc_buffer "columns"
+// WIDE: tir.for "j.o" %[[J:.*]] = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// WIDE: tir.block "columns" {
+// WIDE: %[[SUMS:.*]] = tir.alloc_buffer "sums" : !tir.buffer<48xf32, "local">
+// WIDE: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// WIDE: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// WIDE: tir.store %cst, %[[SUMS]]
+// WIDE: tir.for "k" %[[K:.*]] = %{{[^ ]+}} to %{{[^ ]+}} {
+// WIDE: %[[X:.*]] = tir.load %A[%{{[^ ]+}}, %[[K]]] : f32
+// WIDE: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// WIDE: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// WIDE: %[[W:.*]] = tir.load %B[%[[K]], %{{[^ ]+}}] : f32
+// WIDE: %[[S:.*]] = tir.load %[[SUMS]]
+// WIDE: tir.call "fma"(%[[X]], %[[W]], %[[S]]) : (f32, f32, f32) -> f32
+// WIDE: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// WIDE: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// WIDE: tir.store %{{[^ ]+}}, %C
+// WIDE-NOT: parallel
+// WIDE: tir.for "j.t"
+// CHECK-LABEL: tir.func @vector_by_matrix
+// CHECK-NOT: tir.alloc_buffer
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.store %cst, %C
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK-COUNT-8: tir.load %B
+// CHECK: tir.load %C
+// CHECK-COUNT-8: tir.call "fma"
+// CHECK: tir.store %{{[^ ]+}}, %C
+// ORDER-LABEL: tir.func @vector_by_matrix
+// ORDER-NOT: "fma"
+// ORDER: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+
+// -----
+
+// A few rows: what is read of the matrix is for all of them.
+
+tir.func @few_rows(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "few_rows", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %cm = tir.const 3 : i32
+  %cn = tir.const 72 : i32
+  %ck = tir.const 12 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x12xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x72xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<3x72xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %cm {
+      tir.for "j" %j = %c0 to %cn {
+        tir.for "k" %k = %c0 to %ck {
+          tir.block "C" (%vi : S "vi" in [%c0 to %cm] = %i, %vj : S "vj" in [%c0 to %cn] = %j, %vk : R "vk" in [%c0 to %ck] = %k) {
+            tir.reads %A[%vi, %vk], %B[%vk, %vj]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %cst, %C[%vi, %vj] : f32
+            }
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vi, %vk] : f32
+            %2 = tir.load %B[%vk, %vj] : f32
+            %3 = tir.mul %1, %2 : f32
+            %4 = tir.add %0, %3 : f32
+            tir.store %4, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @few_rows
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK-COUNT-8: tir.load %B
+// CHECK: tir.for "row" %[[ROW:.*]] = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.load %C[%[[ROW]], %{{[^ ]+}}] : f32
+// CHECK-COUNT-8: tir.load %A[%[[ROW]], %{{[^ ]+}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %C[%[[ROW]], %{{[^ ]+}}] : f32
+
+// -----
+
+// The matrix by its rows: the results of all rows and of several columns are gathered.
+
+tir.func @few_rows_transposed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "few_rows_transposed", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %cm = tir.const 2 : i32
+  %cn = tir.const 72 : i32
+  %ck = tir.const 30 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<2x30xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<72x30xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<2x72xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %cm {
+      tir.for "j" %j = %c0 to %cn {
+        tir.for "k" %k = %c0 to %ck {
+          tir.block "C" (%vi : S "vi" in [%c0 to %cm] = %i, %vj : S "vj" in [%c0 to %cn] = %j, %vk : R "vk" in [%c0 to %ck] = %k) {
+            tir.reads %A[%vi, %vk], %B[%vj, %vk]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %cst, %C[%vi, %vj] : f32
+            }
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vi, %vk] : f32
+            %2 = tir.load %B[%vj, %vk] : f32
+            %3 = tir.mul %1, %2 : f32
+            %4 = tir.add %0, %3 : f32
+            tir.store %4, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @few_rows_transposed
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.block "gathered" {
+// CHECK: %[[PARTIAL:.*]] = tir.alloc_buffer "partial" : !tir.buffer<2x4x4xf32, "local">
+// CHECK: %[[GATHERED:.*]] = tir.alloc_buffer "gathered" : !tir.buffer<2x4x4xf32, "local">
+// CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "column" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.call "fma"
+// CHECK: tir.store %{{[^ ]+}}, %[[PARTIAL]]
+// CHECK: tir.store %{{[^ ]+}}, %[[GATHERED]]
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "column" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %cst, %C
+// CHECK: tir.block "result" {
+// CHECK: tir.store %{{[^ ]+}}, %C
+// CHECK: tir.for "k.t"
+// ORDER-LABEL: tir.func @few_rows_transposed
+// ORDER-NOT: "gathered"
+// ORDER: tir.load %result
 
 // -----
 
