@@ -37,9 +37,10 @@ from xdsl_tvm.runtime.signature import (
     ShapeSpec,
     Signature,
     Spec,
+    module_symbols,
     signatures,
 )
-from xdsl_tvm.targets._thread_pool import host_system, with_thread_pool
+from xdsl_tvm.targets._thread_pool import LAUNCH, host_system, with_thread_pool
 
 Source: TypeAlias = ModuleOp | str | Path
 """A module; its text; or a file, as a Path or a name that ends in .mlir, or in .py, which
@@ -176,6 +177,7 @@ class NativeExecutable(Executable):
 
         super().__init__(module)
         check_externs(module, externs or {})
+        _check_names(module)
         self._module = module
         self._settings = settings
         self._is_profiled = settings.profile and has_relax_functions(module)
@@ -188,15 +190,13 @@ class NativeExecutable(Executable):
         )
         self._object = ObjectCache.default().get_or_make(key, self._compiled)
         exports = dict.fromkeys(s.function for s in self.signatures.values())
-        # An object names a symbol that it defines, whatever its format.
-        can_fail = FAILED_ASSERT.encode() in self._object
+        can_fail = llvm_jit.mentions(self._object, FAILED_ASSERT)
         if can_fail:
             exports[FAILED_ASSERT] = None
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
-        packed = (
-            PackedCalls(externs or {}) if CALL_PACKED.encode() in self._object else None
-        )
+        calls_python = llvm_jit.mentions(self._object, CALL_PACKED)
+        packed = PackedCalls(externs or {}) if calls_python else None
         symbols = {} if packed is None else {CALL_PACKED: packed.address}
         self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
         self._failure = (
@@ -284,6 +284,27 @@ class NativeExecutable(Executable):
             *_argument_types(signature),
         )
         return CompiledFunction(signature, native, self._failure)
+
+
+_RUNTIME_SYMBOLS = (FAILED_ASSERT, CALL_PACKED, KERNEL_NAMES, KERNEL_TIMES, LAUNCH)
+
+
+def _check_names(module: ModuleOp) -> None:
+    """Check that a module defines nothing that compiled code has or calls by itself.
+
+    Raises PassFailedException, of one line, for the first that is.
+    """
+    from xdsl_tvm.runtime.llvm_jit import IMPLICIT_CALLS
+
+    for name, op in module_symbols(module).items():
+        if not any(region.blocks for region in op.regions):
+            continue
+        if name in _RUNTIME_SYMBOLS or name in IMPLICIT_CALLS:
+            where = "the runtime" if name in _RUNTIME_SYMBOLS else "the C library"
+            raise PassFailedException(
+                f"{op.name} @{name}: compiled code calls the function of {where} that "
+                "has this name; rename it"
+            )
 
 
 class KernelTime(NamedTuple):

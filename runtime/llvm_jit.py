@@ -72,29 +72,33 @@ X86_CPUS: frozenset[str] = frozenset(
 LLVM ends the process when it is given a 32-bit one.
 """
 
+_MEMORY_CALLS = "bcmp memcmp memcpy memmove memset"
 _MATH_CALLS = (
     "ceil copysign fabs floor fma fmax fmaximum fmin fminimum fmod nearbyint rint "
     "round roundeven sqrt trunc"
 )
 
+IMPLICIT_CALLS: frozenset[str] = frozenset(
+    {
+        *_MEMORY_CALLS.split(),
+        *_MATH_CALLS.split(),
+        *(f"{name}f" for name in _MATH_CALLS.split()),
+    }
+)
+"""Those that LLVM calls where a program does not: for a loop that sets memory, say."""
+
 LIBRARY_FUNCTIONS: frozenset[str] = frozenset(
     {
         "abort",
         "aligned_alloc",
-        "bcmp",
         "calloc",
         "clock_gettime",
         "free",
         "malloc",
-        "memcmp",
-        "memcpy",
-        "memmove",
-        "memset",
         "posix_memalign",
         "realloc",
         "write",
-        *_MATH_CALLS.split(),
-        *(f"{name}f" for name in _MATH_CALLS.split()),
+        *IMPLICIT_CALLS,
     }
 )
 """Functions of the C library that compiled code may call."""
@@ -391,6 +395,13 @@ def load_object(
             reason = " ".join(str(error).split())
             raise DiagnosticException(f"cannot load the code: {reason}") from None
     return NativeCode(tracker)
+
+
+def mentions(data: bytes, name: str) -> bool:
+    """Whether an object file that `object_file` made defines or uses a global symbol."""
+    if _elf.is_elf(data):
+        return any(symbol.name == name for symbol in _elf.symbols(data))
+    return name.encode() in data
 
 
 def _runtime_symbols(data: bytes, exports: Iterable[str]) -> dict[str, int]:

@@ -493,11 +493,24 @@ def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
         if reader is None or not any(region.blocks for region in op.regions):
             continue
         for name in _public_names(op):
+            owner = symbols.get(name, op)
+            if owner is not op and owner.name in readers and _public_names(owner):
+                # A function's own name comes before the symbol of another.
+                continue
+            if name in found:
+                found[name] = _ambiguous(name)
+                continue
             try:
                 found[name] = reader(cast(Any, op))
             except PassFailedException as error:
                 found[name] = error
     return found
+
+
+def _ambiguous(name: str) -> PassFailedException:
+    return PassFailedException(
+        f"several functions have the global_symbol '{name}'; give each one of its own"
+    )
 
 
 def _public_names(op: Operation) -> list[str]:

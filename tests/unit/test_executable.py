@@ -335,3 +335,35 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = [number for _, number, _ in steps[:-1]]
     assert numbers == list(range(len(steps) - 1))
     assert {count for _, _, count in steps[:-1]} == {len(steps) - 1}
+
+
+def test_names_that_compiled_code_has_itself() -> None:
+    zero = ADD.replace("@add(", "@{}(")
+    for name, owner in (
+        ("memset", "the C library"),
+        ("floorf", "the C library"),
+        ("tvm_failed_assert", "the runtime"),
+    ):
+        with pytest.raises(PassFailedException) as error:
+            xdsl_tvm.compile(zero.replace("{}", name))
+        assert one_line(error) == (
+            f"tir.func @{name}: compiled code calls the function of {owner} that has "
+            "this name; rename it"
+        )
+    a, b, c = arrays()
+    xdsl_tvm.compile(zero.replace("{}", "my_tvm_failed_assert"))["add"](a, b, c, 1)
+    np.testing.assert_array_equal(c, a + 1)
+
+
+def test_a_global_symbol_of_several_functions() -> None:
+    first = ADD.replace("@add(", "@first(")
+    second = ADD.replace("@add(", "@second(").replace("tir.mul %y", "tir.add %y")
+    executable = xdsl_tvm.compile(first + second)
+    with pytest.raises(PassFailedException, match=r"^several functions have"):
+        executable["add"]
+    a, b, c = arrays()
+    executable["second"](a, b, c, 1)
+    np.testing.assert_array_equal(c, a + 2)
+    # A function's own name comes first.
+    xdsl_tvm.compile(second + ADD)["add"](a, b, c, 2)
+    np.testing.assert_array_equal(c, a + 2)
