@@ -82,7 +82,9 @@ class ConvertToMemref(CompilerPass):
         LowerRuntimeBuiltin). Only the first dimension of a memref is dynamic; a tensor
         with another symbolic dimension is passed as memory of one dimension. A branch
         that ends the life of a value of outside does not release it: the block does that
-        made it. That symbols keep to their upper bounds is checked.
+        made it. What a branch yields, or a function returns, that lives on under another
+        name is a copy: what is written to it later is not seen through the other name.
+        That symbols keep to their upper bounds is checked.
     """
 
     name = "relax-convert-to-memref"

@@ -131,7 +131,7 @@ def _allocate(
     if index is None:
         raise PassFailedException(
             f"{CallTIRRewrite.name}: {call.name} {call.callee} returns a tensor on "
-            f"{info.vdevice}, which the module's {VDEVICES} does not list"
+            f"{info.vdevice}, which the module's {VDEVICES} does not list; add it"
         )
     properties = {"device_index": IntegerAttr(index, i64), "storage_scope": _GLOBAL}
     return relax.AllocTensorOp.create(result_types=[type_], properties=properties)

@@ -16,7 +16,7 @@ relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 tir.func @f(%a: !tir.handle, %b: !tir.handle) {
 }
 relax.func @main(%x: tensor<4xf32>) -> tensor<?xf32> {
-  // CHECK: relax-call-tir-rewrite: relax.call_tir @f returns a tensor on #relax.vdevice<"cuda", 0, "global">, which the module's relax.vdevices does not list
+  // CHECK: relax-call-tir-rewrite: relax.call_tir @f returns a tensor on #relax.vdevice<"cuda", 0, "global">, which the module's relax.vdevices does not list; add it
   %y = relax.call_tir @f(%x) : (tensor<4xf32>) -> tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
   relax.return %y : tensor<4xf32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
 }
