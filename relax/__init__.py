@@ -10,6 +10,7 @@ passes.
 import importlib
 from typing import Any
 
+from xdsl_tvm.dialects.relax.signatures import Device
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax._scripts import script_attribute
 from xdsl_tvm.relax.block_builder import BlockBuilder
@@ -43,6 +44,7 @@ from xdsl_tvm.relax.struct_info import (
 
 __all__ = [
     "BlockBuilder",
+    "Device",
     "Expr",
     "FuncStructInfo",
     "GlobalVar",

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.signatures import Device
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript._relax_attributes import relax_attributes
@@ -71,6 +72,49 @@ def tuple_(*fields: object) -> tuple[object, ...]:
 def extern_func(name: str) -> Extern:
     """A function of the runtime."""
     return Extern(_text("R.ExternFunc", name))
+
+
+_DEVICE_TYPES = {
+    "cpu": 1,
+    "cuda": 2,
+    "opencl": 4,
+    "vulkan": 7,
+    "metal": 8,
+    "rocm": 10,
+    "webgpu": 15,
+    "hexagon": 16,
+}
+"""Numbers of DLPack."""
+
+
+def device(
+    dev_type: object = None,
+    dev_id: object = 0,
+    *,
+    device_type: object = None,
+    index: object = 0,
+) -> Device:
+    """A device of the runtime, such as `R.device("cuda", 1)`.
+
+    Its type is a name or the number of DLPack. Newer TVM calls the arguments
+    `device_type` and `index`.
+    """
+    kind = device_type if dev_type is None else dev_type
+    if isinstance(kind, str):
+        kind = _DEVICE_TYPES.get(kind)
+    if kind is None:
+        raise ScriptTypeError(
+            f"R.device takes the number of a device type or {', '.join(_DEVICE_TYPES)}"
+        )
+    return Device(_integer(kind), _integer(dev_id or index))
+
+
+def _device_of(kind: int) -> Callable[[object], Device]:
+    def make(dev_id: object = 0) -> Device:
+        """A device of one type."""
+        return device(kind, dev_id)
+
+    return make
 
 
 # ---- statements ----
@@ -579,6 +623,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "dtype": dtype,
     "tuple": tuple_,
     "ExternFunc": extern_func,
+    "device": device,
+    **{name: _device_of(number) for name, number in _DEVICE_TYPES.items()},
     "func_attr": func_attr,
     "output": output,
     "match_cast": match_cast,

@@ -469,10 +469,10 @@ class RelaxPrinter:
 
     def _call(self, op: Operation) -> str:
         name = op.name.removeprefix("relax.")
-        if name in OPERATORS and op.name.startswith("relax."):
+        write = _WRITERS.get(type(op))
+        if write is None and name in OPERATORS and op.name.startswith("relax."):
             arguments = operator_arguments(op, self._operand, self._device)
             return f"R.{name}({', '.join(arguments)})"
-        write = _WRITERS.get(type(op))
         if write is None:
             raise DiagnosticException(
                 f"{name_of(op)}: has no form in TVMScript; lower or remove it first"
@@ -648,6 +648,14 @@ class RelaxPrinter:
         """The end of a life."""
         return f"R.{op.name.removeprefix('relax.')}({self._all(op.operands)})"
 
+    def hint_on_device(self, op: relax.HintOnDeviceOp) -> str:
+        """The device as one argument, and in newer TVM the memory scope."""
+        kind, index = op.dev_type.value.data, op.dev_id.value.data
+        device = f"R.device(dev_type={kind}, dev_id={index})"
+        if self._words.is_newer:
+            device = f'R.device(device_type={kind}, index={index}), "global"'
+        return f"R.hint_on_device({self._text(op.data)}, {device})"
+
     def null_value(self, op: relax.NullValueOp) -> str:
         """No object."""
         return "R.null_value()"
@@ -697,6 +705,7 @@ _WRITERS: Mapping[type[Operation], Callable[[RelaxPrinter, Any], str]] = {
     relax.KillStorageOp: RelaxPrinter.kill,
     relax.KillTensorOp: RelaxPrinter.kill,
     relax.VMKillObjectOp: RelaxPrinter.kill,
+    relax.HintOnDeviceOp: RelaxPrinter.hint_on_device,
     relax.NullValueOp: RelaxPrinter.null_value,
     relax.PrintOp: RelaxPrinter.print_,
     relax.AssertOp: RelaxPrinter.assert_,

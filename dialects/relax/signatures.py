@@ -65,6 +65,18 @@ OPERAND_KINDS = frozenset(("value", "shape", "prim", "prims", "tensors"))
 Insert: TypeAlias = Callable[[Operation], SSAValue]
 """Puts an operation in its place and gives its only result."""
 
+
+@dataclass(frozen=True)
+class Device:
+    """A device of the runtime: the number of its DLPack type, and which one of them.
+
+    It may stand for both numbers of `hint_on_device`, as TVM's `Device` does.
+    """
+
+    dev_type: int
+    dev_id: int = 0
+
+
 _TABLE = """
 abs(x)
 acos(x)
@@ -649,6 +661,19 @@ def _prepare_arange(bound: dict[str, object], insert: Insert) -> None:
         bound["start"], bound["end"] = 0, bound["start"]
 
 
+def _prepare_hint(bound: dict[str, object], insert: Insert) -> None:
+    """A device says both numbers; newer TVM has a memory scope behind it."""
+    device = bound["dev_type"]
+    if not isinstance(device, Device):
+        return
+    if bound["dev_id"] not in (0, "global"):
+        raise VerifyException(
+            'relax.hint_on_device: the memory scope can be "global" only, not '
+            f"{bound['dev_id']!r}; give it to relax.to_vdevice"
+        )
+    bound["dev_type"], bound["dev_id"] = device.dev_type, device.dev_id
+
+
 def _prepare_eye(bound: dict[str, object], insert: Insert) -> None:
     """A matrix is square unless its columns are given."""
     if bound["m"] is None:
@@ -689,6 +714,7 @@ def _prepare_resize(bound: dict[str, object], insert: Insert) -> None:
 _PREPARATIONS: Mapping[str, Callable[[dict[str, object], Insert], None]] = {
     "arange": _prepare_arange,
     "eye": _prepare_eye,
+    "hint_on_device": _prepare_hint,
     "image.resize2d": _prepare_resize,
     "layout_transform": _prepare_layout_transform,
     "nn.attention_var_len": _prepare_attention,

@@ -14,7 +14,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.operators import OperatorOp
-from xdsl_tvm.dialects.relax.signatures import OPERATORS, Signature
+from xdsl_tvm.dialects.relax.signatures import OPERATORS, Device, Signature
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
@@ -124,6 +124,19 @@ def test_index_maps_are_functions_too():
     assert [str(i) for i in inserted] == ["%0 = relax.prim_value 2.000000e+00 : f32"]
     whole = make("layout_transform", tensor(8, dtype="int64"), tiles, pad_value=-1)
     assert whole.result.type == TensorInfo.shaped([2, 4], i64).type
+
+
+def test_a_device_is_two_numbers():
+    x = tensor(4)
+    for given in ((Device(2, 1),), (Device(2, 1), "global"), (2, 1)):
+        op = make("hint_on_device", x, *given)
+        assert OPERATORS["hint_on_device"].arguments(op) == {
+            "data": x,
+            "dev_type": 2,
+            "dev_id": 1,
+        }
+    with pytest.raises(VerifyException, match='scope can be "global" only'):
+        make("hint_on_device", x, Device(2), "shared")
 
 
 def test_none_is_no_other_word_for_an_axis():

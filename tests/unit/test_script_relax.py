@@ -206,6 +206,11 @@ TEXTS = {
         'R.print(x, format="x")\nR.assert_op(c, [x], format="")\n'
         'y: R.Tensor((4,), dtype="float32") = x',
     ),
+    "device": (
+        "y = R.hint_on_device(x, R.cuda(1))",
+        'y: R.Tensor((4,), dtype="float32") = '
+        "R.hint_on_device(x, R.device(dev_type=2, dev_id=1))",
+    ),
     "tuple": (
         "t = (x, c)\ny = t[0]",
         't: R.Tuple(R.Tensor((4,), dtype="float32"), R.Tensor((), dtype="bool")) = '

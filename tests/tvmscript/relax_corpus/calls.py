@@ -260,7 +260,7 @@ class Devices:
     ):
         z = R.to_vdevice(x, dst_vdevice="cuda:0:global")
         w: R.Tensor((4,), "float32", "cuda:0") = R.add(z, z)
-        return (w, R.hint_on_device(x, 2, 1), y)
+        return (w, R.hint_on_device(x, R.cuda(1)), y)
 
 
 @R.macro

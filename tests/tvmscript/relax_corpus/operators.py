@@ -73,7 +73,7 @@ def creation(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "float32")):
 def kinds(x: R.Tensor((4,), "float32")):
     a = R.astype(x, "float16")
     b = R.wrap_param(a, dtype="float32")
-    c = R.builtin.stop_lift_params(R.hint_on_device(b, dev_type=1, dev_id=0))
+    c = R.builtin.stop_lift_params(R.hint_on_device(b, R.device(dev_type=1)))
     d = R.grad.end_checkpoint(R.grad.start_checkpoint(R.grad.no_grad(c)))
     return d
 
