@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import ParseError, PassFailedException
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import parse_dim
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
+from xdsl_tvm.dialects.relax.types import PrimType, definable_symbols
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._signatures import bind_symbols, find_function, verify_calls
 
@@ -46,7 +47,8 @@ class BindSymbolicVars(CompilerPass):
         symbols
     Errors: a `func_name` that is no function; a symbol that the function, or every
         function, lacks; a symbol that is given twice; a value with a symbol that is not
-        one of the function; an operation or a call that can never hold then
+        one of the function; a negative dimension; an operation or a call that can never
+        hold then
     Attributes: read: none; created: none; removed: the symbol from `tir_var_upper_bound`
     Differs from TVM: symbols are named, since a name is one symbol in a function. Calls
         of the functions are checked again.
@@ -116,7 +118,18 @@ class BindSymbolicVars(CompilerPass):
 
     def _check(self, func: relax.FuncOp, bound: Mapping[str, Dim]) -> None:
         left = set(func.symbol_names) - set(bound)
+        extents = {
+            name
+            for type_ in func.function_type.inputs
+            if not isinstance(type_, PrimType)
+            for name in definable_symbols(type_)
+        }
         for name, dim in bound.items():
+            if name in extents and dim.value is not None and dim.value < 0:
+                raise PassFailedException(
+                    f"{self.name}: '{name}' is a dimension in @{func.sym_name.data} and "
+                    f"cannot be {dim}; give a number that is not negative"
+                )
             for symbol in dim.symbols():
                 if symbol not in left:
                     raise PassFailedException(

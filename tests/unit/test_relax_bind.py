@@ -97,3 +97,14 @@ def test_bad_texts() -> None:
         BindSymbolicVars({"k": 4})(parse(TEXT))
     with pytest.raises(PassFailedException, match="'w' binds no parameter; write it as"):
         BindParams("main", constants=("w",))
+
+
+def test_dimensions_are_not_negative() -> None:
+    module = parse(
+        "relax.func @main<n, k>(%x: tensor<?xf32, #relax.dims<[n]>>, "
+        "%k: !relax.prim<i64, k>) -> !relax.prim<i64, k> {\n"
+        "  relax.return %k : !relax.prim<i64, k>\n}"
+    )
+    with pytest.raises(PassFailedException, match="'n' is a dimension in @main and can"):
+        BindSymbolicVars({"n": -1})(module)
+    assert "!relax.prim<i64, -1>" in str(BindSymbolicVars({"k": -1})(module))
