@@ -18,6 +18,18 @@ Allocation: TypeAlias = (
 )
 
 
+Storage: TypeAlias = relax.AllocStorageOp | relax.VMAllocStorageOp
+
+
+def storage_bytes(op: Storage) -> relax.Dim | None:
+    """How large a storage is, None if that is not known."""
+    if isinstance(op, relax.AllocStorageOp):
+        return op.size.data
+    type_ = op.size.type
+    values = type_.values if isinstance(type_, relax.ShapeType) else None
+    return values[0] if values else None
+
+
 @dataclass(frozen=True, eq=False)
 class PlannedTensor:
     """A tensor on a storage or by itself."""

@@ -12,7 +12,12 @@ from xdsl_tvm.analysis.tensor_lives import most_at_once
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._memory_sizes import UpperBounds
-from xdsl_tvm.passes.relax._planned_tensors import PlannedTensor, planned_tensors
+from xdsl_tvm.passes.relax._planned_tensors import (
+    PlannedTensor,
+    Storage,
+    planned_tensors,
+    storage_bytes,
+)
 from xdsl_tvm.passes.relax._upper_bounds import upper_bounds_of
 
 
@@ -29,12 +34,13 @@ class ReportMemoryPlan(CompilerPass):
 
             @main: 104 bytes planned, 136 bytes in 5 tensors, 72 bytes at once, ratio 1.44
 
-        The first number is that of all storages, and of tensors without one; the second
-        is that of all tensors, each by itself; the third, a lower bound for any plan, is
-        the most that is alive at one time, as `relax-verify-memory-plan` has it; the
-        ratio is that of the first to the third. Symbols have the greatest value of
-        `tir_var_upper_bound`; where one has none, sums are expressions, and the third
-        number is `?`. Time is that of sorting the tensors of a function by their lives.
+        The first number is that of all storages whose size is known, and of tensors
+        without one; the second is that of all tensors, each by itself; the third, a lower
+        bound for any plan, is the most that is alive at one time, as `relax-verify-
+        memory-plan` has it; the ratio is that of the first to the third. Symbols have the
+        greatest value of `tir_var_upper_bound`; where one has none, sums are expressions,
+        and the third number is `?`. Time is that of sorting the tensors of a function by
+        their lives.
     Leaves alone: everything
     Errors: attributes that `relax-static-plan-block-memory` refuses
     Attributes: read: `tir_var_upper_bound`, `tir_non_negative_var`; created: none;
@@ -101,9 +107,9 @@ def _report(func: relax.FuncOp) -> MemoryReport:
 
 def _storages(op: Operation, upper: UpperBounds) -> list[relax.Dim]:
     return [
-        upper.of(inner.size.data)
+        upper.of(size)
         for inner in op.walk()
-        if isinstance(inner, relax.AllocStorageOp)
+        if isinstance(inner, Storage) and (size := storage_bytes(inner)) is not None
     ]
 
 

@@ -12,7 +12,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._planned_tensors import PlannedTensor, planned_tensors
+from xdsl_tvm.passes.relax._planned_tensors import (
+    PlannedTensor,
+    Storage,
+    planned_tensors,
+    storage_bytes,
+)
 from xdsl_tvm.passes.relax._upper_bounds import upper_bounds_of
 
 
@@ -50,9 +55,6 @@ class VerifyMemoryPlan(CompilerPass):
                 _verify(func)
 
 
-_MAKES_STORAGE = (relax.AllocStorageOp, relax.VMAllocStorageOp)
-
-
 def _verify(func: relax.FuncOp) -> None:
     where = f"{VerifyMemoryPlan.name}: in @{func.sym_name.data}"
     upper = upper_bounds_of(func, VerifyMemoryPlan.name)
@@ -62,19 +64,21 @@ def _verify(func: relax.FuncOp) -> None:
             continue
         owner = tensor.storage.owner
         # Storages that come from elsewhere may all be the same one.
-        key = tensor.storage if isinstance(owner, _MAKES_STORAGE) else None
+        key = tensor.storage if isinstance(owner, Storage) else None
         on_storage.setdefault(key, []).append(tensor)
-        if isinstance(owner, relax.AllocStorageOp):
+        if isinstance(owner, Storage):
             _verify_end(where, tensor, owner)
     for tensors in on_storage.values():
         _verify_apart(where, tensors)
 
 
-def _verify_end(where: str, tensor: PlannedTensor, storage: relax.AllocStorageOp) -> None:
-    if not tensor.ends_before(storage.size.data):
+def _verify_end(where: str, tensor: PlannedTensor, storage: Storage) -> None:
+    size = storage_bytes(storage)
+    if size is None or not tensor.ends_before(size):
+        text = "unknown size" if size is None else f"{size} bytes"
         raise PassFailedException(
             f"{where}, the tensor {tensor.name} takes {tensor.bytes_text} of a storage "
-            f"of {storage.size.data} bytes; make the storage larger"
+            f"of {text}; make the storage larger"
         )
 
 

@@ -113,3 +113,27 @@ relax.func impure @main(%x: !t) -> !t {
   relax.call_packed "f"(%v, %b) : (!t, !t) -> ()
   relax.return %x : !t
 }
+
+// -----
+
+// Storages of the virtual machine are checked, too.
+// CHECK: in @main, the tensor %a takes bytes 0 to 16 of a storage of 12 bytes; make the storage larger
+!t = tensor<4xf32>
+relax.func impure @main(%x: !t) -> !t {
+  %n = relax.shape [12]
+  %s = relax.vm.alloc_storage %n on 0 scope "global" dtype f32 : !relax.shape<[12]> -> !relax.object
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> !t
+  relax.call_packed "f"(%x, %a) : (!t, !t) -> ()
+  relax.return %x : !t
+}
+
+// -----
+
+// CHECK: in @main, the tensor %a takes bytes 0 to 16 of a storage of unknown size; make the storage larger
+!t = tensor<4xf32>
+relax.func impure @main(%x: !t, %n: !relax.shape<[?]>) -> !t {
+  %s = relax.vm.alloc_storage %n on 0 scope "global" dtype f32 : !relax.shape<[?]> -> !relax.object
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> !t
+  relax.call_packed "f"(%x, %a) : (!t, !t) -> ()
+  relax.return %x : !t
+}
