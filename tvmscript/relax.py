@@ -38,7 +38,10 @@ def dataflow() -> _DataflowFrame:
 def _known() -> _Mapping[str, _Callable[..., object]]:
     """Operators and calls by their full names."""
     # Made once: every operator of a script is looked up here.
-    return {**_relax_operators.operators(), **_relax_calls.FUNCTIONS}
+    operators = _relax_operators.operators()
+    # TVM has this one under a short name, too.
+    short = {"stop_lift_params": operators["builtin.stop_lift_params"]}
+    return {**operators, **_relax_calls.FUNCTIONS, **short}
 
 
 class _Namespace:

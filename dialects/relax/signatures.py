@@ -596,8 +596,10 @@ def _map(value: object, insert: Insert) -> IndexMapAttr | None:
 
 def _vdevice(value: object, insert: Insert) -> VDeviceAttr | None:
     if isinstance(value, str):
+        target, _, rest = value.partition(":")
+        index, _, scope = rest.partition(":")
         try:
-            return VDeviceAttr.of(value)
+            return VDeviceAttr.of(target, int(index or 0), scope or "global")
         except ValueError:
             return None
     return value if isinstance(value, VDeviceAttr) else None

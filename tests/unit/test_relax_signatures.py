@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, Device, Signature
 from xdsl_tvm.dialects.relax.symbolic import Dim
@@ -137,6 +138,18 @@ def test_a_device_is_two_numbers():
         }
     with pytest.raises(VerifyException, match='scope can be "global" only'):
         make("hint_on_device", x, Device(2), "shared")
+
+
+def test_texts_of_virtual_devices():
+    for text, device in (
+        ("cuda", VDeviceAttr.of("cuda")),
+        ("cuda:1", VDeviceAttr.of("cuda", 1)),
+        ("cuda:1:shared", VDeviceAttr.of("cuda", 1, "shared")),
+    ):
+        op = make("to_vdevice", tensor(4), text)
+        assert op.result.type == TensorInfo.shaped([4], f32, device).type
+    with pytest.raises(VerifyException, match="must be a virtual device, not 'cuda:x'"):
+        make("to_vdevice", tensor(4), "cuda:x")
 
 
 def test_none_is_no_other_word_for_an_axis():
