@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
@@ -13,9 +13,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._bindings import allow_effects
 
 _KILLS = (relax.KillTensorOp, relax.KillStorageOp, relax.VMKillObjectOp)
 _STORAGES = (relax.AllocStorageOp, relax.VMAllocStorageOp)
+_HOLDS = (relax.IfOp, relax.LambdaOp)
+"""The operations in whose blocks lives end, too."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class KillAfterLastUse(CompilerPass):
 
         First, a `relax.alias` and a `relax.match_cast` to the very type of its operand
         go, and so does any other alias that is not used. A use in a branch counts for the
-        `relax.if`, so what is made outside ends its life behind it. Behind one operation
+        `relax.if`, so what is made outside ends its life behind it; one in a function
+        literal for the literal, which is treated like a function. Behind one operation
         first tensors end their lives, then storages, then tuples and other objects, each
         in the order of their definition. To end a life is to drop one name of a value:
         memory that a view, a tuple or a tensor on a storage shares stays as long as one
@@ -60,7 +64,8 @@ class KillAfterLastUse(CompilerPass):
     Attributes: read: none; created: `relax.force_pure` on pure functions in which a life
         ends; removed: none
     Differs from TVM: behind a conditional lives go on to end, those of values that were
-        last used in it included; TVM lets everything live on from there.
+        last used in it included; TVM lets everything live on from there. A name of a
+        value whose life ends stays; TVM replaces it, and may use the value after its end.
         `relax.force_pure` is set here, so that the result is well-formed. Of
         CanonicalizeBindings, which TVM runs first, only what concerns names of one value
         is done.
@@ -79,8 +84,7 @@ def _end_lives(func: relax.FuncOp) -> None:
     _remove_trivial_names(func)
     uses = _LastUses()
     uses.visit_block(func.body.block)
-    if uses.kill() and func.is_pure:
-        func.attributes[relax.FORCE_PURE] = BoolAttr.from_bool(True)
+    uses.kill()
 
 
 def _remove_trivial_names(func: relax.FuncOp) -> None:
@@ -128,7 +132,7 @@ class _LastUses:
             self._read(op, block)
             for region in op.regions:
                 for inner in region.blocks:
-                    self.visit_block(inner, defines and isinstance(op, relax.IfOp))
+                    self.visit_block(inner, defines and isinstance(op, _HOLDS))
             if defines:
                 self._last.update((r, op) for r in op.results if _is_object(r))
 
@@ -156,8 +160,8 @@ class _LastUses:
                 self._results.add(value)
                 work += owner.elements if isinstance(owner, relax.TupleOp) else ()
 
-    def kill(self) -> bool:
-        """End the lives; whether there are any."""
+    def kill(self) -> None:
+        """End the lives."""
         ends = dict[Operation, list[SSAValue]]()
         for value, last in self._last.items():
             is_read = last is not value.owner
@@ -168,7 +172,10 @@ class _LastUses:
             assert block is not None
             kills = [_kill(value) for value in values]
             block.insert_ops_after(sorted(kills, key=_rank), last)
-        return bool(ends)
+        for block in {last.parent_block() for last in ends}:
+            assert block is not None
+            assert block.last_op is not None, "a block ends with a terminator"
+            allow_effects(block.last_op, KillAfterLastUse.name)
 
 
 def _is_object(value: OpResult) -> bool:

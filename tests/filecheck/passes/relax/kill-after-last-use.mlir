@@ -275,3 +275,33 @@ relax.func @foreign(%x: !t) -> !t {
   "strange.op"(%i, %b) : (i32, !t) -> ()
   relax.return %x : !t
 }
+
+// -----
+
+// Function literals are functions: what they make ends its life in them. What they capture
+// lives until the literal is made.
+
+// CHECK-LABEL: relax.func @literal
+// CHECK-SAME: attributes {relax.force_pure = true}
+// CHECK-NEXT: %y = relax.nn.relu %x
+// CHECK-NEXT: %f = relax.lambda
+// CHECK-SAME: attributes {relax.force_pure = true}
+// CHECK-NEXT: relax.exp
+// CHECK-NEXT: %[[B:.*]] = relax.add
+// CHECK-NEXT: relax.memory.kill_tensor %a : tensor<4xf32>
+// CHECK-NEXT: relax.return %[[B]]
+// CHECK-NEXT: }
+// CHECK-NEXT: relax.memory.kill_tensor %y : tensor<4xf32>
+// CHECK-NEXT: relax.call_indirect
+// CHECK-NEXT: relax.return
+!t = tensor<4xf32>
+relax.func @literal(%x: !t) -> !t {
+  %y = relax.nn.relu %x : (!t) -> !t
+  %f = relax.lambda "f"(%z: !t) -> !t {
+    %a = relax.exp %z : (!t) -> !t
+    %b = relax.add %a, %y : (!t, !t) -> !t
+    relax.return %b : !t
+  }
+  %r = relax.call_indirect %f(%x) : !relax.func<(!t) -> !t>, (!t) -> !t
+  relax.return %r : !t
+}
