@@ -61,7 +61,7 @@ relax.func @dynamic<s>(%a: tensor<?x8xf32, #relax.dims<[s, 8]>>, %b: tensor<2xi6
 relax.func @scatter(%a: tensor<4x8xf32>, %i: tensor<3x1xi64>, %u: tensor<3x8xf32>) -> tensor<4x8xf32> {
   // CHECK: relax.call_tir @scatter_nd(%a, %i, %u)
   %x = relax.scatter_nd %a, %i, %u reduction "add" : (tensor<4x8xf32>, tensor<3x1xi64>, tensor<3x8xf32>) -> tensor<4x8xf32>
-  // CHECK: relax.scatter_nd
+  // CHECK: relax.call_tir @scatter_nd1(%x, %i, %u)
   %y = relax.scatter_nd %x, %i, %u reduction "mean" : (tensor<4x8xf32>, tensor<3x1xi64>, tensor<3x8xf32>) -> tensor<4x8xf32>
   // CHECK: relax.call_tir @gather_nd(%{{.*}}, %i)
   %z = relax.gather_nd %y, %i batch_dims 0 : (tensor<4x8xf32>, tensor<3x1xi64>) -> tensor<3x8xf32>
