@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.targets._llvm_ops import EMITTABLE
 from xdsl_tvm.targets._llvm_text import top_level
 
@@ -19,7 +20,7 @@ def _is_lowered(operations: Iterable[Operation]) -> bool:
     return all(
         inner.__class__ in EMITTABLE or isinstance(inner, ModuleOp | gpu.ModuleOp)
         for op in operations
-        for inner in op.walk()
+        for inner in all_ops(op)
     )
 
 

@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
+
 NOALIAS = "llvm.noalias"
 
 _VIEWS: tuple[type[Operation], ...] = (
@@ -96,7 +98,7 @@ class Captures:
 def _defined_in(region: Region) -> Iterable[SSAValue]:
     for block in region.blocks:
         yield from block.args
-    for op in region.walk():
+    for op in all_ops(region):
         yield from op.results
         for inner in op.regions:
             for block in inner.blocks:
@@ -104,7 +106,7 @@ def _defined_in(region: Region) -> Iterable[SSAValue]:
 
 
 def _used_in(region: Region) -> Iterable[SSAValue]:
-    for op in region.walk():
+    for op in all_ops(region):
         yield from op.operands
 
 

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.lowering.tvm._arith_float import (
     FloatCasts,
@@ -76,7 +77,7 @@ class ConvertArithToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lowering = _Lowering()
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             handler = _HANDLERS.get(type(inner))
             if handler is not None and not works_on_tensors(inner):
                 lowering.lower(inner, handler)

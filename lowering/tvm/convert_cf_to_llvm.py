@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.lowering.tvm._blocks import split_behind
 from xdsl_tvm.lowering.tvm._conversion import Conversion, segments
@@ -60,7 +61,7 @@ class ConvertCFToLLVM(CompilerPass):
         branches: list[Operation] = []
         asserts: list[cf.AssertOp] = []
         targets: dict[Block, None] = {}
-        for inner in op.walk():
+        for inner in all_ops(op):
             if isinstance(inner, cf.AssertOp):
                 asserts.append(inner)
             elif type(inner) in _BRANCHES:

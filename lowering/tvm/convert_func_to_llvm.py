@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.lowering.tvm._conversion import (
     Conversion,
     convert_type,
@@ -54,7 +55,7 @@ class ConvertFuncToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         conversion = Conversion()
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             if isinstance(inner, func.FuncOp):
                 _lower_function(conversion, inner)
             elif isinstance(inner, func.ReturnOp):

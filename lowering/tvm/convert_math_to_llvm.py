@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, f32, i1
 from xdsl.dialects.llvm import ConstantOp
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.lowering.tvm._arith_float import FloatCasts, is_bf16
 from xdsl_tvm.lowering.tvm._conversion import (
@@ -69,7 +70,7 @@ class ConvertMathToLLVM(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         conversion = Conversion()
         floats = FloatCasts(conversion)
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             if not inner.name.startswith("math.") or works_on_tensors(inner):
                 continue
             require_convertible(inner)

@@ -50,6 +50,7 @@ from xdsl.dialects.memref import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.lowering.tvm._conversion import (
     Conversion,
@@ -101,7 +102,7 @@ class ConvertMemRefToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lowering = _Lowering()
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             handler = _HANDLERS.get(type(inner))
             if handler is not None:
                 lowering.at.start(inner)

@@ -30,6 +30,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.lowering.tvm._conversion import convert_type, is_convertible
 from xdsl_tvm.lowering.tvm._parallel_bodies import (
     Captures,
@@ -151,7 +152,7 @@ def _convert(
     symbols: Symbols,
     min_work: int,
 ) -> None:
-    for inner in list(loop.body.walk()):
+    for inner in all_ops(loop.body):
         if isinstance(inner, scf.ParallelOp) and not inner.results:
             _narrow(*_in_order(inner))
     serial, type = _in_order(loop)
@@ -437,7 +438,7 @@ def _require_passable(type: Attribute) -> None:
 
 
 def _replace_operands(region: Region, mapping: dict[SSAValue, SSAValue]) -> None:
-    for op in region.walk():
+    for op in all_ops(region):
         for index, operand in enumerate(op.operands):
             new = mapping.get(operand)
             if new is not None:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.lowering.tvm._conversion import (
     NO_FASTMATH,
@@ -75,7 +76,7 @@ class ConvertVectorToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         conversion = Conversion()
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             handler = _HANDLERS.get(type(inner))
             if handler is not None:
                 conversion.start(inner)

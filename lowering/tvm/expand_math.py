@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.lowering.tvm import _math_functions as functions
 from xdsl_tvm.lowering.tvm._conversion import fail, scalar_of, works_on_tensors
 from xdsl_tvm.lowering.tvm._float_values import DOUBLE, SINGLE, Emitter, Format, Value
@@ -92,7 +93,7 @@ class ExpandMath(CompilerPass):
     name = "tvm-expand-math"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             if not inner.name.startswith("math.") or type(inner) in NATIVE_OPERATIONS:
                 continue
             if works_on_tensors(inner):

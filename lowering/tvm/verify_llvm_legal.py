@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.lowering.tvm._llvm_rules import Rules
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.targets._llvm_text import top_level
@@ -43,7 +44,7 @@ def check_llvm_legal(operations: Iterable[Operation], rules: Rules) -> None:
     """
     sound: dict[int, Attribute] = {}
     for op in operations:
-        for inner in op.walk():
+        for inner in all_ops(op):
             problem = rules.problem(inner, sound)
             if problem is not None and not isinstance(inner, ModuleOp | gpu.ModuleOp):
                 raise PassFailedException(problem)

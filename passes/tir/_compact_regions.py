@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.conditional_bounds import ConditionalBounds
 from xdsl_tvm.analysis.const_int_bound import INF
@@ -155,7 +156,7 @@ class RegionCollector(FactsWalker):
         self._order: Facts | None = None
         self.added: list[SSAValue] = []
         """Loads that were added in front of allocations."""
-        for position, op in enumerate(func.walk()):
+        for position, op in enumerate(all_ops(func)):
             self._note(op, position)
 
     def _note(self, op: Operation, position: int) -> None:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.const_int_bound import Bound, add
 from xdsl_tvm.analysis.expr import (
@@ -94,7 +95,7 @@ def _erase_unused_expressions(func: Operation) -> None:
     """Nothing says of which type a value must be that nothing uses."""
     unused = [
         op.results[0]
-        for op in func.walk()
+        for op in all_ops(func)
         if is_expression(op) and op.results[0].first_use is None
     ]
     erase_if_unused(reversed(unused))
@@ -113,7 +114,7 @@ class Ranges:
         self._limits = Bound(*integer_range(target))
         self._analyzer = Analyzer()
         self._trees: MutableMapping[SSAValue, Expr] = {}
-        for op in func.walk():
+        for op in all_ops(func):
             self._visit(op)
 
     def fits(self, value: SSAValue) -> bool:
@@ -199,7 +200,7 @@ class Uses:
         self._target = target
         self._seen: set[tuple[SSAValue, Mode]] = set()
         # What uses a binding tells how its value is used, so it comes first.
-        for op in reversed(list(func.walk())):
+        for op in reversed(all_ops(func)):
             if not is_expression(op) and not _is_choice_yield(op):
                 for position, value in enumerate(op.operands):
                     self._visit(value, self._mode(op, position))

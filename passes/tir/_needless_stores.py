@@ -7,6 +7,7 @@ from itertools import islice
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.control_flow import ControlFlow
 from xdsl_tvm.analysis.expr import Expr, Value, postorder
 from xdsl_tvm.analysis.memory_order import Facts, Memory, memory_of
@@ -131,7 +132,7 @@ class NeedlessStores:
 def _volatile_memory(root: Operation) -> set[Memory]:
     return {
         memory_of(op.node_item) if isinstance(op.node_item, SSAValue) else None
-        for op in root.walk()
+        for op in all_ops(root)
         if isinstance(op, tir.AttrOp) and op.key.data == _VOLATILE
     }
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.definedness import is_total
 from xdsl_tvm.analysis.expr import (
@@ -121,7 +122,7 @@ class CommonSubexprElimTIR(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.enable_cse_tir:
             return
-        for func in op.walk():
+        for func in all_ops(op):
             if isinstance(func, tir.FuncOp) and not func.is_declaration:
                 _Eliminator(func, identify=self.identify_equiv_terms).run()
 
@@ -139,7 +140,7 @@ class _Text:
         self._ranks: dict[Expr, int] = {}
         self._keys: dict[Expr, Expr] = {}
         self._analyzer = Analyzer() if identify else None
-        for op in func.walk():
+        for op in all_ops(func):
             if not is_expression_class(type(op)):
                 self._trees.update((value, Value(value)) for value in op.results)
                 continue
@@ -319,7 +320,7 @@ class _Names:
     def __init__(self, func: tir.FuncOp) -> None:
         self._used = {name.data for name in func.param_names or ()}
         self._count = 0
-        for op in func.walk():
+        for op in all_ops(func):
             for key in ("name", "loop_name"):
                 name = op.properties.get(key)
                 if isinstance(name, StringAttr):

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.expr import (
     Const,
@@ -128,7 +129,7 @@ class CompactBufferAllocation(CompilerPass):
         for func in op.body.block.ops:
             found: list[Candidate] = []
             alignments: Alignments = {}
-            for inner in func.walk():
+            for inner in all_ops(func):
                 _check(inner)
                 if isinstance(inner, tir.BlockOp):
                     collect_alignments(inner, alignments)

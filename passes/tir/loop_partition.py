@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes._pass_config import LoopPartitionConfig
 from xdsl_tvm.passes.infra import CompilerPass
@@ -94,7 +95,7 @@ class LoopPartition(CompilerPass):
         for func in op.body.block.ops:
             if isinstance(func, tir.FuncOp) and any(map(_matters, func.walk())):
                 Partitioner(options).run(func)
-        for inner in list(op.walk()):
+        for inner in all_ops(op):
             _clean(inner)
 
 

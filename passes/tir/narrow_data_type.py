@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._narrowing import Narrower, is_wide, variables_of
@@ -79,7 +80,7 @@ class NarrowDataType(CompilerPass):
                 "integers to narrow to; use 8, 16 or 32"
             )
         target = IntegerType(self.target_bits)
-        for func in op.walk():
+        for func in all_ops(op):
             if isinstance(func, tir.FuncOp) and _has_wide(func, target):
                 narrower = Narrower(func, target)
                 narrower.narrow(_variables(func, narrower, target))
@@ -88,7 +89,7 @@ class NarrowDataType(CompilerPass):
 def _has_wide(func: tir.FuncOp, target: IntegerType) -> bool:
     return not func.is_declaration and any(
         is_wide(result.type, target)
-        for op in func.walk()
+        for op in all_ops(func)
         for result in (*op.results, *variables_of(op))
     )
 
@@ -99,7 +100,7 @@ def _variables(
     """The variables that take the target type."""
     found: set[BlockArgument] = set()
     kept: set[StringAttr] = set()
-    for op in func.walk():
+    for op in all_ops(func):
         for variable in variables_of(op):
             if variable in narrower.uses.wide or not (
                 narrower.ranges.loop_fits(op, variable)

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.memory_order import Facts
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -61,7 +62,7 @@ class RewriteUnsafeSelect(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            selects = [s for s in func.walk() if isinstance(s, tir.SelectOp)]
+            selects = [s for s in all_ops(func) if isinstance(s, tir.SelectOp)]
             if selects:
                 facts = Facts([func])
                 for select in selects:

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis._memory_flow import is_assume, is_volatile
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.control_flow import ControlFlow
 from xdsl_tvm.analysis.expr import Const, Expr, Value, substitute
@@ -151,7 +152,7 @@ class _Simplifier(ExpressionRewriter):
 
     def run(self) -> None:
         """Simplify, and erase what is not needed any more."""
-        for op in self._root.walk():
+        for op in all_ops(self._root):
             if isinstance(op, tir.MatchBufferOp):
                 for extent in op.extents:
                     self.analyzer.mark_global_nonneg(self.tree(extent))

@@ -15,6 +15,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
@@ -321,7 +322,7 @@ class _Copies:
     def cloned(self, region: Region) -> Region:
         """A clone of a region, whose loops are copies of the same loops."""
         clone = region.clone()
-        for old, new in zip(region.walk(), clone.walk(), strict=True):
+        for old, new in zip(all_ops(region), all_ops(clone), strict=True):
             if isinstance(old, tir.ForOp) and old in self._origin:
                 assert isinstance(new, tir.ForOp)
                 self._origin[new] = self._origin[old]
@@ -330,7 +331,7 @@ class _Copies:
 
     def forget(self, region: Region) -> None:
         """Expand none of the loops in a region."""
-        for op in region.walk():
+        for op in all_ops(region):
             if isinstance(op, tir.ForOp):
                 self._origin.pop(op, None)
 
