@@ -621,6 +621,8 @@ def _remedy(op: Operation) -> str:
                 "the operator is not legalized; run relax-legalize-ops first, and give "
                 "it operands of known shape and dtype"
             )
+        case relax.LambdaOp():
+            return "functions in functions are not lowered; run relax-lambda-lift first"
         case _:
             return "the operation has no lowering in a relax.func"
 

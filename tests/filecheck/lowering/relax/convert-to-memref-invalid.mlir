@@ -136,3 +136,15 @@ relax.func @f() -> tensor<4xf32> attributes {relax.force_pure} {
   %1 = relax.memory.alloc_tensor %s at 0 : !relax.object -> tensor<4xf32>
   relax.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// CHECK: cannot lower 'relax.lambda': functions in functions are not lowered; run relax-lambda-lift first
+!t = tensor<4xf32>
+relax.func @f(%x: !t) -> !t {
+  %g = relax.lambda(%y: !t) -> !t {
+    relax.return %x : !t
+  }
+  %r = relax.call_indirect %g(%x) : !relax.func<(!t) -> !t>, (!t) -> !t
+  relax.return %r : !t
+}
