@@ -321,3 +321,22 @@ def views(x: R.Tensor((4, 2), "float32")):
     b = R.memory.view(x, R.shape([2]), R.dtype("int32"), R.prim_value(8))
     c = R.memory.view(x, dtype="int32")
     return (a, b, c, R.memory.ensure_zero_offset(a))
+
+
+@R.function
+def composed(
+    x: R.Tensor(("n", 4), "float32"),
+    w: R.Tensor((3, 4), "float32"),
+    b: R.Tensor((3,), "float32"),
+    m: R.Tensor((3,), "bool"),
+):
+    y = R.linear(x, w, out_dtype="float32")
+    return R.masked_fill(R.linear(y, R.linear(w, w), bias=b), m, -1)
+
+
+@R.function
+def devices(x: R.Tensor((4,), "float32")):
+    y = R.stop_lift_params(R.hint_on_device(x, R.cpu()))
+    y = R.hint_on_device(R.hint_on_device(y, R.opencl(1)), R.vulkan(2))
+    y = R.hint_on_device(R.hint_on_device(y, R.metal()), R.rocm())
+    return R.hint_on_device(R.hint_on_device(y, R.webgpu()), R.hexagon())
