@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
 Inserted = TypeVar("Inserted", bound=Operation)
+Found = TypeVar("Found", bound=Operation)
+
+
+def by_function(
+    module: ModuleOp, kind: type[Found]
+) -> Iterator[tuple[list[Found], set[SSAValue]]]:
+    """The operations of a class in each Relax function, and what is written there."""
+    writers = Writers(module)
+    for func in [each for each in module.walk() if isinstance(each, relax.FuncOp)]:
+        found = [each for each in func.walk() if isinstance(each, kind)]
+        if found:
+            yield found, values_with_written_memory(func, writers)
 
 
 class Place:

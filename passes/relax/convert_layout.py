@@ -13,12 +13,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.hints import isa
 
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._axis_layouts import AxisLayout, change
 from xdsl_tvm.passes.relax._layout_rules import WITH_LAYOUTS, Plan, rule_of
+from xdsl_tvm.passes.relax._rewriting import by_function
 from xdsl_tvm.passes.relax._symbols import hide_symbols
 
 
@@ -79,12 +79,7 @@ class ConvertLayout(CompilerPass):
         wanted = self._wanted()
         if not wanted:
             return
-        writers = Writers(op)
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
-            blocks = [each for each in func.walk() if isinstance(each, relax.DataflowOp)]
-            written = (
-                values_with_written_memory(func, writers) if blocks else set[SSAValue]()
-            )
+        for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
                 try:
                     _Conversion(wanted, written).convert(dataflow.body.block)

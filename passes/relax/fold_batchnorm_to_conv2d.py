@@ -10,11 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._rewriting import Place, float_dtype
+from xdsl_tvm.passes.relax._rewriting import Place, by_function, float_dtype
 
 _CHANNELS = {"OIHW": 0, "IOHW": 1}
 """For each kernel layout, the dimension of output channels."""
@@ -59,12 +58,7 @@ class FoldBatchnormToConv2D(CompilerPass):
     name = "relax-fold-batchnorm-to-conv2d"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        writers = Writers(op)
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
-            norms = [each for each in func.walk() if isinstance(each, relax.BatchNormOp)]
-            written = (
-                values_with_written_memory(func, writers) if norms else set[SSAValue]()
-            )
+        for norms, written in by_function(op, relax.BatchNormOp):
             for norm in norms:
                 conv = norm.data.owner
                 if (

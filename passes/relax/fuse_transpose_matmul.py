@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._call_sites import module_of
+from xdsl_tvm.passes.relax._rewriting import by_function
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.linear_algebra import product_stages
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, Site
@@ -49,26 +49,21 @@ class FuseTransposeMatmul(CompilerPass):
         modules
     Errors: none
     Attributes: read: none; created: `tir.noalias` on the functions made; removed: none
-    Differs from TVM: the function is made at once, without a composite function between
+    Differs from TVM: the function is made at once, without a composite function between,
+        which TVM leaves behind
     """
 
     name = "relax-fuse-transpose-matmul"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = OperatorFunctions(op)
-        writers = Writers(op)
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
-            if module_of(func) is not op:
-                continue
-            products = [each for each in func.walk() if isinstance(each, relax.MatmulOp)]
-            written = (
-                values_with_written_memory(func, writers) if products else set[SSAValue]()
-            )
+        for products, written in by_function(op, relax.MatmulOp):
             for product in products:
                 transposition = product.rhs.owner
                 if (
                     isinstance(transposition, relax.PermuteDimsOp)
                     and transposition.data not in written
+                    and module_of(product) is op
                 ):
                     _fuse(product, transposition, functions)
 

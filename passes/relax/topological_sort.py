@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import symbols_in
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax._rewriting import by_function
 
 _Node: TypeAlias = Operation | SSAValue
 ORDERS = ("depth-first", "breadth-first")
@@ -80,12 +80,7 @@ class TopologicalSort(CompilerPass):
                 )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        writers = Writers(op)
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
-            blocks = [each for each in func.walk() if isinstance(each, relax.DataflowOp)]
-            written = (
-                values_with_written_memory(func, writers) if blocks else set[SSAValue]()
-            )
+        for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
                 self._sort(dataflow, written)
 
