@@ -44,7 +44,8 @@ class AnnotateTIROpPattern(CompilerPass):
     Leaves alone: functions with an `op_pattern` other than 0; declarations
     Errors: none
     Attributes: read: `op_pattern`; created: `op_pattern`; removed: none
-    Differs from TVM: indices are compared as expressions, not as objects. A block that
+    Differs from TVM: indices are compared as expressions, not as objects, and index 0 of
+        a dimension of one is that of a variable that is always 0. A block that
         holds blocks, statements with effects other than stores, or statements outside of
         blocks make a function opaque. An index may use extents and scalar parameters.
     """

@@ -67,7 +67,8 @@ class CombineParallelMatmul(CompilerPass):
         literal takes from outside with symbols
     Errors: none
     Attributes: read: none; created: none; removed: none
-    Differs from TVM: right operands are compared in all dimensions but the last
+    Differs from TVM: right operands are compared in all dimensions but the last. The
+        dtype of the product is written only where the first one has it written.
     """
 
     name = "relax-combine-parallel-matmul"

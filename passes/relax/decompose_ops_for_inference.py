@@ -48,7 +48,7 @@ class DecomposeOpsForInference(CompilerPass):
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: `relax.tensor_to_shape` stays, which lowering knows, where TVM calls
-        the runtime's function by name
+        the runtime's function by name; `epsilon` is a scalar, not a tensor
     """
 
     name = "relax-decompose-ops-for-inference"

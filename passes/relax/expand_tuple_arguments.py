@@ -56,7 +56,8 @@ class ExpandTupleArguments(CompilerPass):
         tuple from outside whose type uses symbols; modules with nothing to do
     Errors: those of the passes that run at its end
     Attributes: read: `global_symbol`; created: none; removed: none
-    Differs from TVM: none
+    Differs from TVM: a private function that is also used as a value stays as it is;
+        TVM changes it, and the value is then of a function that is not there.
     """
 
     name = "relax-expand-tuple-arguments"

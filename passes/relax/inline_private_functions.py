@@ -73,7 +73,8 @@ class InlinePrivateFunctions(CompilerPass):
         callers of functions that have it; removed: functions with theirs
     Differs from TVM: symbols that no argument tells are defined by a check, where TVM
         leaves them without a definition. Control flow may be inlined into dataflow
-        blocks. A private function that is also used as a value stays.
+        blocks. A private function that is also used as a value stays, and so does one
+        that nothing calls, as long as `relax-dead-code-elimination` does not run.
     """
 
     name = "relax-inline-private-functions"

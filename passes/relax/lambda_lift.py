@@ -66,6 +66,8 @@ class LambdaLift(CompilerPass):
         whether a call of one is pure is told by that type, where TVM asks for the call
         that made the closure. A symbolic dimension of the function around that is no
         dimension of a parameter by itself is forgotten in the types of the parameters.
+        Calls of values that are no literals become invocations, too, which TVM leaves as
+        they are; another name for a closure is one as well, where TVM fails.
     """
 
     name = "relax-lambda-lift"

@@ -64,7 +64,8 @@ class RemoveUnusedOutputs(CompilerPass):
     Attributes: read: `global_symbol`; created: none; removed: none
     Differs from TVM: where no field is read, TVM returns an empty tuple, and so does
         this. Fields of a call's result are replaced one by one, without a tuple that
-        holds a scalar NaN for what is gone.
+        holds a scalar NaN for what is gone. A call with effects stays also if nothing
+        reads what it gives; TVM 0.27 removes it.
     """
 
     name = "relax-remove-unused-outputs"
