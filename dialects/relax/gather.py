@@ -34,6 +34,7 @@ def _same_rank(op: str, lhs: TensorInfo, rhs: TensorInfo) -> None:
 class GatherElementsOp(RuleOp):
     """Elements of the data, one for each index, which replaces the position on `axis`.
 
+    An index below 0 counts from the end, which TVM's own code does not know.
     TVM's `relax.gather_elements`.
 
     ```mlir
@@ -76,7 +77,8 @@ class GatherElementsOp(RuleOp):
 class GatherNDOp(RuleOp):
     """Elements or slices of the data, at positions along the last axis of the indices.
 
-    The first `batch_dims` dimensions belong together. TVM's `relax.gather_nd`.
+    The first `batch_dims` dimensions belong together; unlike in TVM, both operands have
+    more than these. TVM's `relax.gather_nd`.
 
     ```mlir
     %r = relax.gather_nd %a, %i batch_dims 0 :

@@ -101,7 +101,8 @@ class StridedSliceOp(OperatorOp):
     The four are tuples of scalars, one per axis. A negative index counts from the end;
     what lies outside of the tensor is cut off. A negative stride walks backwards. With
     `assume_inbound` indices are promised to satisfy `0 <= begin <= end <= extent`, or
-    the other way around for a negative stride, and are used as they are.
+    the other way around for a negative stride, and are used as they are. Unlike TVM, no
+    length is negative, and one is unknown where the sign of an index is.
     TVM's `relax.strided_slice`.
 
     ```mlir

@@ -42,7 +42,7 @@ def _axis_of(op: str, info: TensorInfo, axis: int) -> int | None:
 class SortOp(OperatorOp):
     """The elements in ascending order along `axis`; equal ones keep their order.
 
-    TVM's `relax.sort`.
+    Unlike in TVM, the axis is checked, so a tensor of rank 0 has none. TVM's `relax.sort`.
 
     ```mlir
     %r = relax.sort %a axis -1 descending : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -88,8 +88,8 @@ class SortOp(OperatorOp):
 class ArgsortOp(OperatorOp):
     """Indices along `axis` that sort the elements; those of equal ones ascend.
 
-    `dtype` is that of the indices, the operand's where none is given.
-    TVM's `relax.argsort`.
+    `dtype` is that of the indices, the operand's where none is given. Unlike in TVM, the
+    axis is checked, so a tensor of rank 0 has none. TVM's `relax.argsort`.
 
     ```mlir
     %r = relax.argsort %a axis -1 dtype i32 : (tensor<4x8xf32>) -> tensor<4x8xi32>
