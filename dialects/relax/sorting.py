@@ -42,7 +42,8 @@ def _axis_of(op: str, info: TensorInfo, axis: int) -> int | None:
 class SortOp(OperatorOp):
     """The elements in ascending order along `axis`; equal ones keep their order.
 
-    Unlike in TVM, the axis is checked, so a tensor of rank 0 has none. TVM's `relax.sort`.
+    Unlike in TVM, the axis is checked, so a tensor of rank 0 has none.
+    TVM's `relax.sort`.
 
     ```mlir
     %r = relax.sort %a axis -1 descending : (tensor<4x8xf32>) -> tensor<4x8xf32>
