@@ -165,7 +165,6 @@ COMPARED = [
     if script.topic in TOPICS and name not in LEFT_OUT and name not in REASONS
 ]
 NOT_COMPILED = {
-    "blocks.matched_regions": "tir.match_region",
     "buffers.view_of_other_dtype": "cannot view a pointer",
     "functions.early_results": "a return must be the last statement",
 }
