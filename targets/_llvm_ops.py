@@ -8,9 +8,7 @@ from typing import TypeVar, cast
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     VectorType,
     i32,
@@ -21,7 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.targets._intrinsics import overloaded_name
 from xdsl_tvm.targets._llvm_text import FunctionEmitter, fast_math
-from xdsl_tvm.targets._llvm_types import name_text, quote
+from xdsl_tvm.targets._llvm_types import name_text, numbers_of, quote
 
 _OpT = TypeVar("_OpT", bound=Operation)
 _Handler = Callable[[FunctionEmitter, Operation], None]
@@ -264,7 +262,7 @@ def _insert_element(e: FunctionEmitter, op: llvm.InsertElementOp) -> None:
 
 @_emits(llvm.ShuffleVectorOp)
 def _shuffle_vector(e: FunctionEmitter, op: llvm.ShuffleVectorOp) -> None:
-    numbers = _numbers(cast(Attribute, op.mask))
+    numbers = numbers_of(cast(Attribute, op.mask))
     vector = cast("VectorType[Attribute]", op.v1.type)
     if vector.get_num_scalable_dims():
         # Only a splat of the first element can be written for a scalable vector.
@@ -275,10 +273,6 @@ def _shuffle_vector(e: FunctionEmitter, op: llvm.ShuffleVectorOp) -> None:
         items = ", ".join(f"i32 {n}" if n >= 0 else "i32 poison" for n in numbers)
         count, mask = str(len(numbers)), f"<{items}>"
     e.assign(op, f"shufflevector {e.typed_list((op.v1, op.v2))}, <{count} x i32> {mask}")
-
-
-def _numbers(attribute: Attribute) -> tuple[int, ...]:
-    return tuple(cast("DenseArrayBase[IntegerType]", attribute).get_values())
 
 
 @_emits(llvm.ExtractValueOp)
@@ -292,7 +286,7 @@ def _insert_value(e: FunctionEmitter, op: llvm.InsertValueOp) -> None:
 
 
 def _position(op: llvm.ExtractValueOp | llvm.InsertValueOp) -> str:
-    return ", ".join(map(str, _numbers(cast(Attribute, op.position))))
+    return ", ".join(map(str, numbers_of(cast(Attribute, op.position))))
 
 
 # ----------------------------------------------------------------------- memory
@@ -309,7 +303,7 @@ def _gep(e: FunctionEmitter, op: llvm.GEPOp) -> None:
     dynamic = iter(op.ssa_indices)
     indices = [
         e.typed(next(dynamic)) if number == llvm.GEP_USE_SSA_VAL else f"i32 {number}"
-        for number in _numbers(cast(Attribute, op.rawConstantIndices))
+        for number in numbers_of(cast(Attribute, op.rawConstantIndices))
     ]
     e.assign(
         op,

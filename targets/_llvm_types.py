@@ -10,6 +10,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -33,6 +34,8 @@ from xdsl.dialects.llvm import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.dialects.tir._by_identity import by_identity
 
 _FLOAT_NAMES: dict[type[Attribute], str] = {
     Float16Type: "half",
@@ -75,6 +78,12 @@ def name_text(name: str) -> str:
 def space_of(type: LLVMPointerType) -> int:
     """The number of a pointer's address space."""
     return type.addr_space.data if isinstance(type.addr_space, IntAttr) else 0
+
+
+@by_identity
+def numbers_of(array: Attribute) -> tuple[int, ...]:
+    """The numbers of a dense array of integers."""
+    return tuple(cast("DenseArrayBase[IntegerType]", array).get_values())
 
 
 class TypeTable:

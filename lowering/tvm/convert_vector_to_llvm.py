@@ -40,6 +40,7 @@ from xdsl_tvm.lowering.tvm.convert_memref_to_llvm import (
     strides_of,
 )
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.targets._llvm_types import numbers_of
 
 _ORDER_NONE = IntegerAttr(0, i64)
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
@@ -165,12 +166,12 @@ def _broadcast(run: Conversion, op: vector.BroadcastOp) -> list[SSAValue]:
 
 
 def _position(run: Conversion, op: vector.ExtractOp | vector.InsertOp) -> SSAValue:
-    static = op.static_position.get_values()
+    static = numbers_of(op.static_position)
     if len(static) != 1:
         raise fail(op, "exactly one position is supported")
     if static[0] == DYNAMIC_INDEX:
         return run.operand(op.dynamic_position[0])
-    return run.constant(int(static[0]), i64)
+    return run.constant(static[0], i64)
 
 
 def _extract(run: Conversion, op: vector.ExtractOp) -> list[SSAValue]:
