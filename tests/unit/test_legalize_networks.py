@@ -187,6 +187,8 @@ def _attention() -> Iterable[Case]:
     yield case(relax.AttentionOp, queries, keys, keys, **last)
     yield case(relax.AttentionBiasOp, queries, keys, keys, "f32[1, 2, m, n]", **last)
     yield case(relax.AttentionOp, *["f32[2, 3, 2, m]"] * 3)
+    shared = "f32[1, 5, n, 4]"
+    yield case(relax.AttentionOp, "f32[1, 2, n * 2, 4]", shared, shared)
 
 
 def _losses() -> Iterable[Case]:

@@ -76,7 +76,10 @@ def _shared(program: TensorProgram, head: Expr, heads: Dim, others: Dim) -> Expr
     if heads == others:
         return head
     size = quotient(program, heads, others)
-    return head if size == 1 else head // program.extent(size)
+    if isinstance(size, int):
+        return head if size == 1 else head // program.extent(size)
+    # Never a division by 0, not even where the heads are no multiple of the others.
+    return head * program.extent(others) // program.extent(heads)
 
 
 def _seen(
