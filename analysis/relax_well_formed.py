@@ -7,8 +7,9 @@ number there:
   gives it a type that it has;
 - 2, 22, 23: a symbol that is called or referred to is a function of the module, and a
   call fits it, which the verifier of `relax.func` checks;
-- 4, 6, 7, 9, 10, 11, 24: values are in static single assignment form; functions are
-  isolated from each other, and only results of a dataflow block are visible behind it;
+- 4, 6, 7, 9, 10, 11, 24: values are in static single assignment form and defined in
+  front of their uses, which `relax.func` verifies; functions are isolated from each
+  other, and only results of a dataflow block are visible behind it;
 - 5, 8, 13, 18: symbols are names of one function, which its parameters and its
   `relax.match_cast` define; types in the body use no others, nor do literals those of
   the function around them;

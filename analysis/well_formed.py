@@ -1,7 +1,8 @@
 """Well-formed TIR: the rules that span several ops (spec tir-ir.md §14).
 
 `RULES` lists them. The rest of the spec's rules hold for any verified module, as values
-are in static single assignment form and every op has a verifier:
+are in static single assignment form, `tir.func` verifies that they are defined in front
+of their uses, and every op has a verifier:
 
 - each variable is defined once, in one function of the module, and used only in the
   scope of its definition: loop, thread and iteration variables are block arguments,

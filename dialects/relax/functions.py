@@ -42,6 +42,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.dominance import verify_dominance
 from xdsl_tvm.dialects.function_like import FunctionLike
 from xdsl_tvm.dialects.relax.algebra import (
     Check,
@@ -203,6 +204,7 @@ class FuncOp(IRDLOperation):
         from xdsl_tvm.dialects.relax.scopes import verify_body
 
         verify_body(self)
+        verify_dominance(what, self)
 
 
 def parse_signature(

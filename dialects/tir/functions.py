@@ -30,6 +30,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.dominance import verify_dominance
 from xdsl_tvm.dialects.function_like import FunctionLike
 from xdsl_tvm.dialects.tir.annotations import FUNCTION_ATTRIBUTES, verify_annotations
 from xdsl_tvm.dialects.tir.buffers import MatchBufferOp
@@ -206,6 +207,7 @@ class FuncOp(IRDLOperation):
                 f"tir.func @{self.sym_name.data}: the body must be one block"
             )
         self._verify_parameters()
+        verify_dominance(f"tir.func @{self.sym_name.data}", self)
 
     def _verify_parameters(self) -> None:
         inputs = self.function_type.inputs.data

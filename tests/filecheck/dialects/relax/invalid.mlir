@@ -498,3 +498,12 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = relax.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32, #relax.dims<[5]>>
   func.return
 }
+
+// -----
+
+// CHECK: relax.func @f: operand 0 of relax.exp, %y of relax.abs, is not defined where it is used; move the use behind the definition
+relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %z = relax.exp %y : (tensor<4xf32>) -> tensor<4xf32>
+  %y = relax.abs %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %z : tensor<4xf32>
+}

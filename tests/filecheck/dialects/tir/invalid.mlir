@@ -697,3 +697,11 @@ tir.func @f(%n: i32) {
 // CHECK: unknown target kind 'cud' (did you mean 'cuda'?)
 tir.func @f() attributes {target = #tir.target<"cud">} {
 }
+
+// -----
+
+// CHECK: tir.func @f: operand 0 of tir.evaluate, %y of tir.mul, is not defined where it is used
+tir.func @f(%x: i32) {
+  tir.evaluate %y : i32
+  %y = tir.mul %x, %x : i32
+}

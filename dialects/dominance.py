@@ -1,0 +1,69 @@
+"""Values are used behind their definition, which xDSL itself does not verify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl.dominance import DominanceInfo
+from xdsl.utils.exceptions import VerifyException
+
+
+def verify_dominance(what: str, function: Operation) -> None:
+    """Check that each operand in a function is defined in front of its use.
+
+    The rule is MLIR's for regions with SSA dominance. Time is linear in the size of the
+    function. Raises VerifyException that begins with `what` and names the first op that
+    breaks the rule.
+    """
+    walk = _Walk()
+    for op in function.walk():
+        walk.seen.add(op)
+        for number, operand in enumerate(op.operands):
+            if not walk.is_defined(operand, op):
+                raise VerifyException(
+                    f"{what}: operand {number} of {op.name}, {_origin(operand)}, is not "
+                    "defined where it is used; move the use behind the definition"
+                )
+
+
+def _origin(value: SSAValue) -> str:
+    name = "" if value.name_hint is None else f"%{value.name_hint} of "
+    owner = value.owner
+    return f"{name}{owner.name if isinstance(owner, Operation) else 'another block'}"
+
+
+@dataclass
+class _Walk:
+    """What stands in front of an op."""
+
+    seen: set[Operation] = field(default_factory=set[Operation])
+    """The op itself, what stands before it, and what holds these."""
+    _blocks: dict[Region, DominanceInfo] = field(
+        default_factory=dict[Region, DominanceInfo]
+    )
+
+    def is_defined(self, value: SSAValue, user: Operation) -> bool:
+        owner = value.owner
+        home = owner if isinstance(owner, Block) else owner.parent
+        if home is None:
+            return False
+        ancestor = user
+        if user.parent is not home:
+            found = home.find_ancestor_op_in_block(user)
+            if found is None:
+                return self._is_behind(home, user)
+            ancestor = found
+        return isinstance(owner, Block) or (owner is not ancestor and owner in self.seen)
+
+    def _is_behind(self, home: Block, user: Operation) -> bool:
+        """Whether a user stands in a block of the same region that `home` dominates."""
+        region = home.parent
+        if region is None or user.parent is None:
+            return False
+        block = region.find_ancestor_block_in_region(user.parent)
+        if block is None:
+            return False
+        if region not in self._blocks:
+            self._blocks[region] = DominanceInfo(region)
+        return self._blocks[region].strictly_dominates(home, block)
