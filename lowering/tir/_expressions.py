@@ -21,7 +21,9 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
     bf16,
+    f16,
     f32,
+    f64,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -238,8 +240,8 @@ def convert(
         return value
     require_computable(cv, source)
     require_computable(cv, target)
-    if tir.is_vector(target) and bf16 in (tir.element_of(source), tir.element_of(target)):
-        lane_source, lane_target = tir.element_of(source), tir.element_of(target)
+    lane_source, lane_target = tir.element_of(source), tir.element_of(target)
+    if tir.is_vector(target) and _is_spelled_out(lane_source, lane_target):
         return cv.per_lane(
             lambda lanes: convert(cv, lanes[0], lane_source, lane_target), [value], target
         )
@@ -248,6 +250,11 @@ def convert(
     if tir.is_float(source):
         return _convert_float(cv, value, source, target)
     return _convert_integer(cv, value, source, target)
+
+
+def _is_spelled_out(source: Attribute, target: Attribute) -> bool:
+    """Whether scalars are converted by integer operations, as LLVM has none on a CPU."""
+    return bf16 in (source, target) or (source, target) == (f64, f16)
 
 
 def _convert_integer(

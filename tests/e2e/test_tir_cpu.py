@@ -177,6 +177,35 @@ def test_casts(source: str, target: str) -> None:
     np.testing.assert_array_equal(out, a.astype(NUMPY[target]))
 
 
+@pytest.mark.parametrize("target", ["f16", "f32"])
+def test_vectors_of_doubles_are_rounded_once(target: str) -> None:
+    """There is no such conversion to f16 in LLVM's vectors."""
+    function = compiled(f"""
+    tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {{global_symbol = "f"}} {{
+      %A = tir.match_buffer %a : !tir.buffer<64xf64>
+      %B = tir.match_buffer %b : !tir.buffer<64x{target}>
+      %c0 = tir.const 0 : i32
+      %c8 = tir.const 8 : i32
+      tir.for %i = %c0 to %c8 {{
+        %first = tir.mul %i, %c8 : i32
+        tir.for %j = %c0 to %c8 vectorized {{
+          %at = tir.add %first, %j : i32
+          %x = tir.load %A[%at] : f64
+          %y = tir.cast %x : f64 to {target}
+          tir.store %y, %B[%at] : {target}
+        }}
+      }}
+    }}""")
+    # A hair above the middle of two neighbours in f16, which f32 would forget.
+    a = np.linspace(-2000, 2000, 64)
+    a[::4] = 1 + 2.0**-11 + 2.0**-40
+    a[1::8] = np.inf
+    a[2::8] = np.nan
+    out = np.zeros(64, NUMPY[target])
+    function(a, out)
+    np.testing.assert_array_equal(out, a.astype(NUMPY[target]))
+
+
 MATH: dict[str, Callable[[Any], Any]] = {
     "exp": np.exp,
     "tanh": np.tanh,
