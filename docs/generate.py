@@ -5,8 +5,8 @@
 
 Generated are one page a pass in `docs/passes/`, with the program `docs/examples/PASS.py`
 where there is one, the tables between the two markers in the README and in
-`docs/status.md`, `docs/tir.md`, `docs/tir-builtins.md`, `docs/tir-attributes.md` and
-`docs/pipelines.md`.
+`docs/status.md`, `docs/tir.md`, `docs/relax.md`, `docs/tir-builtins.md`,
+`docs/tir-attributes.md` and `docs/pipelines.md`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from attributes_page import attributes_page
 from builtins_page import builtins_page
 from pipelines_page import pipelines_page
+from relax_page import relax_page
 from tir_page import tir_page
 
 from xdsl_tvm.passes.contract import Contract, all_contracts, markdown_table, page
@@ -28,7 +29,8 @@ STATUS = ROOT / "docs" / "status.md"
 BUILTINS = ROOT / "docs" / "tir-builtins.md"
 ATTRIBUTES = ROOT / "docs" / "tir-attributes.md"
 PIPELINES = ROOT / "docs" / "pipelines.md"
-DIALECT = ROOT / "docs" / "tir.md"
+TIR = ROOT / "docs" / "tir.md"
+RELAX = ROOT / "docs" / "relax.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- passes: begin -->\n", "<!-- passes: end -->\n"
 
@@ -82,7 +84,8 @@ def generated_files() -> dict[Path, str]:
     files[BUILTINS] = builtins_page()
     files[ATTRIBUTES] = attributes_page()
     files[PIPELINES] = pipelines_page()
-    files[DIALECT] = tir_page()
+    files[TIR] = tir_page()
+    files[RELAX] = relax_page()
     files[STATUS] = _with_table(STATUS, _status_table(contracts))
     files[README] = _with_table(README, markdown_table(contracts, pages="docs/passes"))
     return files

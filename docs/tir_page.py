@@ -5,12 +5,19 @@ The examples on it are run by `tests/unit/test_tir_examples.py`.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from typing import Any, TypeAlias, cast
 
+from dialect_parts import (
+    attribute_section,
+    documentation,
+    effects,
+    links,
+    parents,
+    prose_and_example,
+    values,
+)
 from markdown_parts import table, title
 from xdsl.dialects import builtin
 from xdsl.dialects.utils import EnumAttribute
@@ -214,25 +221,14 @@ def tir_page() -> str:
     if sorted(op.name for op in grouped) != sorted(op.name for op in tir.TIR.operations):
         raise ValueError("docs/tir_page.py: GROUPS must hold every op of tir once")
     parts = [_HEAD, _dtypes()]
-    parts += [_attribute(one) for one in _attributes(types=True)]
+    parts += [attribute_section(one) for one in _attributes(types=True)]
     parts += [title("Attributes")]
-    parts += [_attribute(one) for one in _attributes(types=False)]
+    parts += [attribute_section(one) for one in _attributes(types=False)]
     parts += [title("Operations"), _index()]
     for name, ops in GROUPS.items():
         parts += [title(name), _NOTES.get(name, ""), _shared(ops), *map(_op, ops)]
     parts += [title("Forms"), _FORMS, _forms(), title("Rules"), _RULES, _rules()]
     return re.sub("\n{3,}", "\n\n", "".join(parts))
-
-
-def _documentation(owner: type) -> str:
-    """The docstring of a class, whose first paragraph is one line.
-
-    Raises ValueError where there is none.
-    """
-    text = inspect.getdoc(owner) if "__doc__" in vars(owner) else None
-    if not text:
-        raise ValueError(f"{owner.__name__} needs a docstring")
-    return text
 
 
 # ---- types and attributes ----
@@ -247,41 +243,21 @@ def _attributes(types: bool) -> list[type[Attribute]]:
     return [one for one in tir.TIR.attributes if issubclass(one, TypeAttribute) is types]
 
 
-def _attribute(owner: type[Attribute]) -> str:
-    sigil, kind = (
-        ("!", "Type") if issubclass(owner, TypeAttribute) else ("#", "Attribute")
-    )
-    text = f"\n### {kind} `{sigil}{owner.name}`\n\n{_documentation(owner)}\n"
-    if issubclass(owner, EnumAttribute):
-        text += f"\nValues: {_values(cast('type[EnumAttribute[Any]]', owner))}.\n"
-    return text
-
-
-def _values(owner: type[EnumAttribute[Any]]) -> str:
-    return ", ".join(f"`{value}`" for value in cast(type[Enum], owner.enum_type))
-
-
 # ---- ops ----
 
 
 def _index() -> str:
-    return table(("Group", "Operations"), [(k, _links(v)) for k, v in GROUPS.items()])
-
-
-def _links(ops: Iterable[Op]) -> str:
-    return ", ".join(f"[`{op.name}`](#{op.name.replace('.', '')})" for op in ops)
+    return table(("Group", "Operations"), [(k, links(v)) for k, v in GROUPS.items()])
 
 
 def _op(op: Op) -> str:
-    prose, begin, example = _documentation(op).partition("```mlir\n")
-    if not begin:
-        raise ValueError(f"{op.name}: the docstring needs an example")
+    prose, example = prose_and_example(op)
     shared = _shared_parts()[0] if issubclass(op, tir.BufferDefinition) else ()
     own = [part for part in _parts(op) if part not in shared]
     lines = [f"\n### {op.name}\n\n{prose}TVM: {_tvm_name(op)}. {_effects(op)}\n\n"]
     if own:
         lines.append(f"{table(('Name', 'Is', 'Type'), own)}\n")
-    return f"{''.join(lines)}{begin}{example}\n"
+    return f"{''.join(lines)}{example}\n"
 
 
 def _tvm_name(op: Op) -> str:
@@ -291,7 +267,7 @@ def _tvm_name(op: Op) -> str:
     """
     if op.name in tir.NAMED_OPS:
         return f"the builtin `{tir.NAMED_OPS[op.name]}`"
-    summary, _, details = _documentation(op).partition("\n\n")
+    summary, _, details = documentation(op).partition("\n\n")
     names = re.findall(r"`[A-Z]\w*(?:\.\w+)?`", summary)
     if not names and "has no node for it" not in details:
         raise ValueError(f"{op.name}: the first line must name the node of TVM")
@@ -303,9 +279,9 @@ def _shared(ops: Sequence[Op]) -> str:
     if not any(issubclass(op, tir.BufferDefinition) for op in ops):
         return ""
     parts, definitions = _shared_parts()
-    text = _documentation(tir.BufferDefinition).partition("\n\n")[2]
+    text = documentation(tir.BufferDefinition).partition("\n\n")[2]
     return (
-        f"{_links(definitions)} define buffers. {text}\n\n"
+        f"{links(definitions)} define buffers. {text}\n\n"
         f"{table(('Name', 'Is', 'Type'), parts)}"
     )
 
@@ -404,7 +380,7 @@ def _words(constraint: object) -> str:
 
 def _class_words(owner: type[Attribute]) -> str:
     if issubclass(owner, EnumAttribute):
-        return f"one of {_values(cast('type[EnumAttribute[Any]]', owner))}"
+        return f"one of {values(cast('type[EnumAttribute[Any]]', owner))}"
     if owner in _CLASSES:
         return _CLASSES[owner]
     if owner not in tir.TIR.attributes:
@@ -438,18 +414,9 @@ _TRAITS: dict[type[OpTrait], str] = {
 
 
 def _effects(op: Op) -> str:
-    words = [_trait(trait) for trait in op.traits.traits]
-    order = list(_TRAITS.values())
-    return " ".join(sorted(filter(None, words), key=order.index))
-
-
-def _trait(trait: OpTrait) -> str:
-    if isinstance(trait, HasParent) and trait.op_types != (tir.BlockOp,):
-        raise ValueError(f"docs/tir_page.py: no words for the parents {trait.op_types}")
-    for known, words in _TRAITS.items():
-        if isinstance(trait, known):
-            return words
-    raise ValueError(f"docs/tir_page.py: no words for the trait {trait}")
+    if set(parents(op)) - {tir.BlockOp.name}:
+        raise ValueError(f"docs/tir_page.py: no words for the parents {parents(op)}")
+    return effects(op, _TRAITS)
 
 
 # ---- forms and rules ----
@@ -471,7 +438,7 @@ def _forms() -> str:
 
 
 def _checked(form: Form) -> str:
-    return _links(cast("Iterable[Op]", form.own)) or "nothing"
+    return links(cast("Iterable[Op]", form.own)) or "nothing"
 
 
 _RULES = """\

@@ -616,6 +616,10 @@ def _remedy(op: Operation) -> str:
                 f'"{op.callee.data}" is a function of the virtual machine, which '
                 "compiled code does not have"
             )
+        case relax.WrapParamOp() | relax.HintOnDeviceOp() | relax.StopLiftParamsOp():
+            return "it is a mark for passes, which have left it; drop it"
+        case relax.ToVDeviceOp():
+            return "tensors are not moved between devices; drop it"
         case relax.OperatorOp():
             return (
                 "the operator is not legalized; run relax-legalize-ops first, and give "

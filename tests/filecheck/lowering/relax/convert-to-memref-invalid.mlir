@@ -148,3 +148,19 @@ relax.func @f(%x: !t) -> !t {
   %r = relax.call_indirect %g(%x) : !relax.func<(!t) -> !t>, (!t) -> !t
   relax.return %r : !t
 }
+
+// -----
+
+// CHECK: cannot lower 'relax.builtin.stop_lift_params': it is a mark for passes, which have left it; drop it
+relax.func @mark(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = relax.builtin.stop_lift_params %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %y : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.to_vdevice': tensors are not moved between devices; drop it
+relax.func @move(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = "relax.to_vdevice"(%x) <{dst_vdevice = #relax.vdevice<"llvm", 0, "global">}> : (tensor<4xf32>) -> tensor<4xf32, #relax.placed<[4], #relax.vdevice<"llvm", 0, "global">>>
+  relax.return %x : tensor<4xf32>
+}
