@@ -51,7 +51,7 @@ from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
 from xdsl_tvm.passes.relax.legalize.registry import REWRITES, RULES
 
-_HEAD = """\
+_HEAD = '''\
 # The Relax dialect
 
 Written by `make docs` from the docstrings and definitions in `dialects/relax/`; the
@@ -74,7 +74,7 @@ import xdsl_tvm
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.registry import new_context
 
-text = '''
+text = """
 !rows = tensor<?x4xf32, #relax.dims<[n, 4]>>
 !scores = tensor<?x3xf32, #relax.dims<[n, 3]>>
 
@@ -87,7 +87,7 @@ relax.func @main<n>(%x: !rows, %w: tensor<4x3xf32>) -> !scores
   }
   relax.return %y : !scores
 }
-'''
+"""
 x, w = np.eye(2, 4, dtype=np.float32), np.ones((4, 3), np.float32)
 
 module = Parser(new_context(), text).parse_module()
@@ -119,7 +119,7 @@ must leave alone say so by their effects.
 
 ## Types
 
-"""
+'''
 _TYPES = """
 Of two types, one may contain the other: a tensor of unknown shape contains all tensors
 of its dtype, and `!relax.object` everything. `xdsl_tvm.dialects.relax.algebra` compares
