@@ -22,11 +22,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import _cpu_kernel_sources as sources
 import numpy as np
 from _page import write_section
+from _race import race, turn
 from _tvm import tvm_module
 from _worker import run_worker
 
@@ -246,7 +248,8 @@ def measure(kernel: Kernel, seconds: float, machine: Limits) -> Result:
     others = machine.copies if kernel.bytes else [machine.chains]
     work = kernel.bytes or kernel.flops
     part = work / (machine.copied if kernel.bytes else machine.operations)
-    times = race([*calls, lambda: kernel.reference(*arrays), *others], seconds)
+    racers = [*calls, lambda: kernel.reference(*arrays), *others]
+    times = race([partial(turn, call) for call in racers], seconds)
     numpy = len(calls)
     return Result(
         kernel.name,
@@ -258,23 +261,6 @@ def measure(kernel: Kernel, seconds: float, machine: Limits) -> Result:
         work,
         bool(kernel.bytes),
     )
-
-
-def race(calls: Sequence[Call], seconds: float) -> list[float]:
-    """The best time of each call; they take turns."""
-    best = [float("inf")] * len(calls)
-    stop = time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 5 or time.perf_counter() < stop:
-        for number, call in enumerate(calls):
-            # What takes twenty times as long as the first need not run often.
-            if rounds > 1 and best[number] > 20 * best[0]:
-                continue
-            start = time.perf_counter()
-            call()
-            best[number] = min(best[number], time.perf_counter() - start)
-        rounds += 1
-    return best
 
 
 def work(threads: int, only: Sequence[str], seconds: float) -> None:

@@ -4,11 +4,12 @@
     python benchmarks/models.py --only resnet18 --threads 1
     python benchmarks/models.py --write                  and into docs/performance.md
 
-The networks are those of `examples/models` in their full size, with random weights. For
-each there is a process of its own, bound to as many cores as threads are asked for. In
-it, our code, TVM's by its default pipeline for the CPU, and an onnxruntime session take
-turns, as far as `tvm`, `onnx` and `onnxruntime` can be imported; the best time of each
-counts. All results are compared with numpy's, in double precision, first.
+The networks are those of `examples/models` in their full size, with random weights. Our
+code, TVM's by its default pipeline for the CPU, and an onnxruntime session take turns, as
+far as `tvm`, `onnx` and `onnxruntime` can be imported; the best time of each counts. Each
+has a process of its own, bound to as many cores as threads are asked for: in one process,
+the threads of one runtime take the cores from another. All results are compared with
+numpy's, in double precision, first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,8 +30,8 @@ from typing import Any
 import numpy as np
 from _model_peers import Array, Call, ONNXProgram, TVMProgram, main_of
 from _page import write_section
-from _worker import run_worker
-from cpu_kernels import race
+from _race import race, turn
+from _worker import Worker
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
@@ -42,6 +45,7 @@ from xdsl_tvm.lowering.pipelines import relax_optimization, run_pipeline
 from xdsl_tvm.registry import new_context
 
 TOLERANCE = 1e-3
+PEERS = ("TVM", "onnxruntime")
 
 
 @dataclass
@@ -101,10 +105,14 @@ def _bytes(type_: Any, symbols: Mapping[str, int]) -> int:
 # ---- measuring ----
 
 
-def programs(
-    model: Model, module: IRModule, inputs: Sequence[Array], threads: int
-) -> dict[str, tuple[float, Call]]:
-    """Seconds to compile, and the call, by compiler, of those that are installed."""
+def compiled(
+    compiler: str,
+    model: Model,
+    module: IRModule,
+    inputs: Sequence[Array],
+    threads: int,
+) -> tuple[float, Call]:
+    """Seconds to compile, and the call. ModuleNotFoundError where there is no compiler."""
     parameters = model.parameters()
     arrays = [np.ascontiguousarray(a) for a in (*inputs, *parameters.values())]
     makers: dict[str, Callable[[], Call]] = {
@@ -114,16 +122,9 @@ def programs(
             inputs, threads
         ),
     }
-    result: dict[str, tuple[float, Call]] = {}
-    for name, make in makers.items():
-        start = time.perf_counter()
-        try:
-            call = make()
-        except ModuleNotFoundError as error:
-            print(f"without {name}: {error}", file=sys.stderr)
-            continue
-        result[name] = (time.perf_counter() - start, call)
-    return result
+    start = time.perf_counter()
+    call = makers[compiler]()
+    return time.perf_counter() - start, call
 
 
 def _ours(module: IRModule, arrays: Sequence[Array]) -> Call:
@@ -131,25 +132,30 @@ def _ours(module: IRModule, arrays: Sequence[Array]) -> Call:
     return lambda: main(*arrays)
 
 
-def measure(name: str, model: Model, seconds: float, threads: int) -> Result:
-    """One model by all compilers, in turns."""
+def work(compiler: str, model: Model, threads: int) -> None:
+    """Measure in this process, which answers each line with the best time of a turn.
+
+    First it says how long compiling took and what else there is to know, or that there
+    is no such compiler.
+    """
     module, inputs = model.build(), model.inputs()
-    made = programs(model, module, inputs, threads)
+    try:
+        seconds, call = compiled(compiler, model, module, inputs, threads)
+    except ModuleNotFoundError as error:
+        print(f"without {compiler}: {error}", file=sys.stderr)
+        _say(None)
+        return
     expected = model.reference(model.parameters(), *inputs)
-    errors = {
-        key: difference(_arrays(call()), expected) for key, (_, call) in made.items()
-    }
-    for key, error in errors.items():
-        if not error < TOLERANCE:
-            raise SystemExit(f"{name} by {key}: wrong by {error} of the largest element")
-    times = race([call for _, call in made.values()], seconds)
-    best = dict(zip(made, times, strict=True))
-    planned, unplanned = memory(module, inputs)
-    found = {
-        key: Program(compiled_in, best[key], errors[key])
-        for key, (compiled_in, _) in made.items()
-    }
-    return Result(name, found, planned, unplanned)
+    error = difference(_arrays(call()), expected)
+    if not error < TOLERANCE:
+        raise SystemExit(f"{compiler}: wrong by {error} of the largest element")
+    _say((seconds, error, memory(module, inputs) if compiler == "ours" else (0, 0)))
+    for _ in sys.stdin:
+        _say(turn(call))
+
+
+def _say(value: object) -> None:
+    print(json.dumps(value), flush=True)
 
 
 def _arrays(value: Any) -> list[Array]:
@@ -165,18 +171,36 @@ def _arrays(value: Any) -> list[Array]:
 
 
 def run(name: str, options: argparse.Namespace) -> Result:
-    """One model, measured in a process of its own."""
-    threads: int = options.threads
-    arguments = ["--worker", name, "--threads", str(threads)]
-    arguments += ["--seconds", str(options.seconds), *(["--small"] * options.small)]
-    line: dict[str, Any] = json.loads(run_worker(__file__, arguments, threads)[-1])
-    found = {key: Program(**each) for key, each in line.pop("programs").items()}
-    return Result(programs=found, **line)
+    """One model by all compilers, in turns."""
+    arguments = ["--worker", name, "--threads", str(options.threads)]
+    arguments += ["--small"] * options.small
+    programs = dict[str, Program]()
+    sizes = 0, 0
+    with ExitStack() as stack:
+        workers = dict[str, Worker]()
+        for compiler in ("ours", *PEERS):
+            worker = stack.enter_context(
+                Worker(__file__, [*arguments, "--compiler", compiler], options.threads)
+            )
+            # One after the other, so that each compiles alone.
+            found = json.loads(worker.read())
+            if found is not None:
+                workers[compiler] = worker
+                compiled_in, error, planned = found
+                programs[compiler] = Program(compiled_in, float("inf"), error)
+                sizes = planned if compiler == "ours" else sizes
+        turns = [partial(_turn, worker) for worker in workers.values()]
+        for compiler, run_in in zip(workers, race(turns, options.seconds), strict=True):
+            programs[compiler].run_in = run_in
+    return Result(name, programs, *sizes)
+
+
+def _turn(worker: Worker) -> float:
+    return float(json.loads(worker.ask("")))
 
 
 def table(results: Sequence[Result], threads: int) -> list[str]:
     """Lines of Markdown."""
-    peers = ("TVM", "onnxruntime")
     lines = [
         f"On {threads} core{'s' * (threads > 1)}:",
         "",
@@ -186,9 +210,9 @@ def table(results: Sequence[Result], threads: int) -> list[str]:
     for each in results:
         ours = each.programs["ours"]
         cells = [each.model, f"{1e3 * ours.run_in:.2f} ms"]
-        cells += [_ratio(each, peer, lambda p: p.run_in) for peer in peers]
+        cells += [_ratio(each, peer, lambda p: p.run_in) for peer in PEERS]
         cells.append(f"{ours.compiled_in:.1f} s")
-        cells += [_ratio(each, peer, lambda p: p.compiled_in) for peer in peers]
+        cells += [_ratio(each, peer, lambda p: p.compiled_in) for peer in PEERS]
         part = each.planned / each.unplanned if each.unplanned else 1
         cells.append(f"{each.planned / 2**20:.2f} MiB, {part:.0%}")
         lines.append(f"| {' | '.join(cells)} |")
@@ -205,9 +229,9 @@ def _ratio(result: Result, peer: str, key: Callable[[Program], float]) -> str:
 _LEGEND = """
 The networks of `examples/models` in their full size, f32, one image or one text; the step
 of GPT-2 has 512 tokens before it. *TVM* (its default pipeline, without tuning) and
-*onnxruntime* say how many times as long they take, in turns in one process. The weights
-are arguments of our code and of TVM's, and constants for onnxruntime, which packs them
-when it is loaded. *memory* is what one call allocates for results and everything between,
+*onnxruntime* say how many times as long they take, in turns, each in a process of its
+own. The weights are arguments of our code and of TVM's, and constants for onnxruntime,
+which packs them when it is loaded. *memory* is what one call allocates for results and everything between,
 as planned, and how much that is of all tensors together.
 """
 
@@ -221,12 +245,12 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="in a size for tests")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument("--worker", choices=MODELS, help=argparse.SUPPRESS)
+    parser.add_argument("--compiler", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker is not None:
         kind = MODELS[options.worker]
         model = kind.small() if options.small else kind()
-        result = measure(options.worker, model, options.seconds, options.threads)
-        print(json.dumps(asdict(result)))
+        work(options.compiler, model, options.threads)
         return
     results: list[Result] = []
     for name in options.only:
