@@ -112,7 +112,10 @@ def compiled(
     inputs: Sequence[Array],
     threads: int,
 ) -> tuple[float, Call]:
-    """Seconds to compile, and the call. ModuleNotFoundError where there is no compiler."""
+    """Seconds to compile, and the call.
+
+    Raises ModuleNotFoundError where the compiler is not installed.
+    """
     parameters = model.parameters()
     arrays = [np.ascontiguousarray(a) for a in (*inputs, *parameters.values())]
     makers: dict[str, Callable[[], Call]] = {
@@ -231,8 +234,8 @@ The networks of `examples/models` in their full size, f32, one image or one text
 of GPT-2 has 512 tokens before it. *TVM* (its default pipeline, without tuning) and
 *onnxruntime* say how many times as long they take, in turns, each in a process of its
 own. The weights are arguments of our code and of TVM's, and constants for onnxruntime,
-which packs them when it is loaded. *memory* is what one call allocates for results and everything between,
-as planned, and how much that is of all tensors together.
+which packs them when it is loaded. *memory* is what one call allocates for results and
+everything between, as planned, and how much that is of all tensors together.
 """
 
 

@@ -10,6 +10,10 @@ a loop is cut into one range of iterations per thread, in order.
 `pthread` (POSIX), which `targets/_thread_pool.py` describes, or `executor`, Python's own
 `ThreadPoolExecutor`, which works anywhere and takes some 100 µs for a loop.
 
+With as many threads as processors, on Linux, each is bound to a processor, but for those
+of the program. `$XDSL_TVM_BIND_THREADS` 0 leaves them to the scheduler; so does a smaller
+number of threads, which is better where several programs share the machine.
+
 The pool is safe to use from any number of threads: a loop that finds it busy runs on the
 thread that asks. A process made by `os.fork` makes threads of its own.
 """

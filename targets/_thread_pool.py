@@ -16,7 +16,10 @@ the program, is one call `chunk(0, 1, context)` on the thread that asks.
     void xdsl_tvm_forget_threads()          in the child of a fork, which has none
 
 Unless the number is set it is `$XDSL_TVM_NUM_THREADS`, or else that of the processors
-that the process may use.
+that the process may use. If it is that, on Linux, each thread but the caller's is bound to
+a processor, and none to the caller's: the scheduler of a virtual machine wakes threads on
+the processor of who wakes them, where they wait for each other. With
+`$XDSL_TVM_BIND_THREADS` 0 none is bound.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ STOP_THREADS = "xdsl_tvm_stop_threads"
 FORGET_THREADS = "xdsl_tvm_forget_threads"
 
 NUM_THREADS_VARIABLE = "XDSL_TVM_NUM_THREADS"
+BIND_THREADS_VARIABLE = "XDSL_TVM_BIND_THREADS"
 MAX_THREADS = 256
 
 SPIN = 1000
@@ -50,7 +54,8 @@ threads. A `serial` pool has no threads: it calls the one chunk."""
 EXTERNALS = """
     atoi getenv pthread_cond_broadcast pthread_cond_init pthread_cond_wait pthread_create
     pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
-    pthread_sigmask sched_getaffinity sigfillset syscall sysconf
+    pthread_setaffinity_np pthread_sigmask sched_getaffinity sched_getcpu sigfillset
+    syscall sysconf
 """
 """The functions of the C library that a pool in memory may call."""
 
@@ -110,6 +115,7 @@ def thread_pool_ir(system: System, pool: str = "", *, linked: bool = True) -> st
     parts = [
         _STATE,
         _SLEEP[pool],
+        _PLACES if pool == "futex" else _NO_PLACES,
         _CORES[system.name == "darwin"],
         _POOL,
         f"declare void {declaration}\n" if pause else "",
@@ -125,6 +131,9 @@ def thread_pool_ir(system: System, pool: str = "", *, linked: bool = True) -> st
         "FULL_SPIN": str(SPIN),
         "MAX_THREADS": str(MAX_THREADS),
         "SLOT_BYTES": str(128 * MAX_THREADS),
+        "BIND_VARIABLE_SIZE": str(len(BIND_THREADS_VARIABLE) + 1),
+        "BIND_VARIABLE": BIND_THREADS_VARIABLE,
+        "BOUND_BYTES": str(4 * MAX_THREADS),
         "VARIABLE_SIZE": str(len(NUM_THREADS_VARIABLE) + 1),
         "VARIABLE": NUM_THREADS_VARIABLE,
     }
@@ -187,6 +196,8 @@ _STATE = """
 @xt_started = internal global i32 1, align 4
 @xt_stop = internal global i32 0, align 4
 @xt_handles = internal global [MAX_THREADS x i64] zeroinitializer, align 8
+; One more than the processor that a thread is bound to, 0 for any.
+@xt_bound = internal global [MAX_THREADS x i32] zeroinitializer, align 4
 @xt_variable = private constant [VARIABLE_SIZE x i8] c"VARIABLE\\00"
 
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
@@ -261,6 +272,128 @@ define internal void @xt_prepare_sleep() nounwind {
 
 _SLEEP = {"futex": _FUTEX, "pthread": _PTHREAD}
 
+_PLACES = """
+@xt_binds = internal global i32 0, align 4
+@xt_processor = internal global [MAX_THREADS x i32] zeroinitializer, align 4
+@xt_bind_variable = private constant [BIND_VARIABLE_SIZE x i8] c"BIND_VARIABLE\\00"
+declare i32 @sched_getcpu()
+declare i32 @pthread_setaffinity_np(i64, i64, ptr)
+
+; Chooses a processor for each thread, if there are as many of both.
+define internal void @xt_choose(i32 %wanted, i32 %cores) nounwind noinline {
+entry:
+  %mask = alloca [128 x i64], align 8
+  store atomic i32 0, ptr @xt_binds monotonic, align 4
+  %fit = icmp eq i32 %wanted, %cores
+  br i1 %fit, label %ask, label %end
+ask:
+  %text = call ptr @getenv(ptr @xt_bind_variable)
+  %unset = icmp eq ptr %text, null
+  br i1 %unset, label %list, label %read
+read:
+  %value = call i32 @atoi(ptr %text)
+  %off = icmp eq i32 %value, 0
+  br i1 %off, label %end, label %list
+list:
+  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 1024, i1 false)
+  %r = call i32 @sched_getaffinity(i32 0, i64 1024, ptr %mask)
+  br label %look
+look:
+  %cpu = phi i64 [ 0, %list ], [ %cpu2, %next ]
+  %t = phi i64 [ 0, %list ], [ %t2, %next ]
+  %word = lshr i64 %cpu, 6
+  %p = getelementptr inbounds [128 x i64], ptr %mask, i64 0, i64 %word
+  %bits = load i64, ptr %p, align 8
+  %shift = and i64 %cpu, 63
+  %shifted = lshr i64 %bits, %shift
+  %usable = trunc i64 %shifted to i1
+  br i1 %usable, label %take, label %next
+take:
+  %q = getelementptr inbounds [MAX_THREADS x i32], ptr @xt_processor, i64 0, i64 %t
+  %cpu32 = trunc i64 %cpu to i32
+  store atomic i32 %cpu32, ptr %q monotonic, align 4
+  %taken = add i64 %t, 1
+  br label %next
+next:
+  %t2 = phi i64 [ %t, %look ], [ %taken, %take ]
+  %cpu2 = add i64 %cpu, 1
+  %t32 = trunc i64 %t2 to i32
+  %all = icmp eq i32 %t32, %wanted
+  %last = icmp eq i64 %cpu2, 8192
+  %stop = or i1 %all, %last
+  br i1 %stop, label %done, label %look
+done:
+  %binds = zext i1 %all to i32
+  store atomic i32 %binds, ptr @xt_binds release, align 4
+  br label %end
+end:
+  ret void
+}
+
+; Gives threads 1 to %k - 1 their processors; the one whose processor the caller is on
+; gets the first. Tells whether that changed anything.
+define internal i1 @xt_spread(i32 %k) nounwind noinline {
+entry:
+  %mask = alloca [128 x i64], align 8
+  %binds = load atomic i32, ptr @xt_binds acquire, align 4
+  %bind = icmp ne i32 %binds, 0
+  %here = call i32 @sched_getcpu()
+  %first = load atomic i32, ptr @xt_processor monotonic, align 4
+  %end = zext i32 %k to i64
+  br label %look
+look:
+  %t = phi i64 [ 1, %entry ], [ %t2, %next ]
+  %moved = phi i1 [ false, %entry ], [ %moved2, %next ]
+  %p = getelementptr inbounds [MAX_THREADS x i32], ptr @xt_processor, i64 0, i64 %t
+  %own = load atomic i32, ptr %p monotonic, align 4
+  %taken = icmp eq i32 %own, %here
+  %cpu = select i1 %taken, i32 %first, i32 %own
+  %number = add i32 %cpu, 1
+  %want = select i1 %bind, i32 %number, i32 0
+  %q = getelementptr inbounds [MAX_THREADS x i32], ptr @xt_bound, i64 0, i64 %t
+  %have = load i32, ptr %q, align 4
+  %same = icmp eq i32 %have, %want
+  br i1 %same, label %next, label %change
+change:
+  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 1024, i1 false)
+  br i1 %bind, label %one, label %any
+one:
+  %cpu64 = zext i32 %cpu to i64
+  %word = lshr i64 %cpu64, 6
+  %shift = and i64 %cpu64, 63
+  %bit = shl i64 1, %shift
+  %m = getelementptr inbounds [128 x i64], ptr %mask, i64 0, i64 %word
+  store i64 %bit, ptr %m, align 8
+  br label %set
+any:
+  %r = call i32 @sched_getaffinity(i32 0, i64 1024, ptr %mask)
+  br label %set
+set:
+  store i32 %want, ptr %q, align 4
+  %handle = getelementptr inbounds i64, ptr @xt_handles, i64 %t
+  %h = load i64, ptr %handle, align 8
+  %e = call i32 @pthread_setaffinity_np(i64 %h, i64 1024, ptr %mask)
+  br label %next
+next:
+  %moved2 = phi i1 [ %moved, %look ], [ true, %set ]
+  %t2 = add i64 %t, 1
+  %more = icmp ult i64 %t2, %end
+  br i1 %more, label %look, label %done
+done:
+  ret i1 %moved2
+}
+"""
+
+_NO_PLACES = """
+define internal void @xt_choose(i32 %wanted, i32 %cores) nounwind {
+  ret void
+}
+
+define internal i1 @xt_spread(i32 %k) nounwind {
+  ret i1 false
+}
+"""
+
 _AFFINITY = """
 declare i32 @sched_getaffinity(i32, i64, ptr)
 declare i64 @llvm.ctpop.i64(i64)
@@ -330,6 +463,7 @@ define LINKAGE void @xdsl_tvm_set_num_threads(i32 %n) noinline nounwind {
   %crowded = icmp sgt i32 %wanted, %cores
   %spin = select i1 %crowded, i32 CROWDED_SPIN, i32 FULL_SPIN
   store atomic i32 %spin, ptr @xt_spin monotonic, align 4
+  call void @xt_choose(i32 %wanted, i32 %cores)
   store atomic i32 %wanted, ptr @xt_wanted release, align 4
   ret void
 }
@@ -526,15 +660,22 @@ called:
   br label %rouse
 rouse:
   %b = phi i64 [ 1, %called ], [ %b2, %next ]
+  %spread = phi i1 [ false, %called ], [ %spread2, %next ]
   %basleep = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %b, i32 1
   %bflag = load atomic i32, ptr %basleep seq_cst, align 4
   %bsleeps = icmp ne i32 %bflag, 0
   br i1 %bsleeps, label %shake, label %next
 shake:
+  br i1 %spread, label %wake, label %place
+place:
+  %placed = call i1 @xt_spread(i32 %k)
+  br label %wake
+wake:
   %bgo = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %b, i32 0
   call void @xt_wake(ptr %bgo)
   br label %next
 next:
+  %spread2 = phi i1 [ %spread, %rouse ], [ true, %wake ]
   %b2 = add i64 %b, 1
   %bmore = icmp ult i64 %b2, %end
   br i1 %bmore, label %rouse, label %own
@@ -543,7 +684,7 @@ own:
   %spin = load atomic i32, ptr @xt_spin monotonic, align 4
   br label %look
 look:
-  %i = phi i32 [ 0, %own ], [ %i2, %pause ]
+  %i = phi i32 [ 0, %own ], [ %i2, %pause ], [ 0, %tire ]
   %p0 = load atomic i32, ptr @xt_pending acquire, align 4
   %done0 = icmp eq i32 %p0, 0
   br i1 %done0, label %joined, label %pause
@@ -553,6 +694,10 @@ pause:
   %again = icmp ult i32 %i2, %spin
   br i1 %again, label %look, label %tire
 tire:
+  ; Perhaps a thread waits for this processor.
+  %apart = call i1 @xt_spread(i32 %k)
+  br i1 %apart, label %look, label %rest
+rest:
   store atomic i32 1, ptr @xt_waiting seq_cst, align 4
   br label %sleep
 sleep:
@@ -620,6 +765,7 @@ done:
 define LINKAGE void @xdsl_tvm_forget_threads() noinline nounwind {
   call void @llvm.memset.p0.i64(ptr align 128 @xt_slots, i8 0, i64 SLOT_BYTES,
     i1 false)
+  call void @llvm.memset.p0.i64(ptr align 4 @xt_bound, i8 0, i64 BOUND_BYTES, i1 false)
   store i32 1, ptr @xt_started, align 4
   store atomic i32 0, ptr @xt_pending monotonic, align 4
   store atomic i32 0, ptr @xt_waiting monotonic, align 4

@@ -192,6 +192,46 @@ def test_signals_go_to_the_program(pool: Pool) -> None:
     assert blocked >= 7
 
 
+PLACES = """
+import ctypes, os, time
+from xdsl_tvm.runtime.threads import Chunk, NativePool
+pool = NativePool("futex")
+cores = len(os.sched_getaffinity(0))
+launch = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+)(pool.launch)
+def slow(number, count, context):
+    time.sleep(0.01 * number)
+    return 0
+chunk = Chunk(slow)
+for count in (cores, cores + 1, cores):
+    pool.resize(count)
+    launch(ctypes.cast(chunk, ctypes.c_void_p), None, count)
+    time.sleep(0.01)
+    launch(ctypes.cast(chunk, ctypes.c_void_p), None, count)
+    places = []
+    for task in map(int, os.listdir("/proc/self/task")):
+        if task != os.getpid():
+            places.append(tuple(sorted(os.sched_getaffinity(task))))
+    print(len(os.sched_getaffinity(0)) == cores, len(set(places)), max(map(len, places)))
+"""
+
+
+@pytest.mark.skipif(
+    host_system().pool != "futex" or threads.available_processors() < 2,
+    reason="threads are bound on Linux, where there are several processors",
+)
+def test_threads_are_bound_where_there_is_a_processor_for_each() -> None:
+    cores = threads.available_processors()
+    bound, all_free = f"True {cores - 1} 1\n", f"True 1 {cores}\n"
+    # A thread that is too many for a processor of its own is not bound afterwards.
+    mixed = f"True {cores} {cores}\n"
+    found = run_python(PLACES, OPENBLAS_NUM_THREADS="1")
+    assert (found.stdout, found.stderr) == (bound + all_free + mixed, "")
+    free = run_python(PLACES, OPENBLAS_NUM_THREADS="1", XDSL_TVM_BIND_THREADS="0")
+    assert (free.stdout, free.stderr) == (all_free * 3, "")
+
+
 def run_python(script: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Runs a script in a process of its own."""
     return subprocess.run(
