@@ -226,7 +226,8 @@ def _ratio(result: Result, peer: str, key: Callable[[Program], float]) -> str:
     found = result.programs.get(peer)
     if found is None:
         return ""
-    return f"{key(found) / key(result.programs['ours']):.2g}x"
+    ratio = key(found) / key(result.programs["ours"])
+    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
 _LEGEND = """

@@ -16,9 +16,9 @@ the program, is one call `chunk(0, 1, context)` on the thread that asks.
     void xdsl_tvm_forget_threads()          in the child of a fork, which has none
 
 Unless the number is set it is `$XDSL_TVM_NUM_THREADS`, or else that of the processors
-that the process may use. If it is that, on Linux, each thread but the caller's is bound to
-a processor, and none to the caller's: the scheduler of a virtual machine wakes threads on
-the processor of who wakes them, where they wait for each other. With
+that the process may use. If it is that, on Linux, each thread but the caller's is bound
+to a processor, and none to the caller's: the scheduler of a virtual machine wakes threads
+on the processor of who wakes them, where they wait for each other. With
 `$XDSL_TVM_BIND_THREADS` 0 none is bound.
 """
 
