@@ -4,7 +4,7 @@
 that it is made of are those of `xdsl_tvm.dialects.relax`. `relax.function` reads a
 decorated Python function, as `R.function` does, with annotations `relax.Tensor(...)`,
 operators `relax.op.add(...)` and `with relax.dataflow():`. `relax.transform` holds the
-passes.
+passes, and `relax.get_pipeline` gives several as one.
 """
 
 import importlib
@@ -73,6 +73,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "transform":
         return importlib.import_module("xdsl_tvm.relax.transform")
+    if name in ("get_pipeline", "get_default_pipeline"):
+        return getattr(importlib.import_module("xdsl_tvm.relax.pipeline"), name)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return script_attribute(name)

@@ -6,6 +6,7 @@ import pytest
 from ir import parse
 from xdsl.passes import ModulePass
 
+from xdsl_tvm import relax
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.infra import PassContext, PassInfo, PassInstrument, pipeline_text
 from xdsl_tvm.passes.relax import default_pipeline
@@ -110,3 +111,20 @@ def test_contexts_reach_the_passes() -> None:
     assert recorder.names[:2] == ["_pipeline", "LegalizeOps"]
     assert "FuseOps" not in recorder.names
     assert "FuseTIR" in recorder.names
+
+
+@pytest.mark.parametrize("name", ["zero", "default_build"])
+def test_pipelines_by_name(name: str) -> None:
+    found = relax.get_pipeline(name)(parse(PROGRAM))
+    assert str(found) == str(DefaultPipeline(pipeline=name)(parse(PROGRAM)))
+    assert ("relax.call_tir" in str(found)) == (name == "zero")
+
+
+def test_pipeline_of_a_target() -> None:
+    found = relax.get_default_pipeline("llvm")(parse(PROGRAM))
+    assert str(found) == str(DefaultPipeline()(parse(PROGRAM)))
+
+
+def test_unknown_pipeline() -> None:
+    with pytest.raises(ValueError, match="no pipeline 'one'; use one of target, default"):
+        relax.get_pipeline("one")
