@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
@@ -66,8 +67,32 @@ VAR_UPPER_BOUND = "tir_var_upper_bound"
 """Attribute of a function: the greatest values of symbols that its parameters define."""
 
 
+class FunctionDefinition(IRDLOperation, ABC):
+    """What `relax.func` and `relax.lambda` have in common."""
+
+    symbols = opt_prop_def(SymbolsAttr)
+    body = region_def("single_block")
+
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """The symbolic dimensions that the parameters define."""
+        return () if self.symbols is None else self.symbols.data
+
+    @property
+    def is_forced_pure(self) -> bool:
+        """Whether impure calls are allowed in spite of purity."""
+        return is_set(self.attributes.get(FORCE_PURE))
+
+    @property
+    def return_op(self) -> ReturnOp:
+        """The terminator."""
+        last = self.body.block.last_op
+        assert isinstance(last, ReturnOp), "verified"
+        return last
+
+
 @irdl_op_definition
-class FuncOp(IRDLOperation):
+class FuncOp(FunctionDefinition):
     """A function on tensors and other Relax values, with one result. TVM's `Function`.
 
     The names in angle brackets are the symbolic dimensions that the parameters define:
@@ -92,10 +117,8 @@ class FuncOp(IRDLOperation):
     name = "relax.func"
 
     sym_name = prop_def(SymbolNameConstraint())
-    symbols = opt_prop_def(SymbolsAttr)
     function_type = prop_def(FunctionType)
     impure = opt_prop_def(UnitAttr)
-    body = region_def("single_block")
 
     traits = lazy_traits_def(
         lambda: (IsolatedFromAbove(), SymbolOpInterface(), FunctionLike())
@@ -137,31 +160,14 @@ class FuncOp(IRDLOperation):
         return self.function_type.outputs.data[0]
 
     @property
-    def symbol_names(self) -> tuple[str, ...]:
-        """The symbolic dimensions that the parameters define."""
-        return () if self.symbols is None else self.symbols.data
-
-    @property
     def is_pure(self) -> bool:
         """Whether a call has no side effects."""
         return self.impure is None
 
     @property
-    def is_forced_pure(self) -> bool:
-        """Whether impure calls are allowed in spite of purity."""
-        return is_set(self.attributes.get(FORCE_PURE))
-
-    @property
     def type(self) -> FuncType:
         """The function's type as a value."""
         return FuncType.of(self.function_type.inputs, self.output_type, self.is_pure)
-
-    @property
-    def return_op(self) -> ReturnOp:
-        """The terminator."""
-        last = self.body.block.last_op
-        assert isinstance(last, ReturnOp), "verified"
-        return last
 
     # Hand-written: the symbols stand between the name and the parameters, which the
     # declarative format cannot express together with named parameters.

@@ -18,7 +18,6 @@ from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -32,9 +31,7 @@ from xdsl_tvm.dialects.relax.algebra import Check, base_check, infer_call
 from xdsl_tvm.dialects.relax.attributes import SymbolsAttr
 from xdsl_tvm.dialects.relax.calls import EffectsIfImpure, ImpureByProperty
 from xdsl_tvm.dialects.relax.functions import (
-    FORCE_PURE,
-    ReturnOp,
-    is_set,
+    FunctionDefinition,
     parameter_symbols,
     parse_signature,
     print_signature,
@@ -45,7 +42,7 @@ from xdsl_tvm.dialects.relax.types import FuncType, ObjectType, verify_type
 
 
 @irdl_op_definition
-class LambdaOp(IRDLOperation):
+class LambdaOp(FunctionDefinition):
     """A function literal. TVM's `Function` as an expression.
 
     Values from outside are visible inside; symbolic dimensions are not, so a function
@@ -65,10 +62,8 @@ class LambdaOp(IRDLOperation):
     name = "relax.lambda"
 
     var_name = opt_prop_def(StringAttr)
-    symbols = opt_prop_def(SymbolsAttr)
     recursive = opt_prop_def(UnitAttr)
     result = result_def(FuncType)
-    body = region_def("single_block")
 
     traits = traits_def(Pure())
 
@@ -121,26 +116,9 @@ class LambdaOp(IRDLOperation):
         return tuple(self.body.block.args)[self.recursive is not None :]
 
     @property
-    def symbol_names(self) -> tuple[str, ...]:
-        """The symbolic dimensions that the parameters define."""
-        return () if self.symbols is None else self.symbols.data
-
-    @property
     def is_pure(self) -> bool:
         """Whether a call has no side effects."""
         return self.type.is_pure
-
-    @property
-    def is_forced_pure(self) -> bool:
-        """Whether impure calls are allowed in spite of purity."""
-        return is_set(self.attributes.get(FORCE_PURE))
-
-    @property
-    def return_op(self) -> ReturnOp:
-        """The terminator."""
-        last = self.body.block.last_op
-        assert isinstance(last, ReturnOp), "verified"
-        return last
 
     # Hand-written for the same reason as that of `relax.func`.
     @classmethod
