@@ -30,7 +30,7 @@ class GlobalVar:
                 f"relax.call: @{self.name_hint} is no Relax function; use relax.call_tir"
             )
         operands = Operands()
-        values = [operands.of(arg) for arg in args]
+        values = operands.all_of(args)
         where = f"relax.call: @{self.name_hint}"
         result = infer_call(where, self.struct_info, [a.struct_info for a in args])
         impure = not self.struct_info.is_pure
@@ -55,11 +55,6 @@ def _result(out_sinfo: OutSInfo) -> Attribute:
     return relax.TupleType.of(out_sinfo)
 
 
-def arguments(args: Expr | Sequence[Expr]) -> Sequence[Expr]:
-    """The arguments of a call; one may stand without a list."""
-    return [args] if isinstance(args, Expr) else args
-
-
 def call_tir(
     gvar: GlobalVar,
     args: Expr | Sequence[Expr],
@@ -71,7 +66,7 @@ def call_tir(
     The function is checked when the module is complete.
     """
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     name, result = _callee(gvar), _result(out_sinfo)
     return operands.expr(relax.CallTIROp(name, values, result, tir_vars))
 
@@ -85,7 +80,7 @@ def call_tir_inplace(
 ) -> Expr:
     """As `call_tir`, where output `i` is the argument `inplace_indices[i]`, -1 if new."""
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     indices = [inplace_indices] if isinstance(inplace_indices, int) else inplace_indices
     name, result = _callee(gvar), _result(out_sinfo)
     op = relax.CallTIRInplaceOp(name, values, result, indices, tir_vars)
@@ -102,7 +97,7 @@ def call_tir_with_grad(
 ) -> Expr:
     """As `call_tir`, with what computes the gradient and its arguments."""
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     given = {key: _annotation(key, v) for key, v in (te_grad_kwargs or {}).items()}
     op = relax.CallTIRWithGradOp(
         _callee(gvar), values, _result(out_sinfo), te_grad_name, given, tir_vars
@@ -120,19 +115,19 @@ def _annotation(key: str, value: object) -> Attribute:
 def call_dps_packed(func: str, args: Expr | Sequence[Expr], out_sinfo: OutSInfo) -> Expr:
     """The tensors that a function of the runtime writes, given the arguments."""
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     return operands.expr(relax.CallDPSPackedOp(func, values, _result(out_sinfo)))
 
 
 def call_pure_packed(func: str, *args: Expr, sinfo_args: Attribute) -> Expr:
     """What a function of the runtime without side effects returns, a `sinfo_args`."""
     operands = Operands()
-    values = [operands.of(arg) for arg in args]
+    values = operands.all_of(args)
     return operands.expr(relax.CallPurePackedOp(func, values, sinfo_args))
 
 
 def call_packed(func: str, *args: Expr, sinfo_args: Attribute) -> Expr:
     """What a function of the runtime returns, a `sinfo_args`; the call is impure."""
     operands = Operands()
-    values = [operands.of(arg) for arg in args]
+    values = operands.all_of(args)
     return operands.expr(relax.CallPackedOp(func, values, sinfo_args))

@@ -204,6 +204,10 @@ class Operands:
         self._exprs[value] = expr
         return value
 
+    def all_of(self, exprs: Expr | Sequence[Expr]) -> list[SSAValue]:
+        """Placeholders of the arguments of a call; one may stand without a list."""
+        return [self.of(each) for each in ([exprs] if isinstance(exprs, Expr) else exprs)]
+
     def insert(self, op: Operation) -> SSAValue:
         """A placeholder of what an operation on placeholders gives."""
         return self.of(self.expr(op))

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
-from xdsl_tvm.relax.calls import GlobalVar, arguments
+from xdsl_tvm.relax.calls import GlobalVar
 from xdsl_tvm.relax.expr import Computed, Expr, Operands, PrimValue, call, const
 from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo, TensorStructInfo
 
@@ -49,7 +49,7 @@ def masked_fill(x: Expr, mask: Expr, value: float) -> Expr:
 def make_closure(func: GlobalVar, args: Expr | Sequence[Expr]) -> Expr:
     """A function of the module with its last arguments given."""
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     return operands.expr(relax.MakeClosureOp(func.name_hint, values))
 
 
@@ -75,7 +75,7 @@ def _invoke(
 ) -> Expr:
     operands = Operands()
     callee = operands.of(closure)
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     return operands.expr(op(callee, values, _returned(sinfo_args)))
 
 
@@ -95,7 +95,7 @@ def call_builtin_with_ctx(
 ) -> Expr:
     """Call a function of the virtual machine, which also gets the machine. Impure."""
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     result = None if not sinfo_args else _returned(sinfo_args)
     return operands.expr(relax.CallBuiltinWithCtxOp(func, values, result))
 
@@ -105,7 +105,7 @@ def call_inplace_packed(
 ) -> Expr:
     """Call a function of the runtime that writes some of its arguments."""
     operands = Operands()
-    values = [operands.of(arg) for arg in args]
+    values = operands.all_of(args)
     indices = [inplace_indices] if isinstance(inplace_indices, int) else inplace_indices
     result = _returned(sinfo_args)
     return operands.expr(relax.CallInplacePackedOp(func, values, result, indices))
@@ -192,7 +192,7 @@ def _ending(op: Callable[[SSAValue], Operation]) -> Callable[[Expr], Expr]:
 def call_tir_dyn(func: GlobalVar, args: Expr | Sequence[Expr]) -> Expr:
     """Call a TIR function; the last argument is a shape of its trailing integers."""
     operands = Operands()
-    values = [operands.of(arg) for arg in arguments(args)]
+    values = operands.all_of(args)
     return operands.expr(relax.VMCallTIRDynOp(func.name_hint, values))
 
 
