@@ -148,7 +148,7 @@ class TVMProgram:
             case relax.OperatorOp():
                 return self._call(op)
             case _:
-                raise NotImplementedError(op.name)
+                raise NotImplementedError(f"{op.name}: say what it is in TVM")
 
     def _scalar(self, op: relax.PrimValueOp) -> Any:
         if isinstance(op.value, relax.DimAttr):
@@ -281,7 +281,7 @@ class ONNXProgram:
             case relax.OperatorOp():
                 name = self._operator(op)
             case _:
-                raise NotImplementedError(op.name)
+                raise NotImplementedError(f"{op.name}: say what it is in ONNX")
         self.names[op.results[0]] = name
 
     def _operator(self, op: relax.OperatorOp) -> str:
@@ -293,7 +293,7 @@ class ONNXProgram:
             return self._node(_SAME[kind], names, **axis)
         method = getattr(self, f"_{kind.replace('.', '_')}", None)
         if method is None:
-            raise NotImplementedError(op.name)
+            raise NotImplementedError(f"{op.name}: say what it is in ONNX")
         return method(op, names, given)
 
     def _window(self, given: Mapping[str, Any], size: Sequence[int]) -> dict[str, Any]:

@@ -14,8 +14,7 @@ def run_worker(program: str, arguments: Sequence[str], threads: int) -> list[str
 
     It is bound to as many cores as numpy, TVM and our code have threads.
     """
-    with Worker(program, arguments, threads) as worker:
-        return worker.rest()
+    return Worker(program, arguments, threads).rest()
 
 
 class Worker:

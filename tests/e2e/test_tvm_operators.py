@@ -8,6 +8,7 @@ reason; it must differ, so that the table stays true.
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
@@ -339,7 +340,7 @@ def _lines(text: str) -> list[str]:
 SYMBOLS = {"n": 3, "m": 2}
 
 
-class Side:
+class Side(ABC):
     """One of the two: makes what stands in a case, and keeps the parameters."""
 
     def __init__(self) -> None:
@@ -347,9 +348,9 @@ class Side:
         self.inputs: list[Any] = []
         """Random arguments of tensors whose shape is known."""
 
+    @abstractmethod
     def names(self) -> dict[str, Any]:
         """What the names in a case mean."""
-        raise NotImplementedError
 
     def _input(self, dtype: str, shape: Sequence[int], low: float, high: float) -> None:
         rng = np.random.default_rng(len(self.inputs))
