@@ -8,6 +8,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.disjoint_set import DisjointSet
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
@@ -55,7 +56,7 @@ class Writers:
         pending: list[relax.FuncOp] = []
         callers: dict[str, list[relax.FuncOp]] = {}
         of_unknown: list[relax.FuncOp] = []
-        for func in [op for op in self._root.walk() if isinstance(op, relax.FuncOp)]:
+        for func in relax_functions(self._root):
             for op in func.walk():
                 if isinstance(op, relax.CallOp):
                     name = op.callee.root_reference.data

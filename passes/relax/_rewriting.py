@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import is_base_of
@@ -23,7 +24,7 @@ def by_function(
 ) -> Iterator[tuple[list[Found], set[SSAValue]]]:
     """The operations of a class in each Relax function, and what is written there."""
     writers = Writers(module)
-    for func in [each for each in module.walk() if isinstance(each, relax.FuncOp)]:
+    for func in relax_functions(module):
         found = [each for each in func.walk() if isinstance(each, kind)]
         if found:
             yield found, values_with_written_memory(func, writers)

@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -32,9 +33,7 @@ class PrintDataflowAnalysis(CompilerPass, ABC):
         """What is to be seen about the block: attributes with their texts."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in op.walk():
-            if not isinstance(func, relax.FuncOp):
-                continue
+        for func in relax_functions(op):
             for inner in func.walk():
                 if isinstance(inner, relax.DataflowOp):
                     found = self.conclusions(inner, func.args)

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._dataflow import (
@@ -69,7 +70,7 @@ class CanonicalizeRelaxBindings(CompilerPass):
     opt_level: ClassVar[int] = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             if func.body.blocks:
                 bindings = _Bindings()
                 bindings.visit(func.body.block)

@@ -13,6 +13,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import Dims, SymbolsAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
@@ -71,7 +72,7 @@ class CanonicalizeTIRVariables(CompilerPass):
     opt_level: ClassVar[int] = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             if func.body.blocks:
                 _visit(func.body.block, {})
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import LEAVES, may_stand_in_dataflow
@@ -59,7 +60,7 @@ class ConvertToDataflow(CompilerPass):
     min_size: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             if func.body.blocks:
                 self._convert(func.body.block)
         CanonicalizeBindings().apply(ctx, op)

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove, IsTerminator, is_side_effect_free
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.memory import EndsLife
@@ -70,7 +71,7 @@ class EliminateCommonSubexpr(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         writers = Writers(op)
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             if func.body.blocks:
                 _Elimination(
                     self.call_only, values_with_written_memory(func, writers)

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
@@ -73,7 +74,7 @@ class FoldConstant(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         folding = _Folding(op, self.max_elements)
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             if func.body.blocks:
                 folding.fold_function(func)
 

@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._bindings import allow_effects
@@ -74,7 +75,7 @@ class KillAfterLastUse(CompilerPass):
     name = "relax-kill-after-last-use"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [each for each in op.walk() if isinstance(each, relax.FuncOp)]
+        functions = relax_functions(op)
         for func in functions:
             if func.body.blocks:
                 _end_lives(func)

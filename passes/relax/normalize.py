@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._dataflow import holds_dataflow, wrap_in_dataflow
@@ -62,7 +63,7 @@ class Normalize(CompilerPass):
     opt_level: ClassVar[int] = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             if func.body.blocks:
                 _normalize(func.body.block)
 

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -48,7 +49,7 @@ class RemovePurityChecking(CompilerPass):
     name = "relax-remove-purity-checking"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [each for each in op.walk() if isinstance(each, relax.FuncOp)]:
+        for func in relax_functions(op):
             for each in list(func.walk()):
                 self._rewrite(each, func)
 

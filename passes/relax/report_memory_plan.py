@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.analysis.tensor_lives import most_at_once
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
@@ -88,7 +89,7 @@ def memory_reports(module: ModuleOp) -> list[MemoryReport]:
 
     Raises PassFailedException for attributes that are not understood.
     """
-    functions = [op for op in module.walk() if isinstance(op, relax.FuncOp)]
+    functions = relax_functions(module)
     reports = (_report(func) for func in functions if func.body.blocks)
     return [report for report in reports if report.tensors]
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import is_set
 from xdsl_tvm.passes.infra import CompilerPass
@@ -118,7 +119,7 @@ class StaticPlanBlockMemory(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check_options()
-        functions = [func for func in op.walk() if isinstance(func, relax.FuncOp)]
+        functions = relax_functions(op)
         names = {func.sym_name.data for func in functions}
         # All attributes are checked before anything changes.
         bounds = [upper_bounds_of(func, self.name) for func in functions]

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._planned_tensors import (
@@ -50,8 +51,8 @@ class VerifyMemoryPlan(CompilerPass):
     name = "relax-verify-memory-plan"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in op.walk():
-            if isinstance(func, relax.FuncOp) and func.body.blocks:
+        for func in relax_functions(op):
+            if func.body.blocks:
                 _verify(func)
 
 
