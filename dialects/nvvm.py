@@ -310,7 +310,10 @@ def _verify_kind(kind: StringAttr, kinds: tuple[str, ...]) -> None:
 
 
 class _KindOperation(IRDLOperation, ABC):
-    """`name <kind> %a, %b -> type` on a warp."""
+    """`name <kind> %a, %b -> type` on a warp.
+
+    With `PRINTS_VALUE_TYPE` the type of the first operand stands before the arrow.
+    """
 
     kind = prop_def(StringAttr)
     res = result_def()
@@ -319,6 +322,7 @@ class _KindOperation(IRDLOperation, ABC):
 
     KINDS: ClassVar[tuple[str, ...]]
     OPERAND_TYPES: ClassVar[tuple[Attribute, ...]]
+    PRINTS_VALUE_TYPE: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
@@ -327,9 +331,13 @@ class _KindOperation(IRDLOperation, ABC):
             Parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
         attributes = parser.parse_optional_attr_dict()
+        types = list(cls.OPERAND_TYPES)
+        if cls.PRINTS_VALUE_TYPE:
+            parser.parse_punctuation(":")
+            types[0] = parser.parse_type()
         parser.parse_punctuation("->")
         return cls.create(
-            operands=parser.resolve_operands(operands, cls.OPERAND_TYPES, parser.pos),
+            operands=parser.resolve_operands(operands, types, parser.pos),
             result_types=[parser.parse_type()],
             properties={"kind": StringAttr(kind)},
             attributes=attributes,
@@ -339,6 +347,9 @@ class _KindOperation(IRDLOperation, ABC):
         printer.print_string(f" {self.kind.data} ")
         printer.print_list(self.operands, printer.print_operand)
         printer.print_op_attributes(self.attributes)
+        if self.PRINTS_VALUE_TYPE:
+            printer.print_string(" : ")
+            printer.print_attribute(self.operands[0].type)
         printer.print_string(" -> ")
         printer.print_attribute(self.res.type)
 
@@ -374,7 +385,10 @@ class VoteSyncOp(_KindOperation):
 
 @irdl_op_definition
 class ReduxOp(_KindOperation):
-    """Reduces an `i32` over a warp: `nvvm.redux.sync add %v, %mask -> i32` (sm_80)."""
+    """Reduces an `i32` over a warp (sm_80).
+
+    `nvvm.redux.sync add %v, %mask : i32 -> i32`.
+    """
 
     name = "nvvm.redux.sync"
 
@@ -383,6 +397,7 @@ class ReduxOp(_KindOperation):
 
     KINDS: ClassVar = REDUX_KINDS
     OPERAND_TYPES: ClassVar = (i32, i32)
+    PRINTS_VALUE_TYPE: ClassVar = True
 
     def __init__(self, kind: str, val: SSAValue | Operation, mask: SSAValue | Operation):
         super().__init__(

@@ -454,17 +454,18 @@ def _is_llvm_type(type: Attribute) -> bool:
 class ExtractElementOp(IRDLOperation):
     """One element of a 1-D vector; poison if the position is out of range."""
 
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
     name = "tvm_llvm.extractelement"
 
-    vector = operand_def(VectorType)
+    vector = operand_def(VectorType.constr(T))
     position = operand_def(SignlessIntegerConstraint)
-    res = result_def()
+    res = result_def(T)
 
     traits = traits_def(Pure())
 
     assembly_format = (
-        "$vector `[` $position `:` type($position) `]` attr-dict"
-        " `:` type($vector) `->` type($res)"
+        "$vector `[` $position `:` type($position) `]` attr-dict `:` type($vector)"
     )
 
     def __init__(self, vector: SSAValue | Operation, position: SSAValue | Operation):
@@ -477,8 +478,6 @@ class ExtractElementOp(IRDLOperation):
         vector = cast("VectorType[Attribute]", self.vector.type)
         if vector.get_num_dims() != 1:
             raise VerifyException(f"expected a 1-D vector, got {vector}")
-        if vector.element_type != self.res.type:
-            raise VerifyException(f"an element of {vector} is not {self.res.type}")
 
 
 def _i1_like(type: Attribute) -> Attribute:

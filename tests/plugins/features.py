@@ -9,7 +9,16 @@ import shutil
 from functools import cache
 from importlib.util import find_spec
 
-KNOWN_FEATURES = ("cuda", "llvmlite", "ptxas")
+KNOWN_FEATURES = ("cuda", "llvmlite", "mlir", "ptxas")
+
+_MLIR_VERSIONS = ("", "-22")
+"""Suffixes under which MLIR's tools are installed, in order of preference."""
+
+
+def mlir_tool(name: str) -> str | None:
+    """The path of `mlir-opt` or `mlir-translate` of LLVM 22, or None."""
+    found = (shutil.which(f"{name}{version}") for version in _MLIR_VERSIONS)
+    return next((path for path in found if path is not None), None)
 
 
 def _has_gpu() -> bool:
@@ -30,6 +39,7 @@ def available_features() -> frozenset[str]:
     present = {
         "cuda": _has_gpu(),
         "llvmlite": find_spec("llvmlite") is not None,
+        "mlir": None not in (mlir_tool("mlir-opt"), mlir_tool("mlir-translate")),
         "ptxas": shutil.which("ptxas") is not None,
     }
     return frozenset(name for name, there in present.items() if there)

@@ -146,7 +146,7 @@ def test_requires_and_unsupported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_unknown_feature_is_an_error():
     with pytest.raises(ValueError, match="unknown feature 'llvmlight'"):
         feature_holds("llvmlight")
-    assert available_features() <= {"cuda", "llvmlite", "ptxas"}
+    assert available_features() <= {"cuda", "llvmlite", "mlir", "ptxas"}
 
 
 def test_collected_items_fail_and_pass(request: pytest.FixtureRequest, tmp_path: Path):

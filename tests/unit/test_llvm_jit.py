@@ -288,7 +288,7 @@ def test_vectors() -> None:
           %inserted = llvm.insertelement %x, %relu[%i : i32] : vector<4xf32>
           %reversed = llvm.shufflevector %inserted, %inserted [3, 2, 1, 0] : vector<4xf32>
           llvm.store %reversed, %q {alignment = 4 : i64} : vector<4xf32>, !llvm.ptr
-          %y = tvm_llvm.extractelement %a[%i : i32] : vector<4xf32> -> f32
+          %y = tvm_llvm.extractelement %a[%i : i32] : vector<4xf32>
           llvm.return %y : f32
         }""",
         ctypes.c_float,

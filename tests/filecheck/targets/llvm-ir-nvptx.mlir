@@ -23,7 +23,7 @@
     %valid = llvm.extractvalue %pair[1] : !llvm.struct<(i32, i1)>
     %any = nvvm.vote.sync any %mask, %valid -> i1
     %bits = nvvm.vote.sync ballot %mask, %any -> i32
-    %sum = nvvm.redux.sync add %bits, %mask -> i32
+    %sum = nvvm.redux.sync add %bits, %mask : i32 -> i32
     %out = llvm.getelementptr %y[%sum] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     llvm.store %w, %out : f32, !llvm.ptr<1>
     llvm.return

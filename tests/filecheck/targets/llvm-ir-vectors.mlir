@@ -12,7 +12,7 @@
 llvm.func @elements(%v: vector<4xf32>, %x: f32, %i: i64) -> f32 {
   %0 = llvm.insertelement %x, %v[%i : i64] : vector<4xf32>
   %1 = llvm.shufflevector %0, %v [3, 2, -1, 4] : vector<4xf32>
-  %2 = tvm_llvm.extractelement %1[%i : i64] : vector<4xf32> -> f32
+  %2 = tvm_llvm.extractelement %1[%i : i64] : vector<4xf32>
   llvm.return %2 : f32
 }
 

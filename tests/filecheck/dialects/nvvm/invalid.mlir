@@ -34,7 +34,7 @@ llvm.func @f(%m: i32, %p: i1) {
 
 // CHECK: kind must be one of add, max, min, umax, umin, and, or, xor, got "mul"
 llvm.func @f(%m: i32) {
-  %0 = nvvm.redux.sync mul %m, %m -> i32
+  %0 = nvvm.redux.sync mul %m, %m : i32 -> i32
   llvm.return
 }
 

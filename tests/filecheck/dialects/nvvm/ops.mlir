@@ -49,8 +49,8 @@ llvm.func @warp(%m: i32, %f: f32, %p: i1) {
   %2 = nvvm.vote.sync ballot %m, %p -> i32
   // CHECK-NEXT: nvvm.vote.sync any %[[M]], %[[P]] -> i1
   %3 = nvvm.vote.sync any %m, %p -> i1
-  // CHECK-NEXT: nvvm.redux.sync add %[[M]], %[[M]] -> i32
-  %4 = nvvm.redux.sync add %m, %m -> i32
+  // CHECK-NEXT: nvvm.redux.sync add %[[M]], %[[M]] : i32 -> i32
+  %4 = nvvm.redux.sync add %m, %m : i32 -> i32
   llvm.return
 }
 

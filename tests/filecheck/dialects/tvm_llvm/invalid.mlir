@@ -40,15 +40,15 @@ llvm.func @f(%p: !llvm.ptr<3>) {
 // CHECK: expected a 1-D vector, got vector<2x2xf32>
 llvm.func @f(%i: i32) {
   %v = "test.op"() : () -> vector<2x2xf32>
-  %0 = tvm_llvm.extractelement %v[%i : i32] : vector<2x2xf32> -> f32
+  %0 = tvm_llvm.extractelement %v[%i : i32] : vector<2x2xf32>
   llvm.return
 }
 
 // -----
 
-// CHECK: an element of vector<2xf32> is not i32
+// CHECK: attribute f32 expected from variable 'T', but got i32
 llvm.func @f(%v: vector<2xf32>, %i: i32) {
-  %0 = tvm_llvm.extractelement %v[%i : i32] : vector<2xf32> -> i32
+  %0 = "tvm_llvm.extractelement"(%v, %i) : (vector<2xf32>, i32) -> i32
   llvm.return
 }
 

@@ -22,8 +22,8 @@ llvm.func @values(%v : vector<4xf32>, %i : i32, %p : !llvm.ptr, %m : vector<4xi1
   %0 = tvm_llvm.freeze %i : i32
   // CHECK-NEXT: tvm_llvm.mlir.poison : vector<4xf32>
   %1 = tvm_llvm.mlir.poison : vector<4xf32>
-  // CHECK-NEXT: tvm_llvm.extractelement %[[V]][%[[I]] : i32] : vector<4xf32> -> f32
-  %2 = tvm_llvm.extractelement %v[%i : i32] : vector<4xf32> -> f32
+  // CHECK-NEXT: tvm_llvm.extractelement %[[V]][%[[I]] : i32] : vector<4xf32>
+  %2 = tvm_llvm.extractelement %v[%i : i32] : vector<4xf32>
   // CHECK-NEXT: tvm_llvm.icmp "ult" %[[P]], %[[P]] : !llvm.ptr
   %3 = tvm_llvm.icmp "ult" %p, %p : !llvm.ptr
   // CHECK-NEXT: tvm_llvm.fcmp "olt" %[[V]], %{{.*}} {fastmathFlags = #llvm.fastmath<nnan>} : vector<4xf32>

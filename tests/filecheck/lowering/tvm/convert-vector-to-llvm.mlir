@@ -30,7 +30,7 @@ func.func @lanes(%x: f32, %y: vector<4xf32>) -> f32 {
 // CHECK:         %[[F:.*]] = llvm.intr.fma(%[[B]], %[[Y]], %[[Y]])
 // CHECK:         %[[I:.*]] = llvm.insertelement %[[X]], %[[F]][%{{.*}} : i64] : vector<4xf32>
 // CHECK:         %[[S:.*]] = llvm.shufflevector %[[I]], %[[Y]] [0, 5] : vector<4xf32>
-// CHECK:         tvm_llvm.extractelement %[[S]][%{{.*}} : i64] : vector<2xf32> -> f32
+// CHECK:         tvm_llvm.extractelement %[[S]][%{{.*}} : i64] : vector<2xf32>
 
 // Stores that bypass the cache do so as LLVM's.
 

@@ -2,7 +2,7 @@
 
 // CHECK: 'nvvm.redux.sync' needs sm_80 or later, not sm_75
 llvm.func @f(%m: i32) {
-  %0 = nvvm.redux.sync add %m, %m -> i32
+  %0 = nvvm.redux.sync add %m, %m : i32 -> i32
   llvm.return
 }
 
