@@ -151,7 +151,7 @@ def _buffer(op: tir.BufferDefinition) -> Parts:
         case tir.MatchBufferOp():
             parts.append(("param", op.param))
         case tir.DeclBufferOp():
-            parts += [("data", op.data), ("implicit", str(op.implicit is not None))]
+            parts.append(("data", op.data))
         case tir.MatchRegionOp():
             parts.append(("source", op.source))
             parts += _region("region", op.region)
@@ -388,6 +388,9 @@ class TreeForm:
         self._open: dict[SSAValue, Parts] = {}
         self._bound: dict[object, int] = {}
         self._met: dict[object, int] = {}
+        self._flattened: dict[Block, list[Operation]] = {}
+        self._moved_out: dict[Block, int] = {}
+        """How many statements of a scope are compared in front of it."""
         self._by_value = isinstance(root, SSAValue)
         if isinstance(root, SSAValue):
             self._scope = _scope_of(root)
@@ -438,9 +441,13 @@ class TreeForm:
         op = value.owner
         if not isinstance(op, Operation):
             return None
+        if (pointer := _declared_pointer(op)) is not None:
+            return [("data", pointer)]
         fact = self.facts.ops.get(op)
         if fact is None:
             return parts_of(op) if _is_pure(op) else None
+        if _is_implicit(op):
+            return parts_of(op)
         if fact.kind is Kind.EXPRESSION or (
             fact.kind is Kind.READ and (self._by_value or not fact.bound)
         ):
@@ -480,6 +487,8 @@ class TreeForm:
 
     def _combine(self, value: SSAValue, parts: Parts) -> bytes:
         op = cast(Operation, value.owner)
+        if (pointer := _declared_pointer(op)) is not None:
+            return self._nodes[pointer]
         if isinstance(op, tir.ConstOp):
             return self._attributes.of(op.value)
         if isinstance(op, tir.StringOp) and not op.attributes:
@@ -489,7 +498,7 @@ class TreeForm:
         if isinstance(op, tir.LetOp):
             # Two lets of equal values in one branch are two variables.
             place = sum(1 for o in _before(op) if isinstance(o, tir.LetOp))
-        types = [self._attributes.of(result.type) for result in op.results]
+        types = [self._type(result) for result in op.results]
         return digest(name_of(op), index, place, types, self._parts(parts))
 
     def _parts(self, parts: Parts) -> list[tuple[Label, bytes]]:
@@ -575,21 +584,61 @@ class TreeForm:
 
     def _statements(self, block: Block) -> list[Operation]:
         """The statements of a block, in the order in which they are compared."""
-        found: list[Operation] = []
-        for op in block.ops:
-            fact = self.facts.ops[op]
-            is_bound = fact.kind is Kind.READ and fact.bound
-            if is_bound or (fact.kind is Kind.STATEMENT and not _lists_nothing(op)):
-                found.append(op)
-        if len(found) == 1 and _is_noop(found[0]):
-            # The no-op stands for an empty body.
-            return []
+        found = self._flat(block)[self._moved_out.get(block, 0) :]
         parent = block.parent_op()
         if isinstance(parent, tir.BlockOp | tir.FuncOp):
             found.sort(key=_order_in_prologue)
         elif isinstance(parent, ModuleOp):
             found.sort(key=symbol_of)
         return found
+
+    def _flat(self, block: Block) -> list[Operation]:
+        """The statements of a block, with those of its scopes that nothing binds in front
+        of, and of the one that it ends with."""
+        known = self._flattened.get(block)
+        if known is not None:
+            return known
+        found: list[Operation] = []
+        for op in block.ops:
+            fact = self.facts.ops[op]
+            is_bound = fact.kind is Kind.READ and fact.bound
+            if not is_bound and (
+                fact.kind is not Kind.STATEMENT
+                or _lists_nothing(op)
+                or _is_implicit(op)
+                or self._evaluates_nothing(op)
+            ):
+                continue
+            if not isinstance(op, tir.ScopeOp) or op.attributes:
+                found.append(op)
+                continue
+            inner = self._flat(op.body.block)
+            start = next(
+                (i for i, each in enumerate(inner) if self._binds(each)), len(inner)
+            )
+            found += inner[:start]
+            if start < len(inner):
+                self._moved_out[op.body.block] = start
+                found.append(op)
+        if found and isinstance(last := found[-1], tir.ScopeOp) and not last.attributes:
+            body = last.body.block
+            found[-1:] = self._flattened.pop(body)[self._moved_out.pop(body) :]
+        self._flattened[block] = found
+        return found
+
+    def _evaluates_nothing(self, op: Operation) -> bool:
+        """Whether it is a no-op, or evaluates a call that is a statement itself."""
+        if _is_noop(op):
+            return True
+        if not isinstance(op, tir.EvaluateOp) or op.attributes or op.value is None:
+            return False
+        call = op.value.owner
+        fact = self.facts.ops.get(call) if isinstance(call, tir.CallOp) else None
+        return fact is not None and fact.kind is Kind.STATEMENT
+
+    def _binds(self, op: Operation) -> bool:
+        """Whether a statement is in force for those after it in its block."""
+        return isinstance(op, _BINDINGS) or self.is_let(op)
 
     def _open_op(self, op: Operation, label: str, parent: Line | None) -> list[_Task]:
         is_let = self.is_let(op)
@@ -631,21 +680,55 @@ class TreeForm:
 
     def _results(self, op: Operation) -> list[tuple[bytes, int]]:
         result = op.result if isinstance(op, tir.CallOp) else None
-        if result is not None and result.first_use is None:
+        if result is not None and all(
+            isinstance(use.operation, tir.EvaluateOp) for use in result.uses
+        ):
             # The dtype of a call that is made for its effect says nothing.
             return []
         return [self._result(result) for result in op.results]
 
     def _result(self, result: SSAValue) -> tuple[bytes, int]:
-        is_buffer = isinstance(result.type, tir.BufferType)
-        kind = b"" if is_buffer else self._attributes.of(result.type)
-        return kind, self._number(result)
+        return self._type(result), self._number(result)
+
+    def _type(self, value: SSAValue) -> bytes:
+        """The digest of a type; that of a buffer says nothing that its op does not."""
+        is_buffer = isinstance(value.type, tir.BufferType)
+        return b"" if is_buffer else self._attributes.of(value.type)
 
     def _environment(self, op: Operation) -> int:
         """The number of the variable of a thread axis, which openings may share."""
         if not isinstance(op, tir.LaunchThreadOp):
             return -1
         return self._number(op if op.env is None else ("env", op.env.data))
+
+
+_BINDINGS = (
+    tir.LetOp,
+    tir.AssertOp,
+    tir.AllocateOp,
+    tir.AllocateConstOp,
+    tir.DeclBufferOp,
+    tir.MatchRegionOp,
+    tir.AllocBufferOp,
+    tir.BufferRealizeOp,
+)
+"""Statements that are in force to the end of their block."""
+
+
+def _is_implicit(op: Operation) -> bool:
+    """Whether it declares a buffer that a script may declare in another place."""
+    return isinstance(op, tir.DeclBufferOp) and op.implicit is not None
+
+
+def _declared_pointer(op: Operation) -> SSAValue | None:
+    """The pointer that the buffer was declared on, if `op` is the data of one."""
+    if not isinstance(op, tir.DataOp):
+        return None
+    declaration = op.buffer.owner
+    if isinstance(declaration, tir.DeclBufferOp):
+        pointer = declaration.data
+        return pointer if pointer.type == op.result.type else None
+    return None
 
 
 def _is_pure(op: Operation) -> bool:
@@ -714,7 +797,7 @@ def _is_noop(op: Operation) -> bool:
     if not isinstance(op, tir.EvaluateOp) or op.attributes:
         return False
     value = op.value
-    return value is None or (value.type == i32 and tir.is_constant(value, 0))
+    return value is None or (tir.is_integer(value.type) and tir.is_constant(value, 0))
 
 
 def symbol_of(op: Operation) -> str:

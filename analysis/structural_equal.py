@@ -10,9 +10,13 @@ the ops (design §4), so it does not matter
   block (allocations, matches, reads, writes, init) among kinds, and the matched buffers
   of parameters come;
 * whether a default is written (alignment, predicate `true`, offset 0, regions that list
-  nothing, the no-op alone in a body, `true` for a unit attribute) and whether an extent
-  is an operand or part of a type;
-* the type of a `tir.call` whose value nothing uses;
+  nothing, `true` for a unit attribute) and whether an extent is an operand or part of a
+  type;
+* no-ops, and scopes of statements that no binding precedes, or that end a body;
+* where, and how many times, a buffer without a statement (`implicit`) is declared, and
+  whether the pointer of a declared buffer is read from the buffer;
+* the type of a `tir.call` whose value nothing but a `tir.evaluate` uses, and that
+  `tir.evaluate`;
 * what is computed and used by nothing, pure ops and reads of memory.
 
 Everything else matters: dtypes, constants, the order of statements, effects, attributes,

@@ -982,10 +982,16 @@ def _if(body: _Body, op: tir.IfOp) -> st.Stmt:
 _BINDINGS = (st.LetStmt, st.AssertStmt, st.Allocate, st.AllocateConst, st.DeclBuffer)
 
 
+def _binds(stmt: st.Stmt) -> bool:
+    """Whether a statement is in force for those after it; `T.Buffer` is everywhere."""
+    is_implicit = isinstance(stmt, st.DeclBuffer) and stmt.implicit
+    return isinstance(stmt, _BINDINGS) and not is_implicit
+
+
 def _scope(body: _Body, op: tir.ScopeOp) -> st.Stmt | None:
     """The bindings and what follows them; statements in front of them need no scope."""
     stmts = body.region(op.body)
-    bindings = (i for i, stmt in enumerate(stmts) if isinstance(stmt, _BINDINGS))
+    bindings = (i for i, stmt in enumerate(stmts) if _binds(stmt))
     start = next(bindings, len(stmts))
     body.stmts += stmts[:start]
     return st.Scope(stmts[start:]) if start < len(stmts) else None

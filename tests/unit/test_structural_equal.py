@@ -359,6 +359,78 @@ EQUAL = {
         """
         + reduction(),
     ),
+    "no-ops": (
+        "tir.for %i = %c0 to %c16 { tir.evaluate }\ntir.evaluate",
+        "tir.for %i = %c0 to %c16 {\n}",
+    ),
+    "scopes that bind nothing, or end a body": (
+        """
+        tir.scope {
+          tir.store %x, %A[%c0] : i32
+          %u = tir.let "u" %x : i32
+          tir.store %u, %A[%c0] : i32
+        }
+        """,
+        """
+        tir.store %x, %A[%c0] : i32
+        %u = tir.let "u" %x : i32
+        tir.store %u, %A[%c0] : i32
+        """,
+    ),
+    "what stands in front of the bindings of a scope": (
+        """
+        tir.scope {
+          tir.store %x, %A[%c0] : i32
+          %u = tir.let "u" %x : i32
+          tir.store %u, %A[%c0] : i32
+        }
+        tir.store %y, %A[%c0] : i32
+        """,
+        """
+        tir.store %x, %A[%c0] : i32
+        tir.scope {
+          %u = tir.let "u" %x : i32
+          tir.store %u, %A[%c0] : i32
+        }
+        tir.store %y, %A[%c0] : i32
+        """,
+    ),
+    "implicit declarations": (
+        """
+        %p = tir.data %A : !tir.ptr<i32>
+        %V = tir.decl_buffer "V" %p {implicit} : !tir.buffer<4x4xi32>
+        tir.for %i = %c0 to %c1 { tir.store %x, %V[%i, %i] : i32 }
+        tir.for %i = %c0 to %c1 { tir.store %y, %V[%i, %i] : i32 }
+        """,
+        """
+        tir.for %i = %c0 to %c1 {
+          %p = tir.data %A : !tir.ptr<i32>
+          %V = tir.decl_buffer "V" %p {implicit} : !tir.buffer<4x4xi32>
+          tir.store %x, %V[%i, %i] : i32
+        }
+        tir.for %i = %c0 to %c1 {
+          %p = tir.data %A : !tir.ptr<i32>
+          %q = tir.data %A : !tir.ptr<i32>
+          %W = tir.decl_buffer "W" %q {implicit} : !tir.buffer<4x4xi32>
+          tir.store %y, %W[%i, %i] : i32
+        }
+        """,
+    ),
+    "the pointer of a declared buffer": (
+        """
+        %p = tir.allocate "p" [4] : !tir.ptr<i32>
+        %V = tir.decl_buffer "V" %p : !tir.buffer<4xi32>
+        %q = tir.data %V : !tir.ptr<i32>
+        %f = tir.string "f"
+        %r = tir.call "call_extern"(%f, %q) : (!tir.handle, !tir.ptr<i32>) -> i32
+        """,
+        """
+        %p = tir.allocate "p" [4] : !tir.ptr<i32>
+        %V = tir.decl_buffer "V" %p : !tir.buffer<4xi32>
+        %f = tir.string "f"
+        %r = tir.call "call_extern"(%f, %p) : (!tir.handle, !tir.ptr<i32>) -> i32
+        """,
+    ),
     "foreign constants": (
         """
         %k = arith.constant 3 : i32
@@ -516,11 +588,25 @@ DIFFERENT = {
     ),
     "a statement more": (
         "tir.store %x, %A[%c0] : i32",
-        "tir.store %x, %A[%c0] : i32\ntir.evaluate",
+        "tir.store %x, %A[%c0] : i32\ntir.evaluate %x : i32",
     ),
     "nesting": (
-        "tir.for %i = %c0 to %c16 { tir.evaluate }\ntir.evaluate",
-        "tir.for %i = %c0 to %c16 { tir.evaluate\ntir.evaluate }",
+        "tir.for %i = %c0 to %c16 { tir.evaluate %x : i32 }\ntir.evaluate %x : i32",
+        "tir.for %i = %c0 to %c16 { tir.evaluate %x : i32\ntir.evaluate %x : i32 }",
+    ),
+    "what a binding is in force for": (
+        """
+        tir.scope {
+          %u = tir.let "u" %x : i32
+          tir.store %u, %A[%c0] : i32
+        }
+        tir.store %y, %A[%c0] : i32
+        """,
+        """
+        %u = tir.let "u" %x : i32
+        tir.store %u, %A[%c0] : i32
+        tir.store %y, %A[%c0] : i32
+        """,
     ),
     "a load before or after a write": (
         """
@@ -824,7 +910,7 @@ def test_message_shows_path_and_both_programs() -> None:
         assert_structural_equal(a, function(text))
     error = caught.value
     assert isinstance(error, StructuralInequality)
-    assert error.path == "@main.body[2].body[1].value.rhs"
+    assert error.path == "@main.body[2].body[0].value.rhs"
     assert error.lhs.endswith("= tir.const 1 : i32")
     assert error.rhs.endswith("= tir.const 2 : i32")
     marked = [line for line in str(error).splitlines() if line.startswith(">")]
@@ -974,12 +1060,9 @@ def change_constant(module: ModuleOp, rng: random.Random) -> bool:
 
 
 def move_statement(module: ModuleOp, rng: random.Random) -> bool:
-    """Let a store change places with the statement behind it."""
-    found = [
-        (op, op.next_op)
-        for op in stores(module)
-        if isinstance(op.next_op, tir.ForOp | tir.BlockOp | tir.IfOp | tir.EvaluateOp)
-    ]
+    """Let a store change places with the statement behind it, unless that is a no-op."""
+    kinds = (tir.ForOp, tir.BlockOp, tir.IfOp, tir.LetOp, tir.AssertOp)
+    found = [(op, op.next_op) for op in stores(module) if isinstance(op.next_op, kinds)]
     if not found:
         return False
     op, other = rng.choice(found)
@@ -1055,7 +1138,7 @@ def test_a_mutation_makes_a_difference(
     mutate: Callable[[ModuleOp, random.Random], bool],
 ) -> None:
     applied = 0
-    for seed in range(4 * COUNT):
+    for seed in range(6 * COUNT):
         module = random_program(seed)
         mutant = module.clone()
         if mutate(mutant, random.Random(seed)):
