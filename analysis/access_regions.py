@@ -44,6 +44,7 @@ from xdsl_tvm.analysis.int_set import (
     simplified,
     union,
 )
+from xdsl_tvm.analysis.memory_order import derivation
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_index_type
 
@@ -301,17 +302,15 @@ class _Accesses:
         if not (isinstance(value.type, tir.BufferType) or tir.is_handle(value.type)):
             return
         used = self.opaque if table is None else table
-        while isinstance(
-            owner := value.owner, (tir.AccessPtrOp, tir.LetOp, tir.DeclBufferOp)
-        ):
-            if isinstance(owner, tir.LetOp):
-                value = owner.value
-                continue
+        owner = value.owner
+        for each in derivation(value):
+            value, owner = each, each.owner
             if isinstance(owner, tir.AccessPtrOp):
                 used = self._table_of(owner) if table is None else table
-            elif not self._is_inside(value):
+            elif not isinstance(owner, tir.LetOp) and not (
+                isinstance(owner, tir.DeclBufferOp) and self._is_inside(value)
+            ):
                 break
-            value = owner.data
         if isinstance(owner, tir.DataOp | tir.AddressOfOp):
             self._use_all(owner.buffer, used)
         elif isinstance(value.type, tir.BufferType):

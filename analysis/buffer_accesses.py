@@ -6,13 +6,14 @@ that two accesses can be compared that stand in different blocks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, Region, SSAValue
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Expr, view
+from xdsl_tvm.analysis.memory_order import derivation
 from xdsl_tvm.dialects import tir
 
 
@@ -115,14 +116,16 @@ class BufferAccesses:
     def _in_source(self, buffer: SSAValue, indices: list[Expr]) -> list[Expr] | None:
         """The element of the allocated buffer that an element of a view is."""
         owner = buffer.owner
-        while isinstance(owner, tir.MatchRegionOp):
+        for each in derivation(buffer):
+            owner = each.owner
+            if not isinstance(owner, tir.MatchRegionOp):
+                break
             starts = [self.tree(low) for low in owner.region_mins]
             surplus = len(starts) - len(indices)
             pairs = list(zip(starts[surplus:], indices, strict=True))
             if any(start.dtype != index.dtype for start, index in pairs):
                 return None
             indices = [*starts[:surplus], *(smart.add(*pair) for pair in pairs)]
-            owner = owner.source.owner
         return indices if isinstance(owner, tir.AllocBufferOp) else None
 
     def _opaque(self, op: Operation) -> None:
@@ -162,21 +165,6 @@ def allocation_of(value: SSAValue) -> SSAValue:
     """The buffer that a buffer or pointer is derived from; else where that is unknown."""
     *_, root = derivation(value)
     return root
-
-
-def derivation(value: SSAValue) -> Iterator[SSAValue]:
-    """A buffer or pointer, what it is derived from, and so on."""
-    while True:
-        yield value
-        match value.owner:
-            case tir.DataOp(buffer=source) | tir.AddressOfOp(buffer=source):
-                value = source
-            case tir.AccessPtrOp(data=source) | tir.DeclBufferOp(data=source):
-                value = source
-            case tir.MatchRegionOp(source=source) | tir.LetOp(value=source):
-                value = source
-            case _:
-                return
 
 
 def regions_around(op: Operation, outermost: Region | None = None) -> list[Region]:

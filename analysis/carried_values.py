@@ -29,12 +29,12 @@ from xdsl_tvm.analysis.buffer_accesses import (
     Access,
     BufferAccesses,
     allocation_of,
-    derivation,
     regions_around,
 )
 from xdsl_tvm.analysis.covering_writes import carrying_loops, thread_axis_of
 from xdsl_tvm.analysis.expr import Expr, Value, leaf_values
 from xdsl_tvm.analysis.linear_equation import linear_form, mentions
+from xdsl_tvm.analysis.memory_order import derivation
 from xdsl_tvm.analysis.thread_divergence import is_collective
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import StorageRank

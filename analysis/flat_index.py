@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from xdsl.dialects.builtin import i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Expr, Value
@@ -39,9 +40,40 @@ def flat_indices(
 
     It is `indices . strides` with strides, otherwise row-major. `tree` gives the trees of
     dynamic extents and strides. A group without axes has the index 0. Indices that are
-    unsigned, or narrower than 32 bits, are made wide enough first.
+    unsigned, or narrower than 32 bits, are made wide enough first, and all of them where
+    the memory is large.
     """
     return [_flat_index(buffer, group, indices, tree) for group in groups(buffer)]
+
+
+def flat_type(buffer: tir.BufferDefinition) -> IntegerType:
+    """The dtype of positions in the memory of a buffer: that of its extents, or `i64`
+    where the static ones reach beyond the last element that an `i32` can number."""
+    return i64 if reaches_beyond_32_bits(buffer) else buffer.extent_type
+
+
+def reaches_beyond_32_bits(buffer: tir.BufferDefinition) -> bool:
+    """Whether static extents and strides alone reach elements that an `i32` cannot
+    number; dynamic ones count as 1."""
+    return any(_static_reach(buffer, group) > _LARGEST_I32 for group in groups(buffer))
+
+
+def fitting_type(number: int, dtype: Attribute) -> Attribute:
+    """`dtype`, or `i64` where that is an integer type too narrow for `number`."""
+    return i64 if number > _LARGEST_I32 and tir.bits_of_lane(dtype) < 64 else dtype
+
+
+_LARGEST_I32 = (1 << 31) - 1
+
+
+def _static_reach(buffer: tir.BufferDefinition, group: range) -> int:
+    """The size of a group of axes, its dynamic extents and strides taken as 1."""
+    sizes = [size if isinstance(size := buffer.shape[k], int) else 1 for k in group]
+    strides = buffer.layout_strides
+    if not strides:
+        return math.prod(sizes)
+    steps = [step if isinstance(step := strides[k], int) else 1 for k in group]
+    return sum(size * step for size, step in zip(sizes, steps, strict=True))
 
 
 def _flat_index(
@@ -51,23 +83,24 @@ def _flat_index(
     tree: Callable[[SSAValue], Expr],
 ) -> Expr:
     strides = buffer.layout_strides
+    is_large = reaches_beyond_32_bits(buffer)
     total: Expr | None = None
     for axis in group:
-        index = _widened(indices[axis])
+        index = _widened(indices[axis], to_64_bits=is_large)
         if strides:
             index = times(index, strides[axis], tree)
         elif total is not None:
             total = times(total, buffer.shape[axis], tree)
         total = index if total is None else smart.add(total, index)
-    return smart.const(0, buffer.extent_type) if total is None else total
+    return smart.const(0, flat_type(buffer)) if total is None else total
 
 
-def _widened(index: Expr) -> Expr:
+def _widened(index: Expr, *, to_64_bits: bool) -> Expr:
     """An index in a type in which it may be multiplied by extents."""
     element = tir.element_of(index.dtype)
-    if tir.is_index_type(element):
+    if tir.is_index_type(element) and (element == i64 or not to_64_bits):
         return index
-    wide = i32 if tir.bits_of_lane(element) < 32 else i64
+    wide = i64 if to_64_bits or tir.bits_of_lane(element) >= 32 else i32
     return smart.cast(tir.like_lanes(wide, index.dtype), index)
 
 
@@ -87,7 +120,7 @@ def row_major_strides(
         for stride in reversed(buffer.layout_strides):
             yield as_tree(stride, buffer, tree)
         return
-    step: Expr = smart.const(1, buffer.extent_type)
+    step: Expr = smart.const(1, flat_type(buffer))
     for extent in reversed(buffer.shape):
         yield step
         step = times(step, extent, tree)

@@ -9,7 +9,7 @@ allocations are never the same, parameters are where `tir.noalias` says so.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
@@ -52,45 +52,55 @@ _ONCE = (
 """Ops that run each of their regions at most once, or are no more than a definition."""
 
 
+def derivation(value: SSAValue) -> Iterator[SSAValue]:
+    """A buffer or pointer, what it is derived from, and so on.
+
+    It ends at a value that was met before, which only invalid IR can hold.
+    """
+    met: set[SSAValue] = set()
+    while value not in met:
+        yield value
+        met.add(value)
+        match value.owner:
+            case tir.DataOp(buffer=source) | tir.AddressOfOp(buffer=source):
+                value = source
+            case tir.AccessPtrOp(data=source) | tir.DeclBufferOp(data=source):
+                value = source
+            case tir.MatchRegionOp(source=source) | tir.LetOp(value=source):
+                value = source
+            case _:
+                return
+
+
 def memory_of(value: SSAValue, *, distinct_parameters: bool = False) -> Memory:
     """The memory behind a buffer or a pointer.
 
     With `distinct_parameters`, that behind one parameter is another than that behind the
     next, also where the function does not promise so.
     """
-    while True:
-        owner = value.owner
-        match owner:
-            case tir.MatchRegionOp():
-                value = owner.source
-            case tir.DeclBufferOp():
-                value = owner.data
-            case tir.DataOp() | tir.AddressOfOp():
-                value = owner.buffer
-            case tir.LetOp():
-                value = owner.value
-            case tir.AccessPtrOp():
-                value = owner.data
-            case tir.MatchBufferOp():
-                value = owner.param
-            case (
-                tir.AllocBufferOp()
-                | tir.AllocateOp()
-                | tir.AllocateConstOp()
-                | tir.BufferRealizeOp()
-            ):
-                return value
-            case Block():
-                func = owner.parent_op()
-                if not isinstance(func, tir.FuncOp):
-                    return None
-                flag = func.attributes.get("tir.noalias")
-                if distinct_parameters or isinstance(flag, UnitAttr):
-                    return value
-                set_ = isinstance(flag, IntegerAttr) and flag.value.data != 0
-                return value if set_ else _PARAMETERS
-            case _:
+    *_, value = derivation(value)
+    if isinstance(value.owner, tir.MatchBufferOp):
+        value = value.owner.param
+    owner = value.owner
+    match owner:
+        case (
+            tir.AllocBufferOp()
+            | tir.AllocateOp()
+            | tir.AllocateConstOp()
+            | tir.BufferRealizeOp()
+        ):
+            return value
+        case Block():
+            func = owner.parent_op()
+            if not isinstance(func, tir.FuncOp):
                 return None
+            flag = func.attributes.get("tir.noalias")
+            if distinct_parameters or isinstance(flag, UnitAttr):
+                return value
+            set_ = isinstance(flag, IntegerAttr) and flag.value.data != 0
+            return value if set_ else _PARAMETERS
+        case _:
+            return None
 
 
 @dataclass(slots=True)

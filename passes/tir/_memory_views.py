@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
@@ -13,8 +13,12 @@ from xdsl_tvm.dialects import tir
 def views_of(memory: tir.AllocateOp) -> Iterator[tir.DeclBufferOp]:
     """The buffers on a piece of memory, also those on the data of others."""
     pending: list[SSAValue] = [memory.result]
+    met: set[Operation] = set()
     while pending:
         for use in pending.pop().uses:
+            if use.operation in met:
+                continue
+            met.add(use.operation)
             match use.operation:
                 case tir.DeclBufferOp() as view_:
                     yield view_

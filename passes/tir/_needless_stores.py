@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.control_flow import ControlFlow
 from xdsl_tvm.analysis.expr import Expr, Value, postorder
-from xdsl_tvm.analysis.memory_order import Facts, Memory, memory_of
+from xdsl_tvm.analysis.memory_order import Facts, Memory, derivation, memory_of
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.folding import FoldError
@@ -152,14 +152,10 @@ _ONCE = (tir.IfOp, tir.BlockOp, tir.InitOp, tir.ScopeOp, tir.AttrOp)
 
 def _pointer_of(value: SSAValue) -> SSAValue:
     """What stands for the data pointer of a buffer, or for a pointer."""
-    while True:
-        match value.owner:
-            case tir.DeclBufferOp(data=source) | tir.DataOp(buffer=source):
-                value = source
-            case tir.LetOp(value=source):
-                value = source
-            case _:
-                return value
+    for each in derivation(value):
+        if not isinstance(each.owner, tir.DeclBufferOp | tir.DataOp | tir.LetOp):
+            return each
+    return value
 
 
 def _offset_of(definition: tir.BufferDefinition) -> Sequence[SSAValue]:

@@ -23,7 +23,7 @@ from xdsl_tvm.analysis.access_regions import (
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.expr import Expr, Value, leaf_values, substitute, view
 from xdsl_tvm.analysis.facts import negated
-from xdsl_tvm.analysis.memory_order import Memory, memory_of
+from xdsl_tvm.analysis.memory_order import Memory, derivation, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect, ThreadAxis
 from xdsl_tvm.passes.tir._software_pipeline_statements import effect_of
@@ -186,8 +186,10 @@ def _is_into_buffer(pointer: SSAValue) -> bool:
 
     A string is as good as one.
     """
-    while isinstance(owner := pointer.owner, tir.AccessPtrOp | tir.LetOp):
-        pointer = owner.data if isinstance(owner, tir.AccessPtrOp) else owner.value
+    owners = (each.owner for each in derivation(pointer))
+    owner = next(
+        (o for o in owners if not isinstance(o, tir.AccessPtrOp | tir.LetOp)), None
+    )
     return isinstance(owner, tir.DataOp | tir.AddressOfOp | tir.StringOp)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     ModuleOp,
+    UnitAttr,
     i1,
     i8,
     i32,
@@ -26,7 +28,15 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Div, Expr, FloorDiv, FloorMod, Mod, emit, postorder
-from xdsl_tvm.analysis.flat_index import Mixed, as_tree, flat_indices, groups
+from xdsl_tvm.analysis.flat_index import (
+    Mixed,
+    as_tree,
+    fitting_type,
+    flat_indices,
+    flat_type,
+    groups,
+    reaches_beyond_32_bits,
+)
 from xdsl_tvm.analysis.iter_map import iter_map_simplify
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -60,9 +70,9 @@ class FlattenBuffer(CompilerPass):
 
             %A = tir.match_buffer "A" %a : !tir.buffer<16x16xf32>
             %q = tir.data %A : !tir.ptr<f32>
-            %A_1 = tir.decl_buffer "A" %q : !tir.buffer<256xf32>
+            %A_1 = tir.decl_buffer "A" %q {implicit} : !tir.buffer<256xf32>
             %p = tir.allocate "B" [68] : !tir.ptr<f32>
-            %B = tir.decl_buffer "B" %p : !tir.buffer<68xf32>
+            %B = tir.decl_buffer "B" %p {implicit} : !tir.buffer<68xf32>
             tir.for %i = %c0 to %c4 {
               tir.for %j = %c0 to %c16 {
                 %0 = tir.mul %i, %c16 : i32
@@ -77,9 +87,12 @@ class FlattenBuffer(CompilerPass):
         Each group of axes between separators becomes one dimension. Indices are
         simplified by the loops, launches, conditions and lets around, as maps of
         iterators. A declared region becomes the smallest one with its first and its last
-        element. Time is linear in the number of ops, but for the proofs.
-    Leaves alone: buffers that are flat already, and all their accesses; parameters, which
-        keep their buffers; allocations of one dimension; the pointers of buffers
+        element. All `tir.decl_buffer` become `implicit`: as in TVM, no statement declares
+        a buffer. Memory whose static extents reach beyond 2**31 - 1 elements is indexed
+        in 64 bits. Time is linear in the number of ops, but for the proofs.
+    Leaves alone: accesses of buffers that are flat already; parameters and realized
+        buffers, which are accessed through flat buffers on their pointers; allocations of
+        one dimension; the pointers of buffers
     Errors: a `tir.match_region`: run tir-lower-match-buffer first; an offset with axis
         separators; an allocation whose `tir.decl_buffer` has axis separators, but not its
         shape; a use of a buffer by an op that neither accesses it nor takes its pointer:
@@ -89,7 +102,9 @@ class FlattenBuffer(CompilerPass):
         running the pass twice does no harm. Strides that do not decrease give an extent
         that holds all elements. Indices of less than 32 bits are widened first. Bools
         whose pointer is used keep their allocation, and are accessed through a buffer of
-        `i8` on it. No branch is folded.
+        `i8` on it. No branch is folded. TVM multiplies in the dtype of the indices, so
+        that those of large buffers overflow; dynamic extents of 32 bits are taken to
+        describe memory that 32 bits can index, as in TVM.
     """
 
     name = "tir-flatten-buffer"
@@ -108,6 +123,8 @@ def _is_subject(op: Operation) -> bool:
         )
     if isinstance(op, tir.AllocateOp):
         return len(op.shape) > 1
+    if isinstance(op, tir.DeclBufferOp) and op.implicit is None:
+        return True
     return isinstance(op, tir.BufferDefinition) and not _is_flat(op)
 
 
@@ -169,6 +186,8 @@ class _Flattening(ExpressionRewriter):
                 self._nonnegative(op.extents)
                 if not _is_flat(op):
                     self._definition(op)
+                elif isinstance(op, tir.DeclBufferOp):
+                    op.properties["implicit"] = UnitAttr()
             case tir.ReadsOp() | tir.WritesOp():
                 if any(buffer in self._flat for buffer in op.buffers):
                     regions = [self._region(each, op) for each in op.buffer_regions]
@@ -207,11 +226,8 @@ class _Flattening(ExpressionRewriter):
                 )
         parts = [range(len(op.shape))] if like is None else groups(like)
         dtype = op.extents[0].type if op.extents else i32
-        extents = [
-            reduce(smart.mul, (self._as_tree(op.shape[k], dtype) for k in part), one)
-            for part in parts
-            if (one := smart.const(1, dtype))
-        ]
+        sizes = [[self._as_tree(op.shape[k], dtype) for k in part] for part in parts]
+        extents = [_product(each, dtype) for each in sizes]
         new = tir.AllocateOp(
             tir.PtrType(i8, op.result.type.scope) if bools else op.result.type,
             self._mixed(extents, Builder(InsertPoint.before(op))),
@@ -298,6 +314,7 @@ class _Flattening(ExpressionRewriter):
     ) -> SSAValue:
         new = builder.insert(tir.DeclBufferOp(data, *flat))
         self._take_over(op, new)
+        new.properties["implicit"] = UnitAttr()
         return new.buffer
 
     def _take_over(self, op: tir.BufferDefinition, new: tir.BufferDefinition) -> None:
@@ -305,6 +322,8 @@ class _Flattening(ExpressionRewriter):
         for key in _KEPT:
             if key in op.properties:
                 new.properties[key] = op.properties[key]
+        if op.index_type is not None and reaches_beyond_32_bits(op):
+            new.properties["index_type"] = i64
         rank = new.type.get_num_dims()
         if rank > 1:
             separators = list(range(1, rank))
@@ -329,9 +348,11 @@ class _Flattening(ExpressionRewriter):
     def _extent(self, op: tir.BufferDefinition, part: range) -> Expr:
         strides = op.layout_strides
         sizes = [as_tree(op.shape[axis], op, self.tree) for axis in part]
+        dtype = flat_type(op)
         if not strides or not sizes:
-            return reduce(smart.mul, sizes, smart.const(1, op.extent_type))
-        steps = [as_tree(strides[axis], op, self.tree) for axis in part]
+            return _product(sizes, dtype)
+        sizes = [smart.cast(dtype, size) for size in sizes]
+        steps = [smart.cast(dtype, as_tree(strides[k], op, self.tree)) for k in part]
         outermost = smart.mul(sizes[0], steps[0])
         last = [
             smart.mul(smart.sub(size, 1), step)
@@ -349,7 +370,7 @@ class _Flattening(ExpressionRewriter):
     ) -> None:
         old = op.buffer
         if isinstance(op, tir.DataOp):
-            if not isinstance(old.owner, tir.MatchBufferOp):
+            if isinstance(old.owner, tir.AllocBufferOp | tir.DeclBufferOp):
                 self._replace(op, [tir.DataOp(self._data[old])])
             return
         indices = self._indices(old, op.indices, op)
@@ -494,6 +515,13 @@ def _last_parameter(func: Operation) -> dict[Operation, Operation]:
         elif not isinstance(op, tir.ShapeVarOp) and not is_side_effect_free(op):
             break
     return dict.fromkeys(matches, matches[-1]) if matches else {}
+
+
+def _product(sizes: Sequence[Expr], dtype: Attribute) -> Expr:
+    """The product of extents, in 64 bits where the static ones need that."""
+    static = math.prod(int(n) for size in sizes if (n := smart.literal(size)) is not None)
+    wide = fitting_type(static, dtype)
+    return reduce(smart.mul, (smart.cast(wide, s) for s in sizes), smart.const(1, wide))
 
 
 def _flat_type(

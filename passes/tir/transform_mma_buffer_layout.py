@@ -250,9 +250,14 @@ def _retyped(value: SSAValue, dtype: Attribute) -> SSAValue:
 def _follow(start: SSAValue) -> None:
     """Give what is made of a pointer the scope that it has now."""
     pending = [start]
+    met: set[Operation] = set()
     while pending:
         for use in tuple(pending.pop().uses):
             op = use.operation
+            if op in met:
+                continue
+            if op.results:
+                met.add(op)
             match op:
                 case tir.DeclBufferOp():
                     kind = op.type

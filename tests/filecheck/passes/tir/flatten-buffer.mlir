@@ -24,11 +24,11 @@ tir.func @elementwise(%a: !tir.handle, %c: !tir.handle) attributes {global_symbo
 // CHECK:         %[[A:.*]] = tir.match_buffer "A"
 // CHECK-NEXT:    %[[C:.*]] = tir.match_buffer "C"
 // CHECK-DAG:     %[[PA:.*]] = tir.data %[[A]] : !tir.ptr<f32>
-// CHECK-DAG:     %[[FA:.*]] = tir.decl_buffer "A" %[[PA]] : !tir.buffer<256xf32>
-// CHECK-DAG:     %[[FC:.*]] = tir.decl_buffer "C" %{{.*}} : !tir.buffer<256xf32>
+// CHECK-DAG:     %[[FA:.*]] = tir.decl_buffer "A" %[[PA]] {implicit} : !tir.buffer<256xf32>
+// CHECK-DAG:     %[[FC:.*]] = tir.decl_buffer "C" %{{.*}} {implicit} : !tir.buffer<256xf32>
 // CHECK:         tir.for %[[I:.*]] =
 // CHECK:           %[[P:.*]] = tir.allocate "B" [16] : !tir.ptr<f32>
-// CHECK-NEXT:      %[[B:.*]] = tir.decl_buffer "B" %[[P]] : !tir.buffer<16xf32>
+// CHECK-NEXT:      %[[B:.*]] = tir.decl_buffer "B" %[[P]] {implicit} : !tir.buffer<16xf32>
 // CHECK-NEXT:      tir.for %[[J:.*]] =
 // CHECK-NEXT:        %[[X:.*]] = tir.mul %[[I]], %c16 : i32
 // CHECK-NEXT:        %[[Y:.*]] = tir.add %[[X]], %[[J]] : i32
@@ -56,7 +56,7 @@ tir.func @plain_view(%c: !tir.handle) attributes {global_symbol = "plain_view"} 
 
 // CHECK-LABEL: tir.func @plain_view
 // CHECK:         %[[P:.*]] = tir.allocate "B" [16] : !tir.ptr<f32>
-// CHECK-NEXT:    %[[B:.*]] = tir.decl_buffer "B" %[[P]] : !tir.buffer<16xf32>
+// CHECK-NEXT:    %[[B:.*]] = tir.decl_buffer "B" %[[P]] {implicit} : !tir.buffer<16xf32>
 // CHECK-NEXT:    tir.for %[[J:.*]] =
 // CHECK-NEXT:      tir.store %{{.*}}, %[[B]][%[[J]]]
 
@@ -128,10 +128,10 @@ tir.func @symbolic(%a: !tir.handle, %c: !tir.handle) attributes {global_symbol =
 // CHECK-NEXT:    tir.match_buffer "C"
 // CHECK:         %[[P:.*]] = tir.data %[[A]]
 // CHECK-NEXT:    %[[E:.*]] = tir.mul %n, %m : i32
-// CHECK-NEXT:    %[[F:.*]] = tir.decl_buffer "A" %[[P]] [%[[E]]] : !tir.buffer<?xf32>
+// CHECK-NEXT:    %[[F:.*]] = tir.decl_buffer "A" %[[P]] [%[[E]]] {implicit} : !tir.buffer<?xf32>
 // CHECK:         tir.for %[[I:.*]] =
 // CHECK-NEXT:      %{{.*}} = tir.allocate "B" [%m] : !tir.ptr<f32>
-// CHECK-NEXT:      tir.decl_buffer "B" %{{.*}} [%m] : !tir.buffer<?xf32>
+// CHECK-NEXT:      tir.decl_buffer "B" %{{.*}} [%m] {implicit} : !tir.buffer<?xf32>
 // CHECK-NEXT:      tir.for %[[J:.*]] =
 // CHECK-NEXT:        %[[X:.*]] = tir.mul %[[I]], %m : i32
 // CHECK-NEXT:        %[[Y:.*]] = tir.add %[[X]], %[[J]] : i32
@@ -158,7 +158,7 @@ tir.func @fused(%a: !tir.handle) attributes {global_symbol = "fused"} {
 }
 
 // CHECK-LABEL: tir.func @fused
-// CHECK:         %[[F:.*]] = tir.decl_buffer "A" %{{.*}} [%{{.*}}] : !tir.buffer<?xf32>
+// CHECK:         %[[F:.*]] = tir.decl_buffer "A" %{{.*}} [%{{.*}}] {implicit} : !tir.buffer<?xf32>
 // CHECK:         tir.for %[[I:.*]] =
 // CHECK-NEXT:      tir.store %{{.*}}, %[[F]][%[[I]]] : f32
 
@@ -193,7 +193,7 @@ tir.func @fused_threads(%a: !tir.handle) attributes {global_symbol = "fused_thre
 }
 
 // CHECK-LABEL: tir.func @fused_threads
-// CHECK:         %[[F:.*]] = tir.decl_buffer "A" %{{.*}} [%{{.*}}] : !tir.buffer<?xf32>
+// CHECK:         %[[F:.*]] = tir.decl_buffer "A" %{{.*}} [%{{.*}}] {implicit} : !tir.buffer<?xf32>
 // CHECK:         tir.launch_thread %[[B:.*]] = "blockIdx.x"
 // CHECK:           tir.launch_thread %[[T:.*]] = "threadIdx.x"
 // CHECK:             %[[M:.*]] = tir.mul %[[B]], %c64 : i32
@@ -228,8 +228,8 @@ tir.func @allocations(%a: !tir.handle) attributes {global_symbol = "allocations"
 // CHECK-LABEL: tir.func @allocations
 // CHECK-DAG:     %[[P:.*]] = tir.allocate "B" [68] : !tir.ptr<f32>
 // CHECK-DAG:     %[[Q:.*]] = tir.allocate "C" [64] : !tir.ptr<f32>
-// CHECK-DAG:     %[[B:.*]] = tir.decl_buffer "B" %[[P]] : !tir.buffer<68xf32>
-// CHECK-DAG:     %[[C:.*]] = tir.decl_buffer "C" %[[Q]] : !tir.buffer<64xf32>
+// CHECK-DAG:     %[[B:.*]] = tir.decl_buffer "B" %[[P]] {implicit} : !tir.buffer<68xf32>
+// CHECK-DAG:     %[[C:.*]] = tir.decl_buffer "C" %[[Q]] {implicit} : !tir.buffer<64xf32>
 // CHECK:         tir.for %[[I:.*]] =
 // CHECK-NEXT:      tir.for %[[J:.*]] =
 // CHECK:             %[[N:.*]] = tir.const 17 : i32
@@ -257,10 +257,10 @@ tir.func @bools(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "b
 }
 
 // CHECK-LABEL: tir.func @bools
-// CHECK-DAG:     %[[A:.*]] = tir.decl_buffer "A" %{{.*}} : !tir.buffer<10xi8>
-// CHECK-DAG:     %[[B:.*]] = tir.decl_buffer "B" %{{.*}} : !tir.buffer<10xi8>
+// CHECK-DAG:     %[[A:.*]] = tir.decl_buffer "A" %{{.*}} {implicit} : !tir.buffer<10xi8>
+// CHECK-DAG:     %[[B:.*]] = tir.decl_buffer "B" %{{.*}} {implicit} : !tir.buffer<10xi8>
 // CHECK-DAG:     %[[P:.*]] = tir.allocate "T" [10] : !tir.ptr<i8>
-// CHECK-DAG:     %[[T:.*]] = tir.decl_buffer "T" %[[P]] : !tir.buffer<10xi8>
+// CHECK-DAG:     %[[T:.*]] = tir.decl_buffer "T" %[[P]] {implicit} : !tir.buffer<10xi8>
 // CHECK:         tir.for %[[I:.*]] =
 // CHECK-NEXT:      %[[X:.*]] = tir.load %[[A]][%[[I]]] : i8
 // CHECK-NEXT:      %[[Y:.*]] = tir.cast %[[X]] : i8 to i1
@@ -291,7 +291,7 @@ tir.func @blocks(%a: !tir.handle) attributes {global_symbol = "blocks"} {
 }
 
 // CHECK-LABEL: tir.func @blocks
-// CHECK:         %[[A:.*]] = tir.decl_buffer "A" %{{.*}} : !tir.buffer<1024xi32>
+// CHECK:         %[[A:.*]] = tir.decl_buffer "A" %{{.*}} {implicit} : !tir.buffer<1024xi32>
 // CHECK:         tir.for %[[I:.*]] =
 // CHECK:           tir.block {
 // CHECK:             %[[L:.*]] = tir.mul %[[I]], %{{.*}} : i32
@@ -345,7 +345,7 @@ tir.func @groups(%i0: i32, %i1: i32, %i2: i32, %i3: i32, %i4: i32, %i5: i32, %x:
 // CHECK-DAG:     %[[Y:.*]] = tir.add %{{.*}}, %i5 : i32
 // CHECK:         tir.store %x, %[[A]][%[[X]], %[[Y]]] : i32
 // CHECK:         %[[P:.*]] = tir.allocate "B" [30, 1001] : !tir.ptr<i32>
-// CHECK-NEXT:    %[[B:.*]] = tir.decl_buffer "B" %[[P]] {axis_separators = array<i64: 1>} : !tir.buffer<30x1001xi32>
+// CHECK-NEXT:    %[[B:.*]] = tir.decl_buffer "B" %[[P]] {axis_separators = array<i64: 1>, implicit} : !tir.buffer<30x1001xi32>
 // CHECK:         tir.store %x, %[[B]][%{{.*}}, %{{.*}}] : i32
 
 // -----
@@ -369,8 +369,8 @@ tir.func @offset(%a: !tir.handle) -> i32 attributes {global_symbol = "offset"} {
 }
 
 // CHECK-LABEL: tir.func @offset
-// CHECK-DAG:     %[[B:.*]] = tir.decl_buffer "B" %{{.*}} : !tir.buffer<15xi32>
-// CHECK-DAG:     %[[D:.*]] = tir.decl_buffer "D" %{{.*}} : !tir.buffer<10xi32>
+// CHECK-DAG:     %[[B:.*]] = tir.decl_buffer "B" %{{.*}} {implicit} : !tir.buffer<15xi32>
+// CHECK-DAG:     %[[D:.*]] = tir.decl_buffer "D" %{{.*}} {implicit} : !tir.buffer<10xi32>
 // CHECK-DAG:     %[[Z:.*]] = tir.alloc_buffer "Z" : !tir.buffer<1xi32>
 // CHECK:         %[[N:.*]] = tir.const 12 : i32
 // CHECK-NEXT:    tir.load %[[B]][%[[N]]] : i32
@@ -413,7 +413,7 @@ tir.func @uses(%a: !tir.handle, %b: !tir.handle, %i: i8) -> i32 attributes {glob
 // CHECK:         tir.cast %{{.*}} : vector<4xi8> to vector<4xi1>
 // CHECK:         tir.alloc_buffer "T" : !tir.buffer<4xi1>
 // CHECK-NEXT:    tir.data
-// CHECK-NEXT:    tir.decl_buffer "T" %{{.*}} : !tir.buffer<4xi8>
+// CHECK-NEXT:    tir.decl_buffer "T" %{{.*}} {implicit} : !tir.buffer<4xi8>
 
 // -----
 
@@ -437,4 +437,43 @@ tir.func @columns(%a: !tir.handle) attributes {global_symbol = "columns"} {
 
 // CHECK-LABEL: tir.func @columns
 // CHECK:         %[[P:.*]] = tir.allocate "T" [32] : !tir.ptr<i32>
-// CHECK-NEXT:    tir.decl_buffer "T" %[[P]] : !tir.buffer<32xi32>
+// CHECK-NEXT:    tir.decl_buffer "T" %[[P]] {implicit} : !tir.buffer<32xi32>
+
+// -----
+
+// A realized buffer stays, and is accessed through a flat one on its pointer.
+tir.func @realized(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4x4xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %O = tir.buffer_realize "O" bounds [%c0 to %c4, %c0 to %c4] : !tir.buffer<4x4xf32>
+  tir.for %i = %c0 to %c4 {
+    %x = tir.load %O[%i, %i] : f32
+    tir.store %x, %A[%i, %i] : f32
+  }
+}
+
+// CHECK-LABEL: tir.func @realized
+// CHECK:         %[[R:.*]] = tir.buffer_realize "O"
+// CHECK-NEXT:    %[[P:.*]] = tir.data %[[R]]
+// CHECK-NEXT:    %[[O:.*]] = tir.decl_buffer "O" %[[P]] {implicit} : !tir.buffer<16xf32>
+// CHECK:           tir.load %[[O]][%{{.*}}] : f32
+
+// -----
+
+// 46341 * 46342 elements are more than an i32 can number.
+tir.func @large(%a: !tir.handle, %n: i32) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<46341x46342xi8>
+  %p = tir.allocate "B" [65536, 65536] : !tir.ptr<i8>
+  %B = tir.decl_buffer "B" %p : !tir.buffer<65536x65536xi8>
+  %x = tir.load %A[%n, %n] : i8
+  tir.store %x, %B[%n, %n] : i8
+}
+
+// CHECK-LABEL: tir.func @large
+// CHECK:         tir.decl_buffer "A" %{{.*}} {implicit} : !tir.buffer<2147534622xi8>
+// CHECK:         tir.allocate "B" [4294967296] : !tir.ptr<i8>
+// CHECK:         %[[N:.*]] = tir.cast %n : i32 to i64
+// CHECK:         %[[I:.*]] = tir.mul %[[N]], %{{.*}} : i64
+// CHECK:         tir.load %{{.*}}[%[[I]]] : i8
+// CHECK:         tir.store %{{.*}}, %{{.*}}[%{{.*}}] : i8

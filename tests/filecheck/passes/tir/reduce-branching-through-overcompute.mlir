@@ -26,7 +26,6 @@ tir.func @equal(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias = true
 // CHECK-LABEL: tir.func @equal
 // CHECK:         tir.for %i
 // CHECK-NEXT:      tir.store %c1, %A[%i]
-// CHECK-NEXT:      tir.evaluate
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 

@@ -1,0 +1,62 @@
+"""What passes make of the programs of the corpus is equal to its own script, read again.
+
+Every program takes a random pass or pipeline; `XDSL_TVM_FUZZ` is the number of those per
+program, `XDSL_TVM_FUZZ_FROM` the seed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from printed_scripts import unchecked
+from rewriting_passes import LOWERING, rewriting_passes
+from script_corpus import Script, scripts
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis.structural_equal import assert_structural_equal
+from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.registry import all_passes, new_context
+from xdsl_tvm.tvmscript import parse
+from xdsl_tvm.tvmscript.printer import print_script
+
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
+SEED = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
+OPTIONS = {"tir-narrow-data-type": "tir-narrow-data-type{target_bits=32}"}
+"""Passes that need some."""
+PIPELINES = (
+    *(OPTIONS.get(name, name) for name in rewriting_passes()),
+    LOWERING,
+    "tir-default-pipeline",
+    f"{LOWERING},tir-flatten-buffer,tir-unroll-loop,tir-simplify",
+)
+TOPICS = sorted({script.topic for script in scripts()})
+
+
+def _equals_its_script(script: Script, pipeline: str) -> bool:
+    """Whether the pipeline accepts the program; fails unless the result is equal."""
+    module = parse(script.text)
+    try:
+        for each in parse_passes(all_passes(), pipeline):
+            each.apply(new_context(), module)
+    except PassFailedException:
+        return False
+    text = print_script(module)
+    try:
+        assert_structural_equal(module, parse(unchecked(text)))
+    except AssertionError as error:
+        pytest.fail(f"{script.id} after {pipeline}: {error}", pytrace=False)
+    return True
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_results(topic: str):
+    rng = random.Random(f"{topic}{SEED}")
+    programs = [script for script in scripts() if script.topic == topic]
+    compared = sum(
+        _equals_its_script(script, pipeline)
+        for script in programs
+        for pipeline in rng.sample(PIPELINES, min(COUNT, len(PIPELINES)))
+    )
+    assert compared > COUNT * len(programs) // 2
