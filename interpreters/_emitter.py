@@ -1191,8 +1191,8 @@ FLOAT_BINARY: dict[type[Operation], str] = {
     tir.ModOp: "{kind}.convert(fmod(float({0}), float({1})))",
     tir.FloorDivOp: "{kind}.convert(floor(float({0} / {1})))",
     tir.FloorModOp: "{0} - {kind}.convert(floor(float({0} / {1}))) * {1}",
-    tir.MinOp: "{0} if {0} < {1} else {1}",
-    tir.MaxOp: "{0} if {0} > {1} else {1}",
+    tir.MinOp: "{1} if {1} < {0} or {1} != {1} else {0}",
+    tir.MaxOp: "{1} if {1} > {0} or {1} != {1} else {0}",
 }
 
 

@@ -56,8 +56,8 @@ _FLOAT_SPECIAL: dict[type[Operation], str] = {
     tir.ModOp: "v_float_function({kind}, v_fmod, V.spread({0}), V.spread({1}))",
     tir.FloorDivOp: "v_float_function({kind}, v_floor, V.spread({0} / {1}))",
     tir.FloorModOp: "{0} - v_float_function({kind}, v_floor, V.spread({0} / {1})) * {1}",
-    tir.MinOp: _SPECIAL_BINARY[tir.MinOp],
-    tir.MaxOp: _SPECIAL_BINARY[tir.MaxOp],
+    tir.MinOp: "v_where(({1} < {0}) | ({1} != {1}), {1}, {0})",
+    tir.MaxOp: "v_where(({1} > {0}) | ({1} != {1}), {1}, {0})",
 }
 _DIVISIONS = (tir.DivOp, tir.ModOp, tir.FloorDivOp, tir.FloorModOp)
 _IDENTITIES = frozenset(

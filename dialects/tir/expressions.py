@@ -412,11 +412,13 @@ class FloorModOp(BinaryOp):
 
 @irdl_op_definition
 class MinOp(BinaryOp):
-    """`lhs < rhs ? lhs : rhs`, `Min`: where an operand is NaN, the second one.
+    """The lesser operand, `Min`. Of floats: NaN where either operand is NaN.
+
+    Which of two zeros with different signs is the result is not specified.
 
     ```mlir
     // @f(2.0, 3.0) = 2.0
-    // @f(NaN, 3.0) = 3.0
+    // @f(NaN, 3.0) = NaN
     // @f(2.0, NaN) = NaN
     tir.func @f(%x: f32, %y: f32) -> f32 {
       %z = tir.min %x, %y : f32
@@ -431,11 +433,13 @@ class MinOp(BinaryOp):
 
 @irdl_op_definition
 class MaxOp(BinaryOp):
-    """`lhs > rhs ? lhs : rhs`, `Max`: where an operand is NaN, the second one.
+    """The greater operand, `Max`. Of floats: NaN where either operand is NaN.
+
+    Which of two zeros with different signs is the result is not specified.
 
     ```mlir
     // @f(2.0, 3.0) = 3.0
-    // @f(NaN, 3.0) = 3.0
+    // @f(NaN, 3.0) = NaN
     // @f(2.0, NaN) = NaN
     tir.func @f(%x: f32, %y: f32) -> f32 {
       %z = tir.max %x, %y : f32

@@ -40,6 +40,7 @@ _UINT_CMP = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
 # Ordered, but for `ne`: it is unspecified for NaN, and true there in C and in Python.
 _FLOAT_CMP = {"eq": 1, "ne": 13, "lt": 4, "le": 5, "gt": 2, "ge": 3}
 UNORDERED = IntegerAttr(14, i64)
+_ANY_ZERO = arith.FastMathFlagsAttr([arith.FastMathFlag.NO_SIGNED_ZEROS])
 
 
 def _predicate(number: int) -> IntegerAttr:
@@ -196,8 +197,9 @@ def _min_max(cv: Emitter, op: tir.MinOp | tir.MaxOp) -> SSAValue:
     a, b = cv.value(op.lhs), cv.value(op.rhs)
     is_min = isinstance(op, tir.MinOp)
     if tir.is_float(dtype):
-        # Where an operand is NaN the comparison fails and the second one is taken.
-        return cv.select(compare(cv, "lt" if is_min else "gt", a, b, dtype), a, b)
+        # NaN where an operand is. The order of zeros is left open: it costs instructions.
+        kind = arith.MinimumfOp if is_min else arith.MaximumfOp
+        return cv.build(kind, [a, b], a.type, {"fastmath": _ANY_ZERO})
     if tir.is_uint(dtype):
         return cv.binary(arith.MinUIOp if is_min else arith.MaxUIOp, a, b)
     return cv.binary(arith.MinSIOp if is_min else arith.MaxSIOp, a, b)

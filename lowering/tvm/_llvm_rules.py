@@ -66,6 +66,12 @@ _NATIVE_MATH = frozenset(
 )
 """Float functions that both kinds of target have as instructions, or expand inline."""
 
+_BIT_MATH = frozenset(("llvm.copysign", "llvm.fabs"))
+"""Functions on the bits of a float of any width."""
+
+_HALF_MATH = frozenset((*_BIT_MATH, "llvm.maximum", "llvm.minimum"))
+"""Functions of f16 that processors compute inline, like its arithmetic."""
+
 _LIBRARY_MATH = frozenset(
     f"llvm.{name}"
     for name in [
@@ -278,7 +284,9 @@ class Rules:
         if self.nvptx:
             if base == "llvm.canonicalize" and small:
                 yield f"'{base}' of {type} does not exist on {self.kind}: use f32"
-        elif small and base not in ("llvm.fabs", "llvm.copysign"):
+        elif small and base not in (
+            _HALF_MATH if isinstance(type, Float16Type) else _BIT_MATH
+        ):
             yield f"'{base}' of {type} is a library call on {self.kind}: use f32"
 
 

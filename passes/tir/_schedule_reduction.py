@@ -104,7 +104,7 @@ def _operands(
         return None
     if op.lhs is before:
         return _COMBINERS[type(op)], op.rhs
-    if op.rhs is before and not isinstance(op, tir.MaxOp | tir.MinOp):
+    if op.rhs is before:
         return _COMBINERS[type(op)], op.lhs
     return None
 

@@ -46,8 +46,8 @@ class DefaultCPUSchedule(CompilerPass):
         than this, its stores bypass the cache
         `reassociate` (true): sums and products of floats along the axis along which
         their terms lie in memory are gathered in several lanes, and so are least and
-        greatest elements, which may then be other ones where some are NaN; false keeps
-        the order of the program
+        greatest elements, whose values do not depend on the order; false keeps the order
+        of the program
         `fuse_multiply_add` (true): matrix products round once per term; false rounds the
         product as well
         `parallel_grain` (16384): nests of fewer iterations stay on one thread

@@ -119,13 +119,14 @@ def test_floor_division_by_a_constant(divisor: int) -> None:
     np.testing.assert_array_equal(out[1], a % divisor)
 
 
-def test_minimum_of_a_nan_is_the_second_operand() -> None:
-    a, b = np.full(64, np.nan, "f4"), np.arange(64, dtype="f4")
-    out = np.zeros(64, "f4")
-    binary("min", "f32")(a, b, out)
-    np.testing.assert_array_equal(out, b)
-    binary("max", "f32")(b, a, out)
-    assert np.isnan(out).all()
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_minimum_and_maximum_are_nan_where_an_operand_is(dtype: str) -> None:
+    a = np.array([np.nan, 1, np.inf, 2] * 16, f"f{int(dtype[1:]) // 8}")
+    b = np.array([1, np.nan, -np.inf, 3] * 16, a.dtype)
+    out = np.zeros_like(a)
+    for name, numpy_function in (("min", np.minimum), ("max", np.maximum)):
+        binary(name, dtype)(a, b, out)
+        np.testing.assert_array_equal(out, numpy_function(a, b))
 
 
 def test_remainder_of_floats_is_that_of_c() -> None:

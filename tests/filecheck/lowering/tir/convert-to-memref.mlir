@@ -92,8 +92,7 @@ tir.func @float_min(%a: f32, %b: f32) -> f32 attributes {global_symbol = "float_
 
 // CHECK-LABEL: func.func @float_min(
 // CHECK-SAME:    %[[A:.*]]: f32, %[[B:.*]]: f32) -> f32
-// CHECK:         %[[P:.*]] = arith.cmpf olt, %[[A]], %[[B]] : f32
-// CHECK:         arith.select %[[P]], %[[A]], %[[B]] : f32
+// CHECK:         arith.minimumf %[[A]], %[[B]] fastmath<nsz> : f32
 
 // -----
 
