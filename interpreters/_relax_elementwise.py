@@ -17,7 +17,6 @@ from xdsl_tvm.interpreters._relax_numbers import (
     divide,
     dtype_of,
     elementwise,
-    floor_divide,
     is_float_array,
     nonzero_divisor,
     rounded,
@@ -94,8 +93,28 @@ def _mod(a: Array, b: Array) -> Any:
     return np.fmod(a, nonzero_divisor(b))
 
 
+def _floor_division(function: Callable[[Array, Array], Any]) -> Evaluation:
+    """Of floats, with TIR's rounding: in f64 where they are f64, else in f32."""
+
+    def evaluate(op: Operation, lhs: Any, rhs: Any) -> Any:
+        is_double = number(dtype_of(op.operands[0], lhs)).storage == np.float64
+
+        def combine(a: Array, b: Array) -> Any:
+            if not is_float_array(a) or is_double:
+                return function(a, nonzero_divisor(b))
+            return function(a.astype(np.float32), b.astype(np.float32))
+
+        return binary(combine)(op, lhs, rhs)
+
+    return evaluate
+
+
+def _floor_divide(a: Array, b: Array) -> Any:
+    return np.floor(a / b) if is_float_array(a) else np.floor_divide(a, b)
+
+
 def _floor_mod(a: Array, b: Array) -> Any:
-    return np.mod(a, nonzero_divisor(b))
+    return a - np.floor(a / b) * b if is_float_array(a) else np.mod(a, b)
 
 
 erf = elementwise(math.erf)
@@ -173,7 +192,7 @@ _UNARY: Mapping[str, Callable[[Array], Any]] = {
     "nn.relu": lambda x: np.maximum(x, 0),
     "nn.selu": _selu,
     "nn.silu": lambda x: x * sigmoid(x),
-    "round": np.rint,
+    "round": lambda x: np.rint(x) if is_float_array(x) else x,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": sigmoid,
     "sign": np.sign,
@@ -195,8 +214,6 @@ _BINARY: Mapping[str, Callable[[Array, Array], Any]] = {
     "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor,
     "divide": divide,
-    "floor_divide": floor_divide,
-    "floor_mod": _floor_mod,
     "left_shift": np.left_shift,
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
@@ -225,6 +242,8 @@ TABLE: Mapping[str, Evaluation] = {
     **{f"relax.{name}": comparison(f) for name, f in _COMPARISONS.items()},
     relax.ClipOp.name: _clip,
     relax.EwiseFmaOp.name: _multiply_add,
+    relax.FloorDivideOp.name: _floor_division(_floor_divide),
+    relax.FloorModOp.name: _floor_division(_floor_mod),
     relax.LeakyReluOp.name: _leaky_relu,
     relax.SoftplusOp.name: _softplus,
     relax.WhereOp.name: _where,

@@ -78,24 +78,34 @@ def _scatter_elements(
 ) -> Array:
     axis = op.axis.value.data % data.ndim
     places = _checked(indices, data.shape[axis], "an axis")
-    found = wide(data).copy()
-    combine = _REDUCTIONS[op.reduction.data]
+    found, combine = data.copy(), _combination(op, data)
     for at in np.ndindex(places.shape):
         target = _replaced(at, axis, places[at])
-        found[target] = combine(found[target], wide(updates)[at])
-    return rounded(found, dtype_of(op.data, data))
+        found[target] = combine(found[target], updates[at])
+    return found
+
+
+def _combination(
+    op: relax.ScatterElementsOp | relax.ScatterNDOp, data: Array
+) -> Callable[[Any, Any], Any]:
+    """What an update makes of elements: each is rounded before the next one."""
+    function, dtype = _REDUCTIONS[op.reduction.data], dtype_of(op.data, data)
+
+    def combine(old: Any, new: Any) -> Any:
+        return rounded(function(wide(np.asarray(old)), wide(np.asarray(new))), dtype)
+
+    return combine
 
 
 def _scatter_nd(
     op: relax.ScatterNDOp, data: Array, indices: Array, updates: Array
 ) -> Array:
-    found = wide(data).copy()
     positions = _positions(indices, data.shape)
-    combine = _REDUCTIONS[op.reduction.data]
+    found, combine = data.copy(), _combination(op, data)
     for at in np.ndindex(indices.shape[:-1]):
         target = tuple(int(place[at]) for place in positions)
-        found[target] = combine(found[target], wide(updates)[at])
-    return rounded(found, dtype_of(op.data, data))
+        found[target] = combine(found[target], updates[at])
+    return found
 
 
 def _one_hot(op: relax.OneHotOp, indices: Array, on: Any, off: Any) -> Array:

@@ -43,9 +43,9 @@ def _asinh(x: Expr) -> Expr:
 
 
 def _acosh(x: Expr) -> Expr:
-    """`log(x + sqrt(x^2 - 1))`, without loss near 1."""
+    """`log(x + sqrt(x^2 - 1))`, without loss near 1; NaN below it."""
     t = wide(x) - 1
-    near = (t + (t * (t + 2)).call("sqrt")).call("log1p")
+    near = (t + t.call("sqrt") * (t + 2).call("sqrt")).call("log1p")
     return _unless_large(wide(x), near).cast(x.dtype)
 
 
@@ -81,7 +81,9 @@ def _sign(x: Expr) -> Expr:
         return (x > 0).cast(x.dtype) if not tir.is_bool(x.dtype) else x
     program, dtype = x.program, x.dtype
     zero, one = program.constant(0, dtype), program.constant(1, dtype)
-    below = program.select(x < zero, program.constant(-1, dtype), zero)
+    # A NaN is neither below nor above, and stays.
+    neither = x if tir.is_float(dtype) else zero
+    below = program.select(x < zero, program.constant(-1, dtype), neither)
     return program.select(x > zero, one, below)
 
 
