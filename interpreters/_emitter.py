@@ -203,6 +203,7 @@ _RUNTIME: dict[str, Any] = {
     "load_lanes": _memory.load_lanes,
     "make_array": _make_array,
     "pick_lanes": _pick_lanes,
+    "format_message": tir.format_message,
     "raise_assertion": _raise_assertion,
     "raise_uninitialized": _memory.raise_uninitialized,
     "reinterpreted": reinterpreted,
@@ -1393,6 +1394,11 @@ def _call_template(e: Emitter, op: tir.CallOp) -> None:
 
 def _call_extern(e: Emitter, op: tir.CallOp) -> None:
     arguments = list(op.args)
+    if (message := tir.assert_message(op)) is not None:
+        text, numbers = message
+        values = ", ".join(f"int({e[value]})" for value in numbers)
+        e.define(op.results[0], f"format_message({text!r}, [{values}])")
+        return
     name = arguments[0].owner if arguments else None
     if not isinstance(name, tir.StringOp):
         raise unsupported(op, "the callee is not a string", "name it by a tir.string")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
+from xdsl_tvm.dialects.tir.intrinsics import format_message
 from xdsl_tvm.interpreters._numbers import number
 from xdsl_tvm.interpreters._relax_numbers import dtype_of
 from xdsl_tvm.interpreters._relax_values import (
@@ -258,16 +258,10 @@ def _shape_of(frame: Frame, op: relax.ShapeOfOp) -> tuple[Any, ...]:
     return (ShapeValue(value.shape),)
 
 
-def _text(pattern: str, values: Sequence[Any]) -> str:
-    """The pattern with `{}` replaced by the values in turn."""
-    left = iter(values)
-    return re.sub(r"\{\}", lambda _: str(next(left, "{}")), pattern)
-
-
 def _print(frame: Frame, op: relax.PrintOp) -> tuple[Any, ...]:
     values = frame.read(op)
     frame.owner.expect_written(values)
-    frame.owner.call_external("relax.run.print", [_text(op.format.data, values)])
+    frame.owner.call_external("relax.run.print", [format_message(op.format.data, values)])
     return ()
 
 
@@ -275,7 +269,7 @@ def _assert(frame: Frame, op: relax.AssertOp) -> tuple[Any, ...]:
     condition, *values = frame.read(op)
     frame.owner.expect_written((condition, *values))
     if not bool(condition):
-        said = _text(op.format.data, values)
+        said = format_message(op.format.data, values)
         raise AssertionFailedError(f"the assertion does not hold: {said}")
     return ()
 

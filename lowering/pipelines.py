@@ -30,7 +30,11 @@ from xdsl_tvm.registry import all_passes
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told of each step: its name, its number from 0, and how many there are."""
 
+RELAX_CHECKS = ("relax-insert-operand-checks",)
+"""Operators that fail where an index or a divisor is not allowed."""
+
 RELAX_TO_TIR = (
+    *RELAX_CHECKS,
     "relax-legalize-ops",
     "relax-to-non-dataflow",
     "relax-call-tir-rewrite",
@@ -76,7 +80,7 @@ def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
 
 def relax_optimization() -> tuple[str, ...]:
     """Relax graphs to calls of fused TIR functions on planned memory."""
-    return ("relax-default-pipeline",)
+    return (*RELAX_CHECKS, "relax-default-pipeline")
 
 
 def llvm_pipeline(

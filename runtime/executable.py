@@ -8,6 +8,8 @@ Relax function makes new arrays.
 from __future__ import annotations
 
 import ctypes
+import functools
+import itertools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +28,11 @@ from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.lowering.relax._packed_call import CALL_PACKED
 from xdsl_tvm.lowering.relax._profile import KERNEL_NAMES, KERNEL_TIMES
-from xdsl_tvm.lowering.tvm.lower_assert import FAILED_ASSERT, OUT_OF_MEMORY
+from xdsl_tvm.lowering.tvm.lower_assert import (
+    FAILED_ASSERT,
+    OUT_OF_MEMORY,
+    failed_number,
+)
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments, Bound
 from xdsl_tvm.runtime.object_cache import ObjectCache
@@ -191,16 +197,26 @@ class NativeExecutable(Executable):
         self._object = ObjectCache.default().get_or_make(key, self._compiled)
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         can_fail = llvm_jit.mentions(self._object, FAILED_ASSERT)
+        # As many as messages have: with no gaps, from the first on.
+        numbers = list(
+            itertools.takewhile(
+                functools.partial(llvm_jit.mentions, self._object),
+                map(failed_number, itertools.count()),
+            )
+        )
         if can_fail:
-            exports[FAILED_ASSERT] = None
+            exports.update(dict.fromkeys([FAILED_ASSERT, *numbers]))
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
         calls_python = llvm_jit.mentions(self._object, CALL_PACKED)
         packed = PackedCalls(externs or {}) if calls_python else None
         symbols = {} if packed is None else {CALL_PACKED: packed.address}
         self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
+        address = self._code.address
         self._failure = (
-            FailedAssert(self._code.address(FAILED_ASSERT), packed) if can_fail else None
+            FailedAssert(address(FAILED_ASSERT), [address(n) for n in numbers], packed)
+            if can_fail
+            else None
         )
 
     def _compiled(self) -> bytes:
@@ -428,8 +444,11 @@ class FailedAssert:
     each other. A function that the code calls may call it again, on the same thread.
     """
 
-    def __init__(self, address: int, packed: PackedCalls | None) -> None:
+    def __init__(
+        self, address: int, numbers: Sequence[int], packed: PackedCalls | None
+    ) -> None:
         self._message = ctypes.c_int64.from_address(address)
+        self._numbers = [ctypes.c_int64.from_address(each) for each in numbers]
         self._packed = packed
         self._lock = threading.RLock()
 
@@ -449,13 +468,18 @@ class FailedAssert:
             raise self._error(ctypes.string_at(address).decode(errors="replace"))
         return result
 
+    def _with_numbers(self, text: str) -> str:
+        for place, number in enumerate(self._numbers):
+            text = text.replace(f"{{{failed_number(place)}}}", str(number.value))
+        return text
+
     def _error(self, text: str) -> BaseException:
         raised = None if self._packed is None else self._packed.take_error()
         if raised is not None:
             return raised
         if text.startswith(OUT_OF_MEMORY):
             return MemoryError(text)
-        return RuntimeError(f"assertion failed: {text}")
+        return RuntimeError(f"assertion failed: {self._with_numbers(text)}")
 
 
 def _address(array: Any) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import operator
-import re
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.tir.intrinsics import format_message
 from xdsl_tvm.lowering.relax._packed_call import (
     PRINT,
     PackedCall,
@@ -113,9 +113,9 @@ class PackedCalls:
         reader = iter(cells)
         values = [_read(slot, reader) for slot in call.arguments]
         if call.kind == "assert":
-            raise RuntimeError(f"assertion failed: {_formatted(call.format, values)}")
+            raise RuntimeError(f"assertion failed: {format_message(call.format, values)}")
         if call.kind == "print":
-            values = [_formatted(call.format, values)]
+            values = [format_message(call.format, values)]
         function = self._externs.get(call.callee)
         if function is None:
             raise RuntimeError(f"no function '{call.callee}' is known; pass it as extern")
@@ -250,9 +250,3 @@ def _bits(slot: ScalarSlot, value: Any, what: str) -> int:
     if not low <= number <= high:
         raise ValueError(f"{what} must be within {low} and {high}, got {number}")
     return number
-
-
-def _formatted(pattern: str, values: Sequence[Any]) -> str:
-    """The pattern with `{}` replaced by the values in turn."""
-    left = iter(values)
-    return re.sub(r"\{\}", lambda _: str(next(left, "{}")), pattern)

@@ -91,9 +91,12 @@ from xdsl_tvm.dialects.tir.expressions import (
 from xdsl_tvm.dialects.tir.functions import FuncOp
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.dialects.tir.intrinsics import (
+    ASSERT_MESSAGE,
     CallFuncOp,
     CallOp,
+    assert_message,
     builtin_name,
+    format_message,
 )
 from xdsl_tvm.dialects.tir.module import (
     DeviceMeshAttr,
@@ -250,6 +253,7 @@ TIR = Dialect(
 )
 
 __all__ = [
+    "ASSERT_MESSAGE",
     "BLOCK_TAGS",
     "INTRINSICS",
     "NAMED_OPS",
@@ -352,6 +356,7 @@ __all__ = [
     "WritesOp",
     "YieldOp",
     "accessed_type",
+    "assert_message",
     "bits_of_lane",
     "buffer_definition",
     "builtin",
@@ -361,6 +366,7 @@ __all__ = [
     "constant_value",
     "dtype_name",
     "element_of",
+    "format_message",
     "global_infos",
     "infer_result_type",
     "is_bfloat16",

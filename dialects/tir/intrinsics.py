@@ -6,7 +6,8 @@ that passes match much, are ops of their own (`NAMED_OPS`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
@@ -35,7 +36,7 @@ from xdsl_tvm.dialects.tir.builtins_table import (
     builtin,
 )
 from xdsl_tvm.dialects.tir.effects import MARKER, PURE, READ, UPDATE, UpdateEffect
-from xdsl_tvm.dialects.tir.expressions import require_expression
+from xdsl_tvm.dialects.tir.expressions import StringOp, require_expression
 from xdsl_tvm.dialects.tir.functions import FuncOp
 
 _EFFECTS: Mapping[CallEffect, AbstractSet[EffectInstance]] = {
@@ -197,6 +198,30 @@ class _CalleeExists(SymbolUserOpInterface):
                 f"tir.call_func: {op.callee} has type {expected}, called with "
                 f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, outputs))})"
             )
+
+
+ASSERT_MESSAGE = "tvm_assert_message"
+"""The function whose call is the message of an assertion with numbers in it."""
+
+
+def assert_message(value: SSAValue | Operation) -> tuple[str, Sequence[SSAValue]] | None:
+    """The text and the integers of a call of `tvm_assert_message`, which is described at
+    `tir.assert`; None for anything else."""
+    call = value.owner if isinstance(value, SSAValue) else value
+    if not isinstance(call, CallOp) or call.callee.data != "call_pure_extern":
+        return None
+    name, *rest = (arg.owner for arg in call.args[:2])
+    if not isinstance(name, StringOp) or name.value.data != ASSERT_MESSAGE:
+        return None
+    if len(rest) != 1 or not isinstance(rest[0], StringOp):
+        return None
+    return rest[0].value.data, call.args[2:]
+
+
+def format_message(text: str, values: Iterable[object]) -> str:
+    """The text with each `{}` replaced by the next value, as long as there are any."""
+    left = iter(values)
+    return re.sub(r"\{\}", lambda _: str(next(left, "{}")), text)
 
 
 @irdl_op_definition

@@ -700,7 +700,9 @@ class AssertOp(IRDLOperation):
     """States that a condition holds for the rest of the block, `AssertStmt`.
 
     On the CPU a failure makes the function fail with the message; on a device it is an
-    assumption. The message is a string, or an `i32` operand.
+    assumption. The message is a string, or an `i32` operand. Where that is a call
+    `tir.call "call_pure_extern"(%name, %text, %n…)` with the name `tvm_assert_message`,
+    the message is the text, with the integers `%n…` in the place of each `{}`.
 
     ```mlir
     // @f(1) = 1

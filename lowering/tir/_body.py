@@ -7,10 +7,10 @@ stay at hand. Foreign operations are copied, their operands replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects import arith, cf, func, memref, scf
+from xdsl.dialects import arith, cf, func, llvm, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -32,7 +32,7 @@ from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tir._access import load, store, views_bools
 from xdsl_tvm.lowering.tir._calling_convention import is_direct
 from xdsl_tvm.lowering.tir._emitter import INDEX, NSW, Emitter
-from xdsl_tvm.lowering.tir._expressions import EXPRESSIONS, is_wide_signed
+from xdsl_tvm.lowering.tir._expressions import EXPRESSIONS, convert, is_wide_signed
 from xdsl_tvm.lowering.tir._intrinsics import IGNORED_CALLS, lower_call, no_lowering
 from xdsl_tvm.lowering.tir._types import (
     GENERIC_SPACE,
@@ -58,6 +58,7 @@ from xdsl_tvm.lowering.tir._views import (
     times,
     view_of_memref,
 )
+from xdsl_tvm.lowering.tvm.lower_assert import failed_number
 
 NONTEMPORAL = "nontemporal"
 """Annotation of a loop: what it stores is not read again soon, so it need not go through
@@ -356,13 +357,46 @@ class BodyConverter(Emitter):
         )
 
     def assertion(self, op: tir.AssertOp) -> None:
-        """A run-time check."""
-        if op.message is None:
-            raise self.fail("the message must be a string")
-        check = cf.AssertOp.create(
-            operands=[self.value(op.condition)], properties={"msg": op.message}
-        )
+        """A run-time check; numbers of its message are stored where it fails."""
+        condition, message = self.value(op.condition), op.message
+        if message is None:
+            assert op.message_value is not None, "verified"
+            found = tir.assert_message(op.message_value)
+            if found is None:
+                raise self.fail(
+                    "the message must be a string, or a call of "
+                    f"{tir.ASSERT_MESSAGE}; give it a text"
+                )
+            text, numbers = found
+            names = [failed_number(place) for place in range(len(numbers))]
+            self._store_numbers(condition, dict(zip(names, numbers, strict=True)))
+            filled = tir.format_message(text, [f"{{{name}}}" for name in names])
+            message = StringAttr(filled)
+        check = cf.AssertOp.create(operands=[condition], properties={"msg": message})
         self.emit(check)
+
+    def _store_numbers(self, holds: SSAValue, numbers: Mapping[str, SSAValue]) -> None:
+        """Store integers in globals, unless a condition holds."""
+        values = {
+            name: convert(self, self.value(number), number.type, i64)
+            for name, number in numbers.items()
+        }
+        blocks = [Block([scf.YieldOp()]), Block()]
+        for name, value in values.items():
+            self._declare_number(name)
+            address = llvm.AddressOfOp(name, llvm.LLVMPointerType())
+            blocks[1].add_ops([address, llvm.StoreOp(value, address.result)])
+        blocks[1].add_op(scf.YieldOp())
+        self.emit(scf.IfOp(holds, [], *map(Region, blocks)))
+
+    def _declare_number(self, name: str) -> None:
+        """Add a global of 64 bits, unless it is among those in front."""
+        op = self.module.body.block.first_op
+        while isinstance(op, llvm.GlobalOp | memref.GlobalOp):
+            if op.sym_name.data == name:
+                return
+            op = op.next_op
+        self._insert_global(llvm.GlobalOp(i64, name, "weak", value=IntegerAttr(0, i64)))
 
     def let(self, op: tir.LetOp) -> None:
         """A binding, which is another name for the value."""
@@ -387,7 +421,7 @@ class BodyConverter(Emitter):
     def call(self, op: tir.CallOp) -> None:
         """A call of a builtin."""
         name = op.callee.data
-        if name in IGNORED_CALLS:
+        if name in IGNORED_CALLS or tir.assert_message(op) is not None:
             return
         if name == "tvm_storage_sync":
             self.synchronize(op)

@@ -36,8 +36,16 @@ from xdsl_tvm.targets._thread_pool import LAUNCH
 
 FAILED_ASSERT = "tvm_failed_assert"
 """The global that holds the address of the message of a failed assertion, else 0."""
+FAILED_NUMBER = "tvm_failed_number"
+"""How the names of globals start that hold the numbers of such a message. It has the
+name of a global, in braces, where the number belongs."""
 OUT_OF_MEMORY = "out of memory: "
 """How messages of assertions start which say that memory cannot be allocated."""
+
+
+def failed_number(place: int) -> str:
+    """The global of the number with this index in a message."""
+    return f"{FAILED_NUMBER}{place}"
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,8 @@ class LowerAssert(CompilerPass):
               func.return %zero : i32
             }
 
+        In a message, `{tvm_failed_number0}` is for the number in the global of that name,
+        an `i64` that is stored before the assertion fails.
         A function that calls such a function looks at the global behind the call, and
         returns as well if it is not 0. Who calls from outside sets the global to 0
         before, and reads it after. Time is linear in the size of the module.

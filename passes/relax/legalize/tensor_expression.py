@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -499,6 +499,18 @@ class TensorProgram:
         outer, self._block = self._block, body
         yield
         self._block = outer
+
+    def require(self, condition: Expr, text: str, numbers: Sequence[Expr]) -> None:
+        """`tir.assert` of a condition; the text has a `{}` for each number."""
+        if not numbers:
+            self._block.add_op(tir.AssertOp(condition.value, text))
+            return
+        strings = [
+            self.emit(tir.StringOp(each)).value for each in (tir.ASSERT_MESSAGE, text)
+        ]
+        arguments = [*strings, *(number.value for number in numbers)]
+        message = self.emit(tir.CallOp("call_pure_extern", arguments, i32))
+        self._block.add_op(tir.AssertOp(condition.value, message.value))
 
     # ---- blocks ----
 
