@@ -33,7 +33,7 @@ from xdsl_tvm.analysis.facts import conjuncts
 from xdsl_tvm.analysis.int_set import EVERYTHING, IntSet, Range, from_range, meet
 from xdsl_tvm.analysis.linear_equation import mentions
 from xdsl_tvm.analysis.solve_inequalities import solve_inequalities_to_range
-from xdsl_tvm.dialects.tir.types import is_index_type
+from xdsl_tvm.dialects.tir.types import is_index_type, is_integer_type
 
 _ARITHMETIC = (Add, Sub, Mul, FloorDiv, FloorMod, Const, Value)
 
@@ -123,11 +123,19 @@ def _is_simple(condition: Expr) -> bool:
         isinstance(condition, Cmp)
         and is_index_type(condition.lhs.dtype)
         and all(
-            isinstance(node, _ARITHMETIC)
+            isinstance(node, _ARITHMETIC) and not _is_extreme(node)
             for operand in condition.operands
             for node in postorder(operand)
         )
     )
+
+
+def _is_extreme(node: Expr) -> bool:
+    """Whether a literal is so large that sums of such may be no values of the type."""
+    if not isinstance(node, Const) or not isinstance(node.value, int):
+        return False
+    assert is_integer_type(node.dtype)
+    return abs(node.value) >= 1 << max(node.dtype.width.data - 4, 0)
 
 
 def _variables(conditions: Iterable[Expr]) -> Iterable[Expr]:

@@ -17,6 +17,7 @@ from xdsl_tvm.interpreters._relax_numbers import (
     divide,
     dtype_of,
     elementwise,
+    floor_divide,
     is_float_array,
     nonzero_divisor,
     rounded,
@@ -110,7 +111,7 @@ def _floor_division(function: Callable[[Array, Array], Any]) -> Evaluation:
 
 
 def _floor_divide(a: Array, b: Array) -> Any:
-    return np.floor(a / b) if is_float_array(a) else np.floor_divide(a, b)
+    return np.floor(a / b) if is_float_array(a) else floor_divide(a, b)
 
 
 def _floor_mod(a: Array, b: Array) -> Any:

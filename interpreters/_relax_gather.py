@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters._numbers import number
-from xdsl_tvm.interpreters._relax_indexing import take
+from xdsl_tvm.interpreters._relax_indexing import checked_indices, take
 from xdsl_tvm.interpreters._relax_numbers import (
     Evaluation,
     dtype_of,
@@ -19,21 +19,17 @@ from xdsl_tvm.interpreters._relax_numbers import (
     wide,
 )
 from xdsl_tvm.interpreters._relax_values import Array
-from xdsl_tvm.interpreters.errors import ArgumentError, OutOfBoundsError
+from xdsl_tvm.interpreters.errors import ArgumentError
 
 
-def _checked(indices: Array, extent: int, where: str) -> Array:
+def _checked(indices: Array, shape: Sequence[int], axis: int) -> Array:
     """Indices as numpy's; negative ones count from the end."""
-    places = indices.astype(np.int64)
-    outside = places[(places < -extent) | (places >= extent)]
-    if outside.size:
-        raise OutOfBoundsError(f"index {outside[0]} lies outside of {where} of {extent}")
-    return places
+    return checked_indices(indices, -shape[axis], shape[axis], f"axis {axis}")
 
 
 def _gather_elements(op: relax.GatherElementsOp, data: Array, indices: Array) -> Array:
     axis = op.axis.value.data % data.ndim
-    places = _checked(indices, data.shape[axis], "an axis")
+    places = _checked(indices, data.shape, axis)
     found = np.empty(places.shape, data.dtype)
     for at in np.ndindex(places.shape):
         found[at] = data[_replaced(at, axis, places[at])]
@@ -50,15 +46,20 @@ def _gather_nd(op: relax.GatherNDOp, data: Array, indices: Array) -> Array:
     taken = data.shape[batch + indices.shape[-1] :]
     found = np.empty((*indices.shape[:-1], *taken), data.dtype)
     for at in np.ndindex(data.shape[:batch]):
-        found[at] = data[at][_positions(indices[at], data.shape[batch:])]
+        found[at] = data[at][_positions(indices[at], data.shape, batch)]
     return found
 
 
-def _positions(indices: Array, shape: tuple[int, ...]) -> tuple[Array, ...]:
-    """Indices with a position along the last axis, as numpy takes them."""
+def _positions(
+    indices: Array, shape: tuple[int, ...], first: int = 0
+) -> tuple[Array, ...]:
+    """Indices with a position along the last axis, as numpy takes them.
+
+    The positions are those of the axes from `first` on.
+    """
     return tuple(
-        _checked(indices[..., axis], shape[axis], f"axis {axis}")
-        for axis in range(indices.shape[-1])
+        _checked(indices[..., place], shape, first + place)
+        for place in range(indices.shape[-1])
     )
 
 
@@ -77,7 +78,7 @@ def _scatter_elements(
     op: relax.ScatterElementsOp, data: Array, indices: Array, updates: Array
 ) -> Array:
     axis = op.axis.value.data % data.ndim
-    places = _checked(indices, data.shape[axis], "an axis")
+    places = _checked(indices, data.shape, axis)
     found, combine = data.copy(), _combination(op, data)
     for at in np.ndindex(places.shape):
         target = _replaced(at, axis, places[at])
@@ -167,8 +168,8 @@ def _nll_loss(
     weights = wide(rest[0]) if rest else np.ones(scores.shape[-1])
     counts = targets != op.ignore_index.value.data
     places = np.where(counts, targets, 0)
+    checked_indices(places, 0, scores.shape[-1], "the classes")
     weight = np.where(counts, take(weights, places, 0), 0)
-    _checked(np.asarray(places), scores.shape[-1], "the classes")
     picked = np.take_along_axis(scores, np.asarray(places, np.int64)[..., None], -1)
     loss = -picked[..., 0] * weight
     match op.reduction.data:

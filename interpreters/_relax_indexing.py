@@ -20,15 +20,22 @@ from xdsl_tvm.interpreters._relax_values import Array, storage_of
 from xdsl_tvm.interpreters.errors import ArgumentError, OutOfBoundsError
 
 
-def take(data: Array, indices: Any, axis: int) -> Array:
-    """The slices of `data` at `indices`. Raises OutOfBoundsError."""
-    places = np.asarray(indices, np.int64)
-    extent = data.shape[axis]
-    outside = places[(places < 0) | (places >= extent)]
+def checked_indices(indices: Any, low: int, extent: int, where: str) -> Array:
+    """The indices as i64. Raises OutOfBoundsError for one below `low` or behind `where`,
+    of that extent."""
+    given = np.asarray(indices)
+    outside = given[(given < low) | (given >= extent)]
     if outside.size:
         raise OutOfBoundsError(
-            f"index {outside.ravel()[0]} lies outside of axis {axis}, of extent {extent}"
+            f"index {outside.ravel()[0]} is out of range for {where} with extent {extent}"
         )
+    return given.astype(np.int64)
+
+
+def take(data: Array, indices: Any, axis: int, where: str | None = None) -> Array:
+    """The slices of `data` at `indices`. Raises OutOfBoundsError."""
+    where = where or f"axis {axis % data.ndim}"
+    places = checked_indices(indices, 0, data.shape[axis], where)
     return np.asarray(np.take(data, places, axis))
 
 
@@ -108,7 +115,7 @@ def _multinomial(
     op: relax.MultinomialFromUniformOp, prob: Array, uniform: Array, rows: Array
 ) -> Array:
     """The first index whose cumulated probability exceeds the sample, else the last."""
-    sums = np.cumsum(wide(take(prob, rows[:, 0], 0)), axis=1)
+    sums = np.cumsum(wide(take(prob, rows[:, 0], 0, "the rows")), axis=1)
     exceeds = sums > wide(uniform)
     exceeds[:, -1] = True
     return rounded(np.argmax(exceeds, axis=1)[:, None], op.dtype)

@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters._numbers import Number, number
 from xdsl_tvm.interpreters._relax_values import Array
-from xdsl_tvm.interpreters.errors import DivisionByZeroError
+from xdsl_tvm.interpreters.errors import DivisionByZeroError, SimulationError
 
 
 def wide(array: Array) -> Array:
@@ -107,7 +107,16 @@ def truncated_divide(a: Array, b: Array) -> Array:
 
 
 def floor_divide(a: Array, b: Array) -> Array:
-    """The quotient rounded down. Raises DivisionByZeroError for integers."""
+    """The quotient of integers, rounded down.
+
+    Raises DivisionByZeroError, and SimulationError for a quotient that does not fit.
+    """
+    if b.dtype.kind == "i":
+        least = np.iinfo(b.dtype).min
+        if np.any((b == -1) & (a == least)):
+            raise SimulationError(
+                f"{least} divided by -1 is out of the range of {attribute_of(b.dtype)}"
+            )
     return np.asarray(np.floor_divide(a, nonzero_divisor(b)))
 
 
