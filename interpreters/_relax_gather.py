@@ -157,7 +157,8 @@ def _cross_entropy(
         return rounded(found, dtype)
     if number(dtype).is_float:
         return rounded(found / predictions.shape[0], dtype)
-    return rounded(truncated_divide(found, np.asarray(predictions.shape[0])), dtype)
+    count = max(predictions.shape[0], 1)
+    return rounded(truncated_divide(found, np.asarray(count)), dtype)
 
 
 def _nll_loss(
@@ -178,7 +179,10 @@ def _nll_loss(
         case "sum":
             return rounded(loss.sum(), dtype)
         case _:
-            return rounded(loss.sum() / weight.sum(), dtype)
+            count = weight.sum()
+            if count == 0 and not number(dtype).is_float:
+                return rounded(np.zeros(()), dtype)
+            return rounded(loss.sum() / count, dtype)
 
 
 TABLE: Mapping[str, Evaluation] = {

@@ -47,12 +47,16 @@ def _product(values: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def mean(values: Array, axes: Axes, keepdims: bool) -> Array:
-    """The sum divided by the number of elements; that of integers is truncated."""
+    """The sum divided by the number of elements; that of integers is truncated, and 0 for
+    no elements."""
     count = np.prod([values.shape[axis] for axis in axes], dtype=np.int64)
     found = total(values, axes, keepdims)
     if is_float_array(values):
         return found / np.float64(count)
-    return truncated_divide(found, np.asarray(count).astype(values.dtype))
+    wide_quotient = truncated_divide(
+        found.astype(np.int64), np.asarray(max(int(count), 1), np.int64)
+    )
+    return wide_quotient.astype(values.dtype)
 
 
 def variance(values: Array, axes: Axes, keepdims: bool) -> Array:

@@ -381,13 +381,14 @@ class BodyConverter(Emitter):
             name: convert(self, self.value(number), number.type, i64)
             for name, number in numbers.items()
         }
-        blocks = [Block([scf.YieldOp()]), Block()]
+        failed = Block()
         for name, value in values.items():
             self._declare_number(name)
             address = llvm.AddressOfOp(name, llvm.LLVMPointerType())
-            blocks[1].add_ops([address, llvm.StoreOp(value, address.result)])
-        blocks[1].add_op(scf.YieldOp())
-        self.emit(scf.IfOp(holds, [], *map(Region, blocks)))
+            failed.add_ops([address, llvm.StoreOp(value, address.result)])
+        failed.add_op(scf.YieldOp())
+        passed = Block([scf.YieldOp()])
+        self.emit(scf.IfOp(holds, [], Region(passed), Region(failed)))
 
     def _declare_number(self, name: str) -> None:
         """Add a global of 64 bits, unless it is among those in front."""

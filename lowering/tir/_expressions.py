@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -40,7 +41,7 @@ _UINT_CMP = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
 # Ordered, but for `ne`: it is unspecified for NaN, and true there in C and in Python.
 _FLOAT_CMP = {"eq": 1, "ne": 13, "lt": 4, "le": 5, "gt": 2, "ge": 3}
 UNORDERED = IntegerAttr(14, i64)
-_ANY_ZERO = arith.FastMathFlagsAttr([arith.FastMathFlag.NO_SIGNED_ZEROS])
+_ANY_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 
 def _predicate(number: int) -> IntegerAttr:

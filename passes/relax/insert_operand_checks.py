@@ -43,9 +43,10 @@ class InsertOperandChecks(CompilerPass):
         which the message names the operator and the first value that is wrong. Checked
         are indices of `take`, `gather_elements`, `gather_nd`, `scatter_elements` and
         `scatter_nd`; targets of `nn.nll_loss`; rows of `multinomial_from_uniform`;
-        strides of `dynamic_strided_slice`, which must not be 0; and divisors of integers
-        in `divide`, `floor_divide`, `mod` and `floor_mod`. A quotient that does not fit
-        its dtype (the least integer by -1) fails; a divisor -1 of a remainder becomes 1.
+        strides of `dynamic_strided_slice`, which must not be 0; exponents of integers in
+        `power`, which must not be negative; and divisors of integers in `divide`,
+        `floor_divide`, `mod` and `floor_mod`. A quotient that does not fit its dtype (the
+        least integer by -1) fails; a divisor -1 of a remainder becomes 1.
         Roads to machine code run this pass first: the operators around a check are
         legalized and fused as without it. Time is linear in the size of the module.
     Leaves alone: operands that are constants and allowed; operators whose shapes or

@@ -152,7 +152,13 @@ def _divisions() -> dict[str, Fault]:
     return found
 
 
-FAULTS = _indices() | _divisions()
+POWER = Fault(
+    case(relax.PowerOp, "i32[2]", "i32[2]"),
+    (np.array([2, -3], np.int32), np.array([5, 0], np.int32)),
+    (np.array([2, -3], np.int32), np.array([5, -1], np.int32)),
+    "an integer has no negative power",
+)
+FAULTS = _indices() | _divisions() | {"power": POWER}
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def test_gather():
         result="tensor<2x2xf32>",
     )
     same(run(DATA, np.array([[2, 0], [1, -1]])), [[3, 1], [5, 6]])
-    with pytest.raises(OutOfBoundsError, match="index 3 lies outside of an axis of 3"):
+    with pytest.raises(OutOfBoundsError, match="index 3 is out of range for axis 1 with"):
         run(DATA, np.array([[2, 0], [1, 3]]))
     run = operator(
         "relax.gather_nd %a, %b batch_dims 0",

@@ -142,7 +142,7 @@ def test_progress_on_request(
     assert main(["run", str(path), "--symbol", "n=1", "--progress"]) == 0
     shown = capsys.readouterr().err.split("\r")
     assert shown[1].startswith("[------------------------------] 0/")
-    assert "relax-legalize-ops" in shown[1]
+    assert "relax-insert-operand-checks" in shown[1]
     assert any("machine code" in line for line in shown)
     # The line is taken away again.
     assert not shown[-2].strip()

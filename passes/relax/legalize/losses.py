@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.rule_op import values_of
-from xdsl_tvm.passes.relax.legalize.reductions import as_dtype, sum_
+from xdsl_tvm.passes.relax.legalize.reductions import average, sum_
 from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type, elementwise
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
@@ -113,7 +113,7 @@ def cross_entropy(op: relax.CrossEntropyWithLogitsOp, site: Site) -> Tensor:
     def element() -> Expr:
         value = program.constant(0, wide) - total[()]
         if len(x.shape) > 1:
-            value = value / as_dtype(program, x.shape[0], wide)
+            value = average(program, value, x.shape[0])
         return value.cast(site.dtype)
 
     return program.compute("cross_entropy", [], site.dtype, element)
@@ -158,7 +158,12 @@ def nll_loss(op: relax.NLLLossOp, site: Site) -> Tensor:
     def element(*indices: Expr) -> Expr:
         value = found[indices]
         if op.reduction.data == "mean":
-            value = value / counted[indices]
+            number = counted[indices]
+            if not tir.is_float(wide):
+                # The mean of no integers is 0.
+                one = program.constant(1, wide)
+                number = program.select(number.equals(0), one, number)
+            value = value / number
         return value.cast(site.dtype)
 
     return program.compute("T_loss", site.shape, site.dtype, element)

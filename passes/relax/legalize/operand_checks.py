@@ -277,26 +277,21 @@ def _along_last(batch_dims: Callable[[Any], int]) -> Callable[[Any], Check | Non
     return make
 
 
-def _divisor(overflows: bool) -> Callable[[Any], Check | None]:
-    """The check of a divisor of integers, and of quotients that do not fit the dtype.
-
-    The remainder of a division by -1 is 0, whatever the quotient is.
-    """
+def _divisor(
+    stages: Callable[[Any, Site], Tensor], *operands: int
+) -> Callable[[Any], Check | None]:
+    """The check of a divisor of integers."""
 
     def make(op: OperatorOp) -> Check | None:
-        dtypes = [_dtype(operand.type) for operand in op.operands]
-        dtype = dtypes[1]
+        dtype = _dtype(op.operands[1].type)
         if dtype is None or not tir.is_integer(dtype) or tir.is_bool(dtype):
             return None
         signed = not tir.is_uint(dtype)
 
-        def stages(op: OperatorOp, site: Site) -> Tensor:
-            return _checked_divisor(op, site, quotient=signed and overflows)
-
         def holds(_: OperatorOp, values: np.ndarray[Any, Any]) -> bool:
             return bool(np.all(values != 0)) and not (signed and np.any(values == -1))
 
-        return Check(1, (0, 1), (), stages, holds)
+        return Check(1, operands, (), stages, holds)
 
     return make
 
@@ -308,39 +303,40 @@ def _dtype(type_: Attribute) -> Attribute | None:
     return None if info is None else info.dtype
 
 
-def _checked_divisor(op: OperatorOp, site: Site, *, quotient: bool) -> Tensor:
+def _nonzero(op: OperatorOp, divisor: Operand) -> _Fault:
+    text = f"{op.name}: an integer is divided by zero"
+    return _Fault(divisor.shape, lambda at: divisor[at].equals(0), text, lambda _: [])
+
+
+def _divisor_of_quotient(op: OperatorOp, site: Site) -> Tensor:
+    """A divisor, unless it or a quotient is not allowed: the least integer by -1."""
     program, lhs, rhs = site.program, site.operand(0), site.operand(1)
-    signed = not tir.is_uint(rhs.dtype)
-    zero = f"{op.name}: an integer is divided by zero"
-    faults = [
-        _Fault(rhs.shape, lambda point: rhs[point].equals(0), zero, lambda _: []),
-    ]
-    if not signed or not quotient:
-        return _copied(
-            site,
-            rhs,
-            (),
-            faults,
-            lambda value: _unless_minus_one(value) if signed else value,
-        )
+    least = lowest(rhs.dtype)
 
     def overflows(point: Point) -> Expr:
         dividend = lhs[broadcast_indices(program, lhs, point)]
         divisor = rhs[broadcast_indices(program, rhs, point)]
-        return divisor.equals(-1) & dividend.equals(lowest(lhs.dtype))
+        return divisor.equals(-1) & dividend.equals(least)
 
-    least = int(lowest(rhs.dtype))
-    text = f"{op.name}: {least} divided by -1 is out of the range of {rhs.dtype}"
+    if tir.is_uint(rhs.dtype):
+        return _copied(site, rhs, (), [_nonzero(op, rhs)])
+    text = f"{op.name}: {int(least)} divided by -1 is out of the range of {rhs.dtype}"
     shape = _broadcast_shape(lhs.shape, rhs.shape)
-    faults.append(_Fault(shape, overflows, text, lambda _: []))
-    return _copied(site, rhs, (lhs,), faults)
+    overflow = _Fault(shape, overflows, text, lambda _: [])
+    return _copied(site, rhs, (lhs,), [_nonzero(op, rhs), overflow])
 
 
-def _unless_minus_one(value: Expr) -> Expr:
-    """1 in the place of -1: the remainders are the same, and no quotient overflows."""
-    program = value.program
-    one = program.constant(1, value.dtype)
-    return program.select(value.equals(-1), one, value)
+def _divisor_of_remainder(op: OperatorOp, site: Site) -> Tensor:
+    """A divisor with 1 in the place of -1: the remainders are the same, 0, and no
+    quotient overflows."""
+    program, rhs = site.program, site.operand(0)
+
+    def copy(value: Expr) -> Expr:
+        if tir.is_uint(rhs.dtype):
+            return value
+        return program.select(value.equals(-1), program.constant(1, rhs.dtype), value)
+
+    return _copied(site, rhs, (), [_nonzero(op, rhs)], copy)
 
 
 def _broadcast_shape(lhs: Sequence[Dim], rhs: Sequence[Dim]) -> Sequence[Dim]:
@@ -349,16 +345,45 @@ def _broadcast_shape(lhs: Sequence[Dim], rhs: Sequence[Dim]) -> Sequence[Dim]:
     return [b if a == 1 else a for a, b in zip(*pairs, strict=True)]
 
 
-def _nonzero_strides(op: OperatorOp) -> Check:
-    def stages(op: OperatorOp, site: Site) -> Tensor:
-        strides = site.tensor(0)
-        text = f"{op.name}: the stride of a slice is 0"
-        fault = _Fault(
-            strides.shape, lambda at: strides[at].equals(0), text, lambda _: []
-        )
-        return _copied(site, strides, (), [fault])
+def _each(
+    position: int,
+    is_wrong: Callable[[Any], Any],
+    text: str,
+    *,
+    applies: Callable[[Attribute | None], bool] = lambda dtype: True,
+) -> Callable[[Any], Check | None]:
+    """The check of each element of an operand, if it is one for the dtype of that.
 
-    return Check(3, (3,), (), stages, lambda _, values: bool(np.all(values != 0)))
+    `is_wrong` is asked of expressions and of numpy arrays.
+    """
+
+    def make(op: OperatorOp) -> Check | None:
+        if not applies(_dtype(op.operands[position].type)):
+            return None
+
+        def stages(op: OperatorOp, site: Site) -> Tensor:
+            values = site.operand(0)
+
+            def at(point: Point) -> Expr:
+                return is_wrong(values[point])
+
+            fault = _Fault(values.shape, at, f"{op.name}: {text}", lambda _: [])
+            return _copied(site, values, (), [fault])
+
+        def holds(_: OperatorOp, values: np.ndarray[Any, Any]) -> bool:
+            return not np.any(is_wrong(values))
+
+        return Check(position, (position,), (), stages, holds)
+
+    return make
+
+
+def _is_zero(value: Any) -> Any:
+    return value.equals(0) if isinstance(value, Expr) else value == 0
+
+
+def _is_signed(dtype: Attribute | None) -> bool:
+    return dtype is not None and tir.is_int(dtype) and not tir.is_bool(dtype)
 
 
 def _axis_of_take(op: relax.TakeOp) -> int:
@@ -370,10 +395,10 @@ def _axis(op: relax.GatherElementsOp | relax.ScatterElementsOp) -> int:
 
 
 _CHECKS: Mapping[type[Operation], Callable[[Any], Check | None]] = {
-    relax.DivideOp: _divisor(True),
-    relax.FloorDivideOp: _divisor(True),
-    relax.ModOp: _divisor(False),
-    relax.FloorModOp: _divisor(False),
+    relax.DivideOp: _divisor(_divisor_of_quotient, 0, 1),
+    relax.FloorDivideOp: _divisor(_divisor_of_quotient, 0, 1),
+    relax.ModOp: _divisor(_divisor_of_remainder, 1),
+    relax.FloorModOp: _divisor(_divisor_of_remainder, 1),
     relax.TakeOp: _on_axis(1, _axis_of_take, negative=False),
     relax.GatherElementsOp: _on_axis(1, _axis, negative=True),
     relax.ScatterElementsOp: _on_axis(1, _axis, negative=True),
@@ -389,5 +414,8 @@ _CHECKS: Mapping[type[Operation], Callable[[Any], Check | None]] = {
     relax.MultinomialFromUniformOp: _on_axis(
         2, lambda op: 0, negative=False, name="the rows"
     ),
-    relax.DynamicStridedSliceOp: _nonzero_strides,
+    relax.DynamicStridedSliceOp: _each(3, _is_zero, "the stride of a slice is 0"),
+    relax.PowerOp: _each(
+        1, lambda x: x < 0, "an integer has no negative power", applies=_is_signed
+    ),
 }

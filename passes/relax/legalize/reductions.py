@@ -137,11 +137,13 @@ def count(program: TensorProgram, x: Tensor, axes: Sequence[int]) -> Dim:
 
 
 def average(program: TensorProgram, total: Expr, number: Dim) -> Expr:
-    """A sum divided by the number of its terms; that of integers is truncated."""
+    """A sum divided by the number of its terms; that of integers is truncated, and 0 for
+    no terms."""
     if tir.is_float(total.dtype):
         return total / as_dtype(program, number, total.dtype)
     # The number need not fit a narrow type.
-    return (total.cast(i64) / program.extent(number)).cast(total.dtype)
+    least = program.extent(at_least(program, number, 1))
+    return (total.cast(i64) / least).cast(total.dtype)
 
 
 def as_dtype(program: TensorProgram, number: Dim, dtype: Attribute) -> Expr:
