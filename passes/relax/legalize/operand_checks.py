@@ -92,6 +92,7 @@ def _copied(
 ) -> Tensor:
     """`copy` of each element of `source`, unless there is a fault.
 
+    The first fault is looked for at the points of `source`.
     The loop over all points has no branch, so that it becomes one of vectors. Only where
     it finds something another one looks for the first point at which that is.
     """
@@ -103,13 +104,14 @@ def _copied(
             program.local("found", (max(fault.text.count("{}"), 1),), i64)
             for fault in faults
         ]
+
+        def store(point: Point) -> None:
+            program.store(copy(source[point]), outputs[0], point)
+
+        # What is copied is not used if there is a fault.
         for fault, flag, numbers in zip(faults, flags, found, strict=True):
-            _find(program, fault, flag, numbers)
-        for_each(
-            program,
-            source.shape,
-            lambda point: program.store(copy(source[point]), outputs[0], point),
-        )
+            is_first = fault is faults[0]
+            _find(program, fault, flag, numbers, store if is_first else lambda _: None)
 
     tensors = [each for each in (source, *others) if isinstance(each, Tensor)]
     (out,) = program.sequential(
@@ -123,19 +125,29 @@ def _copied(
     return out
 
 
-def _find(program: TensorProgram, fault: _Fault, flag: Tensor, found: Tensor) -> None:
-    """Fail if there is a fault; `flag` is whether, and whether it is still looked for."""
+def _find(
+    program: TensorProgram,
+    fault: _Fault,
+    flag: Tensor,
+    found: Tensor,
+    visit: Callable[[Point], None],
+) -> None:
+    """Fail if there is a fault; `flag` is whether, and whether it is still looked for.
+
+    `visit` is done at each point.
+    """
     zero, one = program.extent(0), program.extent(1)
     count = fault.text.count("{}")
     program.store(program.constant(0, i1), flag, [zero])
     program.store(program.constant(1, i1), flag, [one])
     for place in range(count):
         program.store(zero, found, [program.extent(place)])
-    for_each(
-        program,
-        fault.over,
-        lambda point: program.store(flag[zero] | fault.is_wrong(point), flag, [zero]),
-    )
+
+    def test(point: Point) -> None:
+        visit(point)
+        program.store(flag[zero] | fault.is_wrong(point), flag, [zero])
+
+    for_each(program, fault.over, test)
 
     def look(point: Point) -> None:
         with program.when(flag[one] & fault.is_wrong(point)):
@@ -253,6 +265,8 @@ def _along_last(batch_dims: Callable[[Any], int]) -> Callable[[Any], Check | Non
 
             def extent(point: Point) -> Expr:
                 """The extent of the axis that the last index says."""
+                if not count:
+                    return program.extent(0)
                 found = program.extent(extents[batch + count - 1])
                 for number in reversed(range(count - 1)):
                     found = program.select(
@@ -269,8 +283,9 @@ def _along_last(batch_dims: Callable[[Any], int]) -> Callable[[Any], Check | Non
                 return [places[point], point[-1] + batch, extent(point)]
 
             text = f"{op.name}: index {{}} is out of range for axis {{}} with extent {{}}"
-            over = places.shape if count else (0,)
-            return _copied(site, places, (), [_Fault(over, is_wrong, text, numbers)])
+            return _copied(
+                site, places, (), [_Fault(places.shape, is_wrong, text, numbers)]
+            )
 
         return Check(1, (0, 1), (0,), stages)
 
