@@ -133,6 +133,18 @@ nothing else is said, and so are dimensions that are provably different. Where T
 on an operand of unknown rank, the result is unknown. Dimensions count as different if the
 difference of their expressions has a sign; that `2 * n` is not 1 is not seen.
 
+Results are numpy's on NaN, infinities, zeros and the limits of dtypes, as far as an
+operator does not say otherwise: NaN propagates, `maximum`, `max` and `clip` included, and
+is the greatest element of a sort. The sign of a zero that is the greater or lesser of two
+zeros is not specified. Arithmetic on integers wraps around, but what TIR leaves undefined
+stays so for signed integers of 32 and 64 bits: LLVM may use that sums and products do not
+overflow. Shifts are by 0 to the width of the dtype less 1. Indices and divisors that
+operators cannot compute with are errors of the call in compiled code and of the
+interpreter alike, which name the operator
+([`relax-insert-operand-checks`](passes/relax-insert-operand-checks.md)). The interpreter
+computes floats in f64 and rounds once where code rounds each step: what overflows in
+between differs.
+
 """
 _RULES = """\
 Functions verify their symbols, that values are defined in front of their uses, purity and

@@ -51,6 +51,9 @@ class DtypeOp(OperatorOp, ABC):
 class AstypeOp(DtypeOp):
     """The elements converted to another dtype. TVM's `relax.astype`.
 
+    A float becomes an integer toward zero; one out of range becomes the nearest integer
+    of the dtype, and NaN 0.
+
     ```mlir
     %r = relax.astype %a dtype f16 : (tensor<4x8xf32>) -> tensor<4x8xf16>
     ```

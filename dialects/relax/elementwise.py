@@ -147,7 +147,8 @@ class MultiplyOp(BinaryOperatorOp):
 class DivideOp(BinaryOperatorOp):
     """Quotient of the elements; that of integers is truncated. TVM's `relax.divide`.
 
-    An integer division by zero is undefined.
+    Of integers, a division by 0 is an error, and so is a quotient that does not fit, of
+    the least integer and -1.
 
     ```mlir
     %r = relax.divide %a, %b : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
@@ -161,6 +162,8 @@ class DivideOp(BinaryOperatorOp):
 class PowerOp(BinaryOperatorOp):
     """The left elements to the power of the right ones. TVM's `relax.power`.
 
+    Of integers, a negative power is an error.
+
     ```mlir
     %r = relax.power %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
@@ -171,7 +174,9 @@ class PowerOp(BinaryOperatorOp):
 
 @irdl_op_definition
 class MaximumOp(BinaryOperatorOp):
-    """The greater of the elements. TVM's `relax.maximum`.
+    """The greater of the elements, NaN where either is. TVM's `relax.maximum`.
+
+    TVM's code returns the right element where either is NaN.
 
     ```mlir
     %r = relax.maximum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
@@ -183,7 +188,9 @@ class MaximumOp(BinaryOperatorOp):
 
 @irdl_op_definition
 class MinimumOp(BinaryOperatorOp):
-    """The smaller of the elements. TVM's `relax.minimum`.
+    """The smaller of the elements, NaN where either is. TVM's `relax.minimum`.
+
+    TVM's code returns the right element where either is NaN.
 
     ```mlir
     %r = relax.minimum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
@@ -197,6 +204,11 @@ class MinimumOp(BinaryOperatorOp):
 class FloorDivideOp(BinaryOperatorOp):
     """Quotient of the elements, rounded down. TVM's `relax.floor_divide`.
 
+    Of floats, the quotient is rounded to the dtype before: infinity divided by a number
+    is infinity, where numpy has NaN.
+    Of integers, a division by 0 is an error, and so is a quotient that does not fit, of
+    the least integer and -1.
+
     ```mlir
     %r = relax.floor_divide %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
     ```
@@ -209,6 +221,7 @@ class FloorDivideOp(BinaryOperatorOp):
 class ModOp(BinaryOperatorOp):
     """Rest of the division that truncates; it has the sign of the left element.
 
+    Of integers, a division by 0 is an error.
     TVM's `relax.mod`.
 
     ```mlir
@@ -223,6 +236,9 @@ class ModOp(BinaryOperatorOp):
 class FloorModOp(BinaryOperatorOp):
     """Rest of the division that rounds down; it has the sign of the right element.
 
+    Of floats, it is `a - floor(a / b) * b` with each step rounded, and NaN for an
+    infinite `b`, where numpy computes the exact rest. Of integers, a division by 0 is an
+    error.
     TVM's `relax.floor_mod`.
 
     ```mlir

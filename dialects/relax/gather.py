@@ -34,8 +34,8 @@ def _same_rank(op: str, lhs: TensorInfo, rhs: TensorInfo) -> None:
 class GatherElementsOp(RuleOp):
     """Elements of the data, one for each index, which replaces the position on `axis`.
 
-    An index below 0 counts from the end, which TVM's own code does not know.
-    TVM's `relax.gather_elements`.
+    An index below 0 counts from the end, which TVM's own code does not know; one that is
+    out of range is an error. TVM's `relax.gather_elements`.
 
     ```mlir
     %r = relax.gather_elements %a, %i axis 1 :
@@ -78,7 +78,8 @@ class GatherNDOp(RuleOp):
     """Elements or slices of the data, at positions along the last axis of the indices.
 
     The first `batch_dims` dimensions belong together; unlike in TVM, both operands have
-    more than these. TVM's `relax.gather_nd`.
+    more than these. Indices are those of `relax.gather_elements`.
+    TVM's `relax.gather_nd`.
 
     ```mlir
     %r = relax.gather_nd %a, %i batch_dims 0 :
@@ -146,8 +147,9 @@ def _check_reduction(op: str, reduction: str) -> None:
 class ScatterElementsOp(RuleOp):
     """The data with updates put in, one for each index, the position on `axis`.
 
-    `reduction` says how an update and the element become one.
-    TVM's `relax.scatter_elements`.
+    `reduction` says how an update and the element become one. Updates are put in one
+    after the other, each rounded to the dtype. An index below 0 counts from the end; one
+    that is out of range is an error. TVM's `relax.scatter_elements`.
 
     ```mlir
     %r = relax.scatter_elements %a, %i, %u axis 0 reduction "add" :
@@ -207,7 +209,8 @@ class ScatterElementsOp(RuleOp):
 class ScatterNDOp(RuleOp):
     """The data with updates put in, at positions along the last axis of the indices.
 
-    `reduction` says how an update and the element become one. TVM's `relax.scatter_nd`.
+    `reduction` says how an update and the element become one, and indices are those of
+    `relax.scatter_elements`. TVM's `relax.scatter_nd`.
 
     ```mlir
     %r = relax.scatter_nd %a, %i, %u reduction "update" :
@@ -283,7 +286,7 @@ def _dtype_text(info: TensorInfo) -> str:
 class OneHotOp(RuleOp):
     """A new axis of extent `depth`: `on` where it is the index, `off` elsewhere.
 
-    TVM's `relax.one_hot`.
+    An index that is out of range has `off` everywhere. TVM's `relax.one_hot`.
 
     ```mlir
     %r = relax.one_hot %i, %on, %off depth 8 axis -1 :

@@ -35,8 +35,8 @@ _I64_MAX = 2**63 - 1
 class TakeOp(OperatorOp):
     """The slices of `data` along `axis` that `indices`, a tensor or scalar, number.
 
-    Without `axis` the data has rank 1. An index out of bounds is undefined.
-    TVM's `relax.take`.
+    Without `axis` the data has rank 1. Indices count from 0; one below 0 or out of range
+    is an error, where TVM reads other memory. TVM's `relax.take`.
 
     ```mlir
     %r = relax.take %a, %i axis 0 : (tensor<100x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
@@ -320,7 +320,8 @@ class DynamicStridedSliceOp(OperatorOp):
     """A slice along all axes, its bounds computed at run time.
 
     Begin, end and strides are tensors of rank 1 with one i64 per axis; they are read as
-    `relax.strided_slice` reads its tuples. TVM's `relax.dynamic_strided_slice`.
+    `relax.strided_slice` reads its tuples. A stride of 0 is an error.
+    TVM's `relax.dynamic_strided_slice`.
 
     ```mlir
     %r = relax.dynamic_strided_slice %a, %begin, %end, %strides :

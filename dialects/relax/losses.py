@@ -184,7 +184,8 @@ class NLLLossOp(RuleOp):
     """Minus the predictions at the targets, times the weights of their classes.
 
     The predictions have classes as dimension 1, or only that. `reduction` is "none",
-    "sum" or "mean"; targets that are `ignore_index` do not count.
+    "sum" or "mean"; targets that are `ignore_index` do not count. Another target that is
+    no class is an error.
     TVM's `relax.nn.nll_loss`.
 
     ```mlir

@@ -34,7 +34,7 @@ from xdsl_tvm.dialects.relax.types import TensorInfo
 
 @irdl_op_definition
 class ReluOp(UnaryOperatorOp):
-    """The elements, negative ones replaced by 0. TVM's `relax.nn.relu`.
+    """The elements, negative ones replaced by 0; NaN stays. TVM's `relax.nn.relu`.
 
     ```mlir
     %r = relax.nn.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>

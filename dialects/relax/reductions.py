@@ -108,7 +108,7 @@ class SumOp(ReductionOp):
 
 @irdl_op_definition
 class MaxOp(ReductionOp):
-    """Greatest element. TVM's `relax.max`.
+    """Greatest element, NaN where any is. TVM's `relax.max`.
 
     ```mlir
     %r = relax.max %a axis [-1] : (tensor<4x8xf32>) -> tensor<4xf32>
@@ -122,6 +122,8 @@ class MaxOp(ReductionOp):
 class MeanOp(ReductionOp):
     """Sum of the elements divided by their number. TVM's `relax.mean`.
 
+    Of integers it is truncated, and 0 where there are none.
+
     ```mlir
     %r = relax.mean %a : (tensor<4x8xf32>) -> tensor<f32>
     ```
@@ -132,7 +134,7 @@ class MeanOp(ReductionOp):
 
 @irdl_op_definition
 class MinOp(ReductionOp):
-    """Smallest element. TVM's `relax.min`.
+    """Smallest element, NaN where any is. TVM's `relax.min`.
 
     ```mlir
     %r = relax.min %a axis [0, 1] : (tensor<4x8xf32>) -> tensor<f32>
@@ -225,6 +227,8 @@ class ArgReductionOp(OperatorOp, ABC):
 class ArgmaxOp(ArgReductionOp):
     """Where the greatest element is, the first of several. TVM's `relax.argmax`.
 
+    The first NaN, where there is one.
+
     ```mlir
     %r = relax.argmax %a axis 1 keepdims : (tensor<4x8xf32>) -> tensor<4x1xi64>
     ```
@@ -236,6 +240,8 @@ class ArgmaxOp(ArgReductionOp):
 @irdl_op_definition
 class ArgminOp(ArgReductionOp):
     """Where the smallest element is, the first of several. TVM's `relax.argmin`.
+
+    The first NaN, where there is one.
 
     ```mlir
     %r = relax.argmin %a : (tensor<4x8xf32>) -> tensor<i64>

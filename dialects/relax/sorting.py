@@ -42,6 +42,7 @@ def _axis_of(op: str, info: TensorInfo, axis: int) -> int | None:
 class SortOp(OperatorOp):
     """The elements in ascending order along `axis`; equal ones keep their order.
 
+    NaN is greater than all numbers.
     Unlike in TVM, the axis is checked, so a tensor of rank 0 has none.
     TVM's `relax.sort`.
 
@@ -247,7 +248,8 @@ class MultinomialFromUniformOp(OperatorOp):
     """Draw from the distributions in the rows of `prob`, one draw per sample.
 
     Sample i draws from row `sample_indices[i]`, with the random number
-    `uniform_sample[i]` of 0 to 1. TVM's `relax.multinomial_from_uniform`.
+    `uniform_sample[i]` of 0 to 1. A row that is out of range is an error.
+    TVM's `relax.multinomial_from_uniform`.
 
     ```mlir
     %r = relax.multinomial_from_uniform %p, %u, %i dtype i64 :

@@ -331,7 +331,9 @@ class RoundOp(UnaryOperatorOp):
 
 @irdl_op_definition
 class SignOp(UnaryOperatorOp):
-    """-1, 0 or 1, the sign of each element. TVM's `relax.sign`.
+    """-1, 0 or 1, the sign of each element; NaN stays. TVM's `relax.sign`.
+
+    TVM's code makes 0 of NaN.
 
     ```mlir
     %r = relax.sign %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -405,7 +407,7 @@ class IsNanOp(PredicateOp):
 class ClipOp(OperatorOp):
     """The elements, those outside of `min` to `max` replaced by the nearer of the two.
 
-    The bounds are scalars. TVM's `relax.clip`.
+    The bounds are scalars. NaN stays. TVM's `relax.clip`.
 
     ```mlir
     %r = relax.clip %a, %min, %max :

@@ -801,7 +801,8 @@ class CastOp(IRDLOperation):
     """Conversion to another dtype of the same lanes, `Cast`.
 
     Integers extend by the signedness of the source and truncate; float to integer
-    truncates toward zero (out of range is undefined); anything to `i1` is `!= 0`.
+    truncates toward zero, to the nearest integer of the dtype where it is out of range,
+    and NaN to 0; anything to `i1` is `!= 0`.
     Handles are converted by the call `reinterpret` only.
 
     ```mlir

@@ -77,7 +77,8 @@ class LowerAssert(CompilerPass):
             }
 
         In a message, `{tvm_failed_number0}` is for the number in the global of that name,
-        an `i64` that is stored before the assertion fails.
+        an `i64` that is stored before the assertion fails. Of several iterations of a
+        parallel loop that fail, the numbers may be those of any.
         A function that calls such a function looks at the global behind the call, and
         returns as well if it is not 0. Who calls from outside sets the global to 0
         before, and reads it after. Time is linear in the size of the module.

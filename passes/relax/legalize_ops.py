@@ -83,10 +83,11 @@ class LegalizeOps(CompilerPass):
         digits where the mean is large; softplus of large negative numbers is not 0;
         rounding is to the nearest even number; operators of bools that have no meaning
         there, and indices that the reference reads wrongly, are left alone or right.
-        `relax.isnan`, `isinf`, `isfinite` and `ewise_fma` are legalized too. A range of
-        more than 65536 numbers is no constant. `relax.print` and `relax.assert_op` stay:
-        lowering knows them. Sums of 16-bit floats are held in f32. A reduction that may
-        have no step gives the identity, where the reference leaves memory unset. Scans,
+        `relax.sign` of NaN is NaN. `relax.isnan`, `isinf`, `isfinite` and `ewise_fma` are
+        legalized too. A range of more than 65536 numbers is no constant. `relax.print`
+        and `relax.assert_op` stay: lowering knows them. Sums of 16-bit floats are held in
+        f32. A mean of no integers is 0. A reduction that may have no step
+        gives the identity, where the reference leaves memory unset. Scans,
         sorts and `multinomial_from_uniform` become functions that go through rows one
         element after the other; the reference has passes of their own for them.
         `nn.batch_norm` normalises by the data in training and by the moving statistics
