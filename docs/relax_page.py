@@ -143,7 +143,8 @@ operators cannot compute with are errors of the call in compiled code and of the
 interpreter alike, which name the operator
 ([`relax-insert-operand-checks`](passes/relax-insert-operand-checks.md)). The interpreter
 computes floats in f64 and rounds once where code rounds each step: what overflows in
-between differs.
+between differs. In compiled code `sin`, `cos` and `tan` of an f64 beyond 2^45 are NaN,
+and `argmax` and `argmin` of no elements are 0, which is an error of the interpreter.
 
 """
 _RULES = """\
