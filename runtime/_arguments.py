@@ -91,7 +91,6 @@ class Arguments:
             )
             for spec in signature.results
         ]
-        self._pairs = self._pairs_that_must_not_overlap()
 
     def __call__(self, args: Sequence[Any], bound: Bound = _UNBOUND) -> Prepared:
         """Check `args`, which are those that are not bound.
@@ -109,8 +108,6 @@ class Arguments:
             params[position] = self._converters[position](params[position], symbols)
         for check in self._checks:
             check(params, symbols)
-        for first, second in self._pairs:
-            self._check_overlap(params, first, second)
         signature = self.signature
         return Prepared(
             params,
@@ -303,28 +300,6 @@ class Arguments:
                     )
 
         self._checks.append(check)
-
-    def _pairs_that_must_not_overlap(self) -> list[tuple[int, int]]:
-        params = self.signature.params
-        if not self.signature.noalias:
-            return []
-        return [
-            (first, second)
-            for first, a in enumerate(params)
-            for second, b in enumerate(params)
-            if first < second
-            and isinstance(a, ArraySpec)
-            and isinstance(b, ArraySpec)
-            and (a.written or b.written)
-        ]
-
-    def _check_overlap(self, params: Sequence[Any], first: int, second: int) -> None:
-        if np.may_share_memory(params[first], params[second]):
-            names = self.signature.params
-            raise ValueError(
-                f"@{self._name}: arguments '{names[first].name}' and "
-                f"'{names[second].name}' must not overlap; pass a copy of one"
-            )
 
     def _result(
         self, spec: ArraySpec, dims: Sequence[Evaluator], symbols: Symbols

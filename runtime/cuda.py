@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments
 from xdsl_tvm.runtime._host_code import run_host_function, unsigned, width_of
+from xdsl_tvm.runtime._overlap import OverlapCheck
 from xdsl_tvm.runtime.cuda_driver import Dim3, default_driver
 from xdsl_tvm.runtime.executable import Executable
 from xdsl_tvm.runtime.signature import ArraySpec, Signature
@@ -132,9 +133,13 @@ class CudaExecutable(Executable):
                 "compile it for the target llvm"
             )
         arguments = Arguments(signature)
+        overlap = OverlapCheck(signature)
 
         def call(*args: Any) -> Any:
             prepared = arguments(args)
+            # Every array is copied to the GPU by itself, so what they share is not there.
+            if names := overlap.find(prepared.params):
+                raise overlap.error(names)
             return self._run(host, signature, prepared.params, prepared.symbols)
 
         call.__name__ = call.__qualname__ = signature.function

@@ -13,7 +13,7 @@ import itertools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -35,6 +35,7 @@ from xdsl_tvm.lowering.tvm.lower_assert import (
 )
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime._arguments import Arguments, Bound
+from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
 from xdsl_tvm.runtime.signature import (
@@ -185,7 +186,10 @@ class NativeExecutable(Executable):
         check_externs(module, externs or {})
         _check_names(module)
         self._module = module
+        self._unlowered = module
+        self._overlapping: NativeExecutable | None = None
         self._settings = settings
+        self._externs = externs
         self._is_profiled = settings.profile and has_relax_functions(module)
         key = llvm_jit.host_cache_key(
             "module",
@@ -236,6 +240,8 @@ class NativeExecutable(Executable):
 
         context = new_context()
         settings = self._settings
+        if any(_may_overlap(signature) for signature in self.signatures.values()):
+            self._unlowered = self._module.clone()
         vectors = host_vector_bytes() if settings.optimize else None
         lower_to_llvm(
             context,
@@ -294,12 +300,37 @@ class NativeExecutable(Executable):
             )
 
     def _bind(self, signature: Signature) -> CompiledFunction:
+        return CompiledFunction(
+            signature,
+            self._entry(signature),
+            functools.partial(self._overlapping_entry, signature),
+        )
+
+    def _entry(self, signature: Signature) -> Entry:
         native = self._code.function(
             signature.function,
             _result_type(signature),
             *_argument_types(signature),
         )
-        return CompiledFunction(signature, native, self._failure)
+        if self._failure is None:
+            return native
+        return functools.partial(self._failure.guard, native)
+
+    @property
+    def overlapping(self) -> NativeExecutable:
+        """The module compiled such that arguments may overlap, made when first needed.
+
+        It has neither schedules nor parallel loops.
+        """
+        if self._overlapping is None:
+            module = self._unlowered.clone()
+            allow_overlap(module)
+            settings = replace(self._settings, optimize=False, profile=False)
+            self._overlapping = NativeExecutable(module, settings, self._externs)
+        return self._overlapping
+
+    def _overlapping_entry(self, signature: Signature) -> Entry:
+        return self.overlapping._entry(signature)
 
 
 _RUNTIME_SYMBOLS = (FAILED_ASSERT, CALL_PACKED, KERNEL_NAMES, KERNEL_TIMES, LAUNCH)
@@ -323,6 +354,15 @@ def _check_names(module: ModuleOp) -> None:
             )
 
 
+def _may_overlap(signature: Signature) -> bool:
+    """Whether a call whose arguments overlap runs code of its own."""
+    return not signature.noalias and OverlapCheck(signature).needed
+
+
+Entry: TypeAlias = Callable[..., Any]
+"""A function in machine code, called with addresses and numbers."""
+
+
 class KernelTime(NamedTuple):
     """How often a kernel was called, and for how long in all."""
 
@@ -337,15 +377,16 @@ class CompiledFunction:
     def __init__(
         self,
         signature: Signature,
-        native: Any,
-        failure: FailedAssert | None,
+        entry: Entry,
+        overlapping_entry: Callable[[], Entry],
         bound: Bound | None = None,
     ) -> None:
         self.signature = signature
         self.__name__ = self.__qualname__ = signature.function
         self._arguments = Arguments(signature)
-        self._native = native
-        self._failure = failure
+        self._entry = entry
+        self._overlapping_entry = overlapping_entry
+        self._overlap = OverlapCheck(signature)
         self._bound = Bound({}, {}) if bound is None else bound
         # What to pass for bound parameters is known once and for all.
         self._encoders = [
@@ -358,6 +399,10 @@ class CompiledFunction:
     def __call__(self, *args: Any) -> Any:
         """Run the function.
 
+        Arrays may share elements, even if the function writes them, unless it promises
+        `tir.noalias`: the result is that of the loops as they are written. The first such
+        call compiles the module again, without schedules and without parallel loops.
+
         Raises TypeError or ValueError for arguments that do not fit, MemoryError where
         memory cannot be allocated, RuntimeError if an assertion fails, and what a Python
         function raises that the code calls.
@@ -366,12 +411,15 @@ class CompiledFunction:
         values: list[Any] = []
         for encode, value in zip(self._encoders, prepared.params, strict=True):
             values += encode(value)
+        entry = self._entry
+        if self._overlap.needed and (names := self._overlap(prepared.params, values)):
+            if self.signature.noalias:
+                other_way = ", or compile the function without tir.noalias"
+                raise self._overlap.error(names, other_way)
+            entry = self._overlapping_entry()
         values += map(_address, prepared.results)
         values += prepared.symbols
-        if self._failure is None:
-            result = self._native(*values)
-        else:
-            result = self._failure.guard(self._native, *values)
+        result = entry(*values)
         if self.signature.result is None:
             return result
         return self._arguments.tree(prepared.results)
@@ -397,7 +445,7 @@ class CompiledFunction:
         params = {**self._bound.params, **bound.params}
         symbols = {**self._bound.symbols, **bound.symbols}
         return CompiledFunction(
-            signature, self._native, self._failure, Bound(params, symbols)
+            signature, self._entry, self._overlapping_entry, Bound(params, symbols)
         )
 
     def _positions(self, trailing: Sequence[Any]) -> dict[int, Any]:

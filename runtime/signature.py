@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
 from xdsl_tvm.lowering.tir._calling_convention import bound_symbols, may_be_written
+from xdsl_tvm.lowering.tir._functions import NOALIAS
 
 Symbols: TypeAlias = Mapping[str, Operation]
 Extents: TypeAlias = tuple[Dim | None, ...]
@@ -451,6 +452,9 @@ def signature_of_func(source: func.FuncOp) -> Signature:
                 for position, dtype in enumerate(source.function_type.inputs)
             ),
             scalar_result=numpy_dtype(outputs[0]) if outputs else None,
+            noalias=any(
+                NOALIAS in attributes.data for attributes in source.arg_attrs or ()
+            ),
         )
     except ValueError as error:
         raise _fail(name, str(error)) from None

@@ -9,6 +9,7 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
+from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.runtime.executable import NativeExecutable, load_module
 
 ADD = """
@@ -367,3 +368,152 @@ def test_a_global_symbol_of_several_functions() -> None:
     # A function's own name comes first.
     xdsl_tvm.compile(second + ADD)["add"](a, b, c, 2)
     np.testing.assert_array_equal(c, a + 2)
+
+
+SHIFT = """
+tir.func @shift(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "shift"} {
+  %n = tir.shape_var "n" : i32
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?xi32>
+  %B = tir.match_buffer "B" %b [%n] : !tir.buffer<?xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  tir.for %i = %c0 to %n parallel {
+    %x = tir.load %A[%i] : i32
+    %y = tir.add %x, %c1 : i32
+    tir.store %y, %B[%i] : i32
+  }
+}
+"""
+
+
+def test_arguments_that_overlap() -> None:
+    executable = xdsl_tvm.compile(SHIFT)
+    assert isinstance(executable, NativeExecutable)
+    shift = executable["shift"]
+    whole = np.zeros(100, np.int32)
+    shift(whole, whole)
+    assert (whole == 1).all()
+    # Every iteration reads what the one before it has written.
+    shift(whole[:-1], whole[1:])
+    assert whole.tolist() == list(range(1, 101))
+    shift.bind(whole[1:])(whole[:-1])
+    assert whole.tolist() == list(range(1, 101))
+    # The text of the code is still that of the module as it is optimized.
+    assert "xdsl_tvm_parallel_for" in executable.llvm_ir
+    assert "xdsl_tvm_parallel_for" not in executable.overlapping.llvm_ir
+    assert executable.overlapping is executable.overlapping
+    before = executable.llvm_ir
+    assert before == executable.llvm_ir
+
+
+def test_overlap_of_a_module_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDSL_TVM_CACHE", str(tmp_path))
+    for _ in range(2):
+        whole = np.zeros(5, np.int32)
+        xdsl_tvm.compile(SHIFT)["shift"](whole[:-1], whole[1:])
+        assert whole.tolist() == [0, 1, 2, 3, 4]
+
+
+STRIDED = """
+tir.func @shift(%a: !tir.handle, %b: !tir.handle)
+    attributes {global_symbol = "shift", tir.noalias} {
+  %s = tir.shape_var "s" : i32
+  %A = tir.match_buffer "A" %a strides [%s] : !tir.buffer<4xi32>
+  %B = tir.match_buffer "B" %b strides [%s] : !tir.buffer<4xi32>
+  %c2 = tir.const 2 : i32
+  %x = tir.load %A[%c2] : i32
+  tir.store %x, %B[%c2] : i32
+}
+"""
+
+
+def test_views_that_interleave_do_not_overlap() -> None:
+    shift = xdsl_tvm.compile(STRIDED)["shift"]
+    whole = np.arange(10, dtype=np.int32)
+    shift(whole[:8:2], whole[1:9:2])
+    assert whole[5] == 4
+    with pytest.raises(ValueError, match="overlap") as error:
+        shift(whole[:8:2], whole[2::2])
+    assert one_line(error) == (
+        "@shift: arguments 'A' and 'B' must not overlap; pass a copy of one, or compile "
+        "the function without tir.noalias"
+    )
+
+
+MANY = "".join(
+    f'%B{k} = tir.match_buffer "B{k}" %p{k} : !tir.buffer<4xi32>\n' for k in range(8)
+)
+STORES = "".join(f"tir.store %c1, %B{k}[%c1] : i32\n" for k in range(8))
+
+
+def test_overlap_among_many_arrays() -> None:
+    parameters = ", ".join(f"%p{k}: !tir.handle" for k in range(8))
+    many = xdsl_tvm.compile(
+        f"""
+        tir.func @many({parameters}) attributes {{global_symbol = "many", tir.noalias}} {{
+          %c1 = tir.const 1 : i32
+        {MANY}{STORES}
+        }}"""
+    )["many"]
+    whole = np.zeros(40, np.int32)
+    arrays = [whole[4 * k : 4 * k + 4] for k in (3, 1, 7, 0, 2, 9, 5, 4)]
+    many(*arrays)
+    assert whole.reshape(10, 4)[:, 1].tolist() == [1, 1, 1, 1, 1, 1, 0, 1, 0, 1]
+    arrays[5] = whole[6:10]
+    with pytest.raises(ValueError, match=r"'B1' and 'B5' must not overlap"):
+        many(*arrays)
+
+
+def test_overlap_of_arguments_of_a_relax_function() -> None:
+    text = """
+    tir.func private @step(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias} {
+      %A = tir.match_buffer "A" %a : !tir.buffer<8xf32>
+      %B = tir.match_buffer "B" %b : !tir.buffer<8xf32>
+      %c0 = tir.const 0 : i32
+      %c8 = tir.const 8 : i32
+      tir.for %i = %c0 to %c8 {
+        %x = tir.load %A[%i] : f32
+        %y = tir.add %x, %x : f32
+        tir.store %y, %B[%i] : f32
+      }
+    }
+    !x = tensor<8xf32>
+    relax.func @main(%x: !x, %y: !x) -> !x attributes {global_symbol = "main"} {
+      %r = relax.call_tir_inplace @step(%x, %y) inplace [1] : (!x, !x) -> !x
+      relax.return %r : !x
+    }"""
+    main = xdsl_tvm.compile(text)["main"]
+    interpreted = interpret(load_module(text))["main"]
+    outcomes: list[Any] = []
+    for function in (main, interpreted):
+        whole = np.ones(9, np.float32)
+        result = function(whole[:-1], whole[1:])
+        outcomes.append((whole.tolist(), np.asarray(result).tolist()))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == [2.0**k for k in range(9)]
+
+
+@pytest.mark.parametrize("promise", ["", " {llvm.noalias}"])
+def test_overlap_of_memrefs(promise: str) -> None:
+    copy = xdsl_tvm.compile(
+        f"""
+        func.func @copy(%a: memref<4xi32>{promise}, %b: memref<4xi32>) {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c4 = arith.constant 4 : index
+          scf.for %i = %c0 to %c4 step %c1 {{
+            %x = memref.load %a[%i] : memref<4xi32>
+            memref.store %x, %b[%i] : memref<4xi32>
+          }}
+          func.return
+        }}"""
+    )["copy"]
+    whole = np.arange(5, dtype=np.int32)
+    if promise:
+        with pytest.raises(ValueError, match="must not overlap"):
+            copy(whole[:-1], whole[1:])
+    else:
+        copy(whole[:-1], whole[1:])
+        assert whole.tolist() == [0] * 5

@@ -166,3 +166,11 @@ def test_architecture_of_a_gpu() -> None:
     assert gpu_arch((8, 8)) == "sm_87"
     with pytest.raises(RuntimeError, match=r"capability 5\.2 is not"):
         gpu_arch((5, 2))
+
+
+def test_arguments_that_overlap() -> None:
+    """Every array is copied by itself: what they share would not be shared there."""
+    function = executable("vector_add", NotingDriver())["vector_add"]
+    a, b = np.zeros(1000, "f4"), np.zeros(1000, "f4")
+    with pytest.raises(ValueError, match="must not overlap; pass a copy of one$"):
+        function(a, b, b)
