@@ -19,6 +19,7 @@ calls, lazy choices that guard a load, results of other dialects' ops.
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
 from collections import ChainMap
@@ -40,6 +41,17 @@ _T = TypeVar("_T")
 
 _serials = count()
 _lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """In the child of a fork: the thread that holds the lock may be the parent's."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
 _table: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
 _dtype_numbers: dict[Attribute, int] = {}
 

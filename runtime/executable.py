@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 from xdsl.context import Context
@@ -34,6 +36,7 @@ from xdsl_tvm.lowering.tvm.lower_assert import (
     failed_number,
 )
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime import _fork as _fork
 from xdsl_tvm.runtime._arguments import Arguments, Bound
 from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime.object_cache import ObjectCache
@@ -499,6 +502,11 @@ class FailedAssert:
         self._numbers = [ctypes.c_int64.from_address(each) for each in numbers]
         self._packed = packed
         self._lock = threading.RLock()
+        _FAILED_ASSERTS.add(self)
+
+    def forget_threads(self) -> None:
+        """Called in the child of a fork: threads of the parent may hold the lock."""
+        self._lock = threading.RLock()
 
     def guard(self, function: Any, *arguments: Any) -> Any:
         """The function's result.
@@ -528,6 +536,18 @@ class FailedAssert:
         if text.startswith(OUT_OF_MEMORY):
             return MemoryError(text)
         return RuntimeError(f"assertion failed: {self._with_numbers(text)}")
+
+
+_FAILED_ASSERTS: WeakSet[FailedAssert] = WeakSet()
+
+
+def _forget_threads() -> None:
+    for failed in list(_FAILED_ASSERTS):
+        failed.forget_threads()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _address(array: Any) -> int:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import ctypes
 import importlib
 import itertools
+import os
 import re
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -109,6 +111,39 @@ _GPU_FUNCTIONS = frozenset({"__assertfail", "free", "malloc", "vprintf"})
 
 _LOCK = threading.RLock()
 _NAMES = itertools.count()
+_HELD_AT_FORK: list[Any] = []
+
+
+def _enter_fork() -> None:
+    """Waits until no other thread is inside of LLVM.
+
+    LLVM's own locks and tables are copied as they are: a child that found them in the
+    middle of a change could not compile.
+    """
+    _LOCK.acquire()
+    _HELD_AT_FORK.append(lock := _llvmlite_lock())
+    if lock is not None:
+        lock.__enter__()
+
+
+def _leave_fork() -> None:
+    if (lock := _HELD_AT_FORK.pop()) is not None:
+        lock.__exit__(None, None, None)
+    _LOCK.release()
+
+
+def _llvmlite_lock() -> Any:
+    """The lock that llvmlite holds in each of its calls, such as those that free code."""
+    ffi: Any = sys.modules.get("llvmlite.binding.ffi")
+    return None if ffi is None else getattr(ffi.lib, "_lock", None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_enter_fork,
+        after_in_parent=_leave_fork,
+        after_in_child=_leave_fork,
+    )
 
 
 @dataclass(frozen=True)
@@ -132,9 +167,10 @@ def _binding() -> Any:
         raise DiagnosticException(
             'native code needs llvmlite: pip install "xdsl-tvm[cpu]"'
         ) from None
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    binding.initialize_native_asmparser()
+    with _LOCK:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        binding.initialize_native_asmparser()
     return binding
 
 

@@ -172,5 +172,5 @@ def test_arguments_that_overlap() -> None:
     """Every array is copied by itself: what they share would not be shared there."""
     function = executable("vector_add", NotingDriver())["vector_add"]
     a, b = np.zeros(1000, "f4"), np.zeros(1000, "f4")
-    with pytest.raises(ValueError, match="must not overlap; pass a copy of one$"):
+    with pytest.raises(ValueError, match=r"must not overlap; pass a copy of one$"):
         function(a, b, b)
