@@ -26,7 +26,8 @@ def error_line(error: BaseException) -> str:
     if isinstance(error, ArgSpecParseError):
         return f"pipeline '{_marked_text(str(error))}': {_last_line(str(error))}"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}"
     message = _one_line(str(error))
     if isinstance(error, UserError):
         return message

@@ -165,7 +165,10 @@ class PipelineRunner:
         if is_check and self.check is not None:
             passes, options = passes[:1], self.check.run_options()
             before = self.check.smallest(passes[0], before)
-        write_reproducer(self.reproducer, before, passes, line, options)
+        try:
+            write_reproducer(self.reproducer, before, passes, line, options)
+        except OSError as error:
+            return f" (no reproducer: {self.reproducer}: {error.strerror})"
         return f" (reproducer: {self.reproducer})"
 
     def timing_report(self) -> str:

@@ -187,28 +187,74 @@ def random_array(
     return np.asarray(random.standard_normal(shape)).astype(dtype)
 
 
+def output_names(signature: Signature) -> list[str]:
+    """The names of what a call computes, in order, and different from each other.
+
+    These are results, or the arrays that the function may write and its scalar result.
+    Where a program has a name twice, the later one gets a number.
+    """
+    if signature.result is not None:
+        names = [name for name, _ in _named_leaves("result", signature.result)]
+    else:
+        names = [param.name for param in signature.params if _is_written(param)]
+        names += [] if signature.scalar_result is None else ["result"]
+    taken = set(names)
+    found: dict[str, None] = {}
+    for name in names:
+        number, unique = 0, name
+        while unique in found or (number and unique in taken):
+            number += 1
+            unique = f"{name}_{number}"
+        found[unique] = None
+    return list(found)
+
+
 def named_outputs(
     signature: Signature, arguments: Sequence[Any], result: Any
 ) -> dict[str, Array]:
-    """What a call computed: its results by name, or the arrays it may have written."""
+    """What a call computed, by `output_names`."""
+    values: list[Array]
     if signature.result is not None:
-        return dict(_named_leaves("result", signature.result, result))
-    outputs: dict[str, Array] = {
-        param.name: value
-        for param, value in zip(signature.params, arguments, strict=True)
-        if isinstance(param, ArraySpec) and param.written
-    }
-    if signature.scalar_result is not None:
-        outputs["result"] = np.asarray(result)
-    return outputs
+        values = list(_leaves(signature.result, result))
+    else:
+        flat = _flat(signature.tuples, arguments)
+        values = [
+            value
+            for param, value in zip(signature.params, flat, strict=True)
+            if _is_written(param)
+        ]
+        if signature.scalar_result is not None:
+            values.append(np.asarray(result))
+    return dict(zip(output_names(signature), values, strict=True))
 
 
-def _named_leaves(name: str, tree: ResultTree, value: Any) -> list[tuple[str, Array]]:
-    if isinstance(tree, ArraySpec):
-        # Scalars and shapes are numbers and tuples.
-        return [(name, np.asarray(value, tree.dtype))]
+def _is_written(param: Spec) -> bool:
+    return isinstance(param, ArraySpec) and param.written
+
+
+def _flat(trees: Sequence[ParamTree] | None, values: Sequence[Any]) -> list[Any]:
+    """Arguments without tuples."""
+    if trees is None:
+        return list(values)
     return [
         leaf
-        for position, (branch, one) in enumerate(zip(tree, value, strict=True))
-        for leaf in _named_leaves(f"{name}_{position}", branch, one)
+        for tree, value in zip(trees, values, strict=True)
+        for leaf in ([value] if isinstance(tree, str) else _flat(tree, value))
     ]
+
+
+def _named_leaves(name: str, tree: ResultTree) -> Iterator[tuple[str, ArraySpec]]:
+    if isinstance(tree, ArraySpec):
+        yield name, tree
+        return
+    for position, branch in enumerate(tree):
+        yield from _named_leaves(f"{name}_{position}", branch)
+
+
+def _leaves(tree: ResultTree, value: Any) -> Iterator[Array]:
+    if isinstance(tree, ArraySpec):
+        # Scalars and shapes are numbers and tuples.
+        yield np.asarray(value, tree.dtype)
+        return
+    for branch, one in zip(tree, value, strict=True):
+        yield from _leaves(branch, one)

@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from xdsl_tvm.passes.error_lines import UserError, error_line
+from xdsl_tvm.tools._process import (
+    INTERRUPTED,
+    flush_output,
+    give_up_output,
+    supervised,
+)
 
 COMMANDS = {
     "opt": "run passes on a file, as xdsl-opt, with dumps, timings and reproducers",
@@ -28,21 +34,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     With `--traceback` among the arguments errors are raised instead.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        return _main_of_process(sys.argv[1:])
+    arguments = list(arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0 if arguments else 1
     try:
+        _refuse_nul(arguments)
         _run_command(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
+        flush_output()
+    except BrokenPipeError as error:
+        # Whoever reads has seen enough, as in `xdsl-tvm opt … | head`.
+        give_up_output(error)
         return 1
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except (Exception, ArgSpecParseError) as error:
         if "--traceback" in arguments:
             raise
-        print(_report(error), file=sys.stderr)
+        shown = give_up_output(error) if isinstance(error, OSError) else None
+        print(_report(shown or error), file=sys.stderr)
         return 1
     return 0
+
+
+def _main_of_process(arguments: list[str]) -> int:
+    """The command of a process of its own."""
+    if arguments[:1] == ["run"] and "--traceback" not in arguments:
+        return supervised(lambda: main(arguments))
+    return main(arguments)
+
+
+def _refuse_nul(arguments: Sequence[str]) -> None:
+    for argument in arguments:
+        if "\0" in argument:
+            raise UserError(f"{argument!r}: no file and no name holds a NUL character")
 
 
 def _report(error: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -20,6 +21,7 @@ from xdsl_tvm.passes.pipeline_runner import (
     check_name,
     parse_passes,
 )
+from xdsl_tvm.tools._files import writing
 
 
 def refuse_arguments(message: str) -> NoReturn:
@@ -110,12 +112,22 @@ class OptMain(xDSLOptMain):
     def apply_passes(self, prog: ModuleOp) -> None:
         self.runner.run(self.ctx, prog, verify=not self.args.disable_verify)
 
+    def _writing(self) -> AbstractContextManager[None]:
+        file: str | None = self.args.output_file
+        if file is None:
+            return nullcontext()
+        folder = Path(file).parent
+        if not folder.is_dir():
+            raise UserError(f"{file}: there is no folder '{folder}'; make it first")
+        return writing(Path(file))
+
     def run(self) -> None:
         if self.args.print_pipeline:
             print(pipeline_text(self.runner.passes))
             return
         try:
-            super().run()
+            with self._writing():
+                super().run()
         finally:
             if self.args.timing:
                 sys.stderr.write(self.runner.timing_report())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,13 @@ from xdsl_tvm.runtime.executable import (
 from xdsl_tvm.runtime.sample_inputs import (
     bound_symbols,
     named_outputs,
+    output_names,
     sample_arguments,
 )
 from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.runtime.threads import set_num_threads
+from xdsl_tvm.tools._files import file_names, writing
+from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._progress import ProgressBar, wanted
 from xdsl_tvm.tools.opt import refuse_arguments
 
@@ -86,30 +89,44 @@ def main(arguments: Sequence[str]) -> None:
         outputs, report = _call(options)
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise UserError(str(error)) from error
+    working_on("")
     for name, value in outputs.items():
-        print(f"{name}: {value.dtype}{list(value.shape)}")
+        shown = name if name.isprintable() else repr(name)
+        print(f"{shown}: {value.dtype}{list(value.shape)}")
         if options.print:
             print(value)
     for line in report:
         print(line)
     if options.output_dir is not None:
-        options.output_dir.mkdir(parents=True, exist_ok=True)
-        for name, value in outputs.items():
-            np.save(options.output_dir / f"{name}.npy", value)
+        for name, value in zip(_files(outputs), outputs.values(), strict=True):
+            path = options.output_dir / name
+            with writing(path):
+                np.save(path, value)
+
+
+def _files(outputs: Iterable[str]) -> list[str]:
+    return file_names(list(outputs), ".npy")
 
 
 def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The outputs by name, and what there is to say of a Relax module."""
     module = load_module(options.file)
+    working_on(f"{options.file}: its compilation was")
     executable = None if options.interpret else _compiled(options, module)
     if executable is None:
         function, signature = _interpreted(options, module)
     else:
         name = _function_name(list(executable), options.function)
         function, signature = executable[name], executable.signatures[name]
+    if options.output_dir is not None:
+        # Before the function runs, which may take long.
+        _files(output_names(signature))
+        with writing(options.output_dir):
+            options.output_dir.mkdir(parents=True, exist_ok=True)
     given = [_array(path) for path in options.input]
     symbols: Mapping[str, int] = dict(options.symbol)
     values = sample_arguments(signature, given, symbols, options.random_seed)
+    working_on(f"function @{signature.function} was")
     result = function(*values)
     for _ in range(options.repeat - 1):
         result = function(*values)

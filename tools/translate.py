@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools.opt import refuse_arguments
 from xdsl_tvm.tvmscript.files import read_file
 from xdsl_tvm.tvmscript.printer import VERSIONS, print_script
@@ -76,8 +77,9 @@ def main(arguments: Sequence[str]) -> None:
         for file, target in targets.items()
     }
     for target, text in found.items():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
 
 
 def _targets(files: Sequence[Path], output: Path) -> dict[Path, Path]:
