@@ -618,8 +618,8 @@ def compile(
     `tir-default-cpu-schedule`, unless they have a schedule, and take
     `tir-default-pipeline`; without, they are compiled as they are written. `arch` is the
     GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
-    The module is left as it is. Arrays that a function writes may overlap others, unless it
-    has `tir.noalias`; such calls run code without a schedule, see `CompiledFunction`.
+    The module is left as it is. Arrays that a function writes may overlap others, unless
+    it has `tir.noalias`; such calls run code without a schedule, see `CompiledFunction`.
 
     With `profile`, calls of TIR functions from Relax functions are timed, and
     `kernel_times` of the executable gives the times. `progress` is told of each step; a

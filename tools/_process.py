@@ -9,8 +9,9 @@ import mmap
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType
+from typing import Any
 
 from xdsl_tvm.passes.error_lines import UserError
 
@@ -36,11 +37,19 @@ class _Note:
     memory: mmap.mmap | None = None
 
 
-def working_on(what: str) -> None:
-    """Say what the command does from now on, for the error if a signal ends it."""
+def working_on(what: str, advice: str = "") -> None:
+    """Say what the command does from now on, for the error if a signal ends it.
+
+    The error is `what`, `ended by SIGFPE` with its cause, and `advice`.
+    """
     if _Note.memory is not None:
-        data = what.encode(errors="replace")[: _SIZE - 1]
-        _Note.memory[: len(data) + 1] = data + b"\0"
+        fields = (_encoded(what), _encoded(advice), b"")
+        data = b"\0".join(fields)
+        _Note.memory[: len(data)] = data
+
+
+def _encoded(text: str) -> bytes:
+    return text.replace("\0", "?").encode(errors="replace")[: _SIZE // 2 - 1]
 
 
 def supervised(command: Callable[[], int]) -> int:
@@ -64,7 +73,12 @@ def supervised(command: Callable[[], int]) -> int:
     forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, forward) for number in forwarded}
     parent = os.getpid()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        # There are too many processes, or there is too little memory for one more.
+        _restore(before)
+        return command()
     if child == 0:
         for number, action in before.items():
             signal.signal(number, signal.SIG_DFL if action != signal.SIG_IGN else action)
@@ -73,10 +87,14 @@ def supervised(command: Callable[[], int]) -> int:
     children.append(child)
     _, status = os.waitpid(child, 0)
     children.clear()
-    for number, action in before.items():
-        signal.signal(number, action)
+    _restore(before)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else _report(-code)
+
+
+def _restore(actions: Mapping[signal.Signals, Any]) -> None:
+    for number, action in actions.items():
+        signal.signal(number, action)
 
 
 def _end_with(parent: int) -> None:
@@ -91,7 +109,7 @@ def _report(number: int) -> int:
     """Says which signal has ended the child; returns the exit status."""
     # What a terminal shows of a progress bar, or of Ctrl-C, is on the line.
     start = "\n" if sys.stderr.isatty() else ""
-    print(f"{start}error: {_message(number)}", file=sys.stderr)
+    say(f"{start}error: {_message(number)}")
     return 128 + number
 
 
@@ -99,11 +117,12 @@ def _message(number: int) -> str:
     if number == signal.SIGINT:
         return "interrupted"
     name = _name(number)
-    text = f"{_noted()} ended by {name}"
+    what, advice = _noted()
+    text = f"{what or 'the command was'} ended by {name}"
     if number in (signal.SIGTERM, signal.SIGHUP):
         return text
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
-    return f"{text}{cause}; run it with --interpret, which looks for faults"
+    return f"{text}{cause}{advice}"
 
 
 def _name(number: int) -> str:
@@ -113,10 +132,16 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def _noted() -> str:
-    memory = _Note.memory
-    text = b"" if memory is None else bytes(memory).partition(b"\0")[0]
-    return text.decode(errors="replace") or "the command was"
+def _noted() -> list[str]:
+    """What `working_on` was told last, and its advice."""
+    memory = b"\0\0" if _Note.memory is None else bytes(_Note.memory)
+    return [field.decode(errors="replace") for field in memory.split(b"\0")[:2]]
+
+
+def say(line: str) -> None:
+    """Writes a line to standard error, if anybody reads it."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)
 
 
 def flush_output() -> None:

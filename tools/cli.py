@@ -13,6 +13,7 @@ from xdsl_tvm.tools._process import (
     INTERRUPTED,
     flush_output,
     give_up_output,
+    say,
     supervised,
 )
 
@@ -37,10 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         return _main_of_process(sys.argv[1:])
     arguments = list(arguments)
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(usage())
-        return 0 if arguments else 1
     try:
+        if not arguments or arguments[0] in ("-h", "--help"):
+            print(usage())
+            flush_output()
+            return 0 if arguments else 1
         _refuse_nul(arguments)
         _run_command(arguments)
         flush_output()
@@ -49,13 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         give_up_output(error)
         return 1
     except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
+        say("error: interrupted")
         return INTERRUPTED
     except (Exception, ArgSpecParseError) as error:
         if "--traceback" in arguments:
             raise
         shown = give_up_output(error) if isinstance(error, OSError) else None
-        print(_report(shown or error), file=sys.stderr)
+        say(_report(shown or error))
         return 1
     return 0
 

@@ -126,7 +126,11 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     given = [_array(path) for path in options.input]
     symbols: Mapping[str, int] = dict(options.symbol)
     values = sample_arguments(signature, given, symbols, options.random_seed)
-    working_on(f"function @{signature.function} was")
+    how = "the interpreted function" if options.interpret else "function"
+    advice = (
+        "" if options.interpret else "; run it with --interpret, which looks for faults"
+    )
+    working_on(f"{how} @{signature.function} was", advice)
     result = function(*values)
     for _ in range(options.repeat - 1):
         result = function(*values)
