@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1, i32
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -95,7 +95,7 @@ class LowerCrossThreadReduction(CompilerPass):
                 }
                 tir.block "B_cross_thread" {
                   %x = tir.load %own[%c0] : f32
-                  tir.attr "reduce_scope" (%sum) = 0 : i32 {
+                  tir.attr "reduce_scope" (%sum) = %null {
                     tir.thread_allreduce [%x] into [%cross[%c0]] over [%ki]
                   }
                 }
@@ -337,12 +337,18 @@ def _is_affine(block: tir.BlockOp) -> bool:
         for loop in _loops_around(block, _container(block))
     }
     predicate = None if block.predicate is None else view(block.predicate, trees)
+    analyzer = Analyzer()
+    for it in block.iters:
+        # A block whose domain is empty does not run, so this holds where it matters.
+        analyzer.mark_global_nonneg(view(it.extent, trees))
     found = detect_iter_map(
-        [view(it.binding, trees) for it in block.iters], inputs, predicate
+        [view(it.binding, trees) for it in block.iters],
+        inputs,
+        predicate,
+        analyzer=analyzer,
     )
     if found.errors:
         return False
-    analyzer = Analyzer()
     for index, it in zip(found.indices, block.iters, strict=True):
         if index.args and smart.literal(index.args[0].scale) != 1:
             return False
@@ -649,9 +655,7 @@ class _Reduction:
         block, update = self.block, self.update
         builder = Builder(InsertPoint.at_start(block.body.block))
         zero = builder.insert(tir.ConstOp.of(0, i32)).result
-        regions = _first_elements(own, zero)
-        self._replace_regions(tir.ReadsOp, (*self._regions(tir.ReadsOp), *regions))
-        self._replace_regions(tir.WritesOp, regions)
+        self._replace_regions(tir.WritesOp, _first_elements(own, zero))
         for buffer, loads, store in zip(own, update.loads, update.stores, strict=True):
             for load in loads:
                 new = tir.LoadOp(buffer, [zero])
@@ -667,14 +671,6 @@ class _Reduction:
             erase_if_unused(indices)
         _erase(self.init)
         block.block_name = StringAttr(self._name("in_thread"))
-
-    def _regions(
-        self, kind: type[tir.ReadsOp | tir.WritesOp]
-    ) -> tuple[tir.BufferRegion, ...]:
-        for op in self.block.body.block.ops:
-            if isinstance(op, kind):
-                return op.buffer_regions
-        return ()
 
     def _replace_regions(
         self,
@@ -716,8 +712,11 @@ class _Reduction:
         reducer = builder.insert(self.update.reducer.op).result
         places = [(buffer, [zero]) for buffer in cross]
         reduce = tir.ThreadAllreduceOp(sources, places, threads)
-        null = IntegerAttr(0, i32)
-        scope = tir.AttrOp("reduce_scope", reducer, null, Region(Block([reduce])))
+        number = builder.insert(tir.ConstOp.of(0, tir.parse_dtype("uint64"))).result
+        null = builder.insert(tir.CallOp("reinterpret", [number], tir.HandleType()))
+        scope = tir.AttrOp(
+            "reduce_scope", reducer, null.results[0], Region(Block([reduce]))
+        )
         scope.location = reduce.location = self.block.location
         builder.insert(scope)
 

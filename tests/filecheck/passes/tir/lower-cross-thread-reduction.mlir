@@ -51,7 +51,7 @@ tir.func @partial(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = 
 // CHECK-NEXT:            %[[K:.*]] = tir.add %[[M]], %[[KI]] : i32
 // CHECK-NEXT:            tir.block "B_in_thread" (%[[VI:.*]] : S in [%c0 to %c4] = %[[I]], %[[VK:.*]] : R in [%c0 to %c32] = %[[K]]) annotations {kept = 1 : i32} {
 // CHECK-NEXT:              %[[Z:.*]] = tir.const 0 : i32
-// CHECK-NEXT:              tir.reads %A[%[[VI]], %[[VK]]], %[[OWN]][%[[Z]]]
+// CHECK-NEXT:              tir.reads %A[%[[VI]], %[[VK]]]
 // CHECK-NEXT:              tir.writes %[[OWN]][%[[Z]]]
 // CHECK-NEXT:              %[[X:.*]] = tir.load %[[OWN]][%[[Z]]] : f32
 // CHECK-NEXT:              %[[Y:.*]] = tir.load %A[%[[VI]], %[[VK]]] : f32
@@ -67,7 +67,9 @@ tir.func @partial(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = 
 // CHECK-NEXT:              %[[T:.*]] = tir.add %[[L]], %[[Q]] : f32
 // CHECK-NEXT:              tir.yield %[[T]] : f32
 // CHECK-NEXT:            }
-// CHECK-NEXT:            tir.attr "reduce_scope" (%[[R]]) = 0 : i32 {
+// CHECK-NEXT:            %[[U:.*]] = tir.const 0 : ui64
+// CHECK-NEXT:            %[[NULL:.*]] = tir.call "reinterpret"(%[[U]]) : (ui64) -> !tir.handle
+// CHECK-NEXT:            tir.attr "reduce_scope" (%[[R]]) = %[[NULL]] {
 // CHECK-NEXT:              tir.thread_allreduce [%[[X]]] into [%[[CROSS]][%[[Z]]]] over [%[[KI]]]
 // CHECK-NEXT:            }
 // CHECK-NEXT:          }
@@ -140,7 +142,7 @@ tir.func @bound(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) attributes {g
 // CHECK-NEXT:          tir.writes %[[CROSS]][%[[Z]]]
 // CHECK-NEXT:          %[[Y:.*]] = tir.load %A[%[[VI]], %[[VK]]] : f32
 // CHECK-NEXT:          %[[R:.*]] = tir.reducer
-// CHECK:               tir.attr "reduce_scope" (%[[R]]) = 0 : i32 {
+// CHECK:               tir.attr "reduce_scope" (%[[R]]) = %{{.*}} {
 // CHECK-NEXT:            tir.thread_allreduce [%[[Y]]] into [%[[CROSS]][%[[Z]]]] over [%[[VK]]]
 // CHECK-NEXT:          }
 // CHECK-NEXT:        }
@@ -1158,3 +1160,41 @@ tir.func @left(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %d: !tir.handl
 // CHECK-LABEL: tir.func @left
 // CHECK-NOT:     _thread
 // CHECK-NOT:     write_back
+
+// -----
+
+// A fused loop that is split by a symbolic extent is still split whole.
+tir.func @symbolic_split(%x: !tir.handle, %y: !tir.handle) {
+  %n = tir.shape_var "n" : i32
+  %X = tir.match_buffer "X" %x [%n] : !tir.buffer<4x?x32xf32>
+  %Y = tir.match_buffer "Y" %y [%n] : !tir.buffer<4x?xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c32 = tir.const 32 : i32
+  tir.block "root" {
+    %n4 = tir.mul %n, %c4 : i32
+    tir.for %b = %c0 to %n4 thread_binding "blockIdx.x" {
+      tir.for %t = %c0 to %c32 thread_binding "threadIdx.x" {
+        %i = tir.floordiv %b, %n : i32
+        %j = tir.floormod %b, %n : i32
+        tir.block "sum" (%vi : S in [%c0 to %c4] = %i, %vj : S in [%c0 to %n] = %j, %vk : R in [%c0 to %c32] = %t) {
+          tir.reads %X[%vi, %vj, %vk]
+          tir.writes %Y[%vi, %vj]
+          tir.init {
+            %zero = tir.const 0.0 : f32
+            tir.store %zero, %Y[%vi, %vj] : f32
+          }
+          %s = tir.load %Y[%vi, %vj] : f32
+          %v = tir.load %X[%vi, %vj, %vk] : f32
+          %r = tir.add %s, %v : f32
+          tir.store %r, %Y[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+
+// CHECK-LABEL: tir.func @symbolic_split
+// CHECK:         tir.block "sum_cross_thread"
+// CHECK:           tir.thread_allreduce
+// CHECK:         tir.block "sum_write_back"
