@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Const, Expr
+from xdsl_tvm.analysis.facts import conjuncts
 from xdsl_tvm.analysis.int_set import (
     EVERYTHING,
     NOTHING,
@@ -31,6 +32,7 @@ from xdsl_tvm.analysis.int_set import (
     IntSetEvaluator,
     Range,
     from_range,
+    intersection,
     simplified,
 )
 from xdsl_tvm.analysis.iter_map import IterMapLevel, IterSumExpr, detect_iter_map
@@ -115,6 +117,25 @@ def estimate_region_upper_bound(
     strict = estimate_region_strict_bound(region, domains, predicate, analyzer)
     if strict is not None:
         return strict
+    if predicate is not None and len(parts := list(conjuncts(predicate))) > 1:
+        # What holds for all that one conjunct lets through holds for less of it.
+        boxes = [
+            estimate_region_upper_bound(region, domains, part, analyzer)
+            for part in parts[:_MOST_CONJUNCTS]
+        ]
+        boxes.append(_hulls(region, domains, predicate, analyzer))
+        return [intersection(sides, analyzer) for sides in zip(*boxes, strict=True)]
+    return _hulls(region, domains, predicate, analyzer)
+
+
+_MOST_CONJUNCTS = 4
+"""How many parts of a predicate that has no map as a whole are tried each by itself."""
+
+
+def _hulls(
+    region: Region, domains: Domains, predicate: Expr | None, analyzer: Analyzer
+) -> list[IntSet]:
+    """The hull of what each dimension covers by itself."""
     env = {leaf: from_range(domain) for leaf, domain in domains.items()}
     evaluate = IntSetEvaluator(analyzer, env)
     return [_upper(dim, domains, predicate, analyzer, evaluate) for dim in region]
