@@ -231,9 +231,10 @@ class _Compaction:
             return kept
         if aligned:
             return _strides_of([dim.extent for dim in dims], aligned)
-        if not kept or all(dim.is_whole for dim in dims):
-            return kept
-        return kept if self._is_strict and not self._is_compact(old) else ()
+        if not kept or self._is_compact(old):
+            return ()
+        is_whole = all(dim.is_whole for dim in dims)
+        return kept if is_whole or self._is_strict else ()
 
     def _is_compact(self, old: tir.BufferDefinition) -> bool:
         """Whether the strides are those of a buffer without any."""
