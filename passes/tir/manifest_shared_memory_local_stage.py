@@ -246,9 +246,27 @@ def _allocate(copy: _Copy) -> tir.AllocBufferOp:
     hint = copy.target.buffer.name_hint
     registers.buffer.name_hint = None if hint is None else f"{hint}_local"
     registers.location = copy.block.location
-    place = InsertPoint.before(copy.nest) if dynamic else InsertPoint.after(copy.target)
+    place = (
+        InsertPoint.before(copy.nest)
+        if dynamic
+        else InsertPoint.after(_last_allocation(copy.target))
+    )
     Rewriter.insert_op(registers, place)
     return registers
+
+
+def _last_allocation(first: tir.AllocBufferOp) -> tir.AllocBufferOp:
+    """The last of the allocations that a block starts with, from `first` on."""
+    last = first
+    op = first.next_op
+    while op is not None and (isinstance(op, _PROLOGUE) or is_expression(op)):
+        if isinstance(op, tir.AllocBufferOp):
+            last = op
+        op = op.next_op
+    return last
+
+
+_PROLOGUE = (tir.AllocBufferOp, tir.ReadsOp, tir.WritesOp, tir.MatchRegionOp)
 
 
 def _extent(loop: tir.ForOp, copy: _Copy) -> int | SSAValue:

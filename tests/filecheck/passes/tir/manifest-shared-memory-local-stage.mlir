@@ -75,8 +75,8 @@ tir.func @matmul(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) attributes {
 // CHECK-NEXT:      tir.reads
 // CHECK-NEXT:      tir.writes
 // CHECK-NEXT:      %[[SA:.*]] = tir.alloc_buffer "A_shared" : !tir.buffer<32x16xf32, "shared">
-// CHECK-NEXT:      %[[LA:.*]] = tir.alloc_buffer "A_shared_local" : !tir.buffer<4x4xf32, "local">
 // CHECK-NEXT:      %[[SB:.*]] = tir.alloc_buffer "B_shared" : !tir.buffer<16x32xf32, "shared">
+// CHECK-NEXT:      %[[LA:.*]] = tir.alloc_buffer "A_shared_local" : !tir.buffer<4x4xf32, "local">
 // CHECK-NEXT:      %[[LB:.*]] = tir.alloc_buffer "B_shared_local" : !tir.buffer<4x4xf32, "local">
 // CHECK-NEXT:      tir.for %[[I:.*]] = %c0 to %c4 {
 // CHECK-NEXT:        tir.for %[[V:.*]] = %c0 to %c4 vectorized {
