@@ -202,8 +202,8 @@ tir.func @twice(%a: !tir.handle, %o: !tir.handle) attributes {global_symbol = "t
 
 // CHECK-LABEL: tir.func @twice
 // CHECK:         %[[S:.*]] = tir.alloc_buffer : !tir.buffer<8xf32, "shared.dyn">
-// CHECK-NEXT:    %[[L7:.*]] = tir.alloc_buffer : !tir.buffer<7xf32, "local">
 // CHECK-NEXT:    %[[L:.*]] = tir.alloc_buffer : !tir.buffer<f32, "local">
+// CHECK-NEXT:    %[[L7:.*]] = tir.alloc_buffer : !tir.buffer<7xf32, "local">
 // CHECK-NEXT:    tir.block {
 // CHECK-NEXT:      tir.load
 // CHECK-NEXT:      tir.store %{{.*}}, %[[L]][]
