@@ -111,7 +111,7 @@ def _packed(nest: Nest, loops: Sequence[Loop]) -> Cached | None:
 def _if_exact(found: Cached, loops: Sequence[Loop]) -> Cached | None:
     """What was found, if it has an element of its own for each iteration."""
     analyzer = analyzer_of(loops)
-    indices = tuple(map(analyzer.simplify, found.indices))
+    indices = [analyzer.simplify(index) for index in found.indices]
     maps = detect_iter_map(indices, ranges_of(loops), level=IterMapLevel.BIJECTIVE)
     if maps.errors:
         return None
@@ -120,7 +120,7 @@ def _if_exact(found: Cached, loops: Sequence[Loop]) -> Cached | None:
         scaled = any(not is_literal(part.scale, 1) for part in total.args)
         if scaled or not is_literal(total.base, 0) or sizes not in ([], [extent]):
             return None
-    return Cached(found.shape, indices)
+    return found
 
 
 @dataclass(frozen=True)

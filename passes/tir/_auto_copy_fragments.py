@@ -200,16 +200,17 @@ def _region(place: Place, tile: Tile, size: int) -> tir.BufferRegion:
 def _view(
     body: Place, label: str, region: tir.BufferRegion, size: int
 ) -> tir.MatchRegionOp:
-    """A view of a tile; that of shared memory may have any distance between rows."""
+    """A view of a tile; that of shared memory has the strides of the buffer."""
     kind = cast(tir.BufferType, region.buffer.type)
     scope = scope_of(region.buffer)
     offset = tir.ShapeVarOp(f"{label}_elem_offset")
     body.builder.insert(offset)
     strides: list[int | SSAValue] = []
     if scope.rank is tir.StorageRank.SHARED:
-        stride = tir.ShapeVarOp(f"{label}_stride")
-        body.builder.insert(stride)
-        strides = [stride.result, 1]
+        for name in ("s1", "s0"):
+            stride = tir.ShapeVarOp(name)
+            body.builder.insert(stride)
+            strides.append(stride.result)
     alignment = tir.buffer_definition(region.buffer).alignment
     match = tir.MatchRegionOp(
         region.buffer,
@@ -246,7 +247,7 @@ def _move_fragment(
         smart.floordiv(offset, WMMA_TILE * WMMA_TILE),
         smart.floordiv(smart.floormod(offset, WMMA_TILE * WMMA_TILE), WMMA_TILE),
     )
-    (stride,) = memory.strides
+    stride, _ = memory.strides
     mode = tir.AccessMode.READ if memory is window.source else tir.AccessMode.WRITE
     access = tir.AccessPtrOp(
         _pointer(body, memory),

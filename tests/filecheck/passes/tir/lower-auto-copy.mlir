@@ -226,13 +226,17 @@ tir.func @registers(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol 
 // CHECK:           tir.for %{{.*}} thread_binding "threadIdx.x" {
 // CHECK:             tir.for %[[F0:.*_cache]] = %{{.*}} to %{{.*}} {
 // CHECK:               tir.for %[[F3:.*_cache]] = %{{.*}} vectorized {
+// The element of the registers, as written: f0*8*32*4//128%128//8 and f3%128.
 // CHECK:                 %[[X:.*]] = tir.load %A[%{{.*}}, %{{.*}}] : f32
-// CHECK-NEXT:            tir.store %[[X]], %[[L]][%[[F0]], %[[F3]]] : f32
+// CHECK:                 %[[D:.*]] = tir.floordiv %{{.*}}, %{{.*}} : i32
+// CHECK:                 %[[R:.*]] = tir.floordiv %{{.*}}, %{{.*}} : i32
+// CHECK:                 %[[C:.*]] = tir.floormod %[[F3]], %{{.*}} : i32
+// CHECK:                 tir.store %[[X]], %[[L]][%[[R]], %[[C]]] : f32
 // CHECK-NEXT:          }
 // CHECK-NEXT:        }
 // CHECK-NEXT:        tir.for %[[F0:.*]] = %{{.*}} {
 // CHECK:               tir.for %[[F3:.*]] = %{{.*}} vectorized {
-// CHECK-NEXT:            %[[X:.*]] = tir.load %[[L]][%[[F0]], %[[F3]]] : f32
+// CHECK:                 %[[X:.*]] = tir.load %[[L]][%{{.*}}, %{{.*}}] : f32
 // CHECK:                 tir.store %[[X]], %S[%{{.*}}, %{{.*}}] : f32
 
 // -----
@@ -295,8 +299,9 @@ tir.func @load_fragments(%a: !tir.handle) attributes {global_symbol = "load_frag
 // CHECK-NEXT:          tir.reads %[[S]][%[[R]] to %[[R]] + 16, %[[C]] to %[[C]] + 16]
 // CHECK-NEXT:          tir.writes %[[F]][%[[R]] to %[[R]] + 16, %[[C]] to %[[C]] + 16]
 // CHECK-NEXT:          %[[SO:.*]] = tir.shape_var "src_elem_offset" : i32
-// CHECK-NEXT:          %[[SS:.*]] = tir.shape_var "src_stride" : i32
-// CHECK-NEXT:          %[[SRC:.*]] = tir.match_region "src" %[[S]][%[[R]] to %[[R]] + 16, %[[C]] to %[[C]] + 16] strides [%[[SS]], 1] offset %[[SO]] {data_alignment = 64 : i32, offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "shared.dyn">
+// CHECK-NEXT:          %[[SS:.*]] = tir.shape_var "s1" : i32
+// CHECK-NEXT:          %[[S0:.*]] = tir.shape_var "s0" : i32
+// CHECK-NEXT:          %[[SRC:.*]] = tir.match_region "src" %[[S]][%[[R]] to %[[R]] + 16, %[[C]] to %[[C]] + 16] strides [%[[SS]], %[[S0]]] offset %[[SO]] {data_alignment = 64 : i32, offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "shared.dyn">
 // CHECK-NEXT:          %[[TO:.*]] = tir.shape_var "tgt_elem_offset" : i32
 // CHECK-NEXT:          %[[TGT:.*]] = tir.match_region "tgt" %[[F]][%[[R]] to %[[R]] + 16, %[[C]] to %[[C]] + 16] offset %[[TO]] {data_alignment = 64 : i32, offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "wmma.matrix_a">
 // CHECK:               %[[P:.*]] = tir.data %[[SRC]]
@@ -348,7 +353,7 @@ tir.func @store_fragments(%c: !tir.handle) attributes {global_symbol = "store_fr
 // CHECK-NEXT:          tir.reads %F[
 // CHECK-NEXT:          tir.writes %S[
 // CHECK:               tir.match_region "src" %F[{{.*}} : !tir.buffer<16x16xf32, "wmma.accumulator">
-// CHECK:               tir.match_region "tgt" %S[{{.*}} strides [%{{.*}}, 1] {{.*}} : !tir.buffer<16x16xf32, "shared.dyn">
+// CHECK:               tir.match_region "tgt" %S[{{.*}} strides [%{{.*}}, %{{.*}}] {{.*}} : !tir.buffer<16x16xf32, "shared.dyn">
 // CHECK:               tir.access_ptr w
 // CHECK:               tir.string "row_major"
 // CHECK-NEXT:          tir.call "tvm_store_matrix_sync"
