@@ -24,6 +24,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.storage_scope import AXES
 from xdsl_tvm.passes.infra import CompositePass, Sequential
 from xdsl_tvm.registry import all_passes
 
@@ -111,9 +114,37 @@ def llvm_pipeline(
     )
 
 
-def gpu_pipeline() -> str:
-    """The road to host functions that launch kernels of GPU modules, as text."""
-    return ",".join((*TIR_BLOCKS_TO_LOOPS, "tir-convert-to-gpu"))
+TIR_BLOCKS_TO_LAUNCHES = (
+    "tir-lower-cross-thread-reduction",
+    "tir-lower-init-block",
+    "tir-plan-and-update-buffer-allocation-location",
+    "tir-convert-blocks-to-opaque",
+    "tir-lift-thread-binding",
+    "tir-compact-buffer-allocation",
+    "tir-unify-thread-binding",
+    "tir-lower-match-buffer",
+    "tir-lower-opaque-block",
+)
+"""Blocks in loops bound to threads to launches, loops and buffers."""
+
+VIRTUAL_THREADS = ("tir-flatten-buffer", "tir-inject-virtual-thread")
+"""Launches of virtual threads to loops, for functions that have some."""
+
+
+def gpu_pipeline(*, virtual_threads: bool = False) -> str:
+    """The road to host functions that launch kernels of GPU modules, as text.
+
+    No pass of it puts barriers where threads share memory: what needs one that it does
+    not have is refused.
+    """
+    return ",".join(
+        (
+            *TIR_BLOCKS_TO_LAUNCHES,
+            *(VIRTUAL_THREADS if virtual_threads else ()),
+            "tir-verify-thread-sync",
+            "tir-convert-to-gpu",
+        )
+    )
 
 
 def kernel_pipeline(arch: str = "sm_80") -> str:
@@ -224,7 +255,16 @@ def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:
     Each becomes a `func.func` that launches kernels of a `gpu.module`. Raises
     PassFailedException where something has no lowering for the GPU.
     """
-    run_pipeline(ctx, module, gpu_pipeline())
+    virtual = any(_is_virtual(op) for func in module.body.ops for op in all_ops(func))
+    run_pipeline(ctx, module, gpu_pipeline(virtual_threads=virtual))
+
+
+def _is_virtual(op: Operation) -> bool:
+    """Whether an op launches virtual threads, or is a loop bound to some."""
+    if isinstance(op, tir.ForOp) and op.thread_tag is not None:
+        axis = AXES.get(op.thread_tag.data)
+        return axis is not None and axis.is_virtual
+    return isinstance(op, tir.LaunchThreadOp) and op.virtual is not None
 
 
 def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:

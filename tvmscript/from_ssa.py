@@ -49,6 +49,7 @@ from xdsl.traits import get_effects
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xdsl_tvm.analysis._tree_form import name_of
+from xdsl_tvm.analysis.flat_index import fitting_type
 from xdsl_tvm.analysis.memory_order import Facts, Kind
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax import VDeviceAttr
@@ -824,7 +825,9 @@ def _annotations(annotations: DictionaryAttr | None, op: Operation) -> dict[str,
 
 def _allocate(body: _Body, op: tir.AllocateOp) -> st.Stmt:
     extents = tuple(
-        IntImm(i32, extent) if isinstance(extent, int) else body.root(extent)
+        IntImm(fitting_type(extent, i32), extent)
+        if isinstance(extent, int)
+        else body.root(extent)
         for extent in op.shape
     )
     condition = body.optional_root(op.condition)

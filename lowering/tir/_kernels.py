@@ -122,11 +122,13 @@ class HostConverter(BodyConverter):
         super().__init__(entry, module, function)
         self.kernels = kernels
         self.noalias = False
+        self.users: dict[SSAValue, tir.LaunchThreadOp] = {}
+        """The kernel that uses memory of a device scope."""
 
     def launch(self, op: tir.LaunchThreadOp) -> None:
         """The outermost of nested launches becomes one kernel launch."""
         extents = self._extents(op)
-        kernel = KernelConverter(self, extents)
+        kernel = KernelConverter(self, op, extents)
         kernel.source = op
         kernel.launch(op)
         kernel.emit(gpu.ReturnOp.create())
@@ -253,10 +255,16 @@ class KernelConverter(BodyConverter):
 
     on_cpu = False
 
-    def __init__(self, host: HostConverter, extents: dict[str, SSAValue]) -> None:
+    def __init__(
+        self,
+        host: HostConverter,
+        kernel: tir.LaunchThreadOp,
+        extents: dict[str, SSAValue],
+    ) -> None:
         super().__init__(Block(), host.module, host.function)
         self.host = host
         self.extents = extents
+        self.kernel = kernel
         self.captured: dict[SSAValue, SSAValue] = {}
         self._thread_ids: dict[str, SSAValue] = {}
         self._shared_bytes = 0
@@ -295,10 +303,23 @@ class KernelConverter(BodyConverter):
         return Memory(self._capture(host.memref), offset)
 
     def _define(self, value: SSAValue) -> None:
-        """Converts the definition of a buffer or pointer that the host has left."""
+        """Converts the definition of a buffer or pointer that the host has left.
+
+        Each kernel has memory of its own, so what one of them leaves there is not what
+        the next one finds.
+        """
         owner = value.owner
         if not isinstance(owner, Operation):
             raise self.fail("opaque handles cannot be used in a kernel")
+        is_memory = isinstance(owner, tir.AllocBufferOp | tir.AllocateOp)
+        user = self.host.users.setdefault(value, self.kernel)
+        if is_memory and user is not self.kernel:
+            raise self.fail(
+                f"its result, memory of {value.type}, is used by two kernels, and none "
+                'keeps such memory for the next; use the scope "global", or one launch '
+                "around both",
+                owner,
+            )
         with self.at(self.entry):
             self.convert_op(owner)
 

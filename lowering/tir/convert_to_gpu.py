@@ -55,8 +55,8 @@ class ConvertToGPU(CompilerPass):
     Leaves alone: functions without a launch; foreign operations
     Errors: those of tir-convert-to-memref; virtual threads; extents of one axis that
         differ within a kernel, or that the host does not know; more than 1024 threads a
-        block; memory in a kernel whose size is not static, or more than 48 KiB of it
-        shared; barriers for other scopes
+        block; memory of a kernel that another one uses, or whose size is not static, or
+        more than 48 KiB of it shared; barriers for other scopes; reductions over threads
     Attributes: read: `global_symbol`, `tir.noalias`; created: gpu.container_module,
         gpu.known_block_size, `llvm.noalias` on memref arguments; removed: all others of
         the function

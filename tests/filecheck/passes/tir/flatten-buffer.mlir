@@ -458,22 +458,3 @@ tir.func @realized(%a: !tir.handle) {
 // CHECK-NEXT:    %[[P:.*]] = tir.data %[[R]]
 // CHECK-NEXT:    %[[O:.*]] = tir.decl_buffer "O" %[[P]] {implicit} : !tir.buffer<16xf32>
 // CHECK:           tir.load %[[O]][%{{.*}}] : f32
-
-// -----
-
-// 46341 * 46342 elements are more than an i32 can number.
-tir.func @large(%a: !tir.handle, %n: i32) {
-  %A = tir.match_buffer "A" %a : !tir.buffer<46341x46342xi8>
-  %p = tir.allocate "B" [65536, 65536] : !tir.ptr<i8>
-  %B = tir.decl_buffer "B" %p : !tir.buffer<65536x65536xi8>
-  %x = tir.load %A[%n, %n] : i8
-  tir.store %x, %B[%n, %n] : i8
-}
-
-// CHECK-LABEL: tir.func @large
-// CHECK:         tir.decl_buffer "A" %{{.*}} {implicit} : !tir.buffer<2147534622xi8>
-// CHECK:         tir.allocate "B" [4294967296] : !tir.ptr<i8>
-// CHECK:         %[[N:.*]] = tir.cast %n : i32 to i64
-// CHECK:         %[[I:.*]] = tir.mul %[[N]], %{{.*}} : i64
-// CHECK:         tir.load %{{.*}}[%[[I]]] : i8
-// CHECK:         tir.store %{{.*}}, %{{.*}}[%{{.*}}] : i8

@@ -1,0 +1,113 @@
+"""What the road to PTX runs, and what it refuses instead of making kernels that race."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.targets.ptx import PTXTarget
+from xdsl_tvm.tvmscript import parse
+
+
+def ptx(text: str) -> str:
+    output = io.StringIO()
+    PTXTarget().emit(new_context(), parse(text), output)
+    return output.getvalue()
+
+
+def test_shared_memory_in_one_launch():
+    """The thread loops are lifted to one launch, whose barrier separates the accesses."""
+    found = ptx(
+        """
+        @T.prim_func
+        def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+            for b in T.thread_binding(1, thread="blockIdx.x"):
+                with T.block("tile"):
+                    S = T.alloc_buffer((64,), scope="shared")
+                    for t in T.thread_binding(64, thread="threadIdx.x"):
+                        with T.block("S"):
+                            v = T.axis.spatial(64, t)
+                            S[v] = A[v]
+                    T.tvm_storage_sync("shared")
+                    for t in T.thread_binding(64, thread="threadIdx.x"):
+                        with T.block("B"):
+                            v = T.axis.spatial(64, t)
+                            B[v] = S[63 - v]
+        """
+    )
+    assert found.count(".entry") == 1
+    assert found.count("bar.sync") == 1
+    assert "st.shared" in found
+    assert "st.global" in found
+
+
+def test_matched_regions_and_virtual_threads():
+    found = ptx(
+        """
+        @T.prim_func
+        def main(A: T.Buffer((4, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+            for b in T.thread_binding(2, thread="blockIdx.x"):
+                for w in T.thread_binding(2, thread="vthread.x"):
+                    for t in T.thread_binding(64, thread="threadIdx.x"):
+                        with T.block("B"):
+                            vi = T.axis.spatial(4, b * 2 + w)
+                            vj = T.axis.spatial(64, t)
+                            R = T.match_buffer(A[vi, vj], ())
+                            B[vi, vj] = R[()] + T.float32(1)
+        """
+    )
+    assert found.count("st.global") == 2
+
+
+REFUSED = {
+    "shared memory of two launches": (
+        """
+        S = T.alloc_buffer((64,), scope="shared")
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            with T.block("S"):
+                v = T.axis.spatial(64, t)
+                S[v] = A[v]
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            with T.block("B"):
+                v = T.axis.spatial(64, t)
+                B[v] = S[63 - v]
+        """,
+        'memory of !tir.ptr<f32, "shared">, is used by two kernels',
+    ),
+    "a barrier that is missing": (
+        """
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            with T.block("S"):
+                v = T.axis.spatial(64, t)
+                S = T.alloc_buffer((64,), scope="shared")
+                S[v] = A[v]
+                B[v] = S[63 - v]
+        """,
+        r'with no barrier between them; insert T.tvm_storage_sync\("shared"\)',
+    ),
+    "a reduction over threads": (
+        """
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            with T.block("B"):
+                v = T.axis.reduce(64, t)
+                with T.init():
+                    B[0] = T.float32(0)
+                B[0] = B[0] + A[v]
+        """,
+        "a reduction over threads .* has no lowering to the GPU; let one thread reduce",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what: str):
+    body, message = REFUSED[what]
+    text = (
+        "@T.prim_func\n"
+        'def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):'
+    )
+    with pytest.raises(PassFailedException, match=message):
+        ptx(text + body.replace("\n    ", "\n"))

@@ -1,0 +1,56 @@
+// RUN: xdsl-opt %s -p tir-verify-thread-sync --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: tir.store in @reversed and tir.load in @reversed may access one element of buffer 'S' in different threads, with no barrier between them; insert T.tvm_storage_sync("shared")
+tir.func @reversed(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<64xf32>
+  %c63 = tir.const 63 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %S = tir.alloc_buffer "S" : !tir.buffer<64xf32, "shared">
+    %x = tir.load %A[%t] : f32
+    tir.store %x, %S[%t] : f32
+    %r = tir.sub %c63, %t : i32
+    %y = tir.load %S[%r] : f32
+    tir.store %y, %B[%t] : f32
+  }
+}
+
+// -----
+
+// The barrier is before the loads; the next iteration stores without waiting for them.
+// CHECK: tir.load in @next_iteration and tir.store in @next_iteration of the next iteration may access one element of buffer 'S' in different threads
+tir.func @next_iteration(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<8x64xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<8x64xf32>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c63 = tir.const 63 : i32
+  %c64 = tir.const 64 : i32
+  %shared = tir.string "shared"
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %S = tir.alloc_buffer "S" : !tir.buffer<64xf32, "shared">
+    tir.for %k = %c0 to %c8 {
+      %x = tir.load %A[%k, %t] : f32
+      tir.store %x, %S[%t] : f32
+      tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      %r = tir.sub %c63, %t : i32
+      %y = tir.load %S[%r] : f32
+      tir.store %y, %B[%k, %t] : f32
+    }
+  }
+}
+
+// -----
+
+// CHECK: tir.store in @sum may store one element of buffer 'B' in several threads; let one of them store it, as under a condition on the thread
+tir.func @sum(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<1xf32>
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %x = tir.load %A[%t] : f32
+    tir.store %x, %B[%c0] : f32
+  }
+}

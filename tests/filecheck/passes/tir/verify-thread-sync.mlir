@@ -1,0 +1,99 @@
+// RUN: xdsl-opt %s -p tir-verify-thread-sync --split-input-file | filecheck %s
+
+// Each thread reads what it has stored itself, at one element or in a tile of its own.
+tir.func @own_elements(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<512xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c8 = tir.const 8 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %S = tir.alloc_buffer "S" : !tir.buffer<512xf32, "shared">
+    %first = tir.mul %t, %c8 : i32
+    tir.for %i = %c0 to %c8 {
+      %p = tir.add %first, %i : i32
+      %x = tir.load %A[%p] : f32
+      tir.store %x, %S[%p] : f32
+    }
+    %second = tir.add %first, %c1 : i32
+    %x = tir.load %S[%second] : f32
+    tir.store %x, %A[%second] : f32
+  }
+}
+// CHECK-LABEL: tir.func @own_elements
+
+// -----
+
+// Elements of a tile are split among the threads in the same way by both loops.
+tir.func @split_and_fused(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64x16xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c16 = tir.const 16 : i32
+  %c256 = tir.const 256 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c256 {
+    %S = tir.alloc_buffer "S" : !tir.buffer<64x16xf32, "shared">
+    tir.for %i = %c0 to %c4 {
+      %m = tir.mul %i, %c256 : i32
+      %f = tir.add %m, %t : i32
+      %r = tir.floordiv %f, %c16 : i32
+      %c = tir.floormod %f, %c16 : i32
+      %x = tir.load %A[%r, %c] : f32
+      tir.store %x, %S[%r, %c] : f32
+    }
+    tir.for %i = %c0 to %c4 {
+      %m = tir.mul %i, %c256 : i32
+      %f = tir.add %m, %t : i32
+      %r = tir.floordiv %f, %c16 : i32
+      %c = tir.floormod %f, %c16 : i32
+      %x = tir.load %S[%r, %c] : f32
+      tir.store %x, %A[%r, %c] : f32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @split_and_fused
+
+// -----
+
+// One barrier in each iteration is enough for two halves that take turns.
+tir.func @two_halves(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<8x64xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<8x64xf32>
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c8 = tir.const 8 : i32
+  %c63 = tir.const 63 : i32
+  %c64 = tir.const 64 : i32
+  %shared = tir.string "shared"
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %S = tir.alloc_buffer "S" : !tir.buffer<2x64xf32, "shared">
+    tir.for %k = %c0 to %c8 {
+      %h = tir.floormod %k, %c2 : i32
+      %x = tir.load %A[%k, %t] : f32
+      tir.store %x, %S[%h, %t] : f32
+      tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      %r = tir.sub %c63, %t : i32
+      %y = tir.load %S[%h, %r] : f32
+      tir.store %y, %B[%k, %t] : f32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @two_halves
+
+// -----
+
+// One thread, under a condition, is no other one.
+tir.func @one_thread(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<1xi32>
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c64 {
+    %first = tir.cmp eq %t, %c0 : i32
+    tir.if %first {
+      %x = tir.load %A[%c0] : i32
+      %y = tir.add %x, %x : i32
+      tir.store %y, %A[%c0] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @one_thread
