@@ -46,7 +46,7 @@ from xdsl_tvm.dialects.tir.buffers import (
     print_access,
 )
 from xdsl_tvm.dialects.tir.effects import UpdateEffect
-from xdsl_tvm.dialects.tir.expressions import YieldOp
+from xdsl_tvm.dialects.tir.expressions import YieldOp, constant_value
 from xdsl_tvm.dialects.tir.types import (
     BufferType,
     PtrType,
@@ -287,6 +287,11 @@ class ThreadAllreduceOp(IRDLOperation):
                 raise VerifyException(
                     "tir.thread_allreduce: threads are thread variables or the constant "
                     f"0, got a value of type {thread.type}"
+                )
+            if not isinstance(thread.owner, Block) and constant_value(thread) != 0:
+                raise VerifyException(
+                    "tir.thread_allreduce: threads are thread variables or the constant "
+                    f"0, got the result of {thread.owner.name}; name the variable itself"
                 )
 
     def _verify_place(self, source: SSAValue, place: Place) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
@@ -152,6 +152,27 @@ def erase_if_unused(values: Iterable[SSAValue]) -> None:
                 if inner is op or not op.is_ancestor(operand.owner)
             ]
             Rewriter.erase_op(op)
+
+
+def names_variable(use: Use) -> bool:
+    """Whether a use names a variable, where no expression can be used.
+
+    The threads of a `tir.thread_allreduce` and the node of a `tir.attr` are named; all
+    other operands use the value.
+    """
+    op = use.operation
+    match op:
+        case tir.ThreadAllreduceOp():
+            return use.index >= len(op.operands) - len(op.threads)
+        case tir.AttrOp():
+            return op.node is not None and use.index == 0
+        case _:
+            return False
+
+
+def replace_value_uses(variable: SSAValue, value: SSAValue) -> None:
+    """Use `value` instead of a variable, except where an op names the variable."""
+    variable.replace_uses_with_if(value, lambda use: not names_variable(use))
 
 
 def may_write(op: Operation) -> bool:

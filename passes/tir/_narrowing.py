@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, Use
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
@@ -26,7 +26,7 @@ from xdsl_tvm.analysis.expr import (
     view,
 )
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._editing import erase_if_unused
+from xdsl_tvm.passes.tir._editing import erase_if_unused, names_variable
 
 _FOLLOWING = (
     "bitwise_and",
@@ -346,6 +346,8 @@ class Narrower:
         keeps = not isinstance(op, tir.EvaluateOp | tir.LetOp)
         for position, value in enumerate(list(op.operands)):
             if not tir.is_integer(value.type) and not tir.is_float(value.type):
+                continue
+            if not is_expression(value.owner) and names_variable(Use(op, position)):
                 continue
             dtype = self._type_before(value)
             new = self._value(value, self._mode(op, position))

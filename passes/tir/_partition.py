@@ -58,6 +58,7 @@ from xdsl_tvm.passes.tir._editing import (
     PARTITION_HINT,
     erase_if_unused,
     replace_by_body,
+    replace_value_uses,
 )
 
 _UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
@@ -462,7 +463,7 @@ class Partitioner:
             part.operands = (zero.result, extent)
             if variable.first_use is not None:
                 shifted = tir.AddOp(start, start)
-                variable.replace_all_uses_with(shifted.result)
+                replace_value_uses(variable, shifted.result)
                 shifted.operands = (variable, start)
                 Builder(InsertPoint.at_start(body)).insert(shifted)
             else:

@@ -13,7 +13,7 @@ from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
-from xdsl_tvm.passes.tir._editing import describe
+from xdsl_tvm.passes.tir._editing import describe, names_variable
 
 
 def axis_of(op: Operation) -> str | None:
@@ -60,13 +60,11 @@ def require_same_range(
 def replace_variable(binding: Operation, value: SSAValue, place: InsertPoint) -> None:
     """Use another variable of the same axis for that of a binding.
 
-    One of another type is converted at the place, but where the axis is named, as in a
-    reduction.
+    One of another type is converted at the place, except where the variable is named, as
+    in a reduction.
     """
     old = binding.regions[0].block.args[0]
-    for use in list(old.uses):
-        if isinstance(use.operation, tir.ThreadAllreduceOp):
-            use.operation.operands[use.index] = value
+    old.replace_uses_with_if(value, names_variable)
     if old.type != value.type and old.first_use is not None:
         converted = tir.CastOp(value, old.type)
         converted.location = binding.location

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, i32
+from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._editing import describe, erase_if_unused, names_variable
 
 _NO_KINDS = ArrayAttr[tir.IterKindAttr]([])
 _SEGMENTS = (
@@ -50,7 +51,9 @@ class ConvertBlocksToOpaque(CompilerPass):
         module.
     Leaves alone: opaque blocks; name, predicate, allocations, annotations of every
         block
-    Errors: a `tir.init` in any block, opaque or not: run tir-lower-init-block first
+    Errors: a `tir.init` in any block, opaque or not: run tir-lower-init-block first; a
+        `tir.thread_allreduce` over a variable that is not bound to a thread variable:
+        bind it to one
     Attributes: read: none; created: none; removed: none
     Differs from TVM: a binding is evaluated once, before the block, where TVM evaluates
         it anew at every use; they differ if a binding loads from a buffer that the body
@@ -77,6 +80,7 @@ class ConvertBlocksToOpaque(CompilerPass):
 def _make_opaque(block: tir.BlockOp) -> None:
     body = block.body.block
     for variable, binding in zip(block.iter_vars, block.iter_values, strict=True):
+        _name_thread(variable, binding)
         variable.replace_all_uses_with(binding)
         body.erase_arg(variable)
     dropped = (*block.iter_values, *block.dom_mins, *block.dom_extents)
@@ -86,3 +90,20 @@ def _make_opaque(block: tir.BlockOp) -> None:
     block.properties["iter_kinds"] = _NO_KINDS
     block.properties.pop("iter_names", None)
     erase_if_unused(dropped)
+
+
+def _name_thread(variable: SSAValue, binding: SSAValue) -> None:
+    """Let reductions over a variable of a block name the thread that it is bound to."""
+    thread = binding
+    while isinstance(thread.owner, tir.CastOp):
+        thread = thread.owner.value
+    for use in tuple(variable.uses):
+        op = use.operation
+        if not isinstance(op, tir.ThreadAllreduceOp) or not names_variable(use):
+            continue
+        if not isinstance(thread.owner, Block) and not tir.is_constant(thread, 0):
+            raise PassFailedException(
+                f"{describe(op)} reduces over a variable of a block that is bound to an "
+                "expression; bind it to a thread variable"
+            )
+        op.operands[use.index] = thread

@@ -33,6 +33,7 @@ from xdsl_tvm.passes.tir._editing import (
     erase_if_unused,
     pragmas_of,
     replace_by_body,
+    replace_value_uses,
     within_pragmas,
 )
 
@@ -247,12 +248,15 @@ def _launch(loop: tir.ForOp, once: bool) -> None:
     assert loop.thread_tag is not None
     minimum = loop.min
     index = loop.loop_var
-    if once:
+    if once and tir.is_constant(minimum, 0):
+        # An axis of one thread may be named by 0.
         index.replace_all_uses_with(minimum)
+    elif once:
+        replace_value_uses(index, minimum)
     elif index.first_use is not None and not tir.is_constant(minimum, 0):
         shifted = tir.AddOp(index, minimum)
         shifted.location = loop.location
-        index.replace_all_uses_with(shifted.result)
+        replace_value_uses(index, shifted.result)
         shifted.operands[0] = index
         Rewriter.insert_op(shifted, InsertPoint.at_start(loop.body.block))
     pragmas = pragmas_of(loop.annotations)

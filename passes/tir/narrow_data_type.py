@@ -14,7 +14,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._narrowing import Narrower, is_wide, variables_of
 
-_BITS = (8, 16, 32)
+_BITS = (8, 16, 32, 64)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class NarrowDataType(CompilerPass):
     TVM name: tir.NarrowDataType (v0.20)
     Input form: any; usually after the buffers have become flat
     Output form: the same
-    Options: `target_bits`: int, required; the width aimed at, 8, 16 or 32
+    Options: `target_bits`: int, required; the width aimed at, 8, 16, 32 or 64; with 64
+        nothing changes
     Rewrites: before
 
             tir.for %i = %c0 to %c4 {
@@ -49,7 +50,9 @@ class NarrowDataType(CompilerPass):
             }
 
         Variables of loops, launches of threads and blocks change their type if their
-        range fits, its end included, and everything that they are used in. Constants and
+        range fits, its end included, and everything that they are used in. Where an op
+        names a variable, as `tir.thread_allreduce` and the node of a `tir.attr` do, it
+        names the new one without a cast. Constants and
         casts change where indices, bounds of loops, extents, strides and offsets, and
         conditions are made of them, and where they meet a variable that has changed. A
         binding has the type of its value, which is narrow if it is an index. Elsewhere
@@ -59,7 +62,7 @@ class NarrowDataType(CompilerPass):
     Leaves alone: parameters, and the shapes of their buffers; unsigned integers and those
         of the target's width or less; arguments of calls, except of bit operations,
         shifts and `clz`
-    Errors: a width that is not 8, 16 or 32
+    Errors: a width that is not 8, 16, 32 or 64
     Attributes: read: none; created: none; removed: none
     Differs from TVM: a loop whose extent does not fit keeps its type although its
         variable would fit; TVM wraps the extent around. A shift is narrow only if its
@@ -77,7 +80,7 @@ class NarrowDataType(CompilerPass):
         if self.target_bits not in _BITS:
             raise PassFailedException(
                 f"{self.name}: target_bits is {self.target_bits}, which is no width of "
-                "integers to narrow to; use 8, 16 or 32"
+                "integers to narrow to; use 8, 16, 32 or 64"
             )
         target = IntegerType(self.target_bits)
         for func in all_ops(op):

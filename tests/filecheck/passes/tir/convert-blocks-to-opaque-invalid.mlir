@@ -42,3 +42,21 @@ tir.func @binding(%i: i32) {
   }
 }
 // CHECK: %v is not defined above this use
+
+// -----
+
+// A reduction names threads, which no expression can stand for.
+tir.func @thread() {
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %one = tir.const 1.0 : f32
+  %R = tir.alloc_buffer "R" : !tir.buffer<1xf32, "local">
+  tir.launch_thread %t = "threadIdx.x" to %c4 {
+    %sum = tir.add %t, %t : i32
+    tir.block "B" (%v : R in [%c0 to %c8] = %sum) {
+      tir.thread_allreduce [%one] into [%R[%c0]] over [%v]
+    }
+  }
+}
+// CHECK: tir.thread_allreduce in @thread reduces over a variable of a block that is bound to an expression; bind it to a thread variable
