@@ -40,6 +40,7 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.analysis.facts import conjuncts, negated
 from xdsl_tvm.analysis.memory_order import memory_of
+from xdsl_tvm.analysis.side_effect import is_assume
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate, ForKind
 
@@ -61,11 +62,6 @@ _Loop: TypeAlias = tir.ForOp | tir.LaunchThreadOp
 
 
 _AT_OTHER_TIMES = ("volatile_scope", "async_scope", "async_commit_queue_scope")
-
-
-def is_assume(op: Operation) -> bool:
-    """Whether it is a call of `assume`."""
-    return isinstance(op, tir.CallOp) and op.callee.data == "assume"
 
 
 def with_known_loads(tree: Expr, value_of: Callable[[tir.LoadOp], Expr | None]) -> Expr:

@@ -6,11 +6,14 @@ It bounds what it changes to evaluate the expression once more, elsewhere or not
 * those of `READ_STATE` may be dropped, and moved where no write to their memory lies
   between;
 * all others, `UPDATE_STATE`, stay as they are.
+
+Whether a statement is without effect, so that passes may erase it or a branch of it, is
+decided by `does_nothing` alone.
 """
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import MemoryEffect, MemoryEffectKind, RecursiveMemoryEffect
 
 from xdsl_tvm.dialects import tir
@@ -91,3 +94,66 @@ def own_effect(op: Operation) -> CallEffect:
         return CallEffect.UPDATE_STATE
     is_read = MemoryEffectKind.READ in kinds
     return CallEffect.READ_STATE if is_read else CallEffect.PURE
+
+
+_EFFECTIVE_KEYS = (
+    "async_commit_queue_scope",
+    "async_wait_inflight_count",
+    "async_wait_queue_scope",
+    "pragma_import_",
+)
+"""Beginnings of the keys of attributes that have an effect with nothing in them."""
+_CONTROL_FLOW = (
+    tir.ForOp,
+    tir.IfOp,
+    tir.IfThenElseOp,
+    tir.LaunchThreadOp,
+    tir.ScopeOp,
+    tir.YieldOp,
+)
+
+
+def is_assume(op: Operation) -> bool:
+    """Whether it is a call of `assume`."""
+    return isinstance(op, tir.CallOp) and op.callee.data == "assume"
+
+
+def does_nothing(item: Operation | Region) -> bool:
+    """Whether a statement, or all of a region, may be erased where no result is used.
+
+    Evaluations, computations, loads, bindings, allocations and declarations do nothing,
+    nor do branches, loops that end, scopes and attributes if all in them does nothing. An
+    assumption is information, an assertion may fail, a prefetch is a hint, and a
+    `tir.while` may not end: they are kept, as are blocks, calls that update state, and
+    attributes that wait for, commit or import something. Linear in what the item holds.
+    """
+    return all(map(op_does_nothing, item.walk()))
+
+
+def op_does_nothing(op: Operation) -> bool:
+    """Whether an op does nothing, without what its regions hold; see `does_nothing`."""
+    match op:
+        case tir.EvaluateOp():
+            return True
+        case tir.AssertOp() | tir.PrefetchOp():
+            return False
+        case tir.AttrOp():
+            return not op.key.data.startswith(_EFFECTIVE_KEYS)
+        case _ if isinstance(op, _CONTROL_FLOW):
+            return True
+        case _:
+            return (
+                not op.regions
+                and not is_assume(op)
+                and (own_effect(op) <= CallEffect.READ_STATE or _is_operand(op))
+            )
+
+
+def _is_operand(op: Operation) -> bool:
+    """Whether it is a call that means something only as operand of another op."""
+    name = tir.builtin_name(op)
+    known = None if name is None else tir.INTRINSICS.get(name)
+    return known is not None and known.effect in (
+        CallEffect.SPECIAL_CALL_ARG,
+        CallEffect.EMBED_INFO,
+    )

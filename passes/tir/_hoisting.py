@@ -8,17 +8,17 @@ both copies. Only values that are pure and cannot fail move.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import MemoryEffectKind, get_effects
 
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Call, Const, Expr, leaf_values, view
 from xdsl_tvm.analysis.facts import negated
+from xdsl_tvm.analysis.side_effect import does_nothing, op_does_nothing
 from xdsl_tvm.analysis.thread_divergence import may_diverge
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._editing import (
@@ -238,17 +238,7 @@ def _is_statement(op: Operation) -> bool:
         return True
     if isinstance(op, tir.AssertOp | tir.IfThenElseOp | tir.YieldOp | tir.ReducerOp):
         return False
-    if op.regions:
-        return True
-    return not _only_reads(op)
-
-
-def _only_reads(op: Operation) -> bool:
-    effects = get_effects(op)
-    return effects is not None and all(
-        effect.kind in (MemoryEffectKind.READ, MemoryEffectKind.ALLOC)
-        for effect in effects
-    )
+    return bool(op.regions) or not op_does_nothing(op)
 
 
 # ---- the rewrites ----
@@ -262,6 +252,7 @@ class _Rewriter:
 
     def __init__(self, moves: dict[Operation, _Moves]) -> None:
         self._moves = moves
+        self._decisions = _Decisions()
         self._analyzer = Analyzer()
         self._doublings = 0
 
@@ -288,17 +279,23 @@ class _Rewriter:
 
     def _resolve(self, loop: Operation, conditions: list[_Condition]) -> None:
         """Put the conditions in front of the loop, the first one outermost."""
-        for position, condition in enumerate(conditions):
+        pending = conditions[::-1]
+        while pending:
+            found = self._decisions.current(pending.pop())
+            if not found:
+                continue
+            condition, *others = found
+            pending += others[::-1]
             if not loop.is_ancestor(condition.op):
                 continue
             tree = _tree(condition.value)
             truth = self._truth(tree)
             if truth is not None:
-                _decide(condition, truth=truth)
+                self._decisions.decide(condition, truth=truth)
             elif not may_diverge(loop, leaf_values(tree)):
                 alone = _is_guard_of_all(condition, loop)
                 if alone or self._doublings < _MAX_DOUBLINGS:
-                    rest = conditions[position + 1 :]
+                    rest = self._all_current(reversed(pending))
                     self._doublings += not alone
                     self._split(loop, condition, tree, rest, doubled=not alone)
                     self._doublings -= not alone
@@ -334,16 +331,16 @@ class _Rewriter:
         loop.detach()
         choice.then_region.block.add_op(loop)
         with self._analyzer.constraint(tree):
-            _decide(condition, truth=True)
+            self._decisions.decide(condition, truth=True)
             self._resolve(loop, rest)
         if copy is None or choice.else_region is None:
             return
         other, mapped = copy
         choice.else_region.block.add_op(other)
         with self._analyzer.constraint(negated(tree)):
-            _decide(_mapped(condition, mapped), truth=False)
+            self._decisions.decide(_mapped(condition, mapped), truth=False)
             self._resolve(other, [_mapped(each, mapped) for each in rest])
-        if _does_nothing(choice.else_region):
+        if does_nothing(choice.else_region):
             choice.detach_region(choice.else_region).erase()
 
     def _copied(self, loop: Operation) -> tuple[Operation, dict[Operation, Operation]]:
@@ -353,8 +350,12 @@ class _Rewriter:
         for old, new in mapped.items():
             moves = self._moves.get(old)
             if moves is not None:
+                moves.conditions = self._all_current(moves.conditions)
                 self._moves[new] = _mapped_moves(moves, mapped)
         return clone, mapped
+
+    def _all_current(self, conditions: Iterable[_Condition]) -> list[_Condition]:
+        return [now for each in conditions for now in self._decisions.current(each)]
 
 
 def _mapped(condition: _Condition, mapped: dict[Operation, Operation]) -> _Condition:
@@ -401,7 +402,7 @@ def _is_guard_of_all(condition: _Condition, loop: Operation) -> bool:
     guard = condition.op
     if not isinstance(guard, tir.IfOp) or guard.else_region is not None:
         return False
-    return all(map(_is_idle, _walk_without(loop, guard)))
+    return all(map(op_does_nothing, _walk_without(loop, guard)))
 
 
 def _walk_without(root: Operation, left_out: Operation) -> Iterator[Operation]:
@@ -416,48 +417,7 @@ def _walk_without(root: Operation, left_out: Operation) -> Iterator[Operation]:
                 stack += block.ops
 
 
-_CONTROL_FLOW = (
-    tir.AttrOp,
-    tir.ForOp,
-    tir.IfOp,
-    tir.IfThenElseOp,
-    tir.LaunchThreadOp,
-    tir.ScopeOp,
-    tir.YieldOp,
-)
-
-
-def _is_idle(op: Operation) -> bool:
-    """Whether an op, what it holds aside, does nothing that is seen from outside."""
-    match op:
-        case tir.EvaluateOp():
-            return op.value is None or tir.constant_value(op.value) is not None
-        case tir.AssertOp():
-            return False
-        case _ if isinstance(op, _CONTROL_FLOW):
-            return True
-        case _:
-            return not op.regions and _only_reads(op)
-
-
-def _does_nothing(region: Region) -> bool:
-    return all(map(_is_idle, region.walk()))
-
-
 # ---- conditions that are known ----
-
-
-def _decide(condition: _Condition, *, truth: bool) -> None:
-    """Make an op what it is where its condition is known."""
-    op, value = condition.op, condition.value
-    match op:
-        case tir.IfOp():
-            _take_branch(op, truth=truth)
-        case tir.IfThenElseOp():
-            _take_value(op, truth=truth)
-        case _:
-            _decide_logical(op, condition.index, truth=truth)
-    erase_if_unused([value])
 
 
 def _take_branch(op: tir.IfOp, *, truth: bool) -> None:
@@ -479,37 +439,80 @@ def _take_value(op: tir.IfThenElseOp, *, truth: bool) -> None:
     Rewriter.erase_op(op)
 
 
-def _decide_logical(op: Operation, index: int, *, truth: bool) -> None:
-    """`x and true` is `x`, `x or true` is true, and so on."""
-    (result,) = op.results
-    if isinstance(op, tir.AndOp) == truth:
-        result.replace_all_uses_with(op.operands[1 - index])
-        Rewriter.erase_op(op)
-        return
-    constant = tir.ConstOp.of(truth, i1)
-    Rewriter.replace_op(op, constant)
-    _propagate(constant, truth=truth)
-    erase_if_unused([constant.result])
+class _Decisions:
+    """Resolves conditions that are known, and follows the others.
 
+    Where one operand of a logical op is decided and the op is replaced by the other one,
+    a condition that is the other operand is from then on what the op was used for.
+    """
 
-def _propagate(constant: tir.ConstOp, *, truth: bool) -> None:
-    """Decide the conditions that a constant is."""
-    for use in list(constant.result.uses):
-        op = use.operation
-        if op.parent is None:
-            continue
+    def __init__(self) -> None:
+        self._moved: dict[_Condition, list[_Condition]] = {}
+
+    def current(self, condition: _Condition) -> list[_Condition]:
+        """The operands that a condition is now."""
+        found: list[_Condition] = []
+        stack = [condition]
+        while stack:
+            each = stack.pop()
+            if each in self._moved:
+                stack += reversed(self._moved[each])
+            else:
+                found.append(each)
+        return found
+
+    def decide(self, condition: _Condition, *, truth: bool) -> None:
+        """Make an op what it is where its condition is known."""
+        value = condition.value
+        self._decide(condition, truth=truth)
+        erase_if_unused([value])
+
+    def _decide(self, condition: _Condition, *, truth: bool) -> None:
+        op = condition.op
         match op:
-            case tir.IfOp() | tir.IfThenElseOp() if use.index == 0:
-                _decide(_Condition(op), truth=truth)
+            case tir.IfOp():
+                _take_branch(op, truth=truth)
+            case tir.IfThenElseOp():
+                _take_value(op, truth=truth)
             case tir.AndOp() | tir.OrOp():
-                _decide(_Condition(op, use.index), truth=truth)
-            case tir.NotOp():
-                opposite = tir.ConstOp.of(not truth, i1)
-                Rewriter.replace_op(op, opposite)
-                _propagate(opposite, truth=not truth)
-            case tir.CallOp() if op.callee.data == "likely":
-                again = tir.ConstOp.of(truth, i1)
-                Rewriter.replace_op(op, again)
-                _propagate(again, truth=truth)
+                self._decide_logical(op, condition.index, truth=truth)
             case _:
-                pass
+                constant = tir.ConstOp.of(truth, i1)
+                Rewriter.insert_op(constant, InsertPoint.before(op))
+                op.operands[condition.index] = constant.result
+                self._propagate(constant, truth=truth)
+
+    def _decide_logical(
+        self, op: tir.AndOp | tir.OrOp, index: int, *, truth: bool
+    ) -> None:
+        """`x and true` is `x`, `x or true` is true, and so on."""
+        if isinstance(op, tir.AndOp) == truth:
+            uses = [_Condition(use.operation, use.index) for use in op.result.uses]
+            self._moved[_Condition(op, 1 - index)] = uses
+            op.result.replace_all_uses_with(op.operands[1 - index])
+            Rewriter.erase_op(op)
+            return
+        constant = tir.ConstOp.of(truth, i1)
+        Rewriter.replace_op(op, constant)
+        self._propagate(constant, truth=truth)
+        erase_if_unused([constant.result])
+
+    def _propagate(self, constant: tir.ConstOp, *, truth: bool) -> None:
+        """Decide the conditions that a constant is."""
+        for use in list(constant.result.uses):
+            op = use.operation
+            if op.parent is None:
+                continue
+            match op:
+                case tir.IfOp() | tir.IfThenElseOp() | tir.AndOp() | tir.OrOp():
+                    self.decide(_Condition(op, use.index), truth=truth)
+                case tir.NotOp():
+                    opposite = tir.ConstOp.of(not truth, i1)
+                    Rewriter.replace_op(op, opposite)
+                    self._propagate(opposite, truth=not truth)
+                case tir.CallOp() if op.callee.data == "likely":
+                    again = tir.ConstOp.of(truth, i1)
+                    Rewriter.replace_op(op, again)
+                    self._propagate(again, truth=truth)
+                case _:
+                    pass

@@ -18,6 +18,7 @@ from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, Ramp, Value, emit, view
 from xdsl_tvm.analysis.memory_order import Facts
+from xdsl_tvm.analysis.side_effect import op_does_nothing
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.buffers import accessed_type
 from xdsl_tvm.passes.tir._editing import (
@@ -145,7 +146,7 @@ class BodyVectorizer:
         try:
             is_gone = self._vectorize(op)
         except NeedsScalars:
-            if op.results:
+            if op.results and not _is_statement(op):
                 self._scalars.update(op.results)
             elif self._mask is not None:
                 raise _CannotPredicate from None
@@ -535,6 +536,12 @@ def _can_run_unguarded(op: Operation) -> bool:
     if isinstance(op, tir.LetOp):
         return True
     return not op.regions and bool(op.results) and can_speculate(op)
+
+
+def _is_statement(op: Operation) -> bool:
+    """Whether an op is there for its effect: nothing uses its results."""
+    is_used = any(result.first_use is not None for result in op.results)
+    return not is_used and not op_does_nothing(op)
 
 
 def _used_values(ops: Iterable[Operation]) -> list[SSAValue]:

@@ -13,6 +13,7 @@ from xdsl_tvm.analysis.control_flow import ControlFlow
 from xdsl_tvm.analysis.expr import Expr
 from xdsl_tvm.analysis.facts import negated
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.side_effect import does_nothing
 from xdsl_tvm.analysis.structural_equal import structural_equal
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import ForKind
@@ -214,11 +215,7 @@ class _Branches:
 
 
 def _does_nothing(region: Region | None) -> bool:
-    return region is None or all(
-        isinstance(op, tir.EvaluateOp | tir.LoadOp | tir.LetOp)
-        or (not op.regions and can_speculate(op))
-        for op in region.block.ops
-    )
+    return region is None or does_nothing(region)
 
 
 def _is_in_order(op: Operation) -> bool:

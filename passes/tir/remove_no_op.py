@@ -21,6 +21,7 @@ from xdsl_tvm.analysis.extension import Extension
 from xdsl_tvm.analysis.facts import negated
 from xdsl_tvm.analysis.rewrite_simplify import RewriteLimitError
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.side_effect import op_does_nothing
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes._pass_config import RemoveNoOpConfig
@@ -31,8 +32,6 @@ from xdsl_tvm.passes.tir._needless_stores import NeedlessStores
 _SKIP = "pragma_debug_skip_region"
 _WAIT = "async_wait_queue_scope"
 _INFLIGHT = "async_wait_inflight_count"
-_EFFECTS = (_WAIT, _INFLIGHT, "async_commit_queue_scope", "pragma_import_")
-"""Beginnings of the keys whose scopes do something with nothing in them."""
 DATAFLOW_EXTENSIONS = (
     Extension.TRANSITIVELY_PROVE_INEQUALITIES
     | Extension.CONVERT_BOOLEAN_TO_AND_OF_ORS
@@ -252,7 +251,7 @@ def _sweep_one(op: Operation) -> None:
             _sweep_branch(op)
         case tir.ForOp() | tir.LaunchThreadOp() | tir.ScopeOp() if _is_empty(op.body):
             Rewriter.erase_op(op)
-        case tir.AttrOp() if _is_empty(op.body) and not op.key.data.startswith(_EFFECTS):
+        case tir.AttrOp() if _is_empty(op.body) and op_does_nothing(op):
             Rewriter.erase_op(op)
         case tir.LetOp() | tir.AllocateOp() | tir.DeclBufferOp() | tir.BufferRealizeOp():
             if all(result.first_use is None for result in op.results):

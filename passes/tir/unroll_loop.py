@@ -18,6 +18,7 @@ from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.analysis.side_effect import is_assume
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, is_true
 from xdsl_tvm.passes._pass_config import UnrollLoopConfig
@@ -263,7 +264,9 @@ def _is_step(op: Operation) -> bool:
         return True
     effects = get_effects(op)
     writes = effects is None or any(e.kind is MemoryEffectKind.WRITE for e in effects)
-    return writes and all(result.first_use is None for result in op.results)
+    return (writes or is_assume(op)) and all(
+        result.first_use is None for result in op.results
+    )
 
 
 def _with(

@@ -11,13 +11,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis._memory_flow import is_assume
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.control_flow import ControlFlow
 from xdsl_tvm.analysis.expr import Cmp, Expr, Value, leaf_values, view
 from xdsl_tvm.analysis.facts import conjuncts, negated
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
-from xdsl_tvm.analysis.side_effect import side_effect
+from xdsl_tvm.analysis.side_effect import is_assume, side_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect, CmpPredicate
 from xdsl_tvm.dialects.tir.annotations import integer_of

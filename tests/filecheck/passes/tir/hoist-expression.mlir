@@ -6,6 +6,7 @@
 // RUN: xdsl-opt %s -p "tir-hoist-expression{hoisted_let_bindings=0}" --split-input-file | filecheck %s --check-prefix LET0
 // RUN: xdsl-opt %s -p "tir-hoist-expression{hoisted_let_bindings=3}" --split-input-file | filecheck %s --check-prefix LETS
 // RUN: xdsl-opt %s -p "tir-hoist-expression{hoisted_let_bindings=1}" --split-input-file | filecheck %s --check-prefix REQUIRED
+// RUN: xdsl-opt %s -p "tir-hoist-expression{hoisted_conditionals=4}" --split-input-file | filecheck %s --check-prefix BOOL
 
 // CASE: HoistExpression.1, HoistExpression.2
 tir.func @invariant(%A_handle: !tir.handle, %n: i32) attributes {global_symbol = "invariant", param_names = ["A_handle", "n"]} {
@@ -759,3 +760,69 @@ tir.func @other_branch(%A_handle: !tir.handle, %n: i32) attributes {global_symbo
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:}
+
+// -----
+
+// Both operands leave their loops, also where the first one is resolved before.
+tir.func @disjunction(%a: !tir.handle, %n: i32) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4x4xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
+  tir.for "i" %i = %c0 to %c4 {
+    tir.for "j" %j = %c0 to %c4 {
+      %p = tir.cmp lt %n, %c1 : i32
+      %q = tir.cmp le %c2, %i : i32
+      %r = tir.or %p, %q : i1
+      tir.if %r {
+        tir.store %n, %A[%i, %j] : i32
+      }
+    }
+  }
+}
+// BOOL-LABEL: tir.func @disjunction
+// BOOL:       %[[P:.*]] = tir.cmp lt %{{.*}}, %{{.*}} : i32
+// BOOL-NEXT:  tir.if %[[P]] {
+// BOOL-NEXT:    tir.for "i"
+// BOOL-NEXT:      tir.for "j"
+// BOOL-NEXT:        tir.store
+// BOOL-NEXT:      }
+// BOOL-NEXT:    }
+// BOOL-NEXT:  } else {
+// BOOL-NEXT:    tir.for "i" %[[I:.*]] = %{{.*}} to %{{.*}} {
+// BOOL-NEXT:      %[[Q:.*]] = tir.cmp le %{{.*}}, %[[I]] : i32
+// BOOL-NEXT:      tir.if %[[Q]] {
+// BOOL-NEXT:        tir.for "j"
+
+// -----
+
+// What is left of the operands is used by another op, a negation and a stored value.
+tir.func @nested(%a: !tir.handle, %n: i32) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4x4xi1>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
+  tir.for "i" %i = %c0 to %c4 {
+    tir.for "j" %j = %c0 to %c4 {
+      %p = tir.cmp lt %n, %c1 : i32
+      %q = tir.cmp le %c2, %i : i32
+      %r = tir.and %p, %q : i1
+      %s = tir.cmp lt %j, %c2 : i32
+      %t = tir.or %r, %s : i1
+      %u = tir.not %r : i1
+      %v = tir.and %u, %t : i1
+      tir.if %v {
+        tir.store %r, %A[%i, %j] : i1
+      }
+    }
+  }
+}
+// BOOL-LABEL: tir.func @nested
+// BOOL:       tir.cmp lt
+// BOOL-NEXT:  tir.if
+// BOOL-NEXT:    tir.for "i"
+// BOOL-NEXT:      %[[Q:.*]] = tir.cmp lt %{{.*}}, %{{.*}} : i32
+// BOOL-NEXT:      tir.if %[[Q]] {
+// BOOL-NEXT:        tir.for "j"
