@@ -9,7 +9,9 @@ those of spec tir-passes-b §1.4, made sound where they are not:
   outside of the type. All other integers wrap around: a result that might leave its type
   is bounded by the type alone. The same goes for casts to any integer type.
 - Bounds beyond 64 bits are infinite.
-- Bitwise operations and shifts are bounded by the bits that the operands can have.
+- Bitwise operations are bounded by the bits that the operands can have.
+- A shift is bounded by its type alone, unless its amount is known to be from 0 to the
+  bits of the type, and what is shifted to the left to be no negative number.
 - A float has a bound only where it is exactly an integer, by a cast of one or a literal.
 - A divisor is never zero where the quotient is evaluated.
 """
@@ -365,6 +367,21 @@ _BITWISE: dict[str, Callable[[Bound, Bound], Bound]] = {
 }
 
 
+SHIFTS = ("shift_left", "shift_right")
+
+
+def amounts_of(dtype: Attribute) -> Bound:
+    """The amounts that a type may be shifted by; by others the result is undefined."""
+    return Bound(0, tir.bits_of_lane(dtype) - 1)
+
+
+def _is_bounded_shift(node: Call, value: Bound, amount: Bound) -> bool:
+    """Whether a shift is known to be defined, and one to the left is of no sign bit."""
+    if not amounts_of(node.dtype).contains(amount):
+        return False
+    return node.name == "shift_right" or value.min >= 0
+
+
 class ConstIntBoundAnalyzer:
     """Bounds of trees under the facts of an analyzer, which keeps them."""
 
@@ -415,6 +432,8 @@ class ConstIntBoundAnalyzer:
     def _call(self, node: Call, operands: list[Bound]) -> Bound:
         bitwise = _BITWISE.get(node.name)
         if bitwise is not None:
+            if node.name in SHIFTS and not _is_bounded_shift(node, *operands):
+                return type_bound(node.dtype)
             return _contained(bitwise(*operands), node.dtype)
         match node.name:
             case "likely":

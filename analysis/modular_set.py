@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
+from xdsl_tvm.analysis.const_int_bound import Bound, amounts_of
 from xdsl_tvm.analysis.expr import (
     Add,
     Binary,
@@ -218,7 +219,9 @@ class ModularSetAnalyzer:
         if b.coeff != 0 or b.base < 0:
             return EVERYTHING
         if node.name == "shift_right":
-            power = 1 << min(b.base, 64)
+            if not amounts_of(node.dtype).contains(Bound(b.base, b.base)):
+                return EVERYTHING
+            power = 1 << b.base
             if a.coeff % power:
                 return EVERYTHING
             return ModularSet.of(a.coeff // power, a.base // power)

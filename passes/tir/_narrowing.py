@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.const_int_bound import Bound, add
+from xdsl_tvm.analysis.const_int_bound import SHIFTS, Bound, add
 from xdsl_tvm.analysis.expr import (
     Expr,
     Value,
@@ -38,7 +38,6 @@ _FOLLOWING = (
     "shift_left",
     "shift_right",
 )
-_SHIFTS = ("shift_left", "shift_right")
 _OF_INDICES = (
     tir.AddressOfOp,
     tir.AllocateOp,
@@ -141,7 +140,7 @@ class Ranges:
         op = value.owner
         if not isinstance(op, tir.CallOp):
             return True
-        if op.callee.data in _SHIFTS:
+        if op.callee.data in SHIFTS:
             amount = self.bounds[op.args[1]]
             return Bound(0, self._target.width.data - 1).contains(amount)
         if op.callee.data == "clz":

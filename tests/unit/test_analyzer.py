@@ -6,6 +6,7 @@ The cases of spec tir-passes-b §1.20 are named by their numbers there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations_with_replacement
 
 import pytest
 from expr_trees import (
@@ -46,6 +47,7 @@ from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.analysis.transitive_comparison import Comparison
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
+from xdsl_tvm.dialects.tir.folding import wrap
 
 X, Y, Z, N = symbols(i32, i32, i32, i32)
 ui32 = IntegerType(32, Signedness.UNSIGNED)
@@ -167,6 +169,49 @@ def test_bounds_of_bits():
     assert bound(Call("shift_left", pair, i32), x=(1, 3), y=(0, 2)) == (1, 12)
     assert bound(Call("shift_left", pair, i32), x=(1, 3)) == (INT32.min, INT32.max)
     assert bound(Call("popcount", pair[:1], i32)) == (0, 32)
+
+
+# CASE: Simplify.9
+@pytest.mark.parametrize("amounts", [(-1, 3), (0, 32), (-5, -1), (32, 40)])
+@pytest.mark.parametrize("name", ["shift_left", "shift_right"])
+def test_bounds_of_undefined_shifts(name: str, amounts: Limits):
+    """Nothing is known of a shift whose amount may be outside of the type."""
+    pair = [X.node, Y.node]
+    assert bound(Call(name, pair, i32), x=(1, 3), y=amounts) == (INT32.min, INT32.max)
+
+
+# CASE: Simplify.9
+def test_bounds_of_shifts_of_negative_numbers():
+    pair = [X.node, Y.node]
+    ranges: dict[str, Limits] = {"x": (-1, 3), "y": (0, 2)}
+    assert bound(Call("shift_left", pair, i32), **ranges) == (INT32.min, INT32.max)
+    assert bound(Call("shift_right", pair, i32), **ranges) == (-1, 3)
+
+
+@pytest.mark.parametrize("name", ["shift_left", "shift_right"])
+def test_bounds_of_shifts_contain_what_is_computed(name: str):
+    """All ranges of a few numbers and amounts; undefined ones result in 0."""
+    x, y = symbols(i8, i8)
+    compute = int.__lshift__ if name == "shift_left" else int.__rshift__
+    ends = (-128, -3, 0, 5, 127), (-2, 0, 3, 7, 8, 9)
+    for low, high in combinations_with_replacement(ends[0], 2):
+        for least_amount, most in combinations_with_replacement(ends[1], 2):
+            analyzer = Analyzer()
+            analyzer.update(x.node, Bound(low, high))
+            analyzer.update(y.node, Bound(least_amount, most))
+            found = analyzer.const_int_bound(Call(name, [x.node, y.node], i8))
+            for value in {low, high, (low + high) // 2}:
+                for amount in range(least_amount, most + 1):
+                    result = 0
+                    if 0 <= amount < 8:
+                        result = wrap(compute(value, amount), i8)
+                    assert found.min <= result <= found.max
+
+
+def test_moduli_of_undefined_shifts():
+    for amount in (-1, 32, 40):
+        shift = Call("shift_right", [(X * 64).node, number(amount)], i32)
+        assert modulus(shift) == (1, 0)
 
 
 def test_bounds_of_split_sums():
