@@ -294,6 +294,8 @@ class Space:
             return self._digit(lhs, base, full) or (smart.sub(lhs, base), ())
         above = smart.sub(lhs, base) if factor > 0 else smart.sub(base, lhs)
         divisor = abs(factor)
+        if not smart.fits(divisor, above.dtype):
+            return None
         rest = _equation(smart.floormod(above, divisor), smart.const(0, above.dtype))
         return smart.floordiv(above, divisor), (rest,)
 

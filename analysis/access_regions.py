@@ -397,6 +397,9 @@ class _Accesses:
         for low, extent in region:
             start = self._tree(low)
             if isinstance(extent, int):
+                if not smart.fits(extent, start.dtype):
+                    box.append(EVERYTHING)
+                    continue
                 size: Expr = Const(extent, start.dtype)
             else:
                 size = smart.cast(start.dtype, self._tree(extent))

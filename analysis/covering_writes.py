@@ -115,6 +115,9 @@ def _within(
     if not is_index_type(index.dtype):
         return
     yield smart.ge(index, 0)
+    if isinstance(size, int) and not smart.fits(size, index.dtype):
+        # All values of the type are less.
+        return
     extent = (
         smart.const(size, index.dtype) if isinstance(size, int) else accesses.tree(size)
     )

@@ -164,11 +164,20 @@ class Value(Expr):
         return f"%{self.value.name_hint or self.serial}"
 
 
+class LiteralRangeError(ValueError):
+    """A literal was computed that its type does not have.
+
+    Analyses compute with integers of any size, and give up where a result cannot be
+    written as an expression.
+    """
+
+
 class Const(Expr):
     """A scalar constant; a bool is 0 or 1. Its payload is the number.
 
     Floats are told apart by their bits, so 0.0 is not -0.0 and a NaN is itself. Raises
-    ValueError when the dtype is no scalar that holds the number.
+    ValueError when the dtype is no scalar, and its subclass LiteralRangeError when the
+    dtype does not have the number.
     """
 
     __slots__ = ()
@@ -181,7 +190,7 @@ class Const(Expr):
             return cls._of(dtype, (), value, struct.pack("<d", value))
         low, high = integer_range(dtype)
         if int(value) != value or not low <= value <= high:
-            raise ValueError(f"{value} is no constant of type {dtype}")
+            raise LiteralRangeError(f"{value} is no constant of type {dtype}")
         return cls._of(dtype, (), int(value))
 
     @property

@@ -41,7 +41,7 @@ from xdsl.dialects.builtin import i1
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Cmp, Const, Expr
+from xdsl_tvm.analysis.expr import Cmp, Const, Expr, LiteralRangeError
 from xdsl_tvm.analysis.facts import conjuncts
 from xdsl_tvm.analysis.int_set import Range
 from xdsl_tvm.analysis.iter_forms import (
@@ -272,7 +272,7 @@ class _Detection:
             try:
                 self._constrain()
                 found = [rewriter.iterator_of(index) for index in indices]
-            except NoMatchError:
+            except (NoMatchError, LiteralRangeError):
                 # Without the padding that it wants, an index may look different.
                 if rewriter.paddings == before:
                     raise
@@ -459,7 +459,7 @@ def detect_iter_map(
             analyzer, inputs, predicate, level, trivial=simplify_trivial
         )
         return detection.run(indices)
-    except NoMatchError as error:
+    except (NoMatchError, LiteralRangeError) as error:
         return IterMapResult([], [str(error)], smart.const(0, i1))
 
 
@@ -518,5 +518,5 @@ def normalize_to_iter_sum(
             opaque=True,
         )
         return detection.sum_of(index)
-    except NoMatchError as error:
+    except (NoMatchError, LiteralRangeError) as error:
         raise ValueError(str(error)) from None

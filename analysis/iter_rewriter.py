@@ -13,6 +13,7 @@ from xdsl_tvm.analysis.expr import (
     Expr,
     FloorDiv,
     FloorMod,
+    LiteralRangeError,
     Mul,
     Sub,
     fold,
@@ -142,7 +143,7 @@ class Rewriter:
     def _rewritten(self, node: Expr, parts: list[IterSumExpr]) -> IterSumExpr:
         try:
             return self._combined(node, parts)
-        except NoMatchError:
+        except (NoMatchError, LiteralRangeError):
             if not self._opaque:
                 raise
             return IterSumExpr((), node)

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import i1
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, postorder
+from xdsl_tvm.analysis.expr import Expr, LiteralRangeError, postorder
 from xdsl_tvm.analysis.facts import conjuncts
 from xdsl_tvm.analysis.int_set import Range
 from xdsl_tvm.analysis.iter_forms import (
@@ -216,7 +216,7 @@ def subspace_divide(
         with analyzer.assumed(()):
             bind_inputs(analyzer, inputs)
             remaining = _predicates(predicate or true, inputs, inner, analyzer)
-    except NoMatchError:
+    except (NoMatchError, LiteralRangeError):
         return None
     return SubspaceDivision(divided, *remaining)
 

@@ -25,6 +25,7 @@ from xdsl_tvm.analysis.expr import (
     Mod,
     Mul,
     Sub,
+    integer_range,
     postorder,
     sum_of,
 )
@@ -114,8 +115,20 @@ class Polynomial:
             rest -= step * divisor
         return None
 
+    def fits(self, dtype: Attribute) -> bool:
+        """Whether the type has all coefficients and their opposites.
+
+        Arithmetic on polynomials is that of the integers, so coefficients of what is
+        computed may be outside of any type, though those of the program are not.
+        """
+        _, high = integer_range(dtype)
+        return all(-high <= factor <= high for factor in self._terms.values())
+
     def to_expr(self, dtype: Attribute) -> Expr:
-        """A tree of type `dtype` with this value; atoms of other types are cast."""
+        """A tree of type `dtype` with this value; atoms of other types are cast.
+
+        Raises ValueError for a coefficient that the type does not have; see `fits`.
+        """
 
         def term(monomial: Monomial, coefficient: int) -> Expr:
             factors = [

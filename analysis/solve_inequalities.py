@@ -99,6 +99,11 @@ class _Relation:
     dtype: Attribute
     is_equation: bool = False
 
+    @property
+    def fits(self) -> bool:
+        """Whether it can be written as a condition."""
+        return self.left.fits(self.dtype)
+
     def condition(self) -> Expr:
         """The relation with what is negative, and the constant, on the right."""
         terms = self.left.terms.items()
@@ -125,6 +130,19 @@ def _relation(condition: Expr, analyzer: Analyzer) -> _Relation | None:
     return _Relation(left, lhs.dtype, predicate is CmpPredicate.EQ)
 
 
+@dataclass(frozen=True)
+class _Bound:
+    """What a relation says of `factor * v`, for the variable that is eliminated."""
+
+    factor: int
+    bound: Polynomial
+    relation: _Relation
+
+    def times(self, coef: int) -> Polynomial:
+        """The bound of `coef * v`, for a multiple of the factor."""
+        return _times(self.bound, coef // self.factor)
+
+
 class _Pool:
     """Relations, without those that follow from ranges or from a stronger one."""
 
@@ -143,7 +161,7 @@ class _Pool:
         return len(self._found) >= MAX_RELATIONS
 
     def add(self, relation: _Relation) -> None:
-        """Add a relation, divided by the common divisor of its factors."""
+        """Add a relation that fits, divided by the common divisor of its factors."""
         tightened = self._tightened(relation)
         if tightened is None:
             return
@@ -224,7 +242,7 @@ class _Elimination:
         for condition in relations:
             for part in conjuncts(normalized(self._analyzer.simplify(condition, 3))):
                 relation = _relation(part, self._analyzer)
-                if relation is None:
+                if relation is None or not relation.fits:
                     self._rest.append(part)
                 else:
                     pool.add(relation)
@@ -245,8 +263,8 @@ class _Elimination:
     def _eliminate(
         self, variable: Expr, pool: _Pool, later: Mapping[Expr, Range]
     ) -> tuple[IntGroupBounds, _Pool]:
-        below: list[tuple[int, Polynomial]] = []
-        above: list[tuple[int, Polynomial]] = []
+        below: list[_Bound] = []
+        above: list[_Bound] = []
         kept = _Pool(self._analyzer)
         kept.is_contradictory = pool.is_contradictory
         for relation in [*pool.relations, *self._range_of(variable)]:
@@ -259,30 +277,57 @@ class _Elimination:
                 kept.add(relation)
                 continue
             # factor * v <= -rest, or over a negative factor, -factor * v >= rest.
+            bound = rest if factor < 0 else _ZERO - rest
             if factor > 0 or relation.is_equation:
-                above.append((factor, _ZERO - rest) if factor > 0 else (-factor, rest))
+                above.append(_Bound(abs(factor), bound, relation))
             if factor < 0 or relation.is_equation:
-                below.append((-factor, rest) if factor < 0 else (factor, _ZERO - rest))
-        for (p, high), (q, low) in product(above, below):
+                below.append(_Bound(abs(factor), bound, relation))
+        for high, low in product(above, below):
             if kept.is_full:
                 break
             # p*v <= high and q*v >= low.
-            implied = _times(low, p) - _times(high, q)
-            kept.add(_Relation(implied, variable.dtype))
-        grouped = _grouped(below, above, variable.dtype, analyzer_with(later))
+            implied = _times(low.bound, high.factor) - _times(high.bound, low.factor)
+            follows = _Relation(implied, variable.dtype)
+            if follows.fits:
+                kept.add(follows)
+        coef = self._common_factor(variable, below, above)
+        grouped = _grouped(coef, below, above, variable.dtype, analyzer_with(later))
         return grouped, kept
+
+    def _common_factor(
+        self, variable: Expr, below: list[_Bound], above: list[_Bound]
+    ) -> int:
+        """What all bounds are multiplied to; those that do not fit stay conditions."""
+        bounds = [*below, *above]
+        coef = math.lcm(1, *(each.factor for each in bounds))
+        while not Polynomial.constant(coef).fits(variable.dtype):
+            largest = max(bounds, key=lambda each: each.factor)
+            self._give_up(largest, below, above, bounds)
+            coef = math.lcm(1, *(each.factor for each in bounds))
+        for each in tuple(bounds):
+            if each in bounds and not each.times(coef).fits(variable.dtype):
+                self._give_up(each, below, above, bounds)
+        return coef
+
+    def _give_up(self, given_up: _Bound, *lists: list[_Bound]) -> None:
+        """Leave a relation as it is, rather than as bounds of a variable."""
+        self._rest.append(given_up.relation.condition())
+        for bounds in lists:
+            bounds[:] = [b for b in bounds if b.relation is not given_up.relation]
 
     def _range_of(self, variable: Expr) -> list[_Relation]:
         domain = self._ranges.get(variable)
         return [] if domain is None else self._as_relations(variable, domain)
 
     def _as_relations(self, variable: Expr, domain: Range) -> list[_Relation]:
+        """The range, except for an end that is beyond the type, and says nothing."""
         low, extent, at = map(polynomial, (domain.min, domain.extent, variable))
         last = low + extent - Polynomial.constant(1)
-        return [
+        relations = (
             _Relation(low - at, variable.dtype),
             _Relation(at - last, variable.dtype),
-        ]
+        )
+        return [relation for relation in relations if relation.fits]
 
 
 _ZERO = Polynomial.constant(0)
@@ -293,22 +338,23 @@ def _times(value: Polynomial, factor: int) -> Polynomial:
 
 
 def _grouped(
-    below: list[tuple[int, Polynomial]],
-    above: list[tuple[int, Polynomial]],
+    coef: int,
+    below: list[_Bound],
+    above: list[_Bound],
     dtype: Attribute,
     analyzer: Analyzer,
 ) -> IntGroupBounds:
     """The bounds with one factor; those that are both are equalities."""
-    coef = math.lcm(1, *(factor for factor, _ in (*below, *above)))
-    lower = list(dict.fromkeys(_times(bound, coef // factor) for factor, bound in below))
-    upper = list(dict.fromkeys(_times(bound, coef // factor) for factor, bound in above))
+    lower = list(dict.fromkeys(each.times(coef) for each in below))
+    upper = list(dict.fromkeys(each.times(coef) for each in above))
     both = set(lower) & set(upper)
     equal = [bound for bound in lower if bound in both]
     lower = [bound for bound in lower if bound not in both]
     upper = [bound for bound in upper if bound not in both]
 
     def is_at_most(a: Polynomial, b: Polynomial) -> bool:
-        return analyzer.const_int_bound((b - a).to_expr(dtype)).min >= 0
+        by = b - a
+        return by.fits(dtype) and analyzer.const_int_bound(by.to_expr(dtype)).min >= 0
 
     lower = _strongest(lower, is_at_most)
     upper = _strongest(upper, lambda a, b: is_at_most(b, a))

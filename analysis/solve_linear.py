@@ -23,7 +23,14 @@ from xdsl.ir import Attribute, Block
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Cmp, Const, Expr, Value, substitute
+from xdsl_tvm.analysis.expr import (
+    Cmp,
+    Const,
+    Expr,
+    LiteralRangeError,
+    Value,
+    substitute,
+)
 from xdsl_tvm.analysis.facts import conjuncts
 from xdsl_tvm.analysis.int_set import IntSetEvaluator, Range, from_range
 from xdsl_tvm.analysis.linear_equation import literal_factors, mentions
@@ -212,11 +219,24 @@ def solve_linear_equations(
 
     The other relations, and the ranges of the variables, become relations of the new
     variables, where they do not follow from ranges of these. The new variables are named
-    `n0`, `n1`…, with the name of an old variable behind where they are equal to that.
+    `n0`, `n1`…, with the name of an old variable behind where they are equal to that. If
+    a solution has numbers that the type does not have, all stays as it is.
     """
     parts = [part for relation in relations for part in conjuncts(relation)]
     if not variables:
         return IntConstraintsTransform(IntConstraints([], {}, parts), {}, {})
+    try:
+        return _solution(variables, ranges, parts)
+    except LiteralRangeError:
+        same = {variable: variable for variable in variables}
+        unsolved = IntConstraints(list(variables), dict(ranges), parts)
+        return IntConstraintsTransform(unsolved, same, dict(same))
+
+
+def _solution(
+    variables: Sequence[Expr], ranges: Mapping[Expr, Range], parts: list[Expr]
+) -> IntConstraintsTransform:
+    """The solutions; raises LiteralRangeError where one cannot be written."""
     analyzer = analyzer_with(ranges)
     system, others = _split(variables, parts, analyzer)
     form, rank = diagonalize(

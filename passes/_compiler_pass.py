@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import wraps
+from traceback import walk_tb
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 from xdsl_tvm.passes._pass_config import ConfigStruct
 from xdsl_tvm.passes._pass_context import PassContext
 from xdsl_tvm.passes._pass_info import PassInfo
+from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.registry import new_context
 
 _Struct = TypeVar("_Struct", bound=ConfigStruct)
@@ -51,6 +56,39 @@ class PassRun:
         return module if self.owned else module.clone()
 
 
+def _guarded(apply: Callable[..., None]) -> Callable[..., None]:
+    """The `apply` of a pass, with unexpected exceptions reported as its failure."""
+
+    @wraps(apply)
+    def guarded(self: ModulePass, ctx: Context, op: ModuleOp) -> None:
+        try:
+            apply(self, ctx, op)
+        except (DiagnosticException, UserError, MemoryError):
+            raise
+        except Exception as error:
+            where = _function_at(error)
+            raise PassFailedException(
+                f"{self.name}: internal error{where}: {error_line(error)}; report it "
+                "with the module, and leave the pass out"
+            ) from error
+
+    return guarded
+
+
+def _function_at(error: Exception) -> str:
+    """The function that a pass was at where it failed, if the frames tell."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    for frame in reversed(frames):
+        for value in frame.f_locals.values():
+            op = value if isinstance(value, Operation) else None
+            while op is not None and not isinstance(op, ModuleOp):
+                symbol = op.properties.get("sym_name")
+                if isinstance(symbol, StringAttr):
+                    return f" in @{symbol.data}"
+                op = op.parent_op()
+    return ""
+
+
 @dataclass(frozen=True)
 class CompilerPass(ModulePass):
     """An xDSL module pass that can also be called TVM's way.
@@ -59,7 +97,9 @@ class CompilerPass(ModulePass):
     `pass_(module)` runs under the current `PassContext`: instruments are told, the
     argument is left as it is, also when the pass raises, and the result is returned.
     That is the argument itself only if an instrument has skipped the pass. Neither way
-    verifies the result.
+    verifies the result. Neither raises an exception of another class than those of xDSL's
+    diagnostics: what else comes out of `apply` is a `PassFailedException` that names the
+    pass and the function, and has the exception as its `__cause__`.
 
     Subclasses are frozen dataclasses whose fields are the options of the pass, and
     implement `apply`. Its text form is xDSL's pipeline text, `tir-unroll-loop{...}`.
@@ -85,6 +125,13 @@ class CompilerPass(ModulePass):
         return PassInfo(
             self.opt_level, self._tvm_name(), list(self.required), self.traceable
         )
+
+    def __init_subclass__(cls, *, runs_passes: bool = False, **kwargs: Any) -> None:
+        """`runs_passes`: what `apply` raises is what the passes in it raise."""
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__.get("apply")
+        if own is not None and not runs_passes:
+            cls.apply = _guarded(own)
 
     @abstractmethod
     def apply(self, ctx: Context, op: ModuleOp) -> None: ...
@@ -201,7 +248,7 @@ def _check_module(module: object) -> None:
         raise TypeError(f"a pass takes a builtin.module, not {type(module).__name__}")
 
 
-class DelegatingPass(CompilerPass):
+class DelegatingPass(CompilerPass, runs_passes=True):
     """A pass that is described by an object of its own rather than by its class.
 
     It holds callables and other passes, so it has no pipeline text and is equal to

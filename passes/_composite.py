@@ -15,7 +15,7 @@ from xdsl_tvm.passes._sequential import Sequential
 
 
 @dataclass(frozen=True)
-class CompositePass(CompilerPass):
+class CompositePass(CompilerPass, runs_passes=True):
     """A pass that does what a list of passes does, as a `Sequential` of them would."""
 
     @abstractmethod

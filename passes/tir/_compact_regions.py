@@ -298,7 +298,10 @@ class RegionCollector(FactsWalker):
         sides: list[Side] = []
         for low, size in region:
             start = self.tree(low)
-            if not is_index_type(start.dtype):
+            is_static = isinstance(size, int)
+            if not is_index_type(start.dtype) or (
+                is_static and not smart.fits(size, start.dtype)
+            ):
                 sides.append(None)
                 continue
             if isinstance(size, int):
@@ -605,7 +608,9 @@ class RegionCollector(FactsWalker):
     def _bounded(self, extent: Expr, limit: int) -> Expr | None:
         """A number that an extent does not exceed, if that is no more than a limit."""
         most = self._largest(extent, _MOST_CHOICES)
-        return smart.const(most, extent.dtype) if 0 < most <= limit else None
+        if not 0 < most <= limit or not smart.fits(int(most), extent.dtype):
+            return None
+        return smart.const(most, extent.dtype)
 
     def _largest(self, tree: Expr, choices: int) -> float:
         """A number that a tree does not exceed.

@@ -114,6 +114,11 @@ def allocation_shape(
         constant = extent.as_constant
         if constant is not None:
             return constant
+        if not extent.fits(dtype):
+            raise PassFailedException(
+                f"{describe(alloc)}: a stride is outside of {dtype}; use 64-bit extents, "
+                "or smaller ones"
+            )
         return emit(extent.to_expr(dtype), builder, at_hand)
 
     return [operand(extent) for extent in extents]

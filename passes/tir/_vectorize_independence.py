@@ -202,7 +202,10 @@ class _Walk:
     def _bounds(self, terms: dict[Monomial, int], tree: Expr) -> tuple[float, float]:
         if not terms:
             return 0, 0
-        bound = self._analyzer.const_int_bound(Polynomial(terms).to_expr(tree.dtype))
+        part = Polynomial(terms)
+        if not part.fits(tree.dtype):
+            return -math.inf, math.inf
+        bound = self._analyzer.const_int_bound(part.to_expr(tree.dtype))
         return bound.min, bound.max
 
     def _kind(self, atom: Expr) -> str:
