@@ -1,11 +1,14 @@
 // RUN: xdsl-opt %s -p tvm-lower-to-nvvm --split-input-file --verify-diagnostics | filecheck %s
 
-tir.func @f() {
+tir.func @f(%n: i32) {
   %c2 = tir.const 2 : i32
-  tir.launch_thread %v = "vthread.x" to %c2 virtual {
+  tir.launch_thread %t = "threadIdx.x" to %c2 {
+    tir.launch_thread %v = "vthread.x" to %n virtual {
+      tir.evaluate %v : i32
+    }
   }
 }
-// CHECK: cannot lower 'tir.launch_thread': "vthread.x" is no axis of the hardware
+// CHECK: tir.launch_thread in @f: virtual threads need an extent that is a constant
 
 // -----
 
