@@ -32,6 +32,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.conditional_bounds import ConditionalBounds
+from xdsl_tvm.analysis.derivation import derivation, origin
 from xdsl_tvm.analysis.expr import Const, Expr, Value, emit, leaf_values, view
 from xdsl_tvm.analysis.facts import negated
 from xdsl_tvm.analysis.int_set import (
@@ -44,7 +45,6 @@ from xdsl_tvm.analysis.int_set import (
     simplified,
     union,
 )
-from xdsl_tvm.analysis.memory_order import derivation
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_index_type
 
@@ -227,26 +227,26 @@ class _Accesses:
         """Record what an op accesses, and the ops in it."""
         match op:
             case tir.LoadOp():
-                self._record(self.read, op.buffer, self._box(op.indices))
+                self._access(self.read, op.buffer, self._box(op.indices))
             case tir.StoreOp():
-                self._record(self.written, op.buffer, self._box(op.indices))
+                self._access(self.written, op.buffer, self._box(op.indices))
             case tir.ThreadAllreduceOp():
                 for place in op.places:
-                    self._record(self.written, place.buffer, self._box(place.indices))
+                    self._access(self.written, place.buffer, self._box(place.indices))
             case tir.PrefetchOp():
-                self._record(self.read, op.buffer, self._box_of(op.region))
+                self._access(self.read, op.buffer, self._box_of(op.region))
             case tir.LetOp() if op.value.type == op.result.type:
                 self._trees[op.result] = self._tree(op.value)
             case tir.BlockOp():
                 self._visit_block(op)
                 return
             case tir.AccessPtrOp():
-                self._use(op.result)
+                self._pass(op.result)
             case tir.BufferDefinition() | tir.ReadsOp() | tir.WritesOp():
                 return
             case _ if not isinstance(op, _NAMES):
                 for operand in op.operands:
-                    self._use(operand)
+                    self._pass(operand)
             case _:
                 pass
         self._visit_inside(op)
@@ -290,17 +290,22 @@ class _Accesses:
             table = self.read if isinstance(each, tir.ReadsOp) else self.written
             for found in each.buffer_regions:
                 box = self._box_of(zip(found.mins, found.extents, strict=True))
-                self._record(table, found.buffer, box)
+                self._access(table, found.buffer, box)
 
     # ---- pointers ----
 
+    def _pass(self, value: SSAValue) -> None:
+        """Record that an op uses a value, if that is a buffer or a pointer."""
+        if isinstance(value.type, tir.BufferType) or tir.is_handle(value.type):
+            # A cycle of views is an error here, so that what follows need not look.
+            origin(value)
+            self._use(value)
+
     def _use(self, value: SSAValue, table: Boxes | None = None) -> None:
-        """Record that an op uses a value, which may be a buffer or a pointer into one.
+        """Record the use of a buffer or a pointer.
 
         Without a table it is what the pointer is for, or an opaque use.
         """
-        if not (isinstance(value.type, tir.BufferType) or tir.is_handle(value.type)):
-            return
         used = self.opaque if table is None else table
         owner = value.owner
         for each in derivation(value):
@@ -351,6 +356,11 @@ class _Accesses:
         return block.find_ancestor_op_in_block(self._root) is not None
 
     # ---- boxes ----
+
+    def _access(self, table: Boxes, buffer: SSAValue, box: Box) -> None:
+        """Add an access of an op."""
+        origin(buffer)
+        self._record(table, buffer, box)
 
     def _record(self, table: Boxes, buffer: SSAValue, box: Box) -> None:
         """Add an access: views stand for their sources, what is inside is left out."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, Region, SSAValue
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.derivation import derivation, origin
 from xdsl_tvm.analysis.expr import Expr, view
-from xdsl_tvm.analysis.memory_order import derivation
 from xdsl_tvm.dialects import tir
 
 
@@ -101,7 +101,7 @@ class BufferAccesses:
         *,
         reads: bool,
     ) -> None:
-        root = allocation_of(buffer)
+        root = origin(buffer)
         if root not in self.of:
             return
         trees = [self.tree(index) for index in indices]
@@ -115,25 +115,24 @@ class BufferAccesses:
 
     def _in_source(self, buffer: SSAValue, indices: list[Expr]) -> list[Expr] | None:
         """The element of the allocated buffer that an element of a view is."""
-        owner = buffer.owner
-        for each in derivation(buffer):
+        for each in derivation(buffer, (tir.MatchRegionOp,)):
             owner = each.owner
             if not isinstance(owner, tir.MatchRegionOp):
-                break
+                return indices if isinstance(owner, tir.AllocBufferOp) else None
             starts = [self.tree(low) for low in owner.region_mins]
             surplus = len(starts) - len(indices)
             pairs = list(zip(starts[surplus:], indices, strict=True))
             if any(start.dtype != index.dtype for start, index in pairs):
                 return None
             indices = [*starts[:surplus], *(smart.add(*pair) for pair in pairs)]
-        return indices if isinstance(owner, tir.AllocBufferOp) else None
+        return None
 
     def _opaque(self, op: Operation) -> None:
         integers = tuple(
             self.tree(operand) for operand in op.operands if tir.is_integer(operand.type)
         )
         for operand in dict.fromkeys(op.operands):
-            root = allocation_of(operand)
+            root = origin(operand)
             if root in self.of:
                 start, sizes = self._region(operand)
                 values = (*integers, *sizes)
@@ -159,12 +158,6 @@ class BufferAccesses:
     def _add(self, access: Access) -> None:
         self.of[access.buffer].append(access)
         self.at.setdefault(access.op, []).append(access)
-
-
-def allocation_of(value: SSAValue) -> SSAValue:
-    """The buffer that a buffer or pointer is derived from; else where that is unknown."""
-    *_, root = derivation(value)
-    return root
 
 
 def regions_around(op: Operation, outermost: Region | None = None) -> list[Region]:

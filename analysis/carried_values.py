@@ -25,16 +25,11 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.buffer_accesses import (
-    Access,
-    BufferAccesses,
-    allocation_of,
-    regions_around,
-)
+from xdsl_tvm.analysis.buffer_accesses import Access, BufferAccesses, regions_around
 from xdsl_tvm.analysis.covering_writes import carrying_loops, thread_axis_of
+from xdsl_tvm.analysis.derivation import derivation, origin
 from xdsl_tvm.analysis.expr import Expr, Value, leaf_values
 from xdsl_tvm.analysis.linear_equation import linear_form, mentions
-from xdsl_tvm.analysis.memory_order import derivation
 from xdsl_tvm.analysis.thread_divergence import is_collective
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import StorageRank
@@ -286,6 +281,6 @@ def _is_by_pointer_into(view_op: tir.MatchRegionOp, access: Access) -> bool:
     return not access.is_element and any(
         source is view_op.buffer
         for operand in access.op.operands
-        if allocation_of(operand) is access.buffer
+        if origin(operand) is access.buffer
         for source in derivation(operand)
     )

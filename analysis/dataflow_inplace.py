@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.dataflow_alias import UNKNOWN, Aliases, aliases
 from xdsl_tvm.analysis.dataflow_liveness import live_ranges
+from xdsl_tvm.analysis.derivation import chain
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import product, provably_at_least, provably_equal
 
@@ -71,9 +72,13 @@ def inplace_matches(block: Block, inputs: Sequence[SSAValue] = ()) -> InplaceMat
 
 def same_value(value: SSAValue) -> SSAValue:
     """The value of which `value` is another name."""
-    while isinstance(op := value.owner, relax.AliasOp | relax.MatchCastOp):
-        value = op.value
-    return value
+    *_, found = chain(value, _renamed)
+    return found
+
+
+def _renamed(value: SSAValue) -> SSAValue | None:
+    op = value.owner
+    return op.value if isinstance(op, relax.AliasOp | relax.MatchCastOp) else None
 
 
 class _Memory:

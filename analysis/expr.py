@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from xdsl_tvm.analysis.derivation import derived_from_itself
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir._by_identity import by_identity
 
@@ -644,6 +645,7 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
     of a lazy choice: views that share it visit shared ops once.
     """
     trees: MutableMapping[SSAValue, Expr] = {} if known is None else known
+    waiting = set[SSAValue]()
     stack = [value]
     while stack:
         current = stack[-1]
@@ -662,6 +664,9 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
         operands = tuple(op.operands)
         missing = [operand for operand in operands if operand not in trees]
         if missing:
+            if current in waiting:
+                raise derived_from_itself(current)
+            waiting.add(current)
             stack += reversed(missing)
             continue
         trees[current] = _node(op, [trees[operand] for operand in operands])

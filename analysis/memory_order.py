@@ -9,7 +9,7 @@ allocations are never the same, parameters are where `tir.noalias` says so.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, get_effects
 
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import tir
 
 
@@ -52,36 +53,18 @@ _ONCE = (
 """Ops that run each of their regions at most once, or are no more than a definition."""
 
 
-def derivation(value: SSAValue) -> Iterator[SSAValue]:
-    """A buffer or pointer, what it is derived from, and so on.
-
-    It ends at a value that was met before, which only invalid IR can hold.
-    """
-    met: set[SSAValue] = set()
-    while value not in met:
-        yield value
-        met.add(value)
-        match value.owner:
-            case tir.DataOp(buffer=source) | tir.AddressOfOp(buffer=source):
-                value = source
-            case tir.AccessPtrOp(data=source) | tir.DeclBufferOp(data=source):
-                value = source
-            case tir.MatchRegionOp(source=source) | tir.LetOp(value=source):
-                value = source
-            case _:
-                return
-
-
 def memory_of(value: SSAValue, *, distinct_parameters: bool = False) -> Memory:
     """The memory behind a buffer or a pointer.
 
     With `distinct_parameters`, that behind one parameter is another than that behind the
-    next, also where the function does not promise so.
+    next, also where the function does not promise so. Raises VerifyException for a
+    definition that is derived from itself.
     """
-    *_, value = derivation(value)
-    if isinstance(value.owner, tir.MatchBufferOp):
-        value = value.owner.param
+    value = origin(value)
     owner = value.owner
+    if isinstance(owner, tir.MatchBufferOp):
+        value = owner.param
+        owner = value.owner
     match owner:
         case (
             tir.AllocBufferOp()

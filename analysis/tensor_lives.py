@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xdsl_tvm.analysis.dataflow_alias import MAY_BE_VIEWS
+from xdsl_tvm.analysis.derivation import chain
 from xdsl_tvm.analysis.shared_memory import memory_sources
 from xdsl_tvm.dialects import relax
 
@@ -120,15 +121,18 @@ def _memory_operands(op: Operation) -> Sequence[SSAValue]:
     """The operands; where a field of a known tuple is taken, that field itself."""
     if not isinstance(op, relax.GetItemOp):
         return op.operands
-    value = op.tuple_value
-    while isinstance(value, OpResult):
-        match value.op:
-            case relax.TupleOp() as whole:
-                return (whole.elements[op.index.value.data],)
-            case relax.AliasOp() | relax.MatchCastOp() as name:
-                value = name.value
-            case relax.DataflowOp() as block:
-                value = block.output_op.values[value.index]
-            case _:
-                break
+    *_, value = chain(op.tuple_value, _named)
+    if isinstance(whole := value.owner, relax.TupleOp):
+        return (whole.elements[op.index.value.data],)
     return op.operands
+
+
+def _named(value: SSAValue) -> SSAValue | None:
+    """The value of which another is a name, also behind a dataflow block."""
+    match value.owner:
+        case relax.AliasOp(value=source) | relax.MatchCastOp(value=source):
+            return source
+        case relax.DataflowOp() as block if isinstance(value, OpResult):
+            return block.output_op.values[value.index]
+        case _:
+            return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
+from xdsl_tvm.analysis.derivation import chain
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters._numbers import Number, number
@@ -44,6 +45,7 @@ class Pointee:
 
 def trace(value: SSAValue) -> Pointee:
     """What a pointer points to, as far as its type and its origin tell."""
+    *_, value = chain(value, _without_type)
     if isinstance(value.type, PtrType):
         return Pointee(value.type.element_type, value.type.scope.data)
     owner = value.owner
@@ -51,9 +53,15 @@ def trace(value: SSAValue) -> Pointee:
         buffer = owner.buffer.type
         assert isinstance(buffer, tir.BufferType)
         return Pointee(buffer.element_type, buffer.scope.data)
-    if isinstance(owner, tir.LetOp | tir.CastOp):
-        return trace(owner.value)
     return Pointee(None, "global")
+
+
+def _without_type(value: SSAValue) -> SSAValue | None:
+    """What a handle that does not say what it points to is another name of."""
+    owner = value.owner
+    if isinstance(value.type, PtrType) or not isinstance(owner, tir.LetOp | tir.CastOp):
+        return None
+    return owner.value
 
 
 def pointee(op: tir.CallOp, position: int) -> Pointee:

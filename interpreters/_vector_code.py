@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import element_of, is_handle, is_integer, is_vector
 from xdsl_tvm.interpreters import _async_code, _builtins, _thread_code, _vector_threads
@@ -60,6 +61,7 @@ _FLOAT_SPECIAL: dict[type[Operation], str] = {
     tir.MaxOp: "v_where(({1} > {0}) | ({1} != {1}), {1}, {0})",
 }
 _DIVISIONS = (tir.DivOp, tir.ModOp, tir.FloorDivOp, tir.FloorModOp)
+_VIEW_OPS = (tir.DataOp, tir.DeclBufferOp, tir.LetOp, tir.MatchRegionOp)
 _IDENTITIES = frozenset(
     ("likely", "ignore_loop_partition", "tvm_thread_invariant", "tvm_thread_context")
 )
@@ -252,22 +254,13 @@ class VectorEmitter(Emitter):
 
     def _outer_pointer(self, buffer: SSAValue) -> str | None:
         """The pointer from outside behind a buffer, None if the memory is from inside."""
-        while True:
-            if self._is_outer(buffer):
-                return self.buffers[buffer].pointer
-            definition = buffer.owner
-            if isinstance(definition, tir.MatchRegionOp):
-                buffer = definition.source
-                continue
-            if not isinstance(definition, tir.DeclBufferOp):
-                return None
-            pointer = definition.data
-            while isinstance(pointer.owner, tir.LetOp):
-                pointer = pointer.owner.value
-            if isinstance(pointer.owner, tir.DataOp):
-                buffer = pointer.owner.buffer
-                continue
-            return self[pointer] if self._is_outer(pointer) else None
+        for value in derivation(buffer, _VIEW_OPS):
+            if isinstance(value.type, tir.BufferType):
+                if self._is_outer(value):
+                    return self.buffers[value].pointer
+            elif not isinstance(value.owner, tir.DataOp | tir.LetOp):
+                return self[value] if self._is_outer(value) else None
+        return None
 
     def _outer_buffer(self, buffer: SSAValue) -> None:
         if buffer in self.reached or not self._is_outer(buffer):

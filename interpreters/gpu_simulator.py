@@ -34,6 +34,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters import _async_copies, _memory
 from xdsl_tvm.interpreters._async_copies import Copy, CountingBarrier, Issued
@@ -1004,11 +1005,10 @@ def _buffer_behind(pointer: SSAValue) -> SSAValue | None:
     """A buffer into whose memory a pointer points; a buffer itself."""
     if isinstance(pointer.type, tir.BufferType):
         return pointer
+    pointer = origin(pointer, (tir.AccessPtrOp,))
     owner = pointer.owner
     if isinstance(owner, tir.AddressOfOp | tir.DataOp):
         return owner.buffer
-    if isinstance(owner, tir.AccessPtrOp):
-        return _buffer_behind(owner.data)
     for use in pointer.uses:
         if isinstance(use.operation, tir.DeclBufferOp):
             return use.operation.buffer

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis._tree_form import name_of
+from xdsl_tvm.analysis.derivation import derived_from_itself
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.tvmscript.expressions import (
     VOID,
@@ -135,6 +136,7 @@ class Trees:
         Raises DiagnosticException for a value that TVMScript cannot say.
         """
         known = self._known
+        waiting = set[SSAValue]()
         stack = [value]
         while stack:
             current = stack[-1]
@@ -144,6 +146,9 @@ class Trees:
             op = self._maker(current)
             missing = [v for v in self._inputs(op) if v not in known]
             if missing:
+                if current in waiting:
+                    raise derived_from_itself(current)
+                waiting.add(current)
                 stack += reversed(missing)
             else:
                 self._note_lets(current, op)

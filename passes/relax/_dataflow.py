@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.derivation import chain
 from xdsl_tvm.dialects import relax
 
 
@@ -47,9 +48,14 @@ def retype_outputs(dataflow: relax.DataflowOp) -> dict[SSAValue, SSAValue]:
 
 def inner_value(value: SSAValue) -> SSAValue:
     """The value in a dataflow block that is visible behind it as `value`."""
-    while isinstance(value, OpResult) and isinstance(value.op, relax.DataflowOp):
-        value = value.op.output_op.values[value.index]
-    return value
+    *_, found = chain(value, _output_of)
+    return found
+
+
+def _output_of(value: SSAValue) -> SSAValue | None:
+    if isinstance(value, OpResult) and isinstance(value.op, relax.DataflowOp):
+        return value.op.output_op.values[value.index]
+    return None
 
 
 def defining_block(value: SSAValue) -> Block | None:

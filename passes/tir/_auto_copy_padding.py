@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.expr import (
     Add,
     Const,
@@ -92,9 +93,7 @@ class Padder:
 
 def _allocation(buffer: SSAValue) -> tir.AllocBufferOp | None:
     """The op that allocates a shared buffer, the source of views."""
-    owner = buffer.owner
-    while isinstance(owner, tir.MatchRegionOp):
-        owner = owner.source.owner
+    owner = origin(buffer, (tir.MatchRegionOp,)).owner
     if not isinstance(owner, tir.AllocBufferOp):
         return None
     shared = scope_of(owner.buffer).rank is tir.StorageRank.SHARED

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.expr import Expr, emit, values_at_hand, view
 from xdsl_tvm.analysis.polynomial import Polynomial, polynomial
 from xdsl_tvm.dialects import tir
@@ -57,14 +58,11 @@ def collect_alignments(block: tir.BlockOp, found: Alignments) -> None:
 
 def _allocated(buffer: SSAValue) -> SSAValue:
     """The buffer whose memory `buffer` views."""
-    while True:
-        owner = buffer.owner
-        if not isinstance(owner, tir.DeclBufferOp):
-            return buffer
-        pointer = owner.data.owner
-        if not isinstance(pointer, tir.DataOp):
-            return buffer
-        buffer = pointer.buffer
+    found = buffer
+    for value in derivation(buffer, (tir.DeclBufferOp, tir.DataOp)):
+        if isinstance(value.type, tir.BufferType):
+            found = value
+    return found
 
 
 def allocation_shape(

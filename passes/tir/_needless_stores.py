@@ -9,8 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.control_flow import ControlFlow
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.expr import Expr, Value, postorder
-from xdsl_tvm.analysis.memory_order import Facts, Memory, derivation, memory_of
+from xdsl_tvm.analysis.memory_order import Facts, Memory, memory_of
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.folding import FoldError
@@ -152,10 +153,7 @@ _ONCE = (tir.IfOp, tir.BlockOp, tir.InitOp, tir.ScopeOp, tir.AttrOp)
 
 def _pointer_of(value: SSAValue) -> SSAValue:
     """What stands for the data pointer of a buffer, or for a pointer."""
-    for each in derivation(value):
-        if not isinstance(each.owner, tir.DeclBufferOp | tir.DataOp | tir.LetOp):
-            return each
-    return value
+    return origin(value, (tir.DeclBufferOp, tir.DataOp, tir.LetOp))
 
 
 def _offset_of(definition: tir.BufferDefinition) -> Sequence[SSAValue]:

@@ -21,9 +21,10 @@ from xdsl_tvm.analysis.access_regions import (
     get_block_read_write_region,
 )
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.expr import Expr, Value, leaf_values, substitute, view
 from xdsl_tvm.analysis.facts import negated
-from xdsl_tvm.analysis.memory_order import Memory, derivation, memory_of
+from xdsl_tvm.analysis.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect, ThreadAxis
 from xdsl_tvm.passes.tir._software_pipeline_statements import effect_of
@@ -186,10 +187,7 @@ def _is_into_buffer(pointer: SSAValue) -> bool:
 
     A string is as good as one.
     """
-    owners = (each.owner for each in derivation(pointer))
-    owner = next(
-        (o for o in owners if not isinstance(o, tir.AccessPtrOp | tir.LetOp)), None
-    )
+    owner = origin(pointer, (tir.AccessPtrOp, tir.LetOp)).owner
     return isinstance(owner, tir.DataOp | tir.AddressOfOp | tir.StringOp)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.memory_order import Facts, Kind, memory_of
 from xdsl_tvm.dialects import tir
 
@@ -40,18 +41,8 @@ class Unit:
 
 def is_memory(value: SSAValue) -> bool:
     """Whether a pointer or buffer is all of what a `tir.allocate` makes."""
-    while True:
-        match value.owner:
-            case tir.AllocateOp():
-                return True
-            case tir.DeclBufferOp() as view:
-                value = view.data
-            case tir.DataOp() as data:
-                value = data.buffer
-            case tir.LetOp() as let:
-                value = let.value
-            case _:
-                return False
+    memory = origin(value, (tir.DeclBufferOp, tir.DataOp, tir.LetOp))
+    return isinstance(memory.owner, tir.AllocateOp)
 
 
 def written_memory(op: Operation) -> Iterator[SSAValue]:
