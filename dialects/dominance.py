@@ -9,14 +9,17 @@ from xdsl.irdl.dominance import DominanceInfo
 from xdsl.utils.exceptions import VerifyException
 
 
-def verify_dominance(what: str, function: Operation) -> None:
+def verify_dominance(
+    what: str, function: Operation, *, across_blocks: bool = True
+) -> None:
     """Check that each operand in a function is defined in front of its use.
 
     The rule is MLIR's for regions with SSA dominance. Time is linear in the size of the
-    function. Raises VerifyException that begins with `what` and names the first op that
-    breaks the rule.
+    function, but for regions of several blocks; without `across_blocks`, what another
+    block of a region defines passes there as defined, in linear time. Raises
+    VerifyException that begins with `what` and names the first op that breaks the rule.
     """
-    walk = _Walk()
+    walk = _Walk(across_blocks)
     for op in function.walk():
         walk.seen.add(op)
         for number, operand in enumerate(op.operands):
@@ -37,6 +40,7 @@ def _origin(value: SSAValue) -> str:
 class _Walk:
     """What stands in front of an op."""
 
+    across_blocks: bool
     seen: set[Operation] = field(default_factory=set[Operation])
     """The op itself, what stands before it, and what holds these."""
     _blocks: dict[Region, DominanceInfo] = field(
@@ -64,6 +68,8 @@ class _Walk:
         block = region.find_ancestor_block_in_region(user.parent)
         if block is None:
             return False
+        if not self.across_blocks:
+            return block is not home
         if region not in self._blocks:
             self._blocks[region] = DominanceInfo(region)
         return self._blocks[region].strictly_dominates(home, block)

@@ -3,7 +3,7 @@
 Each road is a function that lowers a module in place, and a text that `-p` takes:
 
 >>> print(llvm_pipeline())
-tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-opaque-block,…
+tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-match-buffer,…
 
 Every pass of a road leaves alone what is lowered already, so a module may stand at any
 level, or at several. Passes over Relax functions take part where a module has some.
@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import AXES
-from xdsl_tvm.passes.infra import CompositePass, Sequential
+from xdsl_tvm.passes.infra import CompositePass, Sequential, Trail
 from xdsl_tvm.registry import all_passes
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -51,6 +51,7 @@ RELAX_TO_MEMREF = ("relax-convert-to-memref",)
 TIR_BLOCKS_TO_LOOPS = (
     "tir-lower-init-block",
     "tir-convert-blocks-to-opaque",
+    "tir-lower-match-buffer",
     "tir-lower-opaque-block",
 )
 """Blocks to loops and buffers, and nothing else."""
@@ -170,16 +171,25 @@ def run_pipeline(
 
     `passes` is a pipeline text, or several. `progress` is told before each pass its name,
     its number from 0, and how many there are. Raises PassFailedException for a pass that
-    this package does not have, and what the passes raise.
+    this package does not have, and what the passes raise. Operands of the result are
+    checked to be defined before their uses. Where they are not, or a pass raises on IR
+    that does not verify, the error names the first pass whose result is broken.
     """
     text = passes if isinstance(passes, str) else ",".join(passes)
     steps = [step for spec in parse_pipeline(text) for step in _steps(_pass_of(spec))]
+    trail = Trail(ctx, module.clone())
     with _rare_collections() as between_steps:
         for number, step in enumerate(steps):
             if progress is not None:
                 progress(_name(step), number, len(steps))
-            step.apply(ctx, module)
+            with trail.explaining(module):
+                if isinstance(step, Sequential):
+                    step.apply_within(trail, ctx, module)
+                else:
+                    step.apply(ctx, module)
+                    trail.add(step.name, step)
             between_steps()
+        trail.verify(module, only_structure=True)
 
 
 _COLLECTED_AFTER = 700_000

@@ -64,9 +64,11 @@ class ApplyPassToFunction(DelegatingPass):
         subset = _subset(module, matching)
         # The subset is fresh; so is what comes of it, unless the run says otherwise.
         run.owned = True
+        # What runs on the subset is no part of what has run on the module.
+        trail, run.trail = run.trail, None
         transformed = run.private(self._pass.run(subset, run))
         _write_back(module, transformed, matching)
-        run.owned = True
+        run.owned, run.trail = True, trail
         return module
 
 

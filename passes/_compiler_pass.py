@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 from xdsl_tvm.passes._pass_config import ConfigStruct
 from xdsl_tvm.passes._pass_context import PassContext
 from xdsl_tvm.passes._pass_info import PassInfo
+from xdsl_tvm.passes._verification import Trail
 from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.registry import new_context
 
@@ -45,11 +46,13 @@ class PassRun:
 
     `owned` says that nobody but the run holds the module it is at, so that the next
     pass may edit it in place. It is False at first, when the module is the caller's.
+    `trail` is that of the outermost Sequential, which verifies what its passes made.
     """
 
     context: PassContext
     xdsl_context: Context
     owned: bool = False
+    trail: Trail | None = None
 
     def private(self, module: ModuleOp) -> ModuleOp:
         """`module` itself if it may be edited in place, otherwise a copy."""
@@ -97,7 +100,8 @@ class CompilerPass(ModulePass):
     `pass_(module)` runs under the current `PassContext`: instruments are told, the
     argument is left as it is, also when the pass raises, and the result is returned.
     That is the argument itself only if an instrument has skipped the pass. Neither way
-    verifies the result. Neither raises an exception of another class than those of xDSL's
+    verifies the result, but that of several passes in a Sequential or a composite pass.
+    Neither raises an exception of another class than those of xDSL's
     diagnostics: what else comes out of `apply` is a `PassFailedException` that names the
     pass and the function, and has the exception as its `__cause__`.
 
@@ -118,6 +122,8 @@ class CompilerPass(ModulePass):
 
     See `resolved_options`.
     """
+    is_composite: ClassVar[bool] = False
+    """Whether it only runs other passes, each of them in a `run` of its own."""
 
     @property
     def info(self) -> PassInfo:
@@ -185,6 +191,8 @@ class CompilerPass(ModulePass):
             # An instrument may have kept the module.
             run.owned = False
         result = self._transform_checked(module, run, info)
+        if run.trail is not None and not self.is_composite:
+            run.trail.add(self._label(), self)
         context.run_after_pass(result, info)
         if context.instruments:
             run.owned = False
@@ -222,6 +230,10 @@ class CompilerPass(ModulePass):
                 return type(self).__name__
             case _:
                 return self.name
+
+    def _label(self) -> str:
+        """How errors call the pass."""
+        return self.name
 
     def _own_or(self, option: str, value: Any) -> Any:
         own = getattr(self, option, None)
@@ -263,8 +275,15 @@ class DelegatingPass(CompilerPass, runs_passes=True):
     def info(self) -> PassInfo:
         return self._info
 
+    def _label(self) -> str:
+        return self._info.name
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        run = PassRun(PassContext.current(), ctx, owned=True)
+        self.apply_within(None, ctx, op)
+
+    def apply_within(self, trail: Trail | None, ctx: Context, op: ModuleOp) -> None:
+        """`apply` as a part of what `trail` is about."""
+        run = PassRun(PassContext.current(), ctx, owned=True, trail=trail)
         result = self.transform(op, run)
         if result is not op:
             _move_into(op, run.private(result))

@@ -10,13 +10,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xdsl_tvm.passes._compiler_pass import CompilerPass
+from xdsl_tvm.passes._compiler_pass import CompilerPass, PassRun
 from xdsl_tvm.passes._sequential import Sequential
 
 
 @dataclass(frozen=True)
 class CompositePass(CompilerPass, runs_passes=True):
     """A pass that does what a list of passes does, as a `Sequential` of them would."""
+
+    is_composite = True
 
     @abstractmethod
     def passes(self) -> tuple[ModulePass, ...]:
@@ -27,6 +29,9 @@ class CompositePass(CompilerPass, runs_passes=True):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         Sequential(self.passes()).apply(ctx, op)
+
+    def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
+        return Sequential(self.passes()).transform(module, run)
 
 
 def pipeline_text(passes: Iterable[ModulePass]) -> str:

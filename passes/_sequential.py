@@ -17,6 +17,7 @@ from xdsl_tvm.passes._compiler_pass import (
     PassRun,
 )
 from xdsl_tvm.passes._pass_info import PassInfo
+from xdsl_tvm.passes._verification import Trail
 from xdsl_tvm.registry import all_passes
 
 _CONSTRUCTORS: dict[str, Callable[[], ModulePass]] = {}
@@ -97,6 +98,9 @@ class Sequential(DelegatingPass):
     Before each of them run the passes that its `info.required` names, whatever the
     context says of those. The module is copied once and then edited in place, unless
     an instrument or a pass made of a Python callable might hold an earlier state.
+    The result is verified. Where it is broken, or a pass raises on what an earlier one
+    has broken, the passes run again on a copy of the input, unseen by instruments, and
+    a PassFailedException names the first whose result does not verify.
     Passes of xDSL or of other projects may be among the passes; their name is xDSL's
     and their level is 0.
 
@@ -105,6 +109,7 @@ class Sequential(DelegatingPass):
     """
 
     name = "tvm-sequential"
+    is_composite = True
     passes: tuple[CompilerPass, ...]
 
     def __init__(
@@ -129,13 +134,28 @@ class Sequential(DelegatingPass):
         return Sequential(PassPipeline.parse_spec(available, pipeline).passes)
 
     def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
+        if run.trail is not None:
+            return self._run_all(module, run, run.trail)
+        before = module.clone() if run.owned else module
+        run.trail = Trail(run.xdsl_context, before)
+        try:
+            module = self._run_all(module, run, run.trail)
+            run.trail.verify(module)
+        finally:
+            run.trail = None
+        return module
+
+    def _run_all(self, module: ModuleOp, run: PassRun, trail: Trail) -> ModuleOp:
         for each in self.passes:
             info = each.info
             if not run.context.enabled(info):
                 continue
             for name in info.required:
-                module = as_compiler_pass(construct_pass(name)).run(module, run)
-            module = each.run(module, run)
+                needed = as_compiler_pass(construct_pass(name))
+                with trail.explaining(module):
+                    module = needed.run(module, run)
+            with trail.explaining(module):
+                module = each.run(module, run)
         return module
 
     def __str__(self) -> str:

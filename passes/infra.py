@@ -45,10 +45,12 @@ from xdsl_tvm.passes._relax_python_passes import (
     function_pass,
 )
 from xdsl_tvm.passes._sequential import Sequential, construct_pass, register_pass
+from xdsl_tvm.passes._verification import BrokenIRError, Trail
 
 __all__ = [
     "Apply",
     "ApplyPassToFunction",
+    "BrokenIRError",
     "CompilerPass",
     "CompositePass",
     "ConfigStruct",
@@ -73,6 +75,7 @@ __all__ = [
     "RemoveNoOpConfig",
     "Sequential",
     "SimplifyConfig",
+    "Trail",
     "UnrollLoopConfig",
     "construct_pass",
     "dataflowblock_pass",

@@ -6,6 +6,7 @@ import difflib
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -18,6 +19,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
+from xdsl_tvm.passes._verification import BrokenIRError, Trail
 from xdsl_tvm.passes.error_lines import UserError, error_line
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
@@ -96,7 +98,11 @@ class PipelineRunner:
     reproducer: Path | None = None
     """Where to write the module as it was before a pass that failed."""
     verify_each: bool = True
-    """Whether to verify after every pass, not only before the first, after the last."""
+    """Whether to verify after every pass, not only before the first, after the last.
+
+    With `reproducer` it is done in any case. Without, the passes run again on a copy of
+    the input where the result is broken, to find the one that broke it.
+    """
     source: str = "input"
     """How errors name the module before the first pass, such as its file name."""
     check: PassCheck | None = None
@@ -116,25 +122,36 @@ class PipelineRunner:
             self._verify_input(module)
         if self.check is not None:
             self.check.start(module)
+        each = self.verify_each or self.reproducer is not None
+        trail = Trail(ctx, module.clone()) if verify and not each else None
         for index, one in enumerate(self.passes):
             self._dump(one.name in self.print_before, "before", one, module)
             before = module.clone() if self.reproducer is not None else None
-            is_last = index == len(self.passes) - 1
             checked = False
             try:
-                self._apply(ctx, one, module)
-                if verify and (self.verify_each or is_last):
+                with nullcontext() if trail is None else trail.explaining(module):
+                    self._apply(ctx, one, module)
+                if trail is not None:
+                    trail.add(one.name, one)
+                elif verify:
                     module.verify()
                 if self.check is not None:
                     checked = True
                     self.check.after(one, module)
             except Exception as error:
                 self._dump(self.print_after_failure, "after failure of", one, module)
-                line = f"pass '{one.name}' failed: {error_line(error)}"
+                line = error_line(error)
+                if trail is None or not isinstance(error, BrokenIRError):
+                    line = f"pass '{one.name}' failed: {line}"
                 if before is not None:
                     line += self._save(before, index, line, checked)
                 raise PipelineError(line) from error
             self._dump(one.name in self.print_after, "after", one, module)
+        if trail is not None:
+            try:
+                trail.verify(module)
+            except BrokenIRError as error:
+                raise PipelineError(error_line(error)) from error
 
     def _verify_input(self, module: ModuleOp) -> None:
         try:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import xdsl_tvm
+from xdsl_tvm import tvmscript
 
 
 def compiled(text: str, name: str = "f") -> Any:
@@ -459,3 +460,25 @@ def test_vectors() -> None:
     np.testing.assert_array_equal(rows[3], np.arange(8))
     np.testing.assert_array_equal(rows[4], np.roll(low, 4))
     np.testing.assert_array_equal(rows[5], np.full(8, a[5]))
+
+
+VIEWS_OF_REGIONS = """
+@T.prim_func
+def f(A: T.Buffer((16, 16), "int32"), C: T.Buffer((16, 16), "int32")):
+    for i in range(4):
+        with T.block("o"):
+            vi = T.axis.spatial(4, i)
+            T.reads(A[vi * 4:vi * 4 + 4, 0:16])
+            T.writes(C[vi * 4:vi * 4 + 4, 0:16])
+            S = T.match_buffer(A[vi * 4:vi * 4 + 4, 0:16], (4, 16), "int32")
+            for a, b in T.grid(4, 16):
+                C[vi * 4 + a, b] = S[a, b] + 1
+"""
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_views_of_regions(optimize: bool) -> None:
+    a = np.arange(256, dtype="i4").reshape(16, 16)
+    c = np.zeros_like(a)
+    xdsl_tvm.compile(tvmscript.parse(VIEWS_OF_REGIONS), optimize=optimize)["f"](a, c)
+    np.testing.assert_array_equal(c, a + 1)

@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp as StockFuncOp
 from xdsl.parser import Parser
 
 from xdsl_tvm.dialects.tir import FuncOp
+from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes import relax, tir
 from xdsl_tvm.passes.infra import (
     ApplyPassToFunction,
@@ -240,15 +241,17 @@ def test_apply_sets_attributes() -> None:
     module = parse(MODULE)
     result = Sequential(
         [
-            Apply(lambda f: f.with_attr("target", StringAttr("llvm"))),
+            Apply(lambda f: f.with_attr("target", Target.parse("llvm"))),
             Apply(lambda f: f.with_attr("global_symbol", StringAttr("main"))),
             Apply(lambda f: f.without_attr("calling_conv")),
         ]
     )(module)
     for function in ("first", "second"):
-        assert attribute(result, function, "target") == "llvm"
+        (func,) = (f for f in functions(result) if f.sym_name.data == function)
+        assert func.attributes["target"] == Target.parse("llvm")
         assert attribute(result, function, "global_symbol") == "main"
-        assert attribute(module, function, "target") is None
+        (func,) = (f for f in functions(module) if f.sym_name.data == function)
+        assert "target" not in func.attributes
     assert all("calling_conv" not in f.attributes for f in functions(result))
     assert Apply(lambda f: f).info == PassInfo(0, "Apply", [], False)
 
@@ -380,7 +383,8 @@ class MarkAll(CompilerPass):
             symbol = func.attributes.get("global_symbol")
             func.attributes["mark"] = StringAttr(f"{body} {symbol}")
         op.attributes["marked"] = StringAttr("yes")
-        op.body.block.add_op(FuncOp("added", ([], [])))
+        if "added" not in [func.sym_name.data for func in functions(op)]:
+            op.body.block.add_op(FuncOp("added", ([], [])))
 
 
 def test_apply_pass_to_function() -> None:

@@ -7,6 +7,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.passes.pipeline_runner import PipelineError, PipelineRunner
@@ -179,6 +180,24 @@ class Repairs(ModulePass):
         next(iter(op.ops)).regions[0].block.add_op(ReturnOp())
 
 
+class Nothing(ModulePass):
+    """Leaves the module as it is."""
+
+    name = "nothing"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pass
+
+
+class Fails(ModulePass):
+    """Refuses every module."""
+
+    name = "fails"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        raise PassFailedException("no reason")
+
+
 def empty_function() -> ModuleOp:
     from xdsl.builder import ImplicitBuilder
     from xdsl.dialects.func import FuncOp, ReturnOp
@@ -196,9 +215,15 @@ def test_verify_each_names_the_pass_that_broke_the_module():
     module = empty_function()
     PipelineRunner(passes, verify_each=False).run(Context(), module)
     module.verify()
-    # The end of the pipeline is verified nevertheless.
-    with pytest.raises(PipelineError, match="pass 'breaks' failed"):
-        PipelineRunner((Breaks(),), verify_each=False).run(Context(), empty_function())
+    # The end of the pipeline is verified nevertheless, and the right pass is named.
+    for more in ((), (Nothing(),), (Fails(),)):
+        runner = PipelineRunner((Nothing(), Breaks(), *more), verify_each=False)
+        with pytest.raises(PipelineError, match="pass 'breaks' made IR that does"):
+            runner.run(Context(), empty_function())
+    with pytest.raises(PipelineError, match="pass 'fails' failed: no reason"):
+        PipelineRunner((Nothing(), Fails()), verify_each=False).run(
+            Context(), empty_function()
+        )
 
 
 def test_log_of_the_runner():
