@@ -53,9 +53,12 @@ def flat_type(buffer: tir.BufferDefinition) -> IntegerType:
 
 
 def reaches_beyond_32_bits(buffer: tir.BufferDefinition) -> bool:
-    """Whether static extents and strides alone reach elements that an `i32` cannot
-    number; dynamic ones count as 1."""
-    return any(_static_reach(buffer, group) > _LARGEST_I32 for group in groups(buffer))
+    """Whether static extents, strides and offset alone reach elements that an `i32`
+    cannot number; dynamic extents and strides count as 1, a dynamic offset as 0."""
+    offset = buffer.elem_offset
+    start = None if offset is None else tir.constant_value(offset)
+    reach = max(_static_reach(buffer, group) for group in groups(buffer))
+    return max(0, int(start or 0)) + reach > _LARGEST_I32
 
 
 def fitting_type(number: int, dtype: Attribute) -> Attribute:
@@ -70,10 +73,11 @@ def _static_reach(buffer: tir.BufferDefinition, group: range) -> int:
     """The size of a group of axes, its dynamic extents and strides taken as 1."""
     sizes = [size if isinstance(size := buffer.shape[k], int) else 1 for k in group]
     strides = buffer.layout_strides
-    if not strides:
+    if not strides or not sizes:
         return math.prod(sizes)
     steps = [step if isinstance(step := strides[k], int) else 1 for k in group]
-    return sum(size * step for size, step in zip(sizes, steps, strict=True))
+    last = sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
+    return max(sizes[0] * steps[0], last + 1)
 
 
 def _flat_index(
@@ -102,6 +106,12 @@ def _widened(index: Expr, *, to_64_bits: bool) -> Expr:
         return index
     wide = i64 if to_64_bits or tir.bits_of_lane(element) >= 32 else i32
     return smart.cast(tir.like_lanes(wide, index.dtype), index)
+
+
+def widened_for(index: Expr, extent: Mixed) -> Expr:
+    """An index in a type that numbers all elements of a dimension; a dynamic one fits."""
+    large = isinstance(extent, int) and extent > _LARGEST_I32
+    return _widened(index, to_64_bits=True) if large else index
 
 
 def times(factor: Expr, other: Mixed, tree: Callable[[SSAValue], Expr] = leaf) -> Expr:

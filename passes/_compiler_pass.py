@@ -101,9 +101,9 @@ class CompilerPass(ModulePass):
     argument is left as it is, also when the pass raises, and the result is returned.
     That is the argument itself only if an instrument has skipped the pass. Neither way
     verifies the result, but that of several passes in a Sequential or a composite pass.
-    Neither raises an exception of another class than those of xDSL's
-    diagnostics: what else comes out of `apply` is a `PassFailedException` that names the
-    pass and the function, and has the exception as its `__cause__`.
+    Neither raises an exception of another class than those of xDSL's diagnostics: what
+    else comes out of `apply` is a `PassFailedException` that names the pass and the
+    function, and has the exception as its `__cause__`.
 
     Subclasses are frozen dataclasses whose fields are the options of the pass, and
     implement `apply`. Its text form is xDSL's pipeline text, `tir-unroll-loop{...}`.

@@ -144,12 +144,22 @@ class BufferDefinition(IRDLOperation, ABC):
 
     @property
     def extent_type(self) -> IntegerType:
-        """The dtype of the extents: `i32`, or `i64` where one is larger than that."""
+        """The dtype of the extents: `i32`, or `i64` where one is larger than that.
+
+        So it is where a stride is larger.
+        """
         if self.index_type is not None:
             return self.index_type
-        if self.extents:
-            return cast(IntegerType, self.extents[0].type)
-        return i64 if max(self.type.get_shape(), default=0) >= 1 << 31 else i32
+        if max(self._static_sizes(), default=0) >= 1 << 31:
+            return i64
+        return cast(IntegerType, self.extents[0].type) if self.extents else i32
+
+    def _static_sizes(self) -> Sequence[int]:
+        """The static extents and strides."""
+        strides = self.static_strides
+        static = () if strides is None else strides.get_values()
+        both = (*self.type.get_shape(), *static)
+        return [size for size in both if size != DYNAMIC_INDEX]
 
     @staticmethod
     def layout_properties(layout: BufferLayout) -> dict[str, Attribute | None]:
@@ -251,6 +261,7 @@ class BufferDefinition(IRDLOperation, ABC):
             )
         self._verify_strides(len(shape))
         self._verify_separators(len(shape))
+        self._verify_index_type()
         for field, value in (
             ("data_alignment", self.data_alignment),
             ("offset_factor", self.offset_factor),
@@ -279,6 +290,16 @@ class BufferDefinition(IRDLOperation, ABC):
                 f"{self.name}: {static.count(DYNAMIC_INDEX)} strides are dynamic, but "
                 f"{len(self.strides)} are given"
             )
+
+    def _verify_index_type(self) -> None:
+        if self.index_type is None:
+            return
+        for size in self._static_sizes():
+            if size >> (self.index_type.width.data - 1):
+                raise VerifyException(
+                    f"{self.name}: the extent or stride {size} does not fit index_type "
+                    f"{self.index_type}; use i64"
+                )
 
     def _verify_separators(self, rank: int) -> None:
         if self.axis_separators is None:

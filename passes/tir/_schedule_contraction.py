@@ -471,6 +471,8 @@ class _Product:
         ):
             flat = start if first is None else smart.add(first, start)
             point = {outer.variable: flat, **rest}
+            if inner:
+                flat = smart.cast(self.terms.dtype, flat)
             for axis in inner:
                 flat = smart.add(smart.mul(flat, axis.extent), point[axis.variable])
             yield flat, point

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis import smart
@@ -63,20 +64,28 @@ def kind_of(parallel: bool) -> tir.ForKind:
 
 
 def product_of(extents: Sequence[Expr]) -> Expr:
-    """The extents multiplied; there is at least one."""
-    total = extents[0]
+    """The extents multiplied, in `i64` where the constants among them need that.
+
+    There is at least one.
+    """
+    sizes = (smart.literal(extent) for extent in extents)
+    wide = prod(int(size) for size in sizes if size is not None) >= 1 << 31
+    total = smart.cast(i64, extents[0]) if wide else extents[0]
     for extent in extents[1:]:
         total = smart.mul(total, extent)
     return total
 
 
 def split_index(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
-    """The indices of a point of a box, given its place in row-major order."""
+    """The indices of a point of a box, given its place in row-major order.
+
+    They have the types of the extents.
+    """
     found: list[Expr] = []
     for extent in reversed(extents[1:]):
-        found.append(smart.floormod(flat, extent))
+        found.append(smart.cast(extent.dtype, smart.floormod(flat, extent)))
         flat = smart.floordiv(flat, extent)
-    return [flat, *reversed(found)]
+    return [smart.cast(extents[0].dtype, flat), *reversed(found)]
 
 
 _CPU_TARGETS = ("c", "llvm")

@@ -26,7 +26,12 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, Value, emit, view
-from xdsl_tvm.analysis.flat_index import as_tree, row_major_strides
+from xdsl_tvm.analysis.flat_index import (
+    as_tree,
+    flat_type,
+    reaches_beyond_32_bits,
+    row_major_strides,
+)
 from xdsl_tvm.analysis.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import StorageRank
@@ -135,9 +140,8 @@ class VersionedBuffers:
         kind = alloc.type
         strides = alloc.layout_strides
         if strides:
-            total = smart.mul(
-                as_tree(strides[0], alloc, view), as_tree(alloc.shape[0], alloc, view)
-            )
+            step, size = (as_tree(e, alloc, view) for e in (strides[0], alloc.shape[0]))
+            total = smart.mul(smart.cast(flat_type(alloc), step), size)
             number = smart.literal(total)
             builder = Builder(InsertPoint.before(self._loop))
             step = emit(total, builder) if number is None else int(number)
@@ -344,7 +348,8 @@ class _Rewrite:
         tree = view(offset)
         moved = smart.add(tree, smart.mul(Value(self._version), size))
         known = {tree: offset, Value(self._version): self._version}
-        return emit(smart.cast(offset.type, moved), builder, known)
+        dtype = i64 if reaches_beyond_32_bits(self._new) else offset.type
+        return emit(smart.cast(dtype, moved), builder, known)
 
     def _address(self, op: Operation, builder: Builder) -> SSAValue:
         if self._old.type.storage_scope.rank > StorageRank.LOCAL:

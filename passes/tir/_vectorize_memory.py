@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.analysis.flat_index import widened_for
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._vectorize_body import NeedsSerialLoop
 from xdsl_tvm.passes.tir._vectorize_lanes import Width
@@ -107,13 +108,15 @@ def _lanes(loop: tir.ForOp, width: Width, like: Expr) -> Expr:
 
 def _widen_access(op: tir.LoadOp | tir.StoreOp, loop: tir.ForOp, width: Width) -> None:
     last = op.indices[-1]
-    index = view(last)
+    size = tir.buffer_definition(op.buffer).shape[-1]
+    whole = size * width.lanes if isinstance(size, int) and not width.scalable else size
+    index = widened_for(view(last), whole)
     lane = smart.sub(view(loop.loop_var), view(loop.min))
     place = smart.add(
         smart.mul(index, _lanes(loop, width, index)), smart.cast(index.dtype, lane)
     )
     builder = Builder(InsertPoint.before(op))
-    known = {index: last, view(loop.extent): loop.extent, view(loop.min): loop.min}
+    known = {view(last): last, view(loop.extent): loop.extent, view(loop.min): loop.min}
     value = emit(Analyzer().simplify(place), builder, known)
     first = 2 if isinstance(op, tir.StoreOp) else 1
     op.operands[first + len(op.indices) - 1] = value

@@ -225,7 +225,10 @@ class _Flattening(ExpressionRewriter):
                     "tir.allocate; give both one shape"
                 )
         parts = [range(len(op.shape))] if like is None else groups(like)
-        dtype = op.extents[0].type if op.extents else i32
+        dtype = fitting_type(
+            max(op.static_extents.get_values(), default=1),
+            op.extents[0].type if op.extents else i32,
+        )
         sizes = [[self._as_tree(op.shape[k], dtype) for k in part] for part in parts]
         extents = [_product(each, dtype) for each in sizes]
         new = tir.AllocateOp(

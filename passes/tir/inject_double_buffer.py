@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.analysis.flat_index import times, widened_for
 from xdsl_tvm.analysis.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes._pass_config import InjectDoubleBufferConfig
@@ -103,7 +104,8 @@ class InjectDoubleBuffer(CompilerPass):
         for granted; memory of different parameters counts as different. A loop that may
         have no iteration is guarded, and one that does not start at 0 counts its halves
         from its start. A loop of kind parallel, vectorized or thread_binding is refused,
-        and so is a scope that the first iteration may skip.
+        and so is a scope that the first iteration may skip. Indices are `i64` where the
+        doubled memory has more elements than 32 bits count.
     """
 
     name = "tir-inject-double-buffer"
@@ -455,15 +457,13 @@ def _bound(loop: tir.ForOp) -> None:
 def _shift_accesses(mark: _Mark, loop: tir.ForOp) -> None:
     """Let accesses at iteration `k` go to half `k % 2`."""
     (size,) = mark.memory.shape
-    variable = view(loop.loop_var)
-    half = smart.floormod(_minus(variable, loop.min), 2)
+    doubled = 2 * size if isinstance(size, int) else size
+    half = smart.floormod(_minus(view(loop.loop_var), loop.min), 2)
+    start = times(widened_for(half, doubled), size, view)
     for access in tuple(mark.accesses):
         (index,) = access.indices
         tree = view(index)
-        extent = (
-            smart.const(size, variable.dtype) if isinstance(size, int) else view(size)
-        )
-        shifted = smart.add(smart.mul(half, extent), tree)
+        shifted = smart.add(start, tree)
         builder = Builder(InsertPoint.before(access))
         access.operands[_index_position(access)] = emit(shifted, builder, {tree: index})
         erase_if_unused((index,))

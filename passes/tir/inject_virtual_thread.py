@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.analysis.flat_index import widened_for
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import (
@@ -102,7 +103,8 @@ class InjectVirtualThread(CompilerPass):
         it. Loops may start anywhere. Memory that is allocated among statements that are
         copied together is not multiplied. A barrier that would be copied for each
         thread with what is around it is refused. A virtual launch within one of the same
-        axis and `env` has the same index.
+        axis and `env` has the same index. Indices are `i64` where the multiplied memory
+        has more elements than 32 bits count.
     """
 
     name = "tir-inject-virtual-thread"
@@ -304,10 +306,13 @@ class _Expansion:
         if isinstance(op, tir.AccessPtrOp):
             stride = _in_elements(op, stride, memory)
         index = op.operands[position]
-        place = smart.mul(view(self._launch.thread_var), stride)
-        shifted = self._analyzer.simplify(smart.add(view(index), place))
+        most = stride * self._count if isinstance(stride, int) else 0
+        thread = widened_for(view(self._launch.thread_var), most)
+        shifted = self._analyzer.simplify(
+            smart.add(view(index), smart.mul(thread, stride))
+        )
         known = {view(index): index}
-        if isinstance(stride, int):
+        if isinstance(stride, int) and thread.dtype == self._launch.extent.type:
             number = self._number(stride)
             known[view(number)] = number
         builder = Builder(InsertPoint.before(op))

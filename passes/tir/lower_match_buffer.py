@@ -7,16 +7,29 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, Ramp, Value, emit, substitute
-from xdsl_tvm.analysis.flat_index import as_tree, flat_indices, leaf, row_major_strides
+from xdsl_tvm.analysis.expr import (
+    Expr,
+    Ramp,
+    Value,
+    emit,
+    integer_range,
+    substitute,
+)
+from xdsl_tvm.analysis.flat_index import (
+    as_tree,
+    flat_indices,
+    leaf,
+    reaches_beyond_32_bits,
+    row_major_strides,
+)
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -66,7 +79,8 @@ class LowerMatchBuffer(CompilerPass):
         is linear in the size of the module, but for the proofs.
     Leaves alone: everything else
     Errors: an offset, a stride, an extent, or a multiple of `offset_factor` that cannot
-        be shown to be as declared: declare a `tir.shape_var` for it, or none; a leading
+        be shown to be as declared: declare a `tir.shape_var` for it, or none; an offset
+        into more than 2**31 elements that may not fit its type: use `i64`; a leading
         dimension that the view lacks, with an extent that cannot be shown to be 1; a
         `tir.shape_var` that is used outside of the scope of the view that binds it: use
         another one there; a use of a view by an op that is not of this dialect
@@ -76,7 +90,8 @@ class LowerMatchBuffer(CompilerPass):
         predicates. Extents of leading dimensions are checked though nothing accesses the
         view. A view without an offset does not state one, so it may match any region. An
         alignment that is too small, about which TVM warns, is an error of the verifier.
-        The offset is converted to the type of its symbol.
+        The offset is converted to the type of its symbol, and computed in 64 bits where
+        the source has more elements than 32 bits count, which in TVM overflows.
     """
 
     name = "tir-lower-match-buffer"
@@ -251,6 +266,8 @@ class _Checker:
             (offset,) = flat
             if buffer.elem_offset is not None:
                 offset = smart.add(offset, self._tree(buffer.elem_offset))
+            if reaches_beyond_32_bits(buffer) and dtype != i64:
+                self._require_fit(op, offset, dtype)
             offset = smart.cast(dtype, offset)
         if op.elem_offset is not None:
             self._field(op, "the offset", op.elem_offset, offset)
@@ -258,6 +275,14 @@ class _Checker:
             factor = op.offset_factor.value.data
             rest = smart.truncmod(offset, factor)
             self._require(op, f"the offset modulo {factor}", rest, 0)
+
+    def _require_fit(self, op: tir.MatchRegionOp, offset: Expr, dtype: Attribute) -> None:
+        """Check an offset into memory of more elements than 32 bits count."""
+        if self._analyzer.const_int_bound(offset).max > integer_range(dtype)[1]:
+            raise PassFailedException(
+                f"{describe(op)}: the offset {offset} may not fit {dtype}; declare it as "
+                "i64"
+            )
 
     def _field(
         self, op: tir.MatchRegionOp, what: str, declared: int | SSAValue, value: Expr

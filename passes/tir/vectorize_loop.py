@@ -101,6 +101,8 @@ class VectorizeLoop(CompilerPass):
         that meet, vectors in each iteration that cannot be one ramp, and a `tir.shuffle`
         other than of all lanes of one vector take a scalar loop, where TVM fails or joins
         vectors. Strides of memory in the loop are kept. No current target is looked up.
+        Indices into memory that has more elements than 32 bits count, once it holds all
+        lanes, are `i64`.
     """
 
     name = "tir-vectorize-loop"

@@ -458,3 +458,31 @@ tir.func @realized(%a: !tir.handle) {
 // CHECK-NEXT:    %[[P:.*]] = tir.data %[[R]]
 // CHECK-NEXT:    %[[O:.*]] = tir.decl_buffer "O" %[[P]] {implicit} : !tir.buffer<16xf32>
 // CHECK:           tir.load %[[O]][%{{.*}}] : f32
+
+// -----
+
+// The pointer of a realized buffer stays its own.
+tir.func @realized_pointer(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %zero = tir.const 0.0 : f32
+  %O = tir.buffer_realize "O" bounds [%c0 to %c4, %c0 to %c4] : !tir.buffer<4x4xf32, "local">
+  %p = tir.data %O : !tir.ptr<f32, "local">
+  %P = tir.decl_buffer "P" %p : !tir.buffer<2x8xf32, "local">
+  tir.for %i = %c0 to %c4 {
+    tir.store %zero, %O[%i, %i] : f32
+    %x = tir.load %P[%c0, %i] : f32
+    tir.store %x, %A[%i] : f32
+  }
+}
+
+// CHECK-LABEL: tir.func @realized_pointer
+// CHECK:         %[[O:.*]] = tir.buffer_realize "O" bounds [%{{.*}}, %{{.*}}] : !tir.buffer<4x4xf32, "local">
+// CHECK-NEXT:    %[[Q:.*]] = tir.data %[[O]] : !tir.ptr<f32, "local">
+// CHECK-NEXT:    %[[FLAT:.*]] = tir.decl_buffer "O" %[[Q]] {implicit} : !tir.buffer<16xf32, "local">
+// CHECK-NEXT:    %[[P:.*]] = tir.data %[[O]] : !tir.ptr<f32, "local">
+// CHECK-NEXT:    %[[V:.*]] = tir.decl_buffer "P" %[[P]] {implicit} : !tir.buffer<16xf32, "local">
+// CHECK-NEXT:    tir.for %[[I:.*]] =
+// CHECK:           tir.store %{{.*}}, %[[FLAT]][%{{.*}}] : f32
+// CHECK-NEXT:      tir.load %[[V]][%[[I]]] : f32
