@@ -20,9 +20,20 @@ from xdsl_tvm.dialects import relax
 _KILLS = (relax.KillTensorOp, relax.KillStorageOp, relax.VMKillObjectOp)
 _IN_PLACE = (relax.IfOp, relax.DataflowOp)
 """Operations whose regions run where they stand."""
-_NAMES = (
+VIEWS = (
+    relax.ReshapeOp,
+    relax.ViewOp,
+    relax.EnsureZeroOffsetOp,
     relax.AliasOp,
     relax.MatchCastOp,
+)
+"""Operations whose result is the memory of their first operand.
+
+They access no element, so one whose result is never used needs no memory. Those that
+plan memory and those that check a plan have this in common.
+"""
+_NAMES = (
+    *VIEWS,
     relax.TupleOp,
     relax.GetItemOp,
     relax.OutputOp,

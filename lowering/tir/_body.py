@@ -111,7 +111,7 @@ class BodyConverter(Emitter):
         needed = NEEDS_PASS.get(op.name)
         if needed is not None:
             return self.fail(f"functions must be loops and buffers here; run {needed}")
-        if isinstance(op, tir.ReducerOp | tir.ThreadAllreduceOp):
+        if isinstance(op, tir.ReducerOp):
             return self.fail(
                 "a reduction over threads (tir.thread_allreduce) has no lowering to the "
                 "GPU; let one thread reduce what all of them have put in shared memory"

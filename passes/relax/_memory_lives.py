@@ -13,16 +13,9 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.tensor_lives import VIEWS
 from xdsl_tvm.dialects import relax
 
-_VIEWS = (
-    relax.ReshapeOp,
-    relax.ViewOp,
-    relax.EnsureZeroOffsetOp,
-    relax.AliasOp,
-    relax.MatchCastOp,
-)
-"""Operations whose result is the memory of their first operand."""
 _NO_MEMORY = (relax.PrimType, relax.ShapeType)
 
 
@@ -154,7 +147,7 @@ class _Walk:
                 token = Token(self._block, alloc=op)
                 self._nodes[op.result] = token
                 self.events.append(token)
-            case _ if isinstance(op, _VIEWS):
+            case _ if isinstance(op, VIEWS):
                 self._share(op.results[0], op.operands[0])
                 if isinstance(op, relax.MatchCastOp):
                     self._defined.update(op.defined_symbols)
