@@ -53,7 +53,7 @@ def attention(op: AnyAttentionOp, site: Site) -> Tensor:
         found = products[at] * scale()
         if isinstance(op, relax.AttentionBiasOp):
             bias = site.tensor(3)
-            found = found + bias[broadcast_indices(program, bias, at)].cast(wide)
+            found = found + bias[broadcast_indices(program, bias, at, shape)].cast(wide)
         seen = _seen(op, program, at, queries, keys)
         if seen is None:
             return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Attribute, Operation
@@ -12,6 +12,7 @@ from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
 from xdsl_tvm.passes.relax.legalize.stages import broadcast_indices, elementwise, wide
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
+    Dim,
     Expr,
     Operand,
     Scalar,
@@ -407,16 +408,17 @@ def _broadcast(
     program, lhs, rhs = site.program, site.operand(0), site.operand(1)
 
     def element(*indices: Expr) -> Expr:
-        return function(_element(lhs, indices), _element(rhs, indices))
+        left, right = (_element(each, indices, site.shape) for each in (lhs, rhs))
+        return function(left, right)
 
     name = f"T_{op.name.rpartition('.')[2]}"
     return program.compute(name, site.shape, site.dtype, element)
 
 
-def _element(operand: Operand, indices: tuple[Expr, ...]) -> Expr:
+def _element(operand: Operand, indices: tuple[Expr, ...], shape: Sequence[Dim]) -> Expr:
     if isinstance(operand, Scalar):
         return operand.of(operand.dtype)
-    return operand[broadcast_indices(operand.program, operand, indices)]
+    return operand[broadcast_indices(operand.program, operand, indices, shape)]
 
 
 # ---- three tensors ----
@@ -445,7 +447,7 @@ def where(op: relax.WhereOp, site: Site) -> Tensor:
     operands = [site.tensor(position) for position in range(3)]
 
     def element(*indices: Expr) -> Expr:
-        condition, x1, x2 = (_element(each, indices) for each in operands)
+        condition, x1, x2 = (_element(each, indices, site.shape) for each in operands)
         return program.select(condition, x1, x2)
 
     return program.compute("T_where", site.shape, site.dtype, element)

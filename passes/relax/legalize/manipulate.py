@@ -62,7 +62,7 @@ def broadcast_to(op: relax.BroadcastToOp, site: Site) -> Tensor:
         "T_broadcast_to",
         site.shape,
         x.dtype,
-        lambda *indices: x[broadcast_indices(program, x, indices)],
+        lambda *indices: x[broadcast_indices(program, x, indices, site.shape)],
     )
 
 

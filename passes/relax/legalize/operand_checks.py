@@ -327,16 +327,16 @@ def _divisor_of_quotient(op: OperatorOp, site: Site) -> Tensor:
     """A divisor, unless it or a quotient is not allowed: the least integer by -1."""
     program, lhs, rhs = site.program, site.operand(0), site.operand(1)
     least = lowest(rhs.dtype)
+    shape = _broadcast_shape(lhs.shape, rhs.shape)
 
     def overflows(point: Point) -> Expr:
-        dividend = lhs[broadcast_indices(program, lhs, point)]
-        divisor = rhs[broadcast_indices(program, rhs, point)]
+        dividend = lhs[broadcast_indices(program, lhs, point, shape)]
+        divisor = rhs[broadcast_indices(program, rhs, point, shape)]
         return divisor.equals(-1) & dividend.equals(least)
 
     if tir.is_uint(rhs.dtype):
         return _copied(site, rhs, (), [_nonzero(op, rhs)])
     text = f"{op.name}: {int(least)} divided by -1 is out of the range of {rhs.dtype}"
-    shape = _broadcast_shape(lhs.shape, rhs.shape)
     overflow = _Fault(shape, overflows, text, lambda _: [])
     return _copied(site, rhs, (lhs,), [_nonzero(op, rhs), overflow])
 

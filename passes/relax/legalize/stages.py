@@ -24,14 +24,20 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 def broadcast_indices(
-    program: TensorProgram, tensor: Operand, indices: Sequence[Expr]
+    program: TensorProgram,
+    tensor: Operand,
+    indices: Sequence[Expr],
+    shape: Sequence[Dim],
 ) -> tuple[Expr, ...]:
-    """The element of `tensor` that numpy's broadcasting reads at `indices`."""
-    rank = len(tensor.shape)
-    own = list(indices[len(indices) - rank :])
+    """The element of `tensor` that numpy's broadcasting reads at `indices`.
+
+    `shape` is that of the result: where it is 1 as well, the index is 0 by itself.
+    """
+    lead = len(indices) - len(tensor.shape)
+    pairs = zip(tensor.shape, shape[lead:], indices[lead:], strict=True)
     return tuple(
-        program.extent(0) if dim == 1 else index
-        for dim, index in zip(tensor.shape, own, strict=True)
+        program.extent(0) if dim == 1 and size != 1 else index
+        for dim, size, index in pairs
     )
 
 

@@ -91,3 +91,15 @@ relax.func @branch(%p: tensor<i1>, %a: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK: tir.block "softmax_exp"
 // CHECK: tir.block "softmax_sum"
 // CHECK: tir.block "softmax" (
+
+// -----
+
+// Where both operands have extent 1 they are read by the variable, elsewhere at 0.
+// CHECK-LABEL: relax.func @ones
+relax.func @ones(%x: tensor<1x4xf32>, %y: tensor<1x1xf32>) -> tensor<1x4xf32> {
+  %r = relax.add %x, %y : (tensor<1x4xf32>, tensor<1x1xf32>) -> tensor<1x4xf32>
+  relax.return %r : tensor<1x4xf32>
+}
+// CHECK: tir.block "T_add" (%[[I:.*]] : S {{.*}}, %[[J:.*]] : S {{.*}}) {
+// CHECK: tir.load %A[%[[I]], %[[J]]]
+// CHECK: tir.load %B[%[[I]], %c0]
