@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.passes._verification import BrokenIRError, Trail
 from xdsl_tvm.passes.error_lines import UserError, error_line
+from xdsl_tvm.passes.module_text import ModuleText
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
@@ -105,6 +106,8 @@ class PipelineRunner:
     """
     source: str = "input"
     """How errors name the module before the first pass, such as its file name."""
+    text: ModuleText | None = None
+    """What the module was parsed from, for the place of what does not verify."""
     check: PassCheck | None = None
     """What else looks at the module before the first pass and after each."""
     log: TextIO | None = None
@@ -116,7 +119,7 @@ class PipelineRunner:
         """Runs the pipeline on `module`; `verify=False` verifies nowhere.
 
         Raises PipelineError if the input does not verify, a pass raises, or its result
-        does not verify.
+        does not verify; InputError for input that does not verify if `text` is known.
         """
         if verify:
             self._verify_input(module)
@@ -157,6 +160,8 @@ class PipelineRunner:
         try:
             module.verify()
         except DiagnosticException as error:
+            if self.text is not None:
+                raise self.text.verification_error(module, error) from error
             raise PipelineError(f"{self.source}: {error_line(error)}") from error
 
     def _apply(self, ctx: Context, one: ModulePass, module: ModuleOp) -> None:

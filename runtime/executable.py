@@ -23,8 +23,7 @@ from weakref import WeakSet
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
+from xdsl.utils.exceptions import ParseError, PassFailedException
 
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.pipelines import has_relax_functions
@@ -35,6 +34,7 @@ from xdsl_tvm.lowering.tvm.lower_assert import (
     OUT_OF_MEMORY,
     failed_number,
 )
+from xdsl_tvm.passes.module_text import InputPlaceError, ModuleText
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import _fork as _fork
 from xdsl_tvm.runtime._arguments import Arguments, Bound
@@ -62,50 +62,27 @@ TARGETS = ("llvm", "cuda")
 def load_module(source: Source, context: Context | None = None) -> ModuleOp:
     """The module that `source` is or holds, verified.
 
-    Raises ValueError, of one line, for text that is no module, FileNotFoundError for a
-    file that does not exist, and VerifyException for a module that is not valid.
+    Raises InputError, a ValueError, for text that is no module or no valid one, with
+    file, line and column where they are known; OSError for a file that cannot be read;
+    and VerifyException for a module object that is not valid.
     """
     if isinstance(source, ModuleOp):
         source.verify()
         return source
-    name = "<text>"
     if isinstance(source, Path) or _is_file_name(source):
-        name = str(source)
-        text = Path(source).read_text(encoding="utf-8")
+        text = ModuleText.of_file(Path(source))
     else:
-        text = source
+        text = ModuleText(source)
     try:
-        module = _parsed(text, name, context)
+        module = text.parsed(context)
     except ParseError as error:
-        line, message = _location(error)
-        raise ValueError(f"{name}:{line}: {message}") from None
-    try:
-        module.verify()
-    except VerifyException as error:
-        reason = str(error).strip().splitlines() or ["invalid"]
-        raise ValueError(f"{name}: {reason[-1]}") from None
+        raise InputPlaceError(error.span, error.msg) from None
+    text.verify(module)
     return module
-
-
-def _parsed(text: str, name: str, context: Context | None) -> ModuleOp:
-    if name.endswith(".py"):
-        # Late: most modules are no scripts.
-        from xdsl_tvm.tvmscript.parser import parse
-
-        return parse(text, file=name)
-    return Parser(context or new_context(), text, name).parse_module()
 
 
 def _is_file_name(source: str) -> bool:
     return source.endswith((".mlir", ".py")) and "\n" not in source
-
-
-def _location(error: ParseError) -> tuple[int, str]:
-    span = error.span
-    content = span.input.content
-    before = content if isinstance(content, str) else content.decode(errors="replace")
-    line = len(before[: span.start].split("\n"))
-    return line, error.msg.strip().splitlines()[0]
 
 
 class Executable(ABC, Mapping[str, Callable[..., Any]]):

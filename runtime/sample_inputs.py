@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     ParamTree,
@@ -19,6 +21,8 @@ from xdsl_tvm.runtime.signature import (
 )
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+_CHUNK = 1 << 20
+"""Random numbers that are made at a time."""
 
 
 def sample_arguments(
@@ -36,7 +40,8 @@ def sample_arguments(
 
     Raises ValueError if there are more inputs than parameters, an extent is not known,
     a symbol is none of the function's or has another value in the given arrays, or an
-    array to be made has strides of its own.
+    array to be made has strides of its own, and MemoryError, before it makes one, if the
+    arrays need more memory than there is.
     """
     params = signature.params
     where = f"@{signature.function}"
@@ -47,6 +52,7 @@ def sample_arguments(
         _learn(known, param, value)
     _check_symbols(where, params, symbols, known)
     known.update(symbols)
+    _check_memory(where, params[len(given) :], known)
     random = np.random.default_rng(seed)
     arguments: list[Any] = [
         _given(param, value) for param, value in zip(params, given, strict=False)
@@ -155,6 +161,24 @@ def _made_array(
     return random_array(random, tuple(shape), param.dtype)
 
 
+def _check_memory(where: str, params: Sequence[Spec], known: Mapping[str, int]) -> None:
+    """Raises MemoryError if the arrays to be made need more memory than there is.
+
+    Arrays whose extents are not known are left out, those of scalars that are made up
+    among them.
+    """
+    total, shown = 0, list[str]()
+    for param in params:
+        if not isinstance(param, ArraySpec) or None in param.shape:
+            continue
+        dims = [dim for dim in param.shape if dim is not None]
+        if all(set(dim.symbols()) <= set(known) for dim in dims):
+            shape = [dim.evaluate(known) for dim in dims]
+            total += math.prod(shape) * param.dtype.itemsize
+            shown.append(f"'{param.name}' is {param.dtype}{shape}")
+    require_memory(total, f"{where}: {', '.join(shown)}")
+
+
 def _made_shape(
     where: str, param: ArraySpec | ShapeSpec, known: Mapping[str, int]
 ) -> list[int]:
@@ -180,11 +204,17 @@ def random_array(
     random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
     """Normally distributed floats, integers from 0 to 9, or booleans."""
-    if dtype.kind == "b":
-        return random.integers(0, 2, shape).astype(dtype)
-    if dtype.kind in "iu":
-        return random.integers(0, 10, shape).astype(dtype)
-    return np.asarray(random.standard_normal(shape)).astype(dtype)
+    made = np.empty(math.prod(shape), dtype)
+    # Numbers are made as 64 bits each, so not all at a time.
+    for start in range(0, made.size, _CHUNK):
+        part = made[start : start + _CHUNK]
+        if dtype.kind == "b":
+            part[...] = random.integers(0, 2, part.size).astype(dtype)
+        elif dtype.kind in "iu":
+            part[...] = random.integers(0, 10, part.size).astype(dtype)
+        else:
+            part[...] = random.standard_normal(part.size).astype(dtype)
+    return made.reshape(shape)
 
 
 def output_names(signature: Signature) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from xdsl_tvm.passes.error_lines import UserError, error_line
+from xdsl_tvm.passes.error_lines import UserError, error_text
 from xdsl_tvm.tools._process import (
     INTERRUPTED,
     flush_output,
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--traceback" in arguments:
             raise
         shown = give_up_output(error) if isinstance(error, OSError) else None
-        say(_report(shown or error))
+        say(error_text(shown or error))
         return 1
     return 0
 
@@ -73,14 +73,6 @@ def _refuse_nul(arguments: Sequence[str]) -> None:
     for argument in arguments:
         if "\0" in argument:
             raise UserError(f"{argument!r}: no file and no name holds a NUL character")
-
-
-def _report(error: BaseException) -> str:
-    """An error in one line; of a script, with the place in its text below."""
-    # Late: most commands read no scripts.
-    from xdsl_tvm.tvmscript.errors import ScriptError
-
-    return str(error) if isinstance(error, ScriptError) else f"error: {error_line(error)}"
 
 
 def _run_command(arguments: list[str]) -> None:

@@ -15,6 +15,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tvm.passes.error_lines import UserError
 from xdsl_tvm.passes.infra import pipeline_text
+from xdsl_tvm.passes.module_text import ModuleText, check_ending, reading
 from xdsl_tvm.passes.pipeline_runner import (
     PassCheck,
     PipelineRunner,
@@ -33,17 +34,28 @@ class OptMain(xDSLOptMain):
     """xdsl-opt's driver over a PipelineRunner."""
 
     runner: PipelineRunner
+    _line_offset: int = 0
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        self.available_frontends["py"] = self._read_script
+        self.available_frontends["mlir"] = lambda chunk: self._parsed(chunk, ".mlir")
+        self.available_frontends["py"] = lambda chunk: self._parsed(chunk, ".py")
 
-    def _read_script(self, chunk: IO[bytes]) -> ModuleOp:
-        """The module of a TVMScript file, which is read and not run."""
-        # Late: most inputs are no scripts.
-        from xdsl_tvm.tvmscript.parser import parse
+    def parse_chunk(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
+    ) -> ModuleOp | None:
+        self._line_offset = start_offset
+        return super().parse_chunk(chunk, file_extension, start_offset)
 
-        return parse(chunk.read().decode(), file=self.get_input_name())
+    def _parsed(self, chunk: IO[bytes], ending: str) -> ModuleOp:
+        """The module of a file; scripts are read and not run."""
+        name = self.get_input_name()
+        with reading(name):
+            content = chunk.read().decode()
+        text = ModuleText(content, name, self._line_offset, is_script=ending == ".py")
+        self.runner.text = text
+        implicit = not self.args.no_implicit_module
+        return text.parsed(self.ctx, implicit_module=implicit)
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -126,7 +138,9 @@ class OptMain(xDSLOptMain):
             print(pipeline_text(self.runner.passes))
             return
         try:
-            with self._writing():
+            if self.args.input_file is not None and self.args.frontend is None:
+                check_ending(Path(self.args.input_file))
+            with reading(self.get_input_name()), self._writing():
                 super().run()
         finally:
             if self.args.timing:

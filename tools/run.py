@@ -19,7 +19,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.module_text import reading
 from xdsl_tvm.passes.pipeline_runner import check_name
+from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.executable import (
     TARGETS,
     Executable,
@@ -86,7 +88,10 @@ def main(arguments: Sequence[str]) -> None:
     """Runs the command; errors are raised, for the caller to print."""
     options = argument_parser().parse_args(arguments)
     try:
-        outputs, report = _call(options)
+        with reading(str(options.file)):
+            outputs, report = _call(options)
+    except UserError:
+        raise
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise UserError(str(error)) from error
     working_on("")
@@ -131,7 +136,10 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "" if options.interpret else "; run it with --interpret, which looks for faults"
     )
     working_on(f"{how} @{signature.function} was", advice)
-    result = function(*values)
+    try:
+        result = function(*values)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{error}{_origin(options.input, signature, error)}") from error
     for _ in range(options.repeat - 1):
         result = function(*values)
     report: list[str] = []
@@ -140,12 +148,36 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     return named_outputs(signature, values, result), report
 
 
+def _origin(files: Sequence[Path], signature: Signature, error: Exception) -> str:
+    """Which file the argument comes from that an error names."""
+    for file, param in zip(files, signature.params, strict=False):
+        if f"argument '{param.name}'" in str(error):
+            return f"; it is read from {file}"
+    return ""
+
+
 def _array(path: Path) -> Any:
+    """The array of a `.npy` file; UserError, which names the file, for any other."""
+    array_of = f"{path}: no array of numbers, as numpy.save writes it"
     try:
-        return np.load(path)
-    except ValueError:
-        # What numpy says is that it could be loaded unsafely.
-        raise UserError(f"{path}: no array of numbers, as numpy.save writes it") from None
+        # Mapped first: a short file may promise an array of any size.
+        loaded: Any = np.load(path, mmap_mode="r")
+    except OSError:
+        raise
+    except Exception:
+        # What numpy says is that it could be loaded unsafely, or what its parser said.
+        raise UserError(array_of) from None
+    if isinstance(loaded, np.lib.npyio.NpzFile):
+        arrays = ", ".join(loaded.files) or "no arrays"
+        raise UserError(
+            f"{path}: an .npz file of {arrays}; save one array with numpy.save"
+        )
+    dtype: np.dtype[Any] = loaded.dtype
+    # Narrow floats that numpy does not know are saved as bytes, of kind V.
+    if dtype.kind not in "biufV" or dtype.names:
+        raise UserError(f"{array_of}; it holds {dtype}")
+    require_memory(loaded.nbytes, f"{path} holds {dtype}{list(loaded.shape)}")
+    return np.array(loaded)
 
 
 def _report(

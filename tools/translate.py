@@ -14,12 +14,11 @@ from io import StringIO
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.error_lines import UserError, error_line
-from xdsl_tvm.registry import new_context
+from xdsl_tvm.passes.module_text import ModuleText, check_ending, reading
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools.opt import refuse_arguments
 from xdsl_tvm.tvmscript.files import read_file
@@ -64,8 +63,7 @@ def main(arguments: Sequence[str]) -> None:
     files: list[Path] = options.files
     output: Path | None = options.output
     for file in files:
-        if file.suffix not in _OTHER:
-            raise UserError(f"{file}: a file ends in .py or .mlir")
+        check_ending(file)
     if output is None:
         texts = [_translated(file, _OTHER[file.suffix], options) for file in files]
         endings = [_OTHER[file.suffix] for file in files]
@@ -103,6 +101,11 @@ def _write_all(texts: Sequence[str], endings: Sequence[str]) -> None:
 
 def _translated(file: Path, ending: str, options: argparse.Namespace) -> str:
     """The text of a file in the other language."""
+    with reading(str(file)):
+        return _translated_text(file, ending, options)
+
+
+def _translated_text(file: Path, ending: str, options: argparse.Namespace) -> str:
     if file.suffix == ".py":
         module = read_file(file, options.name, execute=options.execute)
     elif options.name is not None:
@@ -118,9 +121,9 @@ def _translated(file: Path, ending: str, options: argparse.Namespace) -> str:
 
 
 def _parsed(file: Path) -> ModuleOp:
-    text = file.read_text(encoding="utf-8")
-    module = Parser(new_context(), text, str(file)).parse_module()
-    module.verify()
+    text = ModuleText.of_file(file)
+    module = text.parsed()
+    text.verify(module)
     return module
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.utils.exceptions import ParseError
 
+from xdsl_tvm.analysis.pointed_text import pointed_text
+
 
 class ScriptError(ParseError):
     """What is wrong in a script, and where.
@@ -34,14 +36,4 @@ class ScriptError(ParseError):
         return self.span.get_location().col
 
     def __str__(self) -> str:
-        input_text = self.span.input
-        start = input_text.get_start_of_line(self.span.start)
-        end = input_text.get_end_of_line(self.span.start)
-        line = str(input_text.content[start:end])
-        before = line[: self.span.start - start]
-        # Tabs stay tabs, so that the carets stand below the place in any viewer.
-        margin = "".join(character if character == "\t" else " " for character in before)
-        width = max(1, min(self.span.end, end) - self.span.start)
-        location = self.span.get_location()
-        place = f"{location.file}:{location.line}:{location.col}"
-        return f"{place}: error: {self.msg}\n{line}\n{margin}{'^' * width}"
+        return pointed_text(self.span, self.msg)

@@ -50,7 +50,8 @@ class Source:
             return [inner for outer in tree.body for inner in _body_of(outer)]
         except SyntaxError as error:
             raise self._syntax_error(error) from None
-        except RecursionError:
+        except (RecursionError, MemoryError):
+            # Python 3.11 raises MemoryError where its parser's own stack is full.
             raise ScriptError(
                 self._span_at(1, 0, 1), "the text is nested too deeply for Python"
             ) from None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_texts import first_line
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import xdsl_tvm
@@ -89,8 +90,7 @@ def test_modules_that_are_not_valid(name: str) -> None:
     text, message = MODULES[name]
     with pytest.raises((ValueError, VerifyException)) as error:
         xdsl_tvm.compile(text)
-    assert message in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    assert message in first_line(str(error.value))
 
 
 def test_a_function_of_python_that_is_not_given() -> None:
@@ -382,8 +382,8 @@ def test_out_of_memory() -> None:
 
 
 def test_text_that_does_not_parse_names_its_line() -> None:
-    with pytest.raises(ValueError, match=r"^<text>:3: ") as error:
+    with pytest.raises(ValueError, match=r"^<text>:3:8: error: relax\.ad: ") as error:
         load_module(
             "\nrelax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = relax.ad %x\n}"
         )
-    assert "\n" not in str(error.value)
+    assert "did you mean 'relax.add'" in first_line(str(error.value))

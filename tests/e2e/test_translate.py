@@ -148,7 +148,7 @@ def test_run_shows_where_scripts_are_wrong(
     file = tmp_path / "wrong.py"
     file.write_text("@T.prim_func\ndef f(A: T.Buffer((4,))):\n    A[0] = y\n")
     assert main(["run", str(file), "--interpret"]) == 1
-    expected = f"error: {file}:3: undefined variable 'y'"
+    expected = f"{file}:3:12: error: undefined variable 'y'\n    A[0] = y\n           ^\n"
     assert capsys.readouterr().err.startswith(expected)
 
 
@@ -330,7 +330,9 @@ def test_errors_of_executed_python(
 def test_errors_of_the_command(
     two: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "a file ends in .py or .mlir" in error_of(capsys, tmp_path / "x.txt")
+    assert "the name ends in '.txt'; give a file of MLIR" in error_of(
+        capsys, tmp_path / "x.txt"
+    )
     assert "No such file" in error_of(capsys, tmp_path / "x.py")
     output = tmp_path / "o.mlir"
     assert "into a directory" in error_of(capsys, two, two, "-o", output)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_texts import first_line
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
@@ -178,19 +179,19 @@ def test_object_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("what is this", "<text>:1: "),
-        ("\ntir.func @f(", "<text>:2: "),
-        ("tir.func @f() {\n  %x = tir.nothing\n}", "<text>:3: "),
+        ("what is this", "<text>:1:1: error: what: there is no such operation"),
+        ("\ntir.func @f(", "<text>:2:13: error: "),
+        ("tir.func @f() {\n  %x = tir.nothing\n}", "<text>:2:8: error: "),
         (
             'tir.func @f(%a: !tir.handle) {\n  "tir.match_buffer"() : () -> ()\n}',
-            "<text>",
+            "<text>:2:4: error: ",
         ),
     ],
 )
 def test_bad_text(text: str, message: str) -> None:
     with pytest.raises(ValueError, match="<text>") as error:
         xdsl_tvm.compile(text)
-    assert one_line(error).startswith(message)
+    assert first_line(str(error.value)).startswith(message)
 
 
 def test_unknown_target() -> None:
