@@ -73,6 +73,8 @@ def error_line(error: BaseException) -> str:
     if isinstance(error, PlacedError):
         return f"{error.span.get_location()}: {_one_line(error.message)}"
     message = _one_line(str(error))
+    if isinstance(error, MemoryError):
+        return message or "out of memory; use smaller shapes, constants or programs"
     if isinstance(error, UserError):
         return message
     if isinstance(error, DiagnosticException):

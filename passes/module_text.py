@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -28,6 +30,10 @@ from xdsl_tvm.registry import new_context
 
 ENDINGS = (".mlir", ".py")
 """How the names of files that hold modules end."""
+
+MAX_CONSTANT_ELEMENTS = 1 << 28
+"""Elements of a constant in text. One number in the text may stand for all of them, and
+the parser keeps each in 8 bytes and more: this many take some seconds and gigabytes."""
 
 
 class InputError(UserError, ValueError):
@@ -178,6 +184,20 @@ class _Parser(Parser):
         super().__init__(context, text, name)
         self.known = context
         self.starts: dict[Operation, int] = {}
+
+    def _parse_dense_literal_type(self) -> Any:
+        start = self.pos
+        dtype: Any = super()._parse_dense_literal_type()
+        count = math.prod(dtype.get_shape())
+        if count > MAX_CONSTANT_ELEMENTS:
+            self.raise_error(
+                f"a constant of {count} elements, more than the {MAX_CONSTANT_ELEMENTS} "
+                "that a module may hold; make it a parameter, or relax.full for equal "
+                "elements",
+                start,
+                self.pos,
+            )
+        return dtype
 
     def parse_operation(self) -> Operation:
         start = self.pos

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.lowering.pipelines import has_relax_functions
-from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.passes.module_text import reading
 from xdsl_tvm.passes.pipeline_runner import check_name
 from xdsl_tvm.runtime.available_memory import require_memory
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str]) -> None:
     except UserError:
         raise
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
-        raise UserError(str(error)) from error
+        raise UserError(str(error) or error_line(error)) from error
     working_on("")
     for name, value in outputs.items():
         shown = name if name.isprintable() else repr(name)

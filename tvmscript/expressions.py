@@ -42,6 +42,7 @@ from xdsl_tvm.dialects.tir.folding import (
     fold_not,
 )
 from xdsl_tvm.dialects.tir.types import (
+    MAX_LANES,
     HandleType,
     dtype_name,
     element_of,
@@ -672,13 +673,23 @@ def lanes_type(element: Attribute, lanes: ExprLike) -> Attribute:
     count = convert(lanes)
     number = literal(count)
     if isinstance(number, int) and number >= 1:
+        _check_lanes(number)
         return with_lanes(element, number)
     factor = _vscale_factor(count)
     if factor is None:
         raise ScriptTypeError(
             "the number of lanes must be a positive constant or a multiple of T.vscale()"
         )
+    _check_lanes(factor)
     return with_lanes(element, factor, scalable=True)
+
+
+def _check_lanes(count: int) -> None:
+    if count > MAX_LANES:
+        raise ScriptTypeError(
+            f"{count} lanes are more than the {MAX_LANES} that a vector can have; use a "
+            "loop over shorter vectors"
+        )
 
 
 def _vscale_factor(count: Expr) -> int | None:

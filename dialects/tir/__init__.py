@@ -135,6 +135,7 @@ from xdsl_tvm.dialects.tir.threads import (
     ThreadAllreduceOp,
 )
 from xdsl_tvm.dialects.tir.types import (
+    MAX_LANES,
     BufferType,
     CustomType,
     CustomValueAttr,
@@ -256,6 +257,7 @@ __all__ = [
     "ASSERT_MESSAGE",
     "BLOCK_TAGS",
     "INTRINSICS",
+    "MAX_LANES",
     "NAMED_OPS",
     "THREAD_TAGS",
     "TIR",

@@ -51,6 +51,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.tir import _assembly as assembly
 from xdsl_tvm.dialects.tir.attributes import CmpPredicate, CmpPredicateAttr
 from xdsl_tvm.dialects.tir.types import (
+    MAX_LANES,
     CustomType,
     CustomValueAttr,
     HandleType,
@@ -76,7 +77,7 @@ def require_expression(op: Operation, dtype: Attribute) -> None:
     if not is_expression_type(dtype):
         raise VerifyException(
             f"{op.name}: {dtype} is no TIR dtype; use an integer, a float, a handle, a "
-            "pointer or a rank-1 vector"
+            f"pointer or a rank-1 vector of 2 to {MAX_LANES} lanes"
         )
 
 

@@ -60,6 +60,10 @@ ScalarType: TypeAlias = IntegerType | AnyFloat
 """Element types of buffers and vectors that TVM builds in."""
 
 MAX_INTEGER_WIDTH = 64
+MAX_LANES = 2**16 - 1
+"""The most lanes of a vector, and the largest factor of `vscale`: TVM's dtypes count them
+in 16 bits."""
+
 POINTER_BYTES = 8
 
 DEFAULT_SCOPE = "global"
@@ -260,7 +264,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
             raise VerifyException(
                 "tir.buffer element type must be an integer of at most 64 bits, a float "
                 "that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector of "
-                f"more than one lane, got {self.element_type}"
+                f"2 to {MAX_LANES} lanes, got {self.element_type}"
             )
         if not self.scope.data:
             raise VerifyException(
@@ -427,7 +431,7 @@ def is_storable(dtype: Attribute) -> bool:
     if is_vector(dtype):
         one_dim = dtype.get_num_dims() == 1 and is_scalar(dtype.element_type)
         # A vector of one lane would be a second type of scalars.
-        return one_dim and dtype.get_shape()[0] > 1
+        return one_dim and 1 < dtype.get_shape()[0] <= MAX_LANES
     return is_scalar(dtype) or is_handle(dtype)
 
 
@@ -587,6 +591,10 @@ def parse_dtype(name: str) -> Attribute:
         raise ValueError(
             f"unknown dtype '{name}', a vector has at least one lane, and a scalable one "
             "a factor of at least 2"
+        )
+    if lanes > MAX_LANES:
+        raise ValueError(
+            f"unknown dtype '{name}', a vector has at most {MAX_LANES} lanes"
         )
     return with_lanes(element, lanes, scalable=scalable)
 

@@ -37,6 +37,7 @@ from xdsl_tvm.lowering.tir._intrinsics import IGNORED_CALLS, lower_call, no_lowe
 from xdsl_tvm.lowering.tir._types import (
     GENERIC_SPACE,
     LOCAL_LIMIT,
+    MAX_VECTOR_LANES,
     STACK_LIMIT,
     VECTOR_BYTES,
     element_bytes,
@@ -135,6 +136,7 @@ class BodyConverter(Emitter):
         outer, self.source = self.source, op
         kind = type(op)
         if (expression := EXPRESSIONS.get(kind)) is not None:
+            self._check_lanes(op.results[0].type)
             self._name(op.results[0], expression(self, op))
         elif (handler := _STATEMENTS.get(kind)) is not None:
             handler(self, op)
@@ -143,6 +145,13 @@ class BodyConverter(Emitter):
         else:
             self._copy_foreign(op)
         self.source = outer
+
+    def _check_lanes(self, dtype: Attribute) -> None:
+        if tir.is_vector(dtype) and tir.lanes_of(dtype) > MAX_VECTOR_LANES:
+            raise self.fail(
+                f"{dtype} has more than the {MAX_VECTOR_LANES} lanes that vectors are "
+                "compiled with; use a loop over shorter vectors"
+            )
 
     def _name(self, source: SSAValue, value: SSAValue) -> None:
         self.values[source] = value

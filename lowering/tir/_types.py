@@ -31,6 +31,11 @@ STACK_LIMIT = 1024
 LOCAL_LIMIT = 8192
 """The same for memory of scope `local`, which stands for registers."""
 
+MAX_VECTOR_LANES = 4096
+"""The most lanes that are compiled. LLVM splits a vector into registers, in time that
+grows faster than the lanes: some seconds for this many; and it ends the process where a
+node of its instruction graph has 65535 operands, which vectors of more lanes reach."""
+
 VECTOR_BYTES = 64
 """The widest vector, and a cache line: memory of at least this size starts at one."""
 

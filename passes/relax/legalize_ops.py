@@ -71,13 +71,14 @@ class LegalizeOps(CompilerPass):
         everything if the `PassContext` sets
         `relax.transform.apply_legalize_ops` to false.
     Errors: A user's rule whose value does not have the type of the result, or a more
-        precise one.
+        precise one; a `relax.concat` of more than 4096 tensors.
     Attributes: read: none; created: `tir.noalias` on the functions made, `target` on
         those whose result lives on a device with a target; removed: none
     Differs from TVM: What reads by a dimension that inference has not proven is left
         alone, where the reference reads by the declared shape and may leave the tensor:
         broadcasts, reshapes, products. A function for a device gets its name and target
         when it is made, where the reference copies one and removes what is not needed.
+        A `relax.concat` of more than 32 tensors chooses among them by halves.
         A user's rule does not apply to what it has itself emitted. Numbers are as the
         interpreter has them: variance is the mean of squared deviations, which keeps its
         digits where the mean is large; softplus of large negative numbers is not 0;

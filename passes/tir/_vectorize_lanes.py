@@ -53,7 +53,12 @@ class Width:
         return Width(self.lanes * factor, self.scalable)
 
     def vector(self, element: Attribute) -> Attribute:
-        """The type of so many of the elements of a type."""
+        """The type of so many of the elements of a type.
+
+        Raises NeedsScalars for more lanes than a vector can have.
+        """
+        if self.lanes > tir.MAX_LANES:
+            raise NeedsScalars
         return tir.with_lanes(element, self.lanes, scalable=self.scalable)
 
 

@@ -30,11 +30,13 @@ from xdsl_tvm.passes.tir._editing import (
     insert_body_before,
     replace_by_body,
 )
+from xdsl_tvm.passes.tir._limits import check_copies
 from xdsl_tvm.passes.tir.convert_ssa import define_shape_vars_once
 
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
 _LARGEST_EXTENT = 2**31 - 1
+_REMEDY = "make the loop serial, or split it and unroll the inner loop"
 _NO_ANNOTATIONS = DictionaryAttr({})
 _LOCAL_SCOPES = frozenset(("local", "warp"))
 
@@ -76,8 +78,8 @@ class UnrollLoop(CompilerPass):
     Leaves alone: loops whose extent is no constant after simplification, or above
         2^31 - 1; loops of kind parallel, vectorized and thread_binding, except that
         `auto_max_extent = 1` expands parallel and vectorized loops that run once
-    Errors: a loop of kind `unrolled` whose extent is no such constant; a pragma that is
-        not a constant
+    Errors: a loop of kind `unrolled` whose extent is no such constant; a loop to expand
+        whose copies would have more than 2^18 ops in all; a pragma that is not a constant
     Attributes: read and removed: `pragma_auto_unroll_max_step` and
         `pragma_unroll_explicit`, as `tir.attr` and on loops, launches and blocks; they
         set the option for what they are around. Other pragmas of loops that are expanded
@@ -86,7 +88,8 @@ class UnrollLoop(CompilerPass):
     Differs from TVM: loops over threads are never expanded, and local accesses unroll
         serial loops only. A constant extent below 0 counts as 0. The two branches of a
         `tir.if` are counted apart; in TVM the extent of a loop in one multiplies the
-        steps of the other.
+        steps of the other. The size of the copies is limited, where TVM takes as long as
+        it takes.
     """
 
     name = "tir-unroll-loop"
@@ -130,6 +133,8 @@ class _Size(NamedTuple):
     """The most unrolled loops inside of each other."""
     kept: int = 0
     """The most other loops inside of each other."""
+    ops: int = 0
+    """All ops, those of copies included."""
 
     def beside(self, other: _Size) -> _Size:
         """That of both, one behind the other."""
@@ -137,13 +142,14 @@ class _Size(NamedTuple):
             self.steps + other.steps,
             max(self.unrolled, other.unrolled),
             max(self.kept, other.kept),
+            self.ops + other.ops,
         )
 
 
 _Annotated = tir.ForOp | tir.LaunchThreadOp | tir.BlockOp
 _UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
-_NOTHING = _Size()
-_STEP = _Size(1)
+_OP = _Size(ops=1)
+_STEP = _Size(1, ops=1)
 
 
 @dataclass
@@ -170,7 +176,7 @@ class _Plan:
             options = self._with_annotations(options, op)
         if options.unroll_local_access:
             self._mark_local(op)
-        size = _STEP if not op.regions and _is_step(op) else _NOTHING
+        size = _STEP if not op.regions and _is_step(op) else _OP
         for region in op.regions:
             for block in region.blocks:
                 for inner in block.ops:
@@ -210,15 +216,18 @@ class _Plan:
         steps = max(body.steps, 1)
         unrolls = self._is_unrolled(loop, extent, steps, body, options)
         runs_once = options.auto_max_extent == 1 and extent is not None and extent <= 1
+        ops = body.ops
         is_bound = loop.kind.data is tir.ForKind.THREAD_BINDING
         if extent is not None and not is_bound:
             if (unrolls and options.explicit_unroll) or runs_once:
+                check_copies(loop, extent, body.ops, _REMEDY)
                 self.expanded[loop] = extent
+                ops *= extent
             elif unrolls:
                 self.marked.append(loop)
         if extent is None or not unrolls:
-            return _Size(body.steps, body.unrolled, body.kept + 1)
-        return _Size(steps * extent, body.unrolled + 1, body.kept)
+            return _Size(body.steps, body.unrolled, body.kept + 1, ops)
+        return _Size(steps * extent, body.unrolled + 1, body.kept, ops)
 
     def _is_unrolled(
         self,

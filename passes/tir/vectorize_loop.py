@@ -87,9 +87,9 @@ class VectorizeLoop(CompilerPass):
         memory that is not used as a dense array. Buffers of different parameters are
         taken not to overlap.
     Errors: an extent that is neither constant nor, for a target with SVE, `vscale() * k`
-        with `k` of 2 or more; a `tir.while` in a vectorized loop; in it, an access to
-        elements of scalable type, and a ramp that is scalable or starts at a scalable
-        vector
+        with `k` of 2 or more; more than 65535 iterations; a `tir.while` in a vectorized
+        loop; in it, an access to elements of scalable type, and a ramp that is scalable
+        or starts at a scalable vector
     Attributes: read: `target` of functions and `tir.attr "target"`; created: none;
         removed: the annotations of the loops that become vectors
     Differs from TVM: reductions into one place, statements that do not depend on the
@@ -213,9 +213,11 @@ def _width(
     extent = Analyzer().simplify(view(loop.extent, trees))
     lanes = smart.literal(extent)
     if lanes is not None:
+        _check_lanes(loop, int(lanes))
         return Width(int(lanes)) if lanes > 0 else None
     factor = _factor_of_vscale(extent)
     if factor is not None and factor > 1 and _has_scalable_vectors(target):
+        _check_lanes(loop, factor)
         return Width(factor, scalable=True)
     kind = "no target" if target is None else f"the target {target.kind_name}"
     raise PassFailedException(
@@ -223,6 +225,15 @@ def _width(
         f"for {kind}; make it a constant, or vscale times a constant of 2 or more for a "
         "target with SVE"
     )
+
+
+def _check_lanes(loop: tir.ForOp, lanes: int) -> None:
+    if lanes > tir.MAX_LANES:
+        raise PassFailedException(
+            f"{describe(loop)} is vectorized and has {lanes} iterations, but a vector "
+            f"has at most {tir.MAX_LANES} lanes; split the loop, and vectorize the inner "
+            "loop"
+        )
 
 
 def _refuse_while_loops(loop: tir.ForOp) -> None:

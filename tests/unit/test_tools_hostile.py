@@ -41,13 +41,13 @@ def modules(depth: int) -> str:
 FILES: dict[str, tuple[str, bytes | str, str]] = {
     "empty": ("x.mlir", "", "x.mlir: the file is empty; it should hold MLIR text"),
     "blank": ("x.mlir", " \n\n", "x.mlir: the file is empty"),
-    "empty script": ("x.py", "", "empty"),
+    "empty script": ("x.py", "", "x.py:"),
     "binary": ("x.mlir", random.Random(1).randbytes(999), "not UTF-8 text"),
     "binary script": ("x.py", random.Random(1).randbytes(999), "not UTF-8 text"),
     "latin": (
         "x.mlir",
         "// ä\n".encode("latin1"),
-        "x.mlir: byte 0xe4 at offset 3 is not",
+        "x.mlir: byte 0xe4 at offset 3",
     ),
     "utf-16": ("x.py", SCRIPT.encode("utf-16"), "x.py: byte 0xff at offset 0 is not"),
     "NUL": ("x.mlir", "func.func @f() {\n\0}", "x.mlir:2:1: error: a NUL character"),
@@ -137,15 +137,15 @@ def saved(values: np.ndarray[Any, Any]) -> bytes:
     return stream.getvalue()
 
 
-def archive(**arrays: np.ndarray[Any, Any]) -> bytes:
+def archive(values: np.ndarray[Any, Any]) -> bytes:
     stream = io.BytesIO()
-    np.savez(stream, **arrays)
+    np.savez(stream, a=values)
     return stream.getvalue()
 
 
 FLOATS = saved(np.zeros(4, np.float32))
 ARRAYS: dict[str, tuple[bytes, str]] = {
-    "npz": (archive(a=np.zeros(3)), "x.npy: an .npz file of a; save one array with"),
+    "npz": (archive(np.zeros(3)), "x.npy: an .npz file of a; save one array with"),
     "empty": (b"", "x.npy: no array of numbers"),
     "text": (b"hello", "x.npy: no array of numbers"),
     "cut": (FLOATS[:-2], "x.npy: no array of numbers"),
@@ -157,7 +157,7 @@ ARRAYS: dict[str, tuple[bytes, str]] = {
     "f64": (saved(np.zeros(4)), "must have dtype float32, got float64; it is read from"),
     "rank": (
         saved(np.zeros((4, 4), np.float32)),
-        "must have rank 1, got shape (4, 4); it",
+        "must have rank 1, got shape (4, 4); ",
     ),
 }
 

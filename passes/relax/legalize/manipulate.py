@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
@@ -165,10 +166,24 @@ def squeeze(op: relax.SqueezeOp, site: Site) -> Tensor:
 # ---- parts ----
 
 
+_LONGEST_CHAIN = 32
+"""Tensors that are told apart one by one, as TVM does; more are by halves, since a chain
+of cases is as deep as it is long."""
+
+MAX_CONCATENATED = 4096
+"""Tensors of one kernel: each is a parameter and a case, and compiling takes some 30 ms
+for each of them."""
+
+
 @rule(relax.ConcatOp, function="concatenate")
 def concat(op: relax.ConcatOp, site: Site) -> Tensor:
     """The elements of the tensor in whose part of `axis` the index lies."""
     program, tensors = site.program, site.tensors(0)
+    if len(tensors) > MAX_CONCATENATED:
+        raise PassFailedException(
+            f"relax.concat: {len(tensors)} tensors are more than the {MAX_CONCATENATED} "
+            "that one kernel concatenates; concatenate parts of them, and then those"
+        )
     axis = 0 if op.axis is None else op.axis.value.data % len(site.shape)
     starts: list[Dim] = [0]
     for tensor in tensors[:-1]:
@@ -180,16 +195,19 @@ def concat(op: relax.ConcatOp, site: Site) -> Tensor:
             own = indices[axis] if start == 0 else indices[axis] - program.extent(start)
             places.append((*indices[:axis], own, *indices[axis + 1 :]))
 
-        def choose(last: int) -> Expr:
-            tensor, place = tensors[last], places[last]
-            if last == 0:
-                return tensor[place]
-            # The index counts from the tensor's start: it is in it if not negative.
+        def choose(first: int, last: int) -> Expr:
+            if first == last:
+                return tensors[last][places[last]]
+            is_chain = len(tensors) <= _LONGEST_CHAIN
+            middle = last if is_chain else (first + last + 1) // 2
+            # The index counts from the tensor's start: it is negative in those before.
             return program.if_then_else(
-                place[axis] >= 0, lambda: tensor[place], lambda: choose(last - 1)
+                places[middle][axis] >= 0,
+                lambda: choose(middle, last),
+                lambda: choose(first, middle - 1),
             )
 
-        return choose(len(tensors) - 1)
+        return choose(0, len(tensors) - 1)
 
     return program.compute("T_concat", site.shape, site.dtype, element)
 

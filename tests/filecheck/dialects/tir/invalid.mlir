@@ -256,7 +256,7 @@ tir.func @f(%n: i32) attributes {param_names = []} {
 
 // -----
 
-// CHECK: tir.buffer element type must be an integer of at most 64 bits, a float that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector of more than one lane, got index
+// CHECK: tir.buffer element type must be an integer of at most 64 bits, a float that TVM has, a custom dtype, a handle, a pointer or a rank-1 vector of 2 to 65535 lanes, got index
 "test.op"() {t = !tir.buffer<4xindex>} : () -> ()
 
 // -----

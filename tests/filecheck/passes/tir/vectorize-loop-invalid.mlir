@@ -119,3 +119,14 @@ tir.func @while(%a: !tir.handle) {
     }
   }
 }
+
+// -----
+
+// CHECK: tir.for in @long is vectorized and has 100000000 iterations, but a vector has at most 65535 lanes; split the loop, and vectorize the inner loop
+tir.func @long() {
+  %c0 = tir.const 0 : i32
+  %n = tir.const 100000000 : i32
+  tir.for %i = %c0 to %n vectorized {
+    tir.evaluate %i : i32
+  }
+}
