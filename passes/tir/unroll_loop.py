@@ -220,9 +220,10 @@ class _Plan:
         is_bound = loop.kind.data is tir.ForKind.THREAD_BINDING
         if extent is not None and not is_bound:
             if (unrolls and options.explicit_unroll) or runs_once:
-                check_copies(loop, extent, body.ops, _REMEDY)
+                # The loop itself is counted, and is not copied.
+                check_copies(loop, extent, body.ops - 1, _REMEDY)
                 self.expanded[loop] = extent
-                ops *= extent
+                ops = extent * (body.ops - 1)
             elif unrolls:
                 self.marked.append(loop)
         if extent is None or not unrolls:
