@@ -22,6 +22,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.deduce_bound import deduce_bound
 from xdsl_tvm.analysis.expr import (
@@ -60,6 +61,7 @@ from xdsl_tvm.passes.tir._editing import (
     replace_by_body,
     replace_value_uses,
 )
+from xdsl_tvm.passes.tir._limits import MAX_COPIED_OPS
 
 _UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
 _DIVISIONS = (Div, FloorDiv, FloorMod, Mod)
@@ -248,6 +250,8 @@ class Partitioner:
     _hint: _Sets = field(default_factory=dict[Expr, IntSet])
     _relax: _Sets = field(default_factory=dict[Expr, IntSet])
     _parts: dict[tir.ForOp, None] = field(default_factory=dict[tir.ForOp, None])
+    _copied: int = 0
+    """Ops of the copies so far."""
 
     def run(self, func: tir.FuncOp) -> None:
         """Partition, in place; marks and hints stay."""
@@ -360,11 +364,19 @@ class Partitioner:
         end = self._analyzer.simplify(smart.add(found.min, found.extent))
         whole = IntSet(found.min, smart.sub(end, 1))
         choice = self._choose(records, whole, hinted=is_hinted(loop))
-        if choice is not None:
+        if choice is not None and self._may_copy(loop, 2):
             return self._split_at(loop, choice, found.min, end, rounds)
         if self._is_unrolled(loop, records, whole):
             loop.kind, loop.annotations = _UNROLLED, None
         return False
+
+    def _may_copy(self, loop: _Loop, copies: int) -> bool:
+        """Whether copies of a loop stay within the limit; then they are counted."""
+        ops = copies * sum(1 for _ in all_ops(loop))
+        if self._copied + ops > MAX_COPIED_OPS:
+            return False
+        self._copied += ops
+        return True
 
     def _is_unrolled(
         self, loop: tir.ForOp, records: Sequence[_Record], whole: IntSet
@@ -492,7 +504,7 @@ class Partitioner:
             for value in choice.conditions
             if isinstance(value.owner, Operation) and inner.is_ancestor(value.owner)
         ]
-        if not conditions:
+        if not conditions or not self._may_copy(inner, 1):
             return
         guard = self._guard_of(Value(launch.thread_var), choice.interval, whole)
         _set_where(guard, inner, conditions, truth=choice.truth)

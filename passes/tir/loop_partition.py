@@ -70,7 +70,8 @@ class LoopPartition(CompilerPass):
         Time is linear in the size of the result times the depth of the loops.
         Loops are split if their variable is hinted, or in an argument of `likely` while a
         bound is no constant; of the launches, those of blocks.
-    Leaves alone: loops bound to threads; loops with a `tir.block` or a
+    Leaves alone: loops whose parts would bring the copies in a function above 2^18 ops;
+        loops bound to threads; loops with a `tir.block` or a
         `tir.thread_allreduce` inside, unless the latter have a hint; loops over 8- and
         16-bit and over unsigned integers; launches of threads that meet inside; loops in
         which threads meet, by bounds that may differ between them
@@ -80,7 +81,7 @@ class LoopPartition(CompilerPass):
     Differs from TVM: parts never overlap and never leave the range of the loop, whatever
         the bounds turn out to be; TVM relies on proofs that it has not made, and on loops
         not being empty. Conditions are taken in the order of the text. A bound that
-        divides by what is no constant is not used.
+        divides by what is no constant is not used. The size of the copies is limited.
     """
 
     name = "tir-loop-partition"

@@ -109,3 +109,25 @@ def test_vectors_in_text() -> None:
     text = "tir.func @f(%x: f32) {\n  %0 = tir.broadcast %x : vector<65536xf32>\n}"
     with pytest.raises((ValueError, DiagnosticException), match="of 2 to 65535 lanes"):
         xdsl_tvm.compile(text)
+
+
+def test_partition_of_nested_loops_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of parts double for every loop; beyond the limit loops stay whole."""
+    from xdsl_tvm.passes.tir import _partition
+    from xdsl_tvm.passes.tir.loop_partition import LoopPartition
+    from xdsl_tvm.registry import new_context
+
+    monkeypatch.setattr(_partition, "MAX_COPIED_OPS", 1000)
+    depth = 10
+    lines = [f"{' ' * (n + 4)}for i{n} in T.serial(100):\n" for n in range(depth)]
+    inner = " " * (depth + 4)
+    lines += [
+        f"{inner}if T.likely(i{n} < 50):\n{inner} A[0] = A[0] + T.float32(1)\n"
+        for n in range(depth)
+    ]
+    module = script(16, "".join(lines).strip())
+    before = sum(1 for _ in module.walk())
+    LoopPartition(partition_const_loop=True).apply(new_context(), module)
+    module.verify()
+    after = sum(1 for _ in module.walk())
+    assert before < after < 2500
