@@ -71,7 +71,6 @@ import numpy as np
 from xdsl.parser import Parser
 
 import xdsl_tvm
-from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.registry import new_context
 
 text = """
@@ -91,7 +90,7 @@ relax.func @main<n>(%x: !rows, %w: tensor<4x3xf32>) -> !scores
 x, w = np.eye(2, 4, dtype=np.float32), np.ones((4, 3), np.float32)
 
 module = Parser(new_context(), text).parse_module()
-np.testing.assert_allclose(interpret(module)["main"](x, w), 1 / 3, rtol=1e-6)
+np.testing.assert_allclose(xdsl_tvm.interpret(module)["main"](x, w), 1 / 3, rtol=1e-6)
 np.testing.assert_allclose(xdsl_tvm.compile(text)["main"](x, w), 1 / 3, rtol=1e-6)
 ```
 

@@ -7,9 +7,14 @@ A `SimulationError` is a fault of the program, or of how it is called.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.analysis.named_arguments import in_order
 
 
 def describe(op: Operation) -> str:
@@ -36,6 +41,16 @@ class SimulationError(InterpretationError):
 
 class ArgumentError(SimulationError):
     """A call does not fit the parameters: number, dtype, rank, shape or strides."""
+
+
+def named_arguments(
+    function: str, names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Arguments in order, of which some are given by name; ArgumentError for no such."""
+    try:
+        return tuple(in_order(function, names, args, named))
+    except TypeError as error:
+        raise ArgumentError(str(error)) from None
 
 
 class TypeCheckError(SimulationError):

@@ -46,6 +46,7 @@ from xdsl_tvm.interpreters.errors import (
     TypeCheckError,
     UninitializedReadError,
     UseAfterKillError,
+    named_arguments,
     unsupported,
 )
 
@@ -82,13 +83,16 @@ class InterpretedRelax(
 ):
     """The Relax and TIR functions of a module by symbol name or by `global_symbol`.
 
-    The module must not be edited while it is interpreted.
+    The module must not be edited while it is interpreted. `options` are those of
+    `interpreters.tir.interpret`, for the TIR functions.
     """
 
-    def __init__(self, module: ModuleOp, externs: Externs | None = None) -> None:
+    def __init__(
+        self, module: ModuleOp, externs: Externs | None = None, **options: Any
+    ) -> None:
         self.module = module
         self.externs = dict(externs or {})
-        self.tir = tir_interpreter.interpret(module, externs=externs)
+        self.tir = tir_interpreter.interpret(module, externs=externs, **options)
         self._funcs: dict[str, relax.FuncOp] = {}
         self._aliases: dict[str, str] = {}
         for op in module.body.block.ops:
@@ -119,6 +123,11 @@ class InterpretedRelax(
 
     def __len__(self) -> int:
         return len(self._funcs) + len(self.tir)
+
+    def __repr__(self) -> str:
+        """The functions, each in a line."""
+        lines = [f"  {self[name]!r}" for name in self]
+        return "\n".join([f"<{type(self).__name__}", *lines]) + ">"
 
     # ---- running ----
 
@@ -233,8 +242,15 @@ class RelaxFunction:
     owner: InterpretedRelax
     func: relax.FuncOp
 
-    def __call__(self, *args: Any) -> Any:
+    def __repr__(self) -> str:
+        """The function with the names of its parameters."""
+        names = ", ".join(map(_name, self.func.args))
+        return f"<interpreted @{self.func.sym_name.data}({names})>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it on a numpy array per tensor, a number per scalar, tuples of those.
+
+        Parameters are given in order or by name.
 
         Raises ArgumentError when an argument does not fit its parameter, another
         SimulationError for a fault of the program, and InterpretationError for what is
@@ -242,6 +258,8 @@ class RelaxFunction:
         """
         name = self.func.sym_name.data
         types = self.func.function_type.inputs.data
+        if named:
+            args = named_arguments(name, list(map(_name, self.func.args)), args, named)
         if len(args) != len(types):
             raise ArgumentError(
                 f"{name}: expects {len(types)} arguments, got {len(args)}"
@@ -340,10 +358,13 @@ EVALUATED = frozenset(EVALUATIONS) | {op.name for op in STEPS}
 """Names of the operations that can be run, without functions and terminators."""
 
 
-def interpret(module: ModuleOp, *, externs: Externs | None = None) -> InterpretedRelax:
+def interpret(
+    module: ModuleOp, *, externs: Externs | None = None, **options: Any
+) -> InterpretedRelax:
     """The Relax and TIR functions of a verified module, ready to be called.
 
     `externs` are the Python functions that calls of packed and external functions reach,
     by name: they get arrays, Python numbers and tuples, and write to arrays in place.
+    `options` are those of `interpreters.tir.interpret`, for the TIR functions.
     """
-    return InterpretedRelax(module, externs)
+    return InterpretedRelax(module, externs, **options)

@@ -63,6 +63,7 @@ from xdsl_tvm.interpreters.errors import (
     SimulationError,
     StepLimitError,
     UninitializedReadError,
+    named_arguments,
     unsupported,
 )
 from xdsl_tvm.interpreters.gpu_simulator import Grid
@@ -146,6 +147,11 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
 
     def __len__(self) -> int:
         return len(self._funcs)
+
+    def __repr__(self) -> str:
+        """The functions, each in a line."""
+        lines = [f"  {self[name]!r}" for name in self]
+        return "\n".join([f"<{type(self).__name__}", *lines]) + ">"
 
     # ---- running ----
 
@@ -322,12 +328,14 @@ class InterpretedFunction:
     owner: InterpretedModule
     func: tir.FuncOp
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it: a numpy array for each buffer, written in place, numbers for scalars.
 
         Arrays have dtype, rank and extents of their buffers; symbolic extents take their
         value from the first array that has them. Pointers are contiguous arrays. Vector
         elements are one more dimension of the array. Returns the value of `tir.ret`.
+
+        Parameters are given in order or by name.
 
         Raises ArgumentError when an argument does not fit, another SimulationError for a
         fault of the program, and InterpretationError for what is not supported.
@@ -335,6 +343,9 @@ class InterpretedFunction:
         func = self.func
         name = func.sym_name.data
         types = func.function_type.inputs.data
+        if named:
+            names = list(map(self._name, range(len(types))))
+            args = named_arguments(name, names, args, named)
         if len(args) != len(types):
             raise ArgumentError(
                 f"{name}: expects {len(types)} arguments, got {len(args)}"
@@ -357,6 +368,11 @@ class InterpretedFunction:
         if result is None or not outputs:
             return result
         return public_value(result, outputs[0])
+
+    def __repr__(self) -> str:
+        """The function with the names of its parameters."""
+        names = map(self._name, range(len(self.func.function_type.inputs)))
+        return f"<interpreted @{self.func.sym_name.data}({', '.join(names)})>"
 
     def _name(self, index: int) -> str:
         if self.func.param_names is not None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from xdsl_tvm.analysis.named_arguments import in_order
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
@@ -114,6 +115,21 @@ class Arguments:
             [self._result(spec, dims, symbols) for spec, dims in self._results],
             [symbols[name] for name in signature.symbols],
         )
+
+    def ordered(
+        self, args: Sequence[Any], named: Mapping[str, Any], bound: Bound = _UNBOUND
+    ) -> list[Any]:
+        """Arguments in order, of which some are given by name; a tuple has one name.
+
+        Raises TypeError for names that do not fit.
+        """
+        tuples = self.signature.tuples
+        if tuples is not None:
+            names = [tree if isinstance(tree, str) else _stem(tree) for tree in tuples]
+        else:
+            params = enumerate(self.signature.params)
+            names = [spec.name for at, spec in params if at not in bound.params]
+        return in_order(f"@{self._name}", names, args, named)
 
     def bind(self, values: Mapping[int, Any]) -> Bound:
         """Check the values of some parameters, by position, once.

@@ -135,8 +135,8 @@ class CudaExecutable(Executable):
         arguments = Arguments(signature)
         overlap = OverlapCheck(signature)
 
-        def call(*args: Any) -> Any:
-            prepared = arguments(args)
+        def call(*args: Any, **named: Any) -> Any:
+            prepared = arguments(arguments.ordered(args, named) if named else args)
             # Every array is copied to the GPU by itself, so what they share is not there.
             if names := overlap.find(prepared.params):
                 raise overlap.error(names)

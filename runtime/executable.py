@@ -21,9 +21,8 @@ from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakSet
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import ParseError, PassFailedException
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.pipelines import has_relax_functions
@@ -34,10 +33,11 @@ from xdsl_tvm.lowering.tvm.lower_assert import (
     OUT_OF_MEMORY,
     failed_number,
 )
-from xdsl_tvm.passes.module_text import InputPlaceError, ModuleText
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import _fork as _fork
 from xdsl_tvm.runtime._arguments import Arguments, Bound
+from xdsl_tvm.runtime._module_source import Source as Source
+from xdsl_tvm.runtime._module_source import load_module as load_module
 from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
@@ -52,37 +52,7 @@ from xdsl_tvm.runtime.signature import (
 )
 from xdsl_tvm.targets._thread_pool import LAUNCH, host_system, with_thread_pool
 
-Source: TypeAlias = ModuleOp | str | Path
-"""A module; its text; or a file, as a Path or a name that ends in .mlir, or in .py, which
-is a script in TVMScript that is read and not run."""
-
 TARGETS = ("llvm", "cuda")
-
-
-def load_module(source: Source, context: Context | None = None) -> ModuleOp:
-    """The module that `source` is or holds, verified.
-
-    Raises InputError, a ValueError, for text that is no module or no valid one, with
-    file, line and column where they are known; OSError for a file that cannot be read;
-    and VerifyException for a module object that is not valid.
-    """
-    if isinstance(source, ModuleOp):
-        source.verify()
-        return source
-    if isinstance(source, Path) or _is_file_name(source):
-        text = ModuleText.of_file(Path(source))
-    else:
-        text = ModuleText(source)
-    try:
-        module = text.parsed(context)
-    except ParseError as error:
-        raise InputPlaceError(error.span, error.msg) from None
-    text.verify(module)
-    return module
-
-
-def _is_file_name(source: str) -> bool:
-    return source.endswith((".mlir", ".py")) and "\n" not in source
 
 
 class Executable(ABC, Mapping[str, Callable[..., Any]]):
@@ -113,6 +83,14 @@ class Executable(ABC, Mapping[str, Callable[..., Any]]):
 
     def __len__(self) -> int:
         return len(self._signatures)
+
+    def __repr__(self) -> str:
+        """The functions with their parameters and results, each in a line."""
+        lines = [
+            f"  {found}" if isinstance(found, Signature) else f"  @{name}: {found}"
+            for name, found in self._signatures.items()
+        ]
+        return "\n".join([f"<{type(self).__name__}", *lines]) + ">"
 
     def _signature(self, name: str) -> Signature:
         signature = self._signatures.get(name)
@@ -376,8 +354,11 @@ class CompiledFunction:
             for position, encoder in enumerate(map(_encoder, signature.params))
         ]
 
-    def __call__(self, *args: Any) -> Any:
-        """Run the function.
+    def __repr__(self) -> str:
+        return f"<compiled {self.signature}>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the function, with its parameters in order or by name.
 
         Arrays may share elements, even if the function writes them, unless it promises
         `tir.noalias`: the result is that of the loops as they are written. The first such
@@ -387,6 +368,8 @@ class CompiledFunction:
         memory cannot be allocated, RuntimeError if an assertion fails, and what a Python
         function raises that the code calls.
         """
+        if named:
+            args = tuple(self._arguments.ordered(args, named, self._bound))
         prepared = self._arguments(args, self._bound)
         values: list[Any] = []
         for encode, value in zip(self._encoders, prepared.params, strict=True):
@@ -607,8 +590,11 @@ def compile(
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)
 
-    Raises ValueError for text that is no module, an unknown target or one with attributes
-    that this machine's processor would not heed,
+    `module` may be a function, such as one that `T.prim_func` or `R.function` decorates,
+    a file or the text of one, too; see `Source`.
+
+    Raises TypeError for any other object, ValueError for text that is no module, an
+    unknown target or one with attributes that this machine's processor would not heed,
     PassFailedException where something has no lowering, DiagnosticException if an extra
     is not installed, and RuntimeError if there is no GPU. A call of a compiled function
     raises RuntimeError if an assertion in it fails.

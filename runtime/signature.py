@@ -125,10 +125,29 @@ class Signature:
     noalias: bool = False
     tuples: tuple[ParamTree, ...] | None = None
 
+    def __str__(self) -> str:
+        """`@f(x: float32[n], y: out float32[n]) -> float32[n]`; `out` may be written."""
+        params = ", ".join(map(_shown, self.params))
+        if self.result is not None:
+            return f"@{self.function}({params}) -> {_shown_result(self.result)}"
+        result = "" if self.scalar_result is None else f" -> {self.scalar_result.name}"
+        return f"@{self.function}({params}){result}"
+
     @property
     def results(self) -> tuple[ArraySpec, ...]:
         """The arrays of the result, from left to right."""
         return () if self.result is None else tuple(_leaves(self.result))
+
+
+def _shown(spec: Spec) -> str:
+    out = "out " if isinstance(spec, ArraySpec) and spec.written else ""
+    return f"{spec.name}: {out}{spec}"
+
+
+def _shown_result(tree: ResultTree) -> str:
+    if isinstance(tree, ArraySpec):
+        return str(tree)
+    return f"({', '.join(map(_shown_result, tree))})"
 
 
 def _leaves(tree: ResultTree) -> Iterator[ArraySpec]:

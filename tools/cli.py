@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import sys
 from collections.abc import Sequence
 
@@ -27,7 +28,14 @@ COMMANDS = {
 
 def usage() -> str:
     lines = [f"  {name:10}{text}" for name, text in COMMANDS.items()]
-    return "\n".join(["usage: xdsl-tvm COMMAND …  (--help after a command)", *lines])
+    first = "usage: xdsl-tvm COMMAND …  (--help after a command; --version)"
+    return "\n".join([first, *lines])
+
+
+def version_line() -> str:
+    """The versions of this package and of xDSL."""
+    own, xdsl = map(importlib.metadata.version, ("xdsl-tvm", "xdsl"))
+    return f"xdsl-tvm {own} (xDSL {xdsl})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(usage())
             flush_output()
             return 0 if arguments else 1
+        if arguments[0] in ("-V", "--version"):
+            print(version_line())
+            flush_output()
+            return 0
         _refuse_nul(arguments)
         _run_command(arguments)
         flush_output()

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.passes.module_text import reading
@@ -29,6 +28,7 @@ from xdsl_tvm.runtime.executable import (
     compile,
     load_module,
 )
+from xdsl_tvm.runtime.interpreted import interpret
 from xdsl_tvm.runtime.sample_inputs import (
     bound_symbols,
     named_outputs,

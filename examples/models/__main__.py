@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from models import MODELS
-from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm import interpret
 
 TOLERANCE = 1e-4
 

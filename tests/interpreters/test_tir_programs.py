@@ -11,7 +11,6 @@ from xdsl.interpreters.arith import ArithFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 
-import xdsl_tvm
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.tir import (
     ArgumentError,
@@ -19,6 +18,7 @@ from xdsl_tvm.interpreters.tir import (
     InterpretedModule,
     Pointer,
     TirFunctions,
+    interpret,
 )
 
 
@@ -32,7 +32,7 @@ def parse(text: str) -> builtin.ModuleOp:
 
 
 def load(text: str, **options: Any) -> InterpretedModule:
-    return xdsl_tvm.interpret(parse(text), **options)
+    return interpret(parse(text), **options)
 
 
 MATMUL = """

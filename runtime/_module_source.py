@@ -1,0 +1,75 @@
+"""What `compile` and `interpret` accept as a module."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import ParseError
+
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.passes.module_text import InputPlaceError, ModuleText
+
+FunctionOp: TypeAlias = tir.FuncOp | relax.FuncOp | func.FuncOp
+Source: TypeAlias = ModuleOp | FunctionOp | str | Path
+"""A module; a function, such as one that a decorator of scripts has read; a file, as a
+Path or a name that ends in .mlir, or in .py, which is a script in TVMScript that is read
+and not run; or the text of such a file."""
+
+_SCRIPT = re.compile(
+    r"^[ \t]*(?:@[\w.]*\b(?:prim_func|function|ir_module)\b|from\s+[\w.]+\s+import\s)",
+    re.MULTILINE,
+)
+"""A line that scripts have and MLIR text has not."""
+
+
+def load_module(source: Source, context: Context | None = None) -> ModuleOp:
+    """The module that `source` is or holds, verified.
+
+    A function that is part of a module is taken out of it, as a copy.
+
+    Raises InputError, a ValueError, for text that is no module or no valid one, with
+    file, line and column where they are known; OSError for a file that cannot be read;
+    VerifyException for an object that is not valid; and TypeError for any other object.
+    """
+    if isinstance(source, ModuleOp):
+        source.verify()
+        return source
+    if isinstance(source, FunctionOp):
+        module = ModuleOp([source.clone()])
+        module.verify()
+        return module
+    text = _text(source)
+    try:
+        module = text.parsed(context)
+    except ParseError as error:
+        raise InputPlaceError(error.span, error.msg) from None
+    text.verify(module)
+    return module
+
+
+def _text(source: object) -> ModuleText:
+    if isinstance(source, Path):
+        return ModuleText.of_file(source)
+    if not isinstance(source, str):
+        raise TypeError(
+            "expected a module, a function of TVMScript or MLIR, a file or its text, got "
+            f"{_shown(source)}"
+        )
+    if source.endswith((".mlir", ".py")) and "\n" not in source:
+        return ModuleText.of_file(Path(source))
+    return ModuleText(source, is_script=_SCRIPT.search(source) is not None)
+
+
+def _shown(source: Any) -> str:
+    kind = type(source).__name__
+    if callable(source) and hasattr(source, "__name__"):
+        return (
+            f"the {kind} {source.__name__}; decorate it with T.prim_func, R.function or "
+            "I.ir_module"
+        )
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"

@@ -1,0 +1,49 @@
+"""`xdsl_tvm.interpret`: the functions of a module, run by the interpreters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xdsl.interpreter import InterpreterFunctions
+
+from xdsl_tvm.interpreters.relax import InterpretedRelax
+from xdsl_tvm.interpreters.relax import interpret as interpret_module
+from xdsl_tvm.interpreters.tir import DEFAULT_STEP_LIMIT
+from xdsl_tvm.runtime._module_source import Source, load_module
+
+
+def interpret(
+    module: Source,
+    *,
+    externs: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Sequence[InterpreterFunctions] = (),
+    step_limit: int = DEFAULT_STEP_LIMIT,
+    vscale: int = 2,
+    vectorize_threads: bool = True,
+) -> InterpretedRelax:
+    """The Relax and TIR functions of a module, by name, ready to be called.
+
+    `module` is what `compile` accepts: a module, a function, a file or its text. A TIR
+    function writes to arrays it is given, a Relax function returns its results.
+
+    >>> interpret(Path("vector_add.mlir"))["vector_add"](a, b, c)
+
+    `externs` are the Python functions that calls of packed and external functions reach,
+    by name. Of TIR functions, `functions` are xDSL implementations of ops of other
+    dialects, `step_limit` bounds the iterations of `tir.while` loops in one call,
+    `vscale` is the run-time constant of that name, and `vectorize_threads=False` runs
+    the threads of a kernel one after the other even where they could run together.
+
+    Raises what `compile` raises for its module: TypeError, ValueError, OSError and
+    VerifyException. A call raises SimulationError for a fault of the program and
+    InterpretationError for what is not supported.
+    """
+    return interpret_module(
+        load_module(module),
+        externs=externs,
+        functions=functions,
+        step_limit=step_limit,
+        vscale=vscale,
+        vectorize_threads=vectorize_threads,
+    )
