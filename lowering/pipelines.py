@@ -33,6 +33,11 @@ from xdsl_tvm.registry import all_passes
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told of each step: its name, its number from 0, and how many there are."""
 
+NO_KERNEL = (
+    "the module has no GPU kernel: bind loops to threads, as in "
+    "'thread_binding \"threadIdx.x\"', or mark an llvm.func as 'nvvm.kernel'"
+)
+
 RELAX_CHECKS = ("relax-insert-operand-checks",)
 """Operators that fail where an index or a divisor is not allowed."""
 
@@ -161,6 +166,11 @@ def kernel_pipeline(arch: str = "sm_80") -> str:
     )
 
 
+def passes_of(text: str) -> tuple[ModulePass, ...]:
+    """The passes of a pipeline text; PassFailedException for one that is not ours."""
+    return tuple(map(_pass_of, parse_pipeline(text)))
+
+
 def run_pipeline(
     ctx: Context,
     module: ModuleOp,
@@ -176,7 +186,7 @@ def run_pipeline(
     that does not verify, the error names the first pass whose result is broken.
     """
     text = passes if isinstance(passes, str) else ",".join(passes)
-    steps = [step for spec in parse_pipeline(text) for step in _steps(_pass_of(spec))]
+    steps = [step for each in passes_of(text) for step in _steps(each)]
     trail = Trail(ctx, module.clone())
     with _rare_collections() as between_steps:
         for number, step in enumerate(steps):
@@ -241,6 +251,28 @@ def has_relax_functions(module: ModuleOp) -> bool:
     return any(op.name == "relax.func" for op in module.body.ops)
 
 
+_LOWERED_BEFORE = {
+    "affine": "run lower-affine first",
+    "linalg": "run convert-linalg-to-loops first, on memrefs",
+    "memref_stream": "run convert-memref-stream-to-loops first",
+    "stencil": "run convert-stencil-to-ll-mlir first",
+    "tensor": "bufferize the function first: tensors are to be memrefs",
+    "varith": "run convert-varith-to-arith first",
+}
+"""What to do with operations of dialects that other passes lower."""
+
+
+def _refuse_foreign(module: ModuleOp) -> None:
+    """Raises PassFailedException for the first operation that is to be lowered before."""
+    for op in all_ops(module):
+        advice = _LOWERED_BEFORE.get(op.name.partition(".")[0])
+        if advice is not None:
+            raise PassFailedException(
+                f"cannot lower '{op.name}': it is neither Relax, TIR nor of the dialects "
+                f"below them; {advice}"
+            )
+
+
 def lower_to_llvm(
     ctx: Context,
     module: ModuleOp,
@@ -254,6 +286,7 @@ def lower_to_llvm(
     Options are those of `llvm_pipeline` and `run_pipeline`. Raises PassFailedException
     where something has no lowering for the CPU.
     """
+    _refuse_foreign(module)
     relax = has_relax_functions(module)
     text = llvm_pipeline(relax=relax, vector_bytes=vector_bytes, profile=profile)
     run_pipeline(ctx, module, text, progress)

@@ -103,6 +103,15 @@ def all_contracts() -> list[Contract]:
     return [contract_of(name) for name in pass_modules()]
 
 
+def names_by_tvm_name() -> dict[str, str]:
+    """TVM's name of a pass, such as `tir.Simplify`, -> our name of it."""
+    found: dict[str, str] = {}
+    for contract in all_contracts():
+        for tvm_name in re.findall(r"\b(?:tir|relax)\.\w+", contract.tvm_name):
+            found.setdefault(tvm_name, contract.name)
+    return found
+
+
 def is_documented_by_tvm(contract: Contract) -> bool:
     """Whether the pass is a transform of TVM's documentation, not one of ours."""
     return not contract.tvm_name.startswith("none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,12 +35,39 @@ class PipelineError(UserError, DiagnosticException):
 
 
 def parse_passes(available: PassFactories, pipeline: str) -> tuple[ModulePass, ...]:
-    """The passes of a pipeline text such as `a,b{option=1}`.
+    """The passes of a pipeline text such as `a,b{option=1}`, in our names or TVM's.
 
     Raises UserError for a name or an option that does not exist and for an option
     value of the wrong type, ArgSpecParseError for text that is no pipeline.
     """
-    return tuple(_build_pass(available, spec) for spec in parse_pipeline(pipeline))
+    text = _with_own_names(pipeline)
+    return tuple(_build_pass(available, spec) for spec in parse_pipeline(text))
+
+
+_TVM_NAME = re.compile(r"""(?P<text>"[^"]*")|(?<![\w.="-])(?P<name>(?:tir|relax)\.\w+)""")
+
+
+def _with_own_names(pipeline: str) -> str:
+    """Pipeline text in which TVM's names of passes, `tir.Simplify`, are replaced by ours.
+
+    Raises UserError, with the closest name, for a name of TVM's that no pass has.
+    """
+    if all(match["name"] is None for match in _TVM_NAME.finditer(pipeline)):
+        return pipeline
+    # Late: contracts are read from all passes.
+    from xdsl_tvm.passes.contract import names_by_tvm_name
+
+    known = names_by_tvm_name()
+
+    def own(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name is None:
+            return match[0]
+        if name not in known:
+            check_name("pass of TVM", name, known)
+        return known[name]
+
+    return _TVM_NAME.sub(own, pipeline)
 
 
 def _build_pass(available: PassFactories, spec: ArgSpec) -> ModulePass:

@@ -247,7 +247,7 @@ def named_outputs(
     if signature.result is not None:
         values = list(_leaves(signature.result, result))
     else:
-        flat = _flat(signature.tuples, arguments)
+        flat = flat_arguments(signature.tuples, arguments)
         values = [
             value
             for param, value in zip(signature.params, flat, strict=True)
@@ -262,14 +262,14 @@ def _is_written(param: Spec) -> bool:
     return isinstance(param, ArraySpec) and param.written
 
 
-def _flat(trees: Sequence[ParamTree] | None, values: Sequence[Any]) -> list[Any]:
+def flat_arguments(trees: Sequence[ParamTree] | None, values: Sequence[Any]) -> list[Any]:
     """Arguments without tuples."""
     if trees is None:
         return list(values)
     return [
         leaf
         for tree, value in zip(trees, values, strict=True)
-        for leaf in ([value] if isinstance(tree, str) else _flat(tree, value))
+        for leaf in ([value] if isinstance(tree, str) else flat_arguments(tree, value))
     ]
 
 

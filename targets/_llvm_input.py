@@ -62,10 +62,9 @@ def device_functions(ctx: Context, module: ModuleOp, arch: str) -> list[Operatio
         lower_to_nvvm(ctx, module, arch)
         functions = _kernels_in(module)
     if functions is None:
-        raise DiagnosticException(
-            "the module has no GPU kernel: bind loops to threads, as in "
-            "'thread_binding \"threadIdx.x\"', or mark an llvm.func as 'nvvm.kernel'"
-        )
+        from xdsl_tvm.lowering.pipelines import NO_KERNEL
+
+        raise DiagnosticException(NO_KERNEL)
     return functions
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
@@ -28,6 +29,75 @@ from xdsl_tvm.tools._files import writing
 def refuse_arguments(message: str) -> NoReturn:
     """Stands in for argparse's handler, which prints a page of usage."""
     raise UserError(message)
+
+
+_USAGE = "xdsl-tvm opt [options] [FILE]"
+_DESCRIPTION = (
+    "Runs passes on a file of MLIR text, .mlir, or TVMScript, .py, or on standard input "
+    "as xdsl-opt does, with dumps, timings and reproducers. `xdsl-tvm passes` lists this "
+    "package's passes and their options; all passes of xDSL can be run, too."
+)
+_SHORT_HELP = {
+    "--passes": "passes in order, as in cse,tir-simplify; TVM's names, such as "
+    "tir.Simplify, are accepted",
+    "--target": "what to write; default: mlir",
+    "--frontend": "what the input is; default: as its ending says, .mlir or .py",
+}
+"""Texts for options of xdsl-opt whose own text lists all names there are."""
+
+
+class _HelpParser(argparse.ArgumentParser):
+    """A parser that is only printed."""
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        if names[-1] in _SHORT_HELP:
+            options["help"] = _SHORT_HELP[names[-1]]
+        return super().add_argument(*names, **options)
+
+
+def _add_options(arg_parser: argparse.ArgumentParser) -> None:
+    """The options that xdsl-opt does not have."""
+    add = arg_parser.add_argument
+    add(
+        "--print-pipeline",
+        action="store_true",
+        help="print the passes that -p stands for, as text for -p, and read no input",
+    )
+    add("--timing", action="store_true", help="print the time of each pass")
+    add(
+        "--print-ir-before",
+        metavar="NAMES",
+        default="",
+        help="print the IR before these passes, comma-separated, to standard error",
+    )
+    add("--print-ir-after", metavar="NAMES", default="", help="the same, after them")
+    add(
+        "--print-ir-after-failure",
+        action="store_true",
+        help="print the IR that a failing pass leaves",
+    )
+    add(
+        "--reproducer",
+        metavar="FILE",
+        type=Path,
+        help="on failure, write the IR before the failing pass and a RUN line",
+    )
+    add(
+        "--check-semantics",
+        metavar="SEED",
+        type=int,
+        nargs="?",
+        const=0,
+        help="run every TIR function before and after each pass on random inputs, "
+        "and compare; with --reproducer, a failing case is cut down and saved",
+    )
+    add(
+        "--verify-each",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="verify after every pass, not only at both ends",
+    )
+    add("--traceback", action="store_true", help="show where an error was raised")
 
 
 class OptMain(xDSLOptMain):
@@ -61,38 +131,23 @@ class OptMain(xDSLOptMain):
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "xdsl-tvm opt"
         arg_parser.error = refuse_arguments
-        add = arg_parser.add_argument
-        add("--print-ir-before", metavar="NAMES", default="", help="comma-separated")
-        add("--print-ir-after", metavar="NAMES", default="", help="comma-separated")
-        add("--print-ir-after-failure", action="store_true")
-        add(
-            "--reproducer",
-            metavar="FILE",
-            type=Path,
-            help="on failure, write the IR before the failing pass and a RUN line",
+        arg_parser.format_help = self._help
+        _add_options(arg_parser)
+
+    def _help(self) -> str:
+        """Our options, then those of xdsl-opt, without its lists of all names."""
+        ours = _HelpParser(prog="xdsl-tvm opt", usage=_USAGE, description=_DESCRIPTION)
+        _add_options(ours)
+        theirs = _HelpParser(usage=argparse.SUPPRESS, add_help=False)
+        super().register_all_arguments(theirs)
+        _, _, options = theirs.format_help().partition("options:\n")
+        targets = textwrap.fill(
+            ", ".join(self.available_targets), 79, break_on_hyphens=False
         )
-        add(
-            "--check-semantics",
-            metavar="SEED",
-            type=int,
-            nargs="?",
-            const=0,
-            help="run every TIR function before and after each pass on random inputs, "
-            "and compare; with --reproducer, a failing case is cut down and saved",
+        return (
+            f"{ours.format_help()}\noptions of xdsl-opt:\n{options}\n"
+            f"targets, for -t:\n{textwrap.indent(targets, '  ')}\n"
         )
-        add(
-            "--print-pipeline",
-            action="store_true",
-            help="print the passes that -p stands for, as text for -p, and read no input",
-        )
-        add("--timing", action="store_true", help="print the time of each pass")
-        add(
-            "--verify-each",
-            action=argparse.BooleanOptionalAction,
-            default=True,
-            help="verify after every pass, not only at both ends",
-        )
-        add("--traceback", action="store_true", help="show where an error was raised")
 
     def setup_pipeline(self) -> None:
         passes = parse_passes(self.available_passes, self.args.passes)

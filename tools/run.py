@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from xdsl_tvm.runtime.sample_inputs import (
 )
 from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.runtime.threads import set_num_threads
+from xdsl_tvm.tools._call_report import call_line
 from xdsl_tvm.tools._files import file_names, writing
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._progress import ProgressBar, wanted
@@ -127,7 +129,7 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         # Before the function runs, which may take long.
         _files(output_names(signature))
         with writing(options.output_dir):
-            options.output_dir.mkdir(parents=True, exist_ok=True)
+            options.output_dir.mkdir(exist_ok=True)
     given = [_array(path) for path in options.input]
     symbols: Mapping[str, int] = dict(options.symbol)
     values = sample_arguments(signature, given, symbols, options.random_seed)
@@ -137,15 +139,25 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     )
     working_on(f"{how} @{signature.function} was", advice)
     try:
-        result = function(*values)
+        result, seconds = _timed(function, values)
     except (TypeError, ValueError) as error:
         raise UserError(f"{error}{_origin(options.input, signature, error)}") from error
+    times = [seconds]
     for _ in range(options.repeat - 1):
-        result = function(*values)
+        result, seconds = _timed(function, values)
+        times.append(seconds)
+    print(call_line(signature, values, options.input, times))
     report: list[str] = []
     if isinstance(executable, NativeExecutable) and has_relax_functions(module):
         report = _report(executable, module, signature, values)
     return named_outputs(signature, values, result), report
+
+
+def _timed(function: Callable[..., Any], values: Sequence[Any]) -> tuple[Any, float]:
+    """The result of a call, and the seconds it took."""
+    start = time.perf_counter()
+    result = function(*values)
+    return result, time.perf_counter() - start
 
 
 def _origin(files: Sequence[Path], signature: Signature, error: Exception) -> str:

@@ -76,7 +76,8 @@ def main(arguments: Sequence[str]) -> None:
     }
     for target, text in found.items():
         with writing(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.parent == output:
+                output.mkdir(exist_ok=True)
             target.write_text(text, encoding="utf-8")
 
 

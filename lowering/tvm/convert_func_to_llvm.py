@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     StringAttr,
+    TensorType,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -78,7 +79,10 @@ def convert_signature(op: Operation, type: FunctionType) -> llvm.LLVMFunctionTyp
     """The LLVM signature with bare pointers; raises PassFailedException if none."""
     for value in (*type.inputs, *type.outputs):
         if not is_convertible(value) and not isinstance(value, MemRefType):
-            raise fail(op, f"an argument or result of type {value} has no LLVM form")
+            advice = "; bufferize it first" if isinstance(value, TensorType) else ""
+            raise fail(
+                op, f"an argument or result of type {value} has no LLVM form{advice}"
+            )
     outputs = type.outputs.data
     if len(outputs) > 1:
         raise fail(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import gpu, llvm
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.lowering.pipelines import lower_to_nvvm
+from xdsl_tvm.lowering.pipelines import NO_KERNEL, lower_to_nvvm
 from xdsl_tvm.passes.infra import CompilerPass
 
 
@@ -24,7 +26,7 @@ class LowerToNVVM(CompilerPass):
         xdsl_tvm.lowering.pipelines, in order; the latter on the GPU modules only
             tir.func @f(…)  →  func.func @f(…), gpu.module { llvm.func @f_kernel(…) }
     Leaves alone: host functions; TIR functions without thread axes, but for their blocks
-    Errors: those of the passes
+    Errors: those of the passes; a module without a kernel
     Attributes: read: those of the passes; created: those of the passes; removed: TVM's
         function attributes
     Differs from TVM: TVM builds host and device modules apart
@@ -36,3 +38,5 @@ class LowerToNVVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lower_to_nvvm(ctx, op, self.arch)
+        if not any(isinstance(each, gpu.ModuleOp | llvm.FuncOp) for each in op.body.ops):
+            raise PassFailedException(NO_KERNEL)

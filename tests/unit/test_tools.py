@@ -1,6 +1,7 @@
 """The command `xdsl-tvm`: dumps, reproducer, timings, and one line for every error."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -246,3 +247,69 @@ def test_log_of_the_runner():
 def test_error_line_of_a_bug_names_its_class():
     assert error_line(KeyError("x")) == "KeyError: 'x'"
     assert error_line(AssertionError()) == "AssertionError"
+
+
+def test_names_of_tvm(module: str, capsys: pytest.CaptureFixture[str]):
+    pipeline = "cse,tir.UnrollLoop{auto_max_step=3},relax.LegalizeOps"
+    assert main(["opt", "-p", pipeline, "--print-pipeline"]) == 0
+    own = "cse,tir-unroll-loop{auto_max_step=3},relax-legalize-ops"
+    assert capsys.readouterr().out == f"{own}\n"
+    assert main(["opt", module, "-p", "tir.Simplfy"]) == 1
+    error = capsys.readouterr().err
+    assert (
+        error == "error: unknown pass of TVM 'tir.Simplfy'; did you mean tir.Simplify?\n"
+    )
+    # A name in the text of an option is no pass.
+    pipeline = 'apply-pdl{pdl_file="tir.Simplify"}'
+    assert main(["opt", "-p", pipeline, "--print-pipeline"]) == 0
+    assert capsys.readouterr().out == f"{pipeline}\n"
+
+
+def test_composite_passes_are_written_out(capsys: pytest.CaptureFixture[str]):
+    example = str(Path(__file__).parents[2] / "examples" / "scale.mlir")
+    assert main(["opt", "-p", "tvm-lower-to-llvm", "--print-pipeline"]) == 0
+    pipeline = capsys.readouterr().out.strip()
+    assert pipeline.endswith(",tvm-verify-llvm-legal")
+    results: list[str] = []
+    for text in ("tvm-lower-to-llvm", pipeline):
+        assert main(["opt", example, "-p", text]) == 0
+        results.append(capsys.readouterr().out)
+    assert results[0] == results[1]
+
+
+def test_help_of_opt_is_readable(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["opt", "--help"])
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) < 80
+    assert max(map(len, text.splitlines())) < 90
+    # What xdsl-opt lacks comes first, and names are not broken at hyphens.
+    assert text.index("--print-pipeline") < text.index("--split-input-file")
+    assert not re.search(r"\w-$", text, re.MULTILINE)
+    for name in ("upstream-mlir", "tir.Simplify", "--reproducer FILE"):
+        assert name in text
+
+
+def test_names_that_are_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "input.mlir"
+    cases = {
+        "tir.fnc @f() {\n}": "1:1: error: tir.fnc: there is no such operation (did you",
+        "func.func @f() {\n  %0 = tri.add %a, %b : i32\n}": "2:8: error: tri.add: "
+        "there is no dialect 'tri' (did you mean 'tir'?)",
+        "nonsense": "1:1: error: nonsense: there is no such operation",
+    }
+    for text, message in cases.items():
+        path.write_text(text)
+        for command in ("opt", "run", "translate"):
+            assert main([command, str(path)]) == 1
+            error = capsys.readouterr().err
+            assert first_line(error).startswith(f"{path}:{message}")
+
+
+def test_places_of_chunks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "input.mlir"
+    wrong = 'func.func @f() -> i32 {\n  "func.return"() : () -> ()\n}\n'
+    for text, place in ((wrong, "5:4"), ("func.func @f(\n", "5:1")):
+        path.write_text(f"// one\nfunc.func @g() {{ func.return }}\n// -----\n{text}")
+        assert main(["opt", str(path), "--split-input-file"]) == 1
+        assert capsys.readouterr().err.startswith(f"{path}:{place}: error: ")

@@ -1,5 +1,6 @@
 """`xdsl-tvm run`: inputs from files and made up, outputs printed and saved."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,11 @@ def test_input_from_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     arguments = ["--input", str(tmp_path / "a.npy"), "--output-dir", str(out)]
     assert main(["run", SCALE, *arguments, "--print"]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "b: float32[5]\n[0. 2. 4. 6. 8.]\n"
+    call, _, outputs = captured.out.partition("\n")
+    shown = f"called @scale(a = float32[5] from {tmp_path}/a.npy, b = float32[5] zeros): "
+    assert call.startswith(shown)
+    assert re.fullmatch(r"\d+\.\d{3} ms", call.removeprefix(shown))
+    assert outputs == "b: float32[5]\n[0. 2. 4. 6. 8.]\n"
     np.testing.assert_array_equal(np.load(out / "b.npy"), 2 * values)
 
 
@@ -97,7 +102,12 @@ def test_kernels_and_memory_of_a_relax_module(
     arguments = ["--symbol", "n=4", "--repeat", "2"]
     assert main(["run", str(path), *arguments]) == 0
     captured = capsys.readouterr()
-    lines = captured.out.splitlines()
+    call, *lines = captured.out.splitlines()
+    assert re.fullmatch(
+        r"called @main\(x = float32\[4, 256\] random, w = float32\[256, 256\] random\): "
+        r"first call \d+\.\d{3} ms, 1 more \d+\.\d{3} ms each",
+        call,
+    )
     assert lines[0] == "result: float32[4, 256]"
     assert lines[1].split() == ["kernel", "calls", "ms", "share"]
     table = [line.split() for line in lines[2:-1]]
@@ -126,7 +136,9 @@ def test_scalars_are_what_their_types_say(
     path = tmp_path / "scalars.mlir"
     path.write_text(SCALARS)
     assert main(["run", str(path), "--symbol", "n=5", "--print"]) == 0
-    assert capsys.readouterr().out == "result: int64[3]\n[ 5 10  7]\n"
+    call, _, outputs = capsys.readouterr().out.partition("\n")
+    assert call.startswith("called @main(n = 5, m = 10, k = 7, s = (5, 3)): ")
+    assert outputs == "result: int64[3]\n[ 5 10  7]\n"
     # Without a symbol the scalar is made up, and what depends on it agrees.
     assert main(["run", str(path)]) == 0
 
@@ -147,3 +159,36 @@ def test_progress_on_request(
     # The line is taken away again.
     assert not shown[-2].strip()
     assert not shown[-1]
+
+
+def test_many_inputs_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"x{n}" for n in range(7)]
+    params = ", ".join(f"%{name}: tensor<1xf32>" for name in names)
+    path = tmp_path / "many.mlir"
+    path.write_text(
+        f"relax.func @main({params}) -> tensor<1xf32> "
+        'attributes {global_symbol = "main"} {\n  relax.return %x0 : tensor<1xf32>\n}\n'
+    )
+    assert main(["run", str(path), "--interpret"]) == 0
+    call = capsys.readouterr().out.splitlines()[0]
+    assert "x3 = float32[1] random, 3 more): " in call
+
+
+def test_folders_of_outputs_that_do_not_exist(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing"
+    commands = [
+        ["run", SCALE, "--symbol", "n=4", "--output-dir", str(missing / "out")],
+        ["translate", SCALE, "-o", str(missing / "scale.py")],
+        ["translate", SCALE, "-o", str(missing / "out")],
+        ["opt", SCALE, "-o", str(missing / "scale.mlir")],
+    ]
+    for command in commands:
+        assert main(command) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {missing}")
+        assert error.count("\n") == 1
+        assert not missing.exists()

@@ -18,3 +18,19 @@ func.func @f(%x: f32) {
   func.return
 }
 // CHECK: test.op
+
+// -----
+
+func.func @loops(%m: memref<4xf32>, %x: f32) {
+  affine.for %i = 0 to 4 {
+  }
+  func.return
+}
+// CHECK: cannot lower 'affine.for': it is neither Relax, TIR nor of the dialects below them; run lower-affine first
+
+// -----
+
+func.func @tensors(%x: tensor<4xf32>) {
+  func.return
+}
+// CHECK: cannot lower 'func.func': an argument or result of type tensor<4xf32> has no LLVM form; bufferize it first

@@ -19,3 +19,10 @@ tir.func @f(%n: i32) {
   }
 }
 // CHECK: test.op
+
+// -----
+
+func.func @host() {
+  func.return
+}
+// CHECK: the module has no GPU kernel: bind loops to threads, as in 'thread_binding "threadIdx.x"', or mark an llvm.func as 'nvvm.kernel'
