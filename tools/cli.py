@@ -1,4 +1,4 @@
-"""The command `xdsl-tvm`: `opt`, `passes`, `translate` and `run`."""
+"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui` and `run`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ COMMANDS = {
     "opt": "run passes on a file, as xdsl-opt, with dumps, timings and reproducers",
     "passes": "list this package's passes, their options and TVM's names for them",
     "translate": "turn TVMScript files into MLIR text, and the other way round",
+    "gui": "open xDSL's interactive view of a file before and after passes",
     "run": "compile a file and call a function of it on .npy or random inputs",
 }
 

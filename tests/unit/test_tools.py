@@ -1,7 +1,9 @@
 """The command `xdsl-tvm`: dumps, reproducer, timings, and one line for every error."""
 
+import asyncio
 import io
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -313,3 +315,38 @@ def test_places_of_chunks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         path.write_text(f"// one\nfunc.func @g() {{ func.return }}\n// -----\n{text}")
         assert main(["opt", str(path), "--split-input-file"]) == 1
         assert capsys.readouterr().err.startswith(f"{path}:{place}: error: ")
+
+
+def test_gui_without_its_extra(
+    module: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "textual", None)
+    monkeypatch.delitem(sys.modules, "xdsl.interactive.app", raising=False)
+    monkeypatch.setitem(sys.modules, "pyclip", None)
+    assert main(["gui", module]) == 1
+    error = capsys.readouterr().err
+    assert re.fullmatch(
+        r'error: xdsl-tvm gui needs \w+: pip install "xdsl-tvm\[gui\]"\n', error
+    )
+    assert main(["gui", module, "-p", "csee"]) == 1
+    assert "did you mean cse?" in capsys.readouterr().err
+
+
+def test_gui_knows_our_passes(tmp_path: Path):
+    pytest.importorskip("textual")
+    pytest.importorskip("pyclip")
+    from xdsl_tvm.tools.gui import application
+
+    path = tmp_path / "twice.py"
+    path.write_text(
+        '@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    A[0] = A[1]\n'
+    )
+    app = application(path, "tir.Simplify")
+
+    async def shown() -> str:
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            return app.output_text_area.text
+
+    assert "tir.func @f" in asyncio.run(shown())
+    assert "tir-unroll-loop" in dict(app.all_passes)
