@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes.module_text import InputPlaceError, ModuleText
+from xdsl_tvm.passes.module_text import InputPlaceError, ModuleText, reading
 
 FunctionOp: TypeAlias = tir.FuncOp | relax.FuncOp | func.FuncOp
 Source: TypeAlias = ModuleOp | FunctionOp | str | Path
@@ -36,13 +36,12 @@ def load_module(source: Source, context: Context | None = None) -> ModuleOp:
     file, line and column where they are known; OSError for a file that cannot be read;
     VerifyException for an object that is not valid; and TypeError for any other object.
     """
-    if isinstance(source, ModuleOp):
-        source.verify()
-        return source
-    if isinstance(source, FunctionOp):
-        module = ModuleOp([source.clone()])
-        module.verify()
-        return module
+    if isinstance(source, ModuleOp | FunctionOp):
+        with reading("the module"):
+            is_module = isinstance(source, ModuleOp)
+            module = source if is_module else ModuleOp([source.clone()])
+            module.verify()
+            return module
     text = _text(source)
     try:
         module = text.parsed(context)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 import xdsl_tvm
@@ -131,3 +132,12 @@ def test_partition_of_nested_loops_ends(monkeypatch: pytest.MonkeyPatch) -> None
     module.verify()
     after = sum(1 for _ in module.walk())
     assert before < after < 2500
+
+
+def test_modules_that_are_nested_too_deeply() -> None:
+    """Built in Python, too."""
+    module = ModuleOp([])
+    for _ in range(2000):
+        module = ModuleOp([module])
+    with pytest.raises(ValueError, match="the module: nesting is deeper than Python's"):
+        xdsl_tvm.compile(module)
