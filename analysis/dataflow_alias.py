@@ -84,6 +84,9 @@ _FRESH = (
 """Operations whose result is new."""
 
 
+_NO_MEMORY = (relax.PrimType, relax.ShapeType)
+
+
 @dataclass
 class Aliases:
     """The locations of the values of one block."""
@@ -125,7 +128,15 @@ class Aliases:
 
     def of(self, value: SSAValue) -> Locations:
         """The locations that a value is, or that are in it; see `reached`."""
-        return self.reached(self.sets.get(value, _EVERYWHERE))
+        return self.reached(self.at(value))
+
+    def at(self, value: SSAValue) -> Locations:
+        """The locations that a value itself is."""
+        found = self.sets.get(value)
+        if found is None:
+            # A shape or a number from outside is no memory.
+            return frozenset() if isinstance(value.type, _NO_MEMORY) else _EVERYWHERE
+        return found
 
 
 _EVERYWHERE: Locations = frozenset((UNKNOWN,))
@@ -170,7 +181,7 @@ class _Walk:
             ]
 
     def _at(self, value: SSAValue) -> Locations:
-        return self.found.sets.get(value, _EVERYWHERE)
+        return self.found.at(value)
 
     def _bounded(self, locations: Locations) -> Locations:
         """The locations, or UNKNOWN in the place of too many, which become fixed."""

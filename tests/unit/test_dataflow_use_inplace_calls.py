@@ -32,6 +32,7 @@ from xdsl_tvm.passes.relax.testing.transform import (
     dataflow_liveness_analysis,
     dataflow_single_inplace_call,
 )
+from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
 LOWERED = (
@@ -222,3 +223,34 @@ def test_all_of_it_after_lowering():
         op for op in lowered.walk() if isinstance(op, relax.AllocTensorFromStorageOp)
     ]
     assert len(allocated) == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "R.reshape(b, R.shape([32]))",
+        "R.flatten(b)",
+        "R.reshape(R.exp(b), R.shape([32]))",
+        "R.reshape(R.exp(b), R.shape([4, 8]))",
+    ],
+)
+def test_results_behind_reshapes_are_written(view: str) -> None:
+    """The shape comes from outside of the block, and is no memory."""
+    module = parse_script(
+        f"""
+        @I.ir_module
+        class Module:
+            @R.function
+            def main(x: R.Tensor((4, 8), "float32"), y: R.Tensor((4, 8), "float32")):
+                with R.dataflow():
+                    b = R.add(x, y)
+                    c = {view}
+                    d = R.multiply(c, c)
+                    e = R.add(d, d)
+                    R.output(e)
+                return e
+        """
+    )
+    result = transforms.DataflowUseInplaceCalls()(module)
+    found = [op for op in result.walk() if isinstance(op, relax.CallTIRInplaceOp)]
+    assert len(found) == 2
