@@ -47,7 +47,7 @@ _NUMPY = {
     "ceil": "ceil",
     "trunc": "trunc",
     "nearbyint": "rint",
-    "pow": "power",
+    "pow": "float_power",
     "fmod": "fmod",
     "atan2": "arctan2",
     "hypot": "hypot",

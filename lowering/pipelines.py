@@ -115,6 +115,8 @@ def llvm_pipeline(
             "tvm-expand-math",
             "tvm-convert-scf-parallel-to-threads",
             *TO_LLVM,
+            "tvm-convert-bf16-to-bits",
+            "tvm-keep-divisions-scalar",
             "tvm-verify-llvm-legal",
         )
     )

@@ -530,11 +530,17 @@ def _bool_converter(where: str) -> Callable[[Any], bool]:
     return convert
 
 
+_LARGEST_BFLOAT = float.fromhex("0x1.fep127")
+
+
 def _float_converter(where: str, dtype: np.dtype[Any]) -> Callable[[Any], float]:
-    limit = float(np.finfo(dtype).max) if dtype.kind == "f" else math.inf
+    limit = float(np.finfo(dtype).max) if dtype.kind == "f" else _LARGEST_BFLOAT
+    # Numbers of numpy's extension types are no Real.
+    kinds: tuple[type[Any], ...] = (Real, dtype.type)
 
     def convert(value: Any) -> float:
-        if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        kind = cast("type[Any]", type(value))
+        if issubclass(kind, bool | np.bool_) or not issubclass(kind, kinds):
             raise TypeError(
                 f"{where} must be a number ({dtype}), got {type(value).__name__}"
             )

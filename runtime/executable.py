@@ -11,6 +11,7 @@ import ctypes
 import functools
 import itertools
 import os
+import struct
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -346,6 +347,9 @@ class CompiledFunction:
         self._overlapping_entry = overlapping_entry
         self._overlap = OverlapCheck(signature)
         self._bound = Bound({}, {}) if bound is None else bound
+        scalar = signature.scalar_result
+        form = None if scalar is None else _SMALL_FLOATS.get(scalar.name)
+        self._decode = None if form is None else form.decode
         # What to pass for bound parameters is known once and for all.
         self._encoders = [
             _constant(encoder(self._bound.params[position]))
@@ -384,7 +388,7 @@ class CompiledFunction:
         values += prepared.symbols
         result = entry(*values)
         if self.signature.result is None:
-            return result
+            return result if self._decode is None else self._decode(result)
         return self._arguments.tree(prepared.results)
 
     def bind(self, *trailing: Any, **named: Any) -> CompiledFunction:
@@ -439,6 +443,9 @@ Encoder: TypeAlias = "Callable[[Any], Sequence[Any]]"
 def _encoder(spec: Spec) -> Encoder:
     if isinstance(spec, ArraySpec):
         return lambda value: (_address(value),)
+    if isinstance(spec, ScalarSpec) and spec.dtype.name in _SMALL_FLOATS:
+        encode, dtype = _SMALL_FLOATS[spec.dtype.name].encode, spec.dtype
+        return lambda value: (encode(dtype.type(value)),)
     return (
         (lambda value: value) if isinstance(spec, ShapeSpec) else lambda value: (value,)
     )
@@ -529,8 +536,44 @@ _CTYPES: dict[str, Any] = {
 }
 
 
+class SmallFloat(NamedTuple):
+    """How a float type that C lacks is passed: as a C type with the same bits in it."""
+
+    ctype: Any
+    encode: Callable[[Any], Any]
+    """The number for ctypes, of a numpy scalar."""
+    decode: Callable[[Any], float]
+    """The value of a result."""
+
+
+def _half_in_double(value: Any) -> float:
+    return struct.unpack("<d", struct.pack("<exxxxxx", value))[0]
+
+
+def _double_to_half(value: float) -> float:
+    return struct.unpack("<exxxxxx", struct.pack("<d", value))[0]
+
+
+def _bfloat_bits(value: Any) -> int:
+    return int.from_bytes(value.tobytes(), "little")
+
+
+def _bits_to_bfloat(bits: int) -> float:
+    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
+# A half is in the low bits of a floating-point register. As a double these bits are moved
+# only; as a float they would be converted, and flushed to zero where that is the mode.
+_SMALL_FLOATS: dict[str, SmallFloat] = {
+    "float16": SmallFloat(ctypes.c_double, _half_in_double, _double_to_half),
+    "bfloat16": SmallFloat(ctypes.c_uint16, _bfloat_bits, _bits_to_bfloat),
+}
+
+
 def scalar_ctype(signature: Signature, dtype: np.dtype[Any]) -> Any:
     """The C type of a scalar; PassFailedException where C has none."""
+    if dtype.name in _SMALL_FLOATS:
+        return _SMALL_FLOATS[dtype.name].ctype
     found = _CTYPES.get(dtype.name)
     if found is None:
         raise PassFailedException(

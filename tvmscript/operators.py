@@ -15,6 +15,7 @@ from typing import cast, overload
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -238,10 +239,12 @@ def isnan(value: ExprLike) -> Expr:
     if isinstance(operand, ex.FloatImm):
         return ex.const(math.isnan(operand.value))
     element = tir.element_of(operand.type)
-    if isinstance(element, Float16Type):
+    if isinstance(element, Float16Type | BFloat16Type):
         operand = ex.cast(tir.like_lanes(f32, operand.type), operand)
     elif not isinstance(element, Float32Type | Float64Type):
-        raise ScriptTypeError(f"T.isnan takes float16, 32 or 64, got {operand.dtype}")
+        raise ScriptTypeError(
+            f"T.isnan takes float16, bfloat16, float32 or float64, got {operand.dtype}"
+        )
     return call_builtin("isnan", operand)
 
 

@@ -17,10 +17,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     bf16,
+    f32,
     i1,
     i64,
 )
-from xdsl.dialects.llvm import FastMathAttr
+from xdsl.dialects.llvm import FastMathAttr, FPExtOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
@@ -183,9 +184,8 @@ class Emitter:
         if tir.is_vector(a.type):
             result = tir.like_lanes(i1, a.type)
             if a.type.element_type == bf16:
-                return self.per_lane(
-                    lambda lanes: self.compare(kind, predicate, *lanes), (a, b), result
-                )
+                wide = tir.like_lanes(f32, a.type)
+                a, b = (self.build(FPExtOp, [value], wide) for value in (a, b))
             if kind is arith.CmpfOp:
                 properties = {"predicate": predicate, "fastmathFlags": NO_LLVM_FAST_MATH}
                 return self.build(tvm_llvm.FCmpOp, [a, b], result, properties)

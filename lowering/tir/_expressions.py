@@ -123,9 +123,17 @@ def _simple(cv: Emitter, op: tir.BinaryOp) -> SSAValue:
 
 
 def float_remainder(cv: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    """C's `fmod`; arith has no such operation in xDSL, so LLVM's is used."""
+    """C's `fmod`; arith has no such operation in xDSL, so LLVM's is used.
+
+    There is none of 16 bits. In f32 it is exact, and the result fits the operands' dtype.
+    """
+    dtype = a.type
+    if tir.element_of(dtype) in (f16, bf16):
+        wide = tir.like_lanes(f32, dtype)
+        a, b = (convert(cv, value, dtype, wide) for value in (a, b))
+        return convert(cv, float_remainder(cv, a, b), wide, dtype)
     flags = llvm.FastMathAttr("none")
-    return cv.build(llvm.FRemOp, [a, b], a.type, {"fastmathFlags": flags})
+    return cv.build(llvm.FRemOp, [a, b], dtype, {"fastmathFlags": flags})
 
 
 def _floor_div(cv: Emitter, op: tir.FloorDivOp) -> SSAValue:
@@ -167,12 +175,17 @@ def _floor_mod(cv: Emitter, op: tir.FloorModOp) -> SSAValue:
     return cv.select(_rounds_down(cv, remainder, b, dtype), higher, remainder)
 
 
-def _positive_constant(value: SSAValue) -> int | None:
-    """The number of a positive constant, or of a broadcast of one."""
+def constant_number(value: SSAValue) -> float | None:
+    """The number of a constant, or of a broadcast of one."""
     owner = value.owner
-    number = tir.constant_value(
+    return tir.constant_value(
         owner.value if isinstance(owner, tir.BroadcastOp) else value
     )
+
+
+def _positive_constant(value: SSAValue) -> int | None:
+    """The number of a positive constant, or of a broadcast of one."""
+    number = constant_number(value)
     return number if isinstance(number, int) and number > 0 else None
 
 
@@ -256,8 +269,10 @@ def convert(
 
 
 def _is_spelled_out(source: Attribute, target: Attribute) -> bool:
-    """Whether scalars are converted by integer operations, as LLVM has none on a CPU."""
-    return bf16 in (source, target) or (source, target) == (f64, f16)
+    """Whether lanes are converted by operations that arith has on scalars only."""
+    if bf16 in (source, target):
+        return {source, target} != {bf16, f32}
+    return (source, target) == (f64, f16)
 
 
 def _convert_integer(
@@ -342,6 +357,11 @@ def _convert_float(
         return cv.build(arith.TruncFOp, [wide], target)
     kind = arith.ExtFOp if before < after else arith.TruncFOp
     return _elementwise(cv, kind, value, target)
+
+
+def frozen(cv: Emitter, value: SSAValue) -> SSAValue:
+    """`value`, or some value of its type where LLVM leaves it undefined."""
+    return cv.build(tvm_llvm.FreezeOp, [value], value.type)
 
 
 def _float_width(dtype: Attribute) -> int:

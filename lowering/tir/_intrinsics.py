@@ -7,7 +7,7 @@ from math import log as natural_log
 from typing import cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float16Type, IntegerAttr, i64
+from xdsl.dialects.builtin import Float16Type, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -15,8 +15,10 @@ from xdsl_tvm.lowering.tir._emitter import Emitter
 from xdsl_tvm.lowering.tir._expressions import (
     UNORDERED,
     binary_math,
+    constant_number,
     convert,
     float_remainder,
+    frozen,
     halves,
     require_computable,
     unary_math,
@@ -62,7 +64,6 @@ _BITWISE = {
     "bitwise_and": arith.AndIOp,
     "bitwise_or": arith.OrIOp,
     "bitwise_xor": arith.XOrIOp,
-    "shift_left": arith.ShLIOp,
 }
 _TRANSPARENT = ("likely", "tvm_thread_invariant", "ignore_loop_partition")
 
@@ -120,9 +121,17 @@ def _bitwise(cv: Emitter, op: tir.CallOp, dtype: Attribute) -> SSAValue:
     return cv.binary(_BITWISE[op.callee.data], a, b)
 
 
-def _shift_right(cv: Emitter, op: tir.CallOp, dtype: Attribute) -> SSAValue:
+def _shift(cv: Emitter, op: tir.CallOp, dtype: Attribute) -> SSAValue:
     a, b = (cv.value(arg) for arg in op.args)
-    return cv.binary(arith.ShRUIOp if tir.is_uint(dtype) else arith.ShRSIOp, a, b)
+    if op.callee.data == "shift_left":
+        kind = arith.ShLIOp
+    else:
+        kind = arith.ShRUIOp if tir.is_uint(dtype) else arith.ShRSIOp
+    shifted = cv.binary(kind, a, b)
+    amount = constant_number(op.args[1])
+    width = cast(IntegerType, tir.element_of(dtype)).width.data
+    # By the width or more it is some integer, the same for all uses: never undefined.
+    return shifted if amount in range(width) else frozen(cv, shifted)
 
 
 def _bitwise_not(cv: Emitter, op: tir.CallOp, dtype: Attribute) -> SSAValue:
@@ -146,6 +155,7 @@ def _clz(cv: Emitter, op: tir.CallOp, dtype: Attribute) -> SSAValue:
 def _is_nan(cv: Emitter, op: tir.CallOp, dtype: Attribute) -> SSAValue:
     if not tir.is_float(dtype):
         return cv.number(0, _result_type(cv, op))
+    require_computable(cv, dtype)
     value = cv.value(op.args[0])
     return cv.compare(arith.CmpfOp, UNORDERED, value, value)
 
@@ -209,7 +219,8 @@ _HANDLERS: dict[str, tuple[int, _Handler]] = {
     "exp10": (1, _exp10),
     "sigmoid": (1, _sigmoid),
     "fma": (3, _fma),
-    "shift_right": (2, _shift_right),
+    "shift_left": (2, _shift),
+    "shift_right": (2, _shift),
     "bitwise_not": (1, _bitwise_not),
     "popcount": (1, _popcount),
     "clz": (1, _clz),

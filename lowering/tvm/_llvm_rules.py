@@ -218,6 +218,11 @@ class Rules:
         scalar = scalar_type(type)
         if isinstance(scalar, Float80Type | Float128Type):
             yield f"'{op.name}' has type {type}, which {self.kind} does not compute"
+        if isinstance(scalar, BFloat16Type) and not self.nvptx:
+            yield (
+                f"'{op.name}' has type {type}, which {self.kind} does not have: compute "
+                "in f32 (tvm-convert-arith-to-llvm) and run tvm-convert-bf16-to-bits"
+            )
         if isinstance(type, VectorType):
             vector = cast("VectorType[Attribute]", type)
             if vector.get_num_scalable_dims():
@@ -275,7 +280,7 @@ class Rules:
 
     def _reduction_problems(self, op: Operation, base: str) -> Iterator[str]:
         type = op.results[0].type
-        if isinstance(type, BFloat16Type | Float16Type) and not self.nvptx:
+        if isinstance(type, Float16Type) and not self.nvptx:
             yield f"'{base}' of {type} is a library call on {self.kind}: use f32"
 
     def _native_problems(self, op: Operation, base: str) -> Iterator[str]:
@@ -352,15 +357,6 @@ _NVVM_NAMES: dict[type[Operation], str] = {
 _Check = Callable[[Rules, Operation], Iterator[str]]
 
 
-def _float_arithmetic(rules: Rules, op: Operation) -> Iterator[str]:
-    type = scalar_type(op.results[0].type)
-    if isinstance(type, BFloat16Type) and not rules.nvptx:
-        yield (
-            f"'{op.name}' of bf16 is a library call on {rules.kind}: compute in f32 and "
-            "round with integer operations"
-        )
-
-
 def _frem(rules: Rules, op: Operation) -> Iterator[str]:
     type = scalar_type(op.results[0].type)
     if not rules.nvptx and not isinstance(type, Float32Type | Float64Type):
@@ -371,12 +367,7 @@ def _fptrunc(rules: Rules, op: Operation) -> Iterator[str]:
     if rules.nvptx:
         return
     source, target = (scalar_type(v.type) for v in (op.operands[0], op.results[0]))
-    if isinstance(target, BFloat16Type):
-        yield (
-            f"'{op.name}' to bf16 is a library call on {rules.kind}: round with integer "
-            "operations"
-        )
-    elif isinstance(target, Float16Type) and not isinstance(source, Float32Type):
+    if isinstance(target, Float16Type) and not isinstance(source, Float32Type):
         yield f"'{op.name}' from {source} to f16 is a library call: go through f32"
 
 
@@ -385,8 +376,6 @@ def _int_conversion(rules: Rules, op: Operation) -> Iterator[str]:
     for type in types:
         if isinstance(type, IntegerType) and cast("IntegerType", type).bitwidth > 64:
             yield f"'{op.name}' of {type} is a library call: use 64 bits or fewer"
-    if BFloat16Type() in types and not rules.nvptx:
-        yield f"'{op.name}' of bf16 is a library call on {rules.kind}: go through f32"
 
 
 def _division(rules: Rules, op: Operation) -> Iterator[str]:
@@ -549,9 +538,6 @@ def _inline_asm(rules: Rules, op: Operation) -> Iterator[str]:
 
 
 _CHECKS: dict[type[Operation], _Check] = {
-    **dict.fromkeys(
-        (llvm.FAddOp, llvm.FSubOp, llvm.FMulOp, llvm.FDivOp), _float_arithmetic
-    ),
     llvm.FRemOp: _frem,
     llvm.FPTruncOp: _fptrunc,
     **dict.fromkeys(

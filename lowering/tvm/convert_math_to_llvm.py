@@ -6,22 +6,50 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import math
-from xdsl.dialects.builtin import ModuleOp, f32, i1
-from xdsl.dialects.llvm import ConstantOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import (
+    Float16Type,
+    IntegerAttr,
+    ModuleOp,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.dialects.llvm import (
+    AddOp,
+    AndOp,
+    BitcastOp,
+    ConstantOp,
+    FAddOp,
+    FMulOp,
+    FSubOp,
+    XOrOp,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
-from xdsl_tvm.lowering.tvm._arith_float import FloatCasts, is_bf16
+from xdsl_tvm.lowering.tvm._arith_float import (
+    FloatCasts,
+    compare_floats,
+    compare_integers,
+    is_bf16,
+    select,
+)
 from xdsl_tvm.lowering.tvm._conversion import (
+    NO_FASTMATH,
     Conversion,
     fail,
     fastmath,
     require_convertible,
+    scalar_of,
     splat,
     vector_of,
     works_on_tensors,
 )
+from xdsl_tvm.lowering.tvm._symbols import symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
 FLOAT_INTRINSICS: dict[type[Operation], str] = {
@@ -57,7 +85,8 @@ class ConvertMathToLLVM(CompilerPass):
           →
             tvm_llvm.call_intrinsic "llvm.sqrt"(%x) {fastmathFlags = …} : (f32) -> f32
         Likewise absf, ceil, copysign, floor, fma, roundeven, trunc, absi, ctlz, cttz
-        and ctpop. bf16 operations are done in f32 and rounded once.
+        and ctpop. Operations on bf16, and on f16 outside of gpu.modules, are done in f32
+        and rounded once; fma in f64, so that the exact result is rounded once.
     Leaves alone: foreign operations; operations on tensors
     Errors: any other math operation (run `tvm-expand-math` first); types without an
         LLVM form
@@ -87,7 +116,9 @@ def _lower(at: Conversion, floats: FloatCasts, op: Operation) -> SSAValue:
         raise fail(op, "no processor has it; run 'tvm-expand-math' before this pass")
     operands = list(op.operands)
     type_ = op.results[0].type
-    if is_bf16(type_):
+    if _is_widened(op, type_):
+        if kind is math.FmaOp:
+            return _small_fma(at, floats, op)
         wide = vector_of(f32, type_)
         operands = [floats.extend(op, value, wide) for value in operands]
     result = at.insert(
@@ -99,6 +130,57 @@ def _lower(at: Conversion, floats: FloatCasts, op: Operation) -> SSAValue:
         )
     )
     return floats.truncate(op, result, type_)
+
+
+_SIGN_OPERATIONS = (math.AbsFOp, math.CopySignOp)
+
+
+def _is_widened(op: Operation, type_: Attribute) -> bool:
+    """Whether there is no instruction of this type: f16 has some on GPUs."""
+    if is_bf16(type_):
+        return True
+    if not isinstance(scalar_of(type_), Float16Type):
+        return False
+    on_gpu = symbol_table(op).name == "gpu.module"
+    return not on_gpu and not isinstance(op, _SIGN_OPERATIONS)
+
+
+def _small_fma(at: Conversion, floats: FloatCasts, op: Operation) -> SSAValue:
+    """A fused multiply-add of 16-bit floats, in f64.
+
+    The product is exact. The sum is rounded to odd, so that the second rounding rounds
+    the exact result: where it is inexact, its last bit is made one, towards the error.
+    """
+    type_ = op.results[0].type
+    wide = vector_of(f64, type_)
+    integer = vector_of(i64, type_)
+
+    def emit(kind: type[IRDLOperation], *values: SSAValue) -> SSAValue:
+        return at.emit(kind, values, wide, fastmathFlags=NO_FASTMATH)
+
+    a, b, c = (floats.extend(op, value, wide) for value in op.operands)
+    product = emit(FMulOp, a, b)
+    total = emit(FAddOp, product, c)
+    # Knuth's two-sum: the error of the addition, exactly.
+    virtual = emit(FSubOp, total, product)
+    error = emit(
+        FAddOp,
+        emit(FSubOp, product, emit(FSubOp, total, virtual)),
+        emit(FSubOp, c, virtual),
+    )
+    bits = at.emit(BitcastOp, [total], integer)
+    error_bits = at.emit(BitcastOp, [error], integer)
+    zero, one = at.constant(0, integer), at.constant(1, integer)
+    differs = at.emit(XOrOp, [bits, error_bits], integer)
+    smaller = compare_integers(at, "slt", differs, zero)
+    step = select(at, smaller, at.constant(-1, integer), one)
+    inexact = compare_floats(at, "one", error, at.constant(0.0, wide))
+    last = at.emit(AndOp, [bits, one], integer)
+    even = compare_integers(at, "eq", last, zero)
+    moved = at.emit(AndOp, [inexact, even], even.type)
+    chosen = select(at, moved, step, zero)
+    odd = at.emit(AddOp, [bits, chosen], integer, overflowFlags=IntegerAttr(0, i32))
+    return floats.truncate(op, at.emit(BitcastOp, [odd], wide), type_)
 
 
 def _lower_integer(at: Conversion, op: Operation, name: str) -> SSAValue:

@@ -1,9 +1,11 @@
 """Calling compiled functions: what is checked, and how errors read."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from error_texts import first_line
@@ -218,12 +220,52 @@ def test_parameters_python_cannot_pass() -> None:
     executable = xdsl_tvm.compile("""
     tir.func @p(%p: !tir.ptr<f32>) attributes {global_symbol = "p"} {
     }
-    tir.func @h(%x: f16) attributes {global_symbol = "h"} {
+    tir.func @h(%x: i4) attributes {global_symbol = "h"} {
     }""")
     with pytest.raises(PassFailedException, match="@p cannot be called from Python: par"):
         executable["p"]
-    with pytest.raises(PassFailedException, match="scalars of type float16 cannot be"):
+    with pytest.raises(
+        PassFailedException, match="@h cannot be called from Python: numpy has"
+    ):
         executable["h"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)]
+)
+def test_scalars_of_16_bit_floats(dtype: str, kind: Any) -> None:
+    """As parameters, more than there are registers for, and as result."""
+    names = [f"x{i}" for i in range(12)]
+    sums = "\n".join(
+        f"%s{i + 1} = tir.add %s{i}, %x{i + 1} : {dtype}" for i in range(1, 11)
+    )
+    executable = xdsl_tvm.compile(f"""
+    tir.func @f({", ".join(f"%{name}: {dtype}" for name in names)}) -> {dtype}
+        attributes {{global_symbol = "f"}} {{
+      %s1 = tir.sub %x0, %x1 : {dtype}
+      {sums}
+      tir.ret %s11 : {dtype}
+    }}
+    tir.func @store(%x: {dtype}, %c: !tir.handle)
+        attributes {{global_symbol = "store"}} {{
+      %C = tir.match_buffer %c : !tir.buffer<1x{dtype}>
+      %c0 = tir.const 0 : i32
+      tir.store %x, %C[%c0] : {dtype}
+    }}""")
+    function = executable["f"]
+    assert function(*range(12)) == 64
+    assert function(kind(0.5), 1.5, np.float32(0.25), *[0] * 9) == -0.75
+    assert function(*[-0.0, 0.0], *[-0.0] * 10) == 0
+    assert function(math.inf, *[0] * 11) == math.inf
+    assert math.isnan(function(math.nan, *[0] * 11))
+    out = np.zeros(1, kind)
+    for value in (1 / 3, 1e-7, -0.0, kind(7), math.inf, -math.inf, math.nan):
+        executable["store"](value, out)
+        np.testing.assert_array_equal(out.view("u2"), np.array([value], kind).view("u2"))
+    with pytest.raises(ValueError, match="must be within"):
+        executable["store"](1e39, out)
+    with pytest.raises(TypeError, match="must be a number"):
+        executable["store"](True, out)
 
 
 def test_symbols_must_fit_their_dtype() -> None:

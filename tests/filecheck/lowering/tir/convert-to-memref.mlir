@@ -263,4 +263,4 @@ tir.func @lanes(%a: !tir.handle, %b: !tir.handle) {
 // CHECK:         %[[P:.*]] = tvm_llvm.fcmp "olt" %[[X]], %[[F]] : vector<2xf32>
 // CHECK:         %[[M:.*]] = tvm_llvm.select %[[P]], %[[X]], %[[F]] : vector<2xi1>, vector<2xf32>
 // CHECK:         vector.shuffle %[[M]], %[[X]] [3, 0] : vector<2xf32>, vector<2xf32>
-// CHECK-COUNT-2: arith.truncf %{{.*}} : f32 to bf16
+// CHECK:         llvm.fptrunc %{{.*}} : vector<2xf32> to vector<2xbf16>

@@ -86,7 +86,7 @@ llvm.func @f(%x: f16) {
 
 // -----
 
-// CHECK: 'llvm.fadd' of bf16 is a library call on cpu: compute in f32 and round with integer operations
+// CHECK: 'llvm.func' has type bf16, which cpu does not have: compute in f32 (tvm-convert-arith-to-llvm) and run tvm-convert-bf16-to-bits
 llvm.func @f(%x: bf16) {
   %0 = llvm.fadd %x, %x : bf16
   llvm.return
@@ -94,7 +94,7 @@ llvm.func @f(%x: bf16) {
 
 // -----
 
-// CHECK: 'llvm.fptrunc' to bf16 is a library call on cpu: round with integer operations
+// CHECK: 'llvm.fptrunc' has type bf16, which cpu does not have
 llvm.func @f(%x: f32) {
   %0 = llvm.fptrunc %x : f32 to bf16
   llvm.return
@@ -224,8 +224,8 @@ llvm.func @f(%x: f32) {
 
 // -----
 
-// CHECK: 'llvm.vector.reduce.fadd' of bf16 is a library call on cpu: use f32
-llvm.func @f(%s: bf16, %x: vector<4xbf16>) {
-  %0 = tvm_llvm.call_intrinsic "llvm.vector.reduce.fadd"(%s, %x) : (bf16, vector<4xbf16>) -> bf16
+// CHECK: 'llvm.vector.reduce.fadd' of f16 is a library call on cpu: use f32
+llvm.func @f(%s: f16, %x: vector<4xf16>) {
+  %0 = tvm_llvm.call_intrinsic "llvm.vector.reduce.fadd"(%s, %x) : (f16, vector<4xf16>) -> f16
   llvm.return
 }
