@@ -329,12 +329,15 @@ def difference(case: Case, want: Any, got: Any, defined: Any) -> str | None:
 def _distance(want: Any, got: Any) -> Any:
     width = want.dtype.itemsize
 
-    def ordered(values: Any) -> Any:
-        signed = values.view(f"i{width}").astype(object)
-        return np.where(signed < 0, -(signed + 2 ** (8 * width - 1)), signed)
+    def ordered(values: Any) -> list[int]:
+        bits = values.view(f"i{width}").tolist()
+        return [-(b + 2 ** (8 * width - 1)) if b < 0 else b for b in bits]
 
+    far = 2**62
+    pairs = zip(ordered(want), ordered(got), strict=True)
+    distances = np.array([min(abs(w - g), far) for w, g in pairs])
     nan = np.isnan(want.astype("f8")) | np.isnan(got.astype("f8"))
-    return np.where(nan, 2**70, abs(ordered(want) - ordered(got)))
+    return np.where(nan, far, distances)
 
 
 # ----------------------------------------------------------------------------- runs

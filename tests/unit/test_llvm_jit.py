@@ -17,6 +17,7 @@ import pytest
 from llvm_modules import read_module
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.lowering.tvm.convert_bf16_to_bits import ConvertBF16ToBits
 from xdsl_tvm.lowering.tvm.verify_llvm_legal import check_llvm_legal, rules_for
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.object_cache import ObjectCache
@@ -29,7 +30,8 @@ NO_CACHE = ObjectCache(None)
 
 def to_llvm(text: str) -> str:
     """LLVM IR of a module of the llvm dialect, verified and checked."""
-    module = read_module(text)[1]
+    context, module = read_module(text)
+    ConvertBF16ToBits().apply(context, module)
     check_llvm_legal(module.body.ops, rules_for("cpu"))
     return emit_llvm_ir(module)
 
