@@ -113,6 +113,7 @@ def llvm_pipeline(
             *(to_memref if relax else ()),
             "tir-convert-to-memref",
             "tvm-expand-math",
+            "tvm-hoist-divisions",
             "tvm-convert-scf-parallel-to-threads",
             *TO_LLVM,
             "tvm-convert-bf16-to-bits",

@@ -98,7 +98,7 @@ def _arithmetic() -> list[Intrinsic]:
         "(a:int b:=a) -> =a",
         _P,
         "code generators",
-        "Undefined unless `0 <= b < bits`.",
+        "Some number unless `0 <= b < bits`.",
         vec=True,
     )
     row(
@@ -106,7 +106,7 @@ def _arithmetic() -> list[Intrinsic]:
         "(a:int b:=a) -> =a",
         _P,
         "code generators",
-        "Arithmetic if signed, logical if unsigned. Undefined unless `0 <= b < bits`.",
+        "Arithmetic if signed, logical if unsigned. Some number unless `0 <= b < bits`.",
         vec=True,
     )
     row(

@@ -338,7 +338,9 @@ class MulOp(BinaryOp):
 class DivOp(BinaryOp):
     """Quotient, `Div`: IEEE for floats, rounded toward zero for integers.
 
-    Integer division by zero is undefined, so the op is never speculated.
+    Integer division by zero is undefined, and so is that of the least number by -1: code
+    for processors ends the process. The op is never speculated. `-7.0 / 0.0` and the like
+    are as in IEEE 754.
 
     ```mlir
     // @f(-7, 2) = -3

@@ -193,7 +193,8 @@ def _fold_float(
         raise FoldError(f"tir.{op} by the constant 0")
     if lhs is not None and rhs is not None:
         if op == "floordiv":
-            return float(math.floor(lhs / rhs))
+            quotient = lhs / rhs
+            return float(math.floor(quotient)) if math.isfinite(quotient) else None
         value = _rounded(op, dtype, lhs, rhs)
         if value is not None:
             return value

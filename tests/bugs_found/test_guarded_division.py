@@ -11,9 +11,11 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import xdsl_tvm
 from xdsl_tvm.lowering.pipelines import lower_to_llvm
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit
@@ -35,6 +37,9 @@ def f(a: T.handle, c: T.handle):
                     i > 6, A[{op}(j, n)] + A[{op}(k, n)], A[k]
                 )
 """
+
+HIDDEN = SCRIPT.replace(", n)]", ", T.popcount(n) + 7)]")
+"""The same, where only LLVM sees that the divisor, 9 again, does not change."""
 
 RUN = """
 import sys
@@ -59,7 +64,11 @@ DTYPES = ("int8", "int32", "uint64")
 
 
 def test_the_result_is_the_interpreters() -> None:
-    texts = [SCRIPT.format(dtype="int32", op=op) for op in OPERATORS]
+    texts = [
+        script.format(dtype="int32", op=op)
+        for op in OPERATORS
+        for script in (SCRIPT, HIDDEN)
+    ]
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         input="-----".join(texts),
@@ -75,7 +84,7 @@ def test_the_result_is_the_interpreters() -> None:
 def test_loops_that_divide_by_a_variable_stay_scalar(dtype: str, optimize: bool) -> None:
     """Whatever the processor: the code is not run here."""
     for op in OPERATORS:
-        module = parse(SCRIPT.format(dtype=dtype, op=op))
+        module = parse(HIDDEN.format(dtype=dtype, op=op))
         code = _llvm_ir(module, vector_bytes=64 if optimize else None)
         assert "rem i" in code or "div i" in code
         assert code.count("!llvm.loop") == 3
@@ -101,9 +110,40 @@ def f(a: T.handle, c: T.handle, d: T.int32):
     assert _has_vectors(code, "skylake-avx512")
 
 
+def test_a_division_that_is_moved_out_of_a_loop_cannot_fail() -> None:
+    """It is done also where the loop has no iteration, or the condition never holds."""
+    module = parse("""
+@T.prim_func
+def f(C: T.Buffer((4, 2), "int32"), n: T.int32, x: T.int32, d: T.int32, e: T.uint32):
+    for i in range(n):
+        for j in range(2):
+            if d > 0 or x > T.int32(-2147483648) and d < 0:
+                C[i, 0] = T.truncdiv(x, d) + T.floormod(x, d)
+            if e > T.uint32(0):
+                C[i, 1] = T.Cast("int32", T.uint32(7) // e)
+""")
+    code = _llvm_ir(module)
+    assert code.count("sdiv") == code.count("udiv") == 1
+    assert "!llvm.loop" not in code
+    least = -(2**31)
+    undefined = [(0, 5, 0), (2, 5, 0), (2, least, -1), (0, least, -1)]
+    defined = [(7, 2), (-7, 2), (-7, -2), (least, 1), (least + 1, -1)]
+    for optimize in (False, True):
+        function = xdsl_tvm.compile(module, optimize=optimize)["f"]
+        for n, x, d in undefined:
+            out = np.zeros((4, 2), "i4")
+            function(out, n, x, d, 0)
+            assert not out.any()
+        for x, d in defined:
+            out = np.zeros((4, 2), "i4")
+            function(out, 1, x, d, 3)
+            assert out[0].tolist() == [int(x / d) + x % d, 2]
+
+
 def _llvm_ir(module: ModuleOp, vector_bytes: int | None = None) -> str:
-    lower_to_llvm(new_context(), module, vector_bytes=vector_bytes)
-    return emit_llvm_ir([module])
+    lowered = module.clone()
+    lower_to_llvm(new_context(), lowered, vector_bytes=vector_bytes)
+    return emit_llvm_ir([lowered])
 
 
 def _has_vectors(code: str, cpu: str) -> bool:

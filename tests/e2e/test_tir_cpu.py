@@ -482,3 +482,39 @@ def test_views_of_regions(optimize: bool) -> None:
     c = np.zeros_like(a)
     xdsl_tvm.compile(tvmscript.parse(VIEWS_OF_REGIONS), optimize=optimize)["f"](a, c)
     np.testing.assert_array_equal(c, a + 1)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_what_is_out_of_range_is_some_number(level: int) -> None:
+    """The same one for all uses: an index that is clamped stays in its array."""
+    function = xdsl_tvm.compile(
+        """
+    tir.func @f(%a: !tir.handle, %s: !tir.handle, %o: !tir.handle)
+        attributes {global_symbol = "f"} {
+      %A = tir.match_buffer %a : !tir.buffer<8xf32>
+      %S = tir.match_buffer %s : !tir.buffer<8xi32>
+      %O = tir.match_buffer %o : !tir.buffer<2x8xi32>
+      %c0 = tir.const 0 : i32
+      %c1 = tir.const 1 : i32
+      %c7 = tir.const 7 : i32
+      %c8 = tir.const 8 : i32
+      tir.for %i = %c0 to %c8 {
+        %x = tir.load %A[%i] : f32
+        %n = tir.cast %x : f32 to i32
+        %low = tir.max %n, %c0 : i32
+        %at = tir.min %low, %c7 : i32
+        tir.store %c1, %O[%c0, %at] : i32
+        %by = tir.load %S[%i] : i32
+        %m = tir.call "shift_left"(%c1, %by) : (i32, i32) -> i32
+        %low2 = tir.max %m, %c0 : i32
+        %at2 = tir.min %low2, %c7 : i32
+        tir.store %c1, %O[%c1, %at2] : i32
+      }
+    }""",
+        opt_level=level,
+    )["f"]
+    out = np.zeros((2, 8), "i4")
+    a = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 3, 2.0**31, -0.5], "f4")
+    function(a, np.array([32, 33, -1, 1000, 2, 64, 2**31 - 1, -(2**31)], "i4"), out)
+    assert out[0, 3] == out[0, 0] == 1
+    assert out[1, 4] == 1

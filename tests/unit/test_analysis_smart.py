@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from expr_trees import i8, leaves_of, ui8
 from xdsl.dialects.builtin import (
@@ -26,6 +28,7 @@ from xdsl_tvm.analysis.expr import (
     Const,
     Div,
     Expr,
+    FloorDiv,
     Mul,
     Ramp,
     Select,
@@ -159,3 +162,14 @@ def test_trees_are_folded_from_the_leaves():
     assert smart.const(3, VectorType(ui8, [2])).dtype == VectorType(ui8, [2])
     with pytest.raises(ValueError, match="no integer type"):
         integer_range(f32)
+
+
+@pytest.mark.parametrize("divisor", [2.0, 1e-300])
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, 1e300])
+def test_infinite_quotients_are_not_floored(number: float, divisor: float) -> None:
+    lhs, rhs = Const(number, f64), Const(divisor, f64)
+    found = smart.binary(FloorDiv, lhs, rhs)
+    if number == 1e300 and divisor == 2.0:
+        assert found is Const(5e299, f64)
+    else:
+        assert isinstance(found, FloorDiv)
