@@ -106,7 +106,7 @@ def fold_binary(
         if lhs is None or rhs is None:
             return None
         smaller = lhs < rhs if op == "min" else lhs > rhs
-        return Side.LHS if smaller else Side.RHS
+        return Side.LHS if smaller or lhs != lhs else Side.RHS
     if is_integer_type(dtype):
         return _fold_integer(op, dtype, _as_int(lhs), _as_int(rhs))
     if is_float(dtype):

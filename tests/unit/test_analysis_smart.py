@@ -29,6 +29,8 @@ from xdsl_tvm.analysis.expr import (
     Div,
     Expr,
     FloorDiv,
+    Max,
+    Min,
     Mul,
     Ramp,
     Select,
@@ -173,3 +175,10 @@ def test_infinite_quotients_are_not_floored(number: float, divisor: float) -> No
         assert found is Const(5e299, f64)
     else:
         assert isinstance(found, FloorDiv)
+
+
+def test_the_lesser_of_nan_is_nan() -> None:
+    nan, one = Const(math.nan, f32), Const(1.0, f32)
+    for kind in (Min, Max):
+        assert smart.binary(kind, nan, one) is nan
+        assert smart.binary(kind, one, nan) is nan
