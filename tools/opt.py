@@ -24,6 +24,7 @@ from xdsl_tvm.passes.pipeline_runner import (
     parse_passes,
 )
 from xdsl_tvm.tools._files import writing
+from xdsl_tvm.tools._scripts import EXECUTE_HELP, executed_module
 
 
 def refuse_arguments(message: str) -> NoReturn:
@@ -58,6 +59,7 @@ class _HelpParser(argparse.ArgumentParser):
 def _add_options(arg_parser: argparse.ArgumentParser) -> None:
     """The options that xdsl-opt does not have."""
     add = arg_parser.add_argument
+    add("--execute", action="store_true", help=EXECUTE_HELP)
     add(
         "--print-pipeline",
         action="store_true",
@@ -118,8 +120,10 @@ class OptMain(xDSLOptMain):
         return super().parse_chunk(chunk, file_extension, start_offset)
 
     def _parsed(self, chunk: IO[bytes], ending: str) -> ModuleOp:
-        """The module of a file; scripts are read and not run."""
+        """The module of a file; a script is run only if --execute says so."""
         name = self.get_input_name()
+        if self.args.execute:
+            return executed_module(Path(name))
         with reading(name):
             content = chunk.read().decode()
         text = ModuleText(content, name, self._line_offset, is_script=ending == ".py")
@@ -189,6 +193,9 @@ class OptMain(xDSLOptMain):
         return writing(Path(file))
 
     def run(self) -> None:
+        name = self.get_input_name()
+        if self.args.execute and (self.args.split_input_file or not name.endswith(".py")):
+            raise UserError("--execute runs a whole .py file, which is named")
         if self.args.print_pipeline:
             print(pipeline_text(self.runner.passes))
             return

@@ -42,6 +42,7 @@ from xdsl_tvm.tools._call_report import call_line
 from xdsl_tvm.tools._files import file_names, writing
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._progress import ProgressBar, wanted
+from xdsl_tvm.tools._scripts import EXECUTE_HELP, executed_module
 from xdsl_tvm.tools.opt import refuse_arguments
 
 
@@ -69,6 +70,7 @@ def argument_parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="show a bar while compiling; default: on a terminal, and not in CI",
     )
+    add("--execute", action="store_true", help=EXECUTE_HELP)
     add("--traceback", action="store_true", help=argparse.SUPPRESS)
     return parser
 
@@ -117,7 +119,7 @@ def _files(outputs: Iterable[str]) -> list[str]:
 
 def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The outputs by name, and what there is to say of a Relax module."""
-    module = load_module(options.file)
+    module = load_module(_source(options))
     working_on(f"{options.file}: its compilation was")
     executable = None if options.interpret else _compiled(options, module)
     if executable is None:
@@ -166,6 +168,13 @@ def _origin(files: Sequence[Path], signature: Signature, error: Exception) -> st
         if f"argument '{param.name}'" in str(error):
             return f"; it is read from {file}"
     return ""
+
+
+def _source(options: argparse.Namespace) -> Path | ModuleOp:
+    """The file, or the module of one that is executed."""
+    if not options.execute:
+        return options.file
+    return executed_module(options.file)
 
 
 def _array(path: Path) -> Any:

@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.passes.error_lines import UserError, error_line
 from xdsl_tvm.passes.module_text import ModuleText, check_ending, reading
 from xdsl_tvm.tools._files import writing
+from xdsl_tvm.tools._scripts import EXECUTE_HELP
 from xdsl_tvm.tools.opt import refuse_arguments
 from xdsl_tvm.tvmscript.files import read_file
 from xdsl_tvm.tvmscript.printer import VERSIONS, print_script
@@ -45,8 +46,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add(
         "--execute",
         action="store_true",
-        help="run .py files as Python, with `tvm.script` being this package's; default: "
-        "read them as text",
+        help=EXECUTE_HELP,
     )
     add("--version", choices=VERSIONS, default="0.20", help="of TVM, for .py output")
     add("--no-sugar", action="store_true", help="write .py output without short forms")

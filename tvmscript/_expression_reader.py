@@ -25,7 +25,16 @@ class ExpressionReader:
 
     def evaluate(self, node: ast.expr) -> object:
         """The value of an expression."""
-        return self._evaluator.evaluate(node)
+        return self._charged(node, self._evaluator.evaluate(node))
+
+    def operand(self, node: ast.expr) -> object:
+        """The value of an operand; see `Evaluator.operand`."""
+        return self._charged(node, self._evaluator.operand(node))
+
+    def _charged(self, node: ast.expr, value: object) -> object:
+        with self.blaming(node):
+            self.scope.rules.charge(value)
+        return value
 
     def error(self, node: ast.AST, message: str) -> ScriptError:
         """An error at a node."""

@@ -176,6 +176,8 @@ class Annotation:
 
     text: str
     make: Callable[[Devices], Attribute]
+    parts: tuple[object, ...] = ()
+    """What it holds, as the fields of a tuple."""
 
     def __repr__(self) -> str:
         return self.text
@@ -230,7 +232,14 @@ def dims_of(shape: object) -> list[Dim | None]:
 def _rank(what: str, ndim: object) -> list[None] | None:
     if not isinstance(ndim, int) or isinstance(ndim, bool) or ndim < -1:
         raise ScriptTypeError(f"{what}: ndim must be an integer, at least -1, not {ndim}")
+    if ndim > _MAX_RANK:
+        raise ScriptTypeError(
+            f"{what}: ndim is {ndim}; at most {_MAX_RANK} are supported"
+        )
     return None if ndim == -1 else [None] * ndim
+
+
+_MAX_RANK = 1024
 
 
 def Tensor(
@@ -285,7 +294,7 @@ def Tuple(*fields: object) -> Annotation:
     def make(devices: Devices) -> Attribute:
         return relax.TupleType.of(annotated_type(field, devices) for field in fields)
 
-    return Annotation("R.Tuple(...)", make)
+    return Annotation("R.Tuple(...)", make, fields)
 
 
 def Function(
@@ -310,7 +319,7 @@ def Function(
             raise ScriptTypeError("R.Callable with parameters needs the type it returns")
         return relax.FuncType.of(types, result, pure)
 
-    return Annotation("R.Callable(...)", make)
+    return Annotation("R.Callable(...)", make, (*(given or ()), ret))
 
 
 def Object() -> Annotation:

@@ -221,6 +221,9 @@ class BufferConstructor:
         )
         return layout.buffer(shape, dtype)
 
+    # Python would take it apart by indices from 0 on, without an end.
+    __iter__ = None
+
     def __getitem__(self, args: tuple[Shape, DtypeLike] | Shape) -> Buffer:
         """The deprecated spelling `T.Buffer[(16, 16), "float32"]`."""
         if isinstance(args, tuple) and len(args) == 2 and isinstance(args[1], str):

@@ -23,13 +23,14 @@ from xdsl_tvm.tvmscript.completion import CompletionError, complete
 from xdsl_tvm.tvmscript.constructs import serial
 from xdsl_tvm.tvmscript.dtypes import Dtype
 from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.macros import Macro, binder_of
-from xdsl_tvm.tvmscript.reader import BodyReader, ModuleName, called
+from xdsl_tvm.tvmscript.macros import Macro, signature_of
+from xdsl_tvm.tvmscript.reader import BodyReader, called
 from xdsl_tvm.tvmscript.relax_reader import (
     ReadRelaxFunction,
     RelaxFunctions,
     RelaxMarker,
 )
+from xdsl_tvm.tvmscript.rules import ModuleName, Rules
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Definition, Source
 from xdsl_tvm.tvmscript.statements import Buffer, IRModule, PrimFunc
@@ -99,7 +100,8 @@ class ReadModule:
 class DefinitionReader:
     """Reads the definitions of one source, whose names `names` are visible outside.
 
-    `names` may grow while definitions are read. Raises ScriptError.
+    `names` may grow while definitions are read; `rules` say what expressions may do.
+    Raises ScriptError.
     """
 
     def __init__(
@@ -107,14 +109,16 @@ class DefinitionReader:
         source: Source,
         names: Mapping[str, object],
         translate: Callable[[object], object],
+        rules: Rules,
     ) -> None:
         self.source = source
         self._names = names
         self._translate = translate
+        self._rules = rules
 
     def scope(self) -> Scope:
         """The names around the definitions."""
-        return Scope(self._names, self._translate)
+        return Scope(self._names, self._translate, self._rules)
 
     def _reader(self, builder: IRBuilder, scope: Scope) -> BodyReader:
         return BodyReader(self.source, scope, builder)
@@ -144,13 +148,10 @@ class DefinitionReader:
     # ---- macros ----
 
     def macro(self, node: ast.FunctionDef, hygienic: bool) -> Macro:
-        """A macro; the names in default values have their present values."""
+        """A macro; its default values are evaluated now."""
         reader = self._reader(IRBuilder(), self.scope())
-        defaults: dict[str, object] = {}
-        for default in (*node.args.defaults, *node.args.kw_defaults):
-            if default is not None:
-                defaults |= reader.captured(default)
-        return Macro(self.source, node, hygienic, self.scope, binder_of(node, defaults))
+        signature = signature_of(node.args, reader.evaluate)
+        return Macro(self.source, node, hygienic, self.scope, signature)
 
     # ---- functions ----
 
@@ -260,6 +261,9 @@ class DefinitionReader:
             expression = ast.parse(text, mode="eval").body
         except SyntaxError as error:
             message = f"the annotation is not valid Python: {error.msg}"
+            raise self.source.error(node, message) from None
+        except (MemoryError, RecursionError, ValueError):
+            message = "the annotation is not valid Python, or nested too deeply"
             raise self.source.error(node, message) from None
         for part in ast.walk(expression):
             ast.copy_location(part, node)

@@ -107,6 +107,9 @@ class HandleDtype(Dtype):
             )
         return Var("", pointer_type(value, storage_scope))
 
+    # Python would take it apart by indices from 0 on, without an end.
+    __iter__ = None
+
     def __getitem__(self, args: DtypeLike | tuple[DtypeLike, str]) -> Var:
         """The deprecated spelling `T.Ptr[dtype, scope]`."""
         if isinstance(args, tuple):

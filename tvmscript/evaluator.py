@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from typing import Any, TypeVar, cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -21,9 +20,13 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_vector
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.macros import arguments_of, signature_of
+from xdsl_tvm.tvmscript.rules import ScriptFunction
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Source
 from xdsl_tvm.tvmscript.statements import Buffer, BufferRegion
+
+T = TypeVar("T")
 
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: lambda lhs, rhs: lhs + rhs,
@@ -80,6 +83,16 @@ _UNSUPPORTED: Mapping[type[ast.expr], str] = {
 }
 
 
+_SYMBOLS: Mapping[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Mult: "*",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+}
+"""The operators whose results may be much larger than their operands."""
+
+
 class ScriptSyntaxError(SyntaxError):
     """Python that scripts cannot hold."""
 
@@ -132,7 +145,11 @@ class Evaluator:
             if handler is None:
                 what = _UNSUPPORTED.get(type(node), f"a {type(node).__name__} expression")
                 raise ScriptSyntaxError(f"a script cannot hold {what}")
-            return handler(node)
+            rules = self.scope.rules
+            rules.step()
+            value = handler(node)
+            rules.check_size(value)
+            return value
         except ScriptError:
             raise
         except Exception as error:
@@ -157,7 +174,7 @@ class Evaluator:
         parts: list[object] = []
         for part in node.elts:
             if isinstance(part, ast.Starred):
-                parts += _sequence(self.evaluate(part.value))
+                parts += self.scope.rules.sequence(self.evaluate(part.value))
             else:
                 parts.append(self._index_part(part, vectors))
         return tuple(parts)
@@ -171,13 +188,15 @@ class Evaluator:
     # ---- leaves ----
 
     def _constant(self, node: ast.Constant) -> object:
-        return node.value
+        return self.scope.rules.constant(node.value)
 
     def _name(self, node: ast.Name) -> object:
-        return self.scope[node.id]
+        value = self.scope[node.id]
+        self.scope.rules.step(_length(value) >> 4)
+        return value
 
     def _attribute(self, node: ast.Attribute) -> object:
-        return getattr(self.evaluate(node.value), node.attr)
+        return self.scope.rules.attribute(self.evaluate(node.value), node.attr)
 
     # ---- composites ----
 
@@ -187,7 +206,7 @@ class Evaluator:
         )
 
     def _item(self, base: object, index: object) -> object:
-        return operator.getitem(_as_container(base), index)
+        return self.scope.rules.item(base, index)
 
     def _called(self, node: ast.Call) -> object:
         function = self.evaluate(node.func)
@@ -198,7 +217,7 @@ class Evaluator:
         args: list[object] = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
-                args += _sequence(self.evaluate(arg.value))
+                args += self.scope.rules.sequence(self.evaluate(arg.value))
             else:
                 args.append(evaluate(arg))
         named: dict[str, object] = {}
@@ -208,7 +227,14 @@ class Evaluator:
                 if name in named:
                     raise TypeError(f"keyword argument '{name}' is given twice")
                 named[name] = part
-        return self._call(function, args, named)
+        rules = self.scope.rules
+        rules.check_call(function, args)
+        result = self._call(function, args, named)
+        if not isinstance(result, ex.Expr):
+            # Its arguments are in no expression that is charged as a whole.
+            for arg in (*args, *named.values()):
+                rules.charge(arg)
+        return result
 
     def _tuple(self, node: ast.Tuple) -> object:
         return tuple(self._elements(node.elts))
@@ -223,7 +249,7 @@ class Evaluator:
         values: list[object] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                values += _sequence(self.evaluate(node.value))
+                values += self.scope.rules.sequence(self.evaluate(node.value))
             else:
                 values.append(self.evaluate(node))
         return values
@@ -242,26 +268,33 @@ class Evaluator:
         return slice(*(None if b is None else self.evaluate(b) for b in bounds))
 
     def _joined(self, node: ast.JoinedStr) -> object:
-        return "".join(str(self.evaluate(part)) for part in node.values)
+        parts = [cast(str, self.evaluate(part)) for part in node.values]
+        joined = ""
+        for part in parts:
+            self.scope.rules.check_operands("+", joined, part)
+            joined += part
+        return joined
 
     def _formatted(self, node: ast.FormattedValue) -> object:
         value = self.evaluate(node.value)
-        convert = {ord("s"): str, ord("r"): repr, ord("a"): ascii}.get(node.conversion)
-        spec = "" if node.format_spec is None else str(self.evaluate(node.format_spec))
-        return format(value if convert is None else convert(value), spec)
+        spec = "" if node.format_spec is None else self.evaluate(node.format_spec)
+        convert = "" if node.conversion < 0 else chr(node.conversion)
+        return self.scope.rules.formatted(value, convert, cast(str, spec))
 
     def _lambda(self, node: ast.Lambda) -> object:
-        """A Python function; what it reads from outside has its present value."""
-        return eval(_compiled(node), self.captured(node))
+        """A function of Python; what it reads from outside has its present value."""
+        return Lambda(self, node)
 
     def captured(self, node: ast.AST) -> dict[str, object]:
         """The present values of the names in a part of the script."""
-        names = {
-            name.id: self.scope[name.id]
-            for name in ast.walk(node)
-            if isinstance(name, ast.Name) and name.id in self.scope
-        }
-        return names
+        names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+        self.scope.rules.step(len(names))
+        return {name: self.scope[name] for name in names if name in self.scope}
+
+    def of_lambda(self) -> Evaluator:
+        """One for the body of a lambda, whose scope is still empty."""
+        scope = Scope({}, rules=self.scope.rules)
+        return PythonEvaluator(self.source, scope, self._call)
 
     # ---- operators ----
 
@@ -274,9 +307,23 @@ class Evaluator:
         for part in reversed(spine):
             other = self.operand(part.right)
             try:
-                value = binary(type(part.op), value, other)
+                value = self.binary(type(part.op), value, other)
             except Exception as error:
                 raise self.source.error(part, error_text(error)) from error
+        return value
+
+    def binary(self, kind: type[ast.operator], lhs: object, rhs: object) -> object:
+        """`lhs` and `rhs` under an operator of arithmetic, shifting or bits."""
+        left, right = as_operand(lhs), as_operand(rhs)
+        is_power_of_ir = kind is ast.Pow and any(
+            isinstance(each, ex.Expr) for each in (left, right)
+        )
+        if is_power_of_ir:
+            raise ex.ScriptTypeError("'**' is not for IR expressions; write T.pow(x, y)")
+        rules = self.scope.rules
+        rules.check_operands(_SYMBOLS.get(kind, ""), left, right)
+        value = _BINARY[kind](left, right)
+        rules.check_size(value)
         return value
 
     def _unary(self, node: ast.UnaryOp) -> object:
@@ -314,12 +361,117 @@ class Evaluator:
         return choices[0] if condition else choices[1]
 
 
-def binary(kind: type[ast.operator], lhs: object, rhs: object) -> object:
-    """`lhs` and `rhs` under an operator of arithmetic, shifting or bits."""
-    left, right = as_operand(lhs), as_operand(rhs)
-    if kind is ast.Pow and (isinstance(left, ex.Expr) or isinstance(right, ex.Expr)):
-        raise ex.ScriptTypeError("'**' is not for IR expressions; write T.pow(x, y)")
-    return _BINARY[kind](left, right)
+class PythonEvaluator(Evaluator):
+    """Evaluates the bodies of lambdas, which are Python's (spec tvmscript.md §1).
+
+    Branches that are not taken are not evaluated, and comparisons are those of the
+    values: between expressions they match dtypes and fold.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        call: Callable[[object, Sequence[object], Mapping[str, object]], object],
+    ) -> None:
+        super().__init__(source, scope, call)
+        self._handlers |= {
+            ast.ListComp: self._list_of,
+            ast.GeneratorExp: self._list_of,
+            ast.SetComp: self._set_of,
+            ast.DictComp: self._dict_of,
+        }
+
+    def operand(self, node: ast.expr) -> object:
+        return self.evaluate(node)
+
+    def _unary(self, node: ast.UnaryOp) -> object:
+        if isinstance(node.op, ast.Not):
+            return not self.evaluate(node.operand)
+        return super()._unary(node)
+
+    def _logical(self, node: ast.BoolOp) -> object:
+        value: object = None
+        for each in node.values:
+            value = self.evaluate(each)
+            if bool(value) == isinstance(node.op, ast.Or):
+                break
+        return value
+
+    def _compared(self, node: ast.Compare) -> object:
+        lhs, result = self.evaluate(node.left), True
+        for kind, each in zip(node.ops, node.comparators, strict=True):
+            rhs = self.evaluate(each)
+            result = _COMPARISONS[type(kind)](lhs, rhs)
+            if each is not node.comparators[-1] and not result:
+                break
+            lhs = rhs
+        return result
+
+    def _ternary(self, node: ast.IfExp) -> object:
+        return self.evaluate(node.body if self.evaluate(node.test) else node.orelse)
+
+    def _list_of(self, node: ast.ListComp | ast.GeneratorExp) -> object:
+        found = self._generated(node.generators, lambda each: each.evaluate(node.elt))
+        return list(found)
+
+    def _set_of(self, node: ast.SetComp) -> object:
+        found = self._generated(node.generators, lambda each: each.evaluate(node.elt))
+        return set(found)
+
+    def _dict_of(self, node: ast.DictComp) -> object:
+        pairs = self._generated(
+            node.generators,
+            lambda each: (each.evaluate(node.key), each.evaluate(node.value)),
+        )
+        return dict(pairs)
+
+    def _generated(
+        self, generators: Sequence[ast.comprehension], make: Callable[[Evaluator], T]
+    ) -> Iterator[T]:
+        """What a comprehension makes, one by one."""
+        if not generators:
+            yield make(self)
+            return
+        first, *others = generators
+        if first.is_async:
+            raise ScriptSyntaxError("a script cannot hold 'async'")
+        for item in self.scope.rules.sequence(self.evaluate(first.iter)):
+            self.scope.rules.step()
+            with self.scope.body():
+                self._bind(first.target, item)
+                if all(self.evaluate(test) for test in first.ifs):
+                    yield from self._generated(others, make)
+
+    def _bind(self, target: ast.expr, value: object) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.scope.define(name, value)
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                values = self.scope.rules.sequence(value)
+                for part, each in zip(targets, values, strict=True):
+                    self._bind(part, each)
+            case _:
+                raise ScriptSyntaxError("a comprehension binds names")
+
+
+class Lambda(ScriptFunction):
+    """A lambda of a script: a call evaluates its body, which nothing else runs."""
+
+    def __init__(self, evaluator: Evaluator, node: ast.Lambda) -> None:
+        self._evaluator = evaluator.of_lambda()
+        self._node = node
+        self._captured = evaluator.captured(node.body)
+        self.__signature__ = signature_of(node.args, evaluator.evaluate)
+
+    def __call__(self, *args: object, **named: object) -> object:
+        bound = arguments_of(self.__signature__, args, named)
+        evaluator, before = self._evaluator, self._evaluator.scope
+        evaluator.scope = Scope({**self._captured, **bound}, rules=before.rules)
+        try:
+            return evaluator.evaluate(self._node.body)
+        finally:
+            evaluator.scope = before
 
 
 def _logical(name: str, lhs: object, rhs: object) -> object:
@@ -357,6 +509,12 @@ def _number(value: object) -> ex.ExprLike:
     return ex.convert(value)
 
 
+def _length(value: object) -> int:
+    """Of a string, a list or a dict; other values have none."""
+    is_sized = isinstance(value, str | list | tuple | dict)
+    return len(cast(Sized, value)) if is_sized else 0
+
+
 def as_operand(value: object) -> object:
     """The value; a region stands for what it holds.
 
@@ -374,29 +532,17 @@ def as_operand(value: object) -> object:
     return value
 
 
-def _as_container(value: object) -> Any:
-    return value
-
-
-def _sequence(value: object) -> Sequence[object]:
-    items: Any = value
-    return list(items)
-
-
 def _keywords(name: str | None, value: object) -> Mapping[str, object]:
     if name is not None:
         return {name: value}
-    given: Any = value
-    return dict(given)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"'**' takes a dict, not a {type(value).__name__}")
+    return dict(cast("Mapping[str, object]", value))
 
 
 def _has_slice(index: ast.expr) -> bool:
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     return any(isinstance(part, ast.Slice) for part in parts)
-
-
-def _compiled(node: ast.expr) -> CodeType:
-    return compile(ast.Expression(node), "<lambda>", "eval")
 
 
 _SPEAKING = (TypeError, ValueError, NameError, AttributeError, DiagnosticException)

@@ -137,9 +137,12 @@ def _is_python(node: ast.stmt) -> bool:
 
 
 def _is_macro(node: Definition) -> bool:
+    marks = [
+        each.func if isinstance(each, ast.Call) else each for each in node.decorator_list
+    ]
     return any(
-        ast.unparse(each).partition("(")[0].endswith((".macro", ".inline"))
-        for each in node.decorator_list
+        isinstance(mark, ast.Attribute) and mark.attr in ("macro", "inline")
+        for mark in marks
     )
 
 

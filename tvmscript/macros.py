@@ -8,11 +8,10 @@ up where the macro is defined, or, of a macro that is not hygienic, where it is 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
-from typing import Any, NoReturn
+from inspect import Parameter, Signature
+from typing import NoReturn
 
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Source
@@ -27,14 +26,17 @@ class Macro:
     hygienic: bool
     scope: Callable[[], Scope]
     """The names that are visible where it is defined."""
-    binder: Callable[..., dict[str, object]]
-    """Takes the arguments and returns the parameters by name."""
+    signature: Signature
+    """Its parameters, with their default values."""
 
     def bind(
         self, args: Sequence[object], named: Mapping[str, object]
     ) -> dict[str, object]:
         """The parameters for these arguments. Raises TypeError where they do not fit."""
-        return self.binder(*args, **named)
+        try:
+            return arguments_of(self.signature, args, named)
+        except TypeError as error:
+            raise TypeError(f"{self.node.name}(): {error}") from None
 
     def __call__(self, *args: object, **named: object) -> NoReturn:
         raise TypeError(
@@ -43,27 +45,32 @@ class Macro:
         )
 
 
-def binder_of(
-    node: ast.FunctionDef, names: Mapping[str, object]
-) -> Callable[..., dict[str, object]]:
-    """A Python function with the parameters of a definition that returns their values.
+def signature_of(
+    node: ast.arguments, evaluate: Callable[[ast.expr], object]
+) -> Signature:
+    """The parameters of a definition or a lambda, with the values of their defaults."""
+    positional = (*node.posonlyargs, *node.args)
+    without = len(positional) - len(node.defaults)
+    defaults = [Parameter.empty] * without + [evaluate(each) for each in node.defaults]
+    found: list[Parameter] = []
+    for index, (arg, default) in enumerate(zip(positional, defaults, strict=True)):
+        is_only = index < len(node.posonlyargs)
+        kind = Parameter.POSITIONAL_ONLY if is_only else Parameter.POSITIONAL_OR_KEYWORD
+        found.append(Parameter(arg.arg, kind, default=default))
+    if node.vararg is not None:
+        found.append(Parameter(node.vararg.arg, Parameter.VAR_POSITIONAL))
+    for arg, given in zip(node.kwonlyargs, node.kw_defaults, strict=True):
+        default = Parameter.empty if given is None else evaluate(given)
+        found.append(Parameter(arg.arg, Parameter.KEYWORD_ONLY, default=default))
+    if node.kwarg is not None:
+        found.append(Parameter(node.kwarg.arg, Parameter.VAR_KEYWORD))
+    return Signature(found)
 
-    `names` are those that default values may use.
-    """
-    signature = copy.deepcopy(node.args)
-    for arg in (
-        *signature.posonlyargs,
-        *signature.args,
-        *signature.kwonlyargs,
-        signature.vararg,
-        signature.kwarg,
-    ):
-        if arg is not None:
-            arg.annotation = None
-    body = ast.Return(ast.Call(ast.Name("locals", ast.Load()), [], []))
-    definition = ast.FunctionDef(node.name, signature, [body], [])
-    module = ast.Module([ast.fix_missing_locations(definition)], [])
-    code: CodeType = compile(module, "<macro>", "exec")
-    namespace: dict[str, Any] = dict(names)
-    exec(code, namespace)
-    return namespace[node.name]
+
+def arguments_of(
+    signature: Signature, args: Sequence[object], named: Mapping[str, object]
+) -> dict[str, object]:
+    """The parameters for these arguments. Raises TypeError where they do not fit."""
+    bound = signature.bind(*args, **named)
+    bound.apply_defaults()
+    return bound.arguments

@@ -164,6 +164,9 @@ class LetAnnotation:
     type: Attribute | None = None
     """None for the dtype of the value."""
 
+    # Python would take it apart by indices from 0 on, without an end.
+    __iter__ = None
+
     def __getitem__(self, dtype: DtypeLike | Var) -> LetAnnotation:
         return LetAnnotation(dtype.type if isinstance(dtype, Var) else dtype_of(dtype))
 

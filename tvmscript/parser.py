@@ -22,7 +22,7 @@ from xdsl_tvm.analysis.well_formed import violations
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.tvmscript import statements as st
-from xdsl_tvm.tvmscript.builder import IRBuilder
+from xdsl_tvm.tvmscript.builder import IRBuilder, PrimFuncFrame
 from xdsl_tvm.tvmscript.definitions import (
     Annotations,
     DefinitionReader,
@@ -37,6 +37,7 @@ from xdsl_tvm.tvmscript.expressions import ScriptTypeError, Var
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.reader import BodyReader
 from xdsl_tvm.tvmscript.relax_reader import RelaxFunctions, RelaxMarker
+from xdsl_tvm.tvmscript.rules import LIVE, TextRules
 from xdsl_tvm.tvmscript.source import LiveDefinition, Source, find_definition
 from xdsl_tvm.tvmscript.to_ssa import StatementError, module_to_ssa
 
@@ -57,11 +58,19 @@ def parse(
     names to those of the text, or of the Python code around a live definition. `file`
     names the text in errors.
 
+    A text is read and never run: it sees the vocabularies, the names of `env`, and the
+    functions of Python on numbers and lists that `TextRules` lists. Its work is bounded.
+    A live definition sees what Python code in its place sees.
+
     Functions are completed and, unless they say `check_well_formed=False`, verified
     (spec tvmscript.md §9). Raises ScriptError, with the place, for what cannot be read,
     and OSError for a live definition whose source is not available.
     """
-    return module_op(_read(source, env or _NO_NAMES, file))
+    if not isinstance(source, str):
+        return module_op(_read_live(source, env or _NO_NAMES))
+    text = Source(source, file)
+    with text.blaming_nesting():
+        return module_op(_TextReader(text, env or _NO_NAMES).read())
 
 
 def parse_nodes(
@@ -74,14 +83,14 @@ def parse_nodes(
 
     Relax functions, and those that a module takes over from Python, are not among them.
     """
-    return _read(source, env or _NO_NAMES, file).nodes()
+    if not isinstance(source, str):
+        return _read_live(source, env or _NO_NAMES).nodes()
+    text = Source(source, file)
+    with text.blaming_nesting():
+        return _TextReader(text, env or _NO_NAMES).read().nodes()
 
 
-def _read(
-    source: str | FunctionType | type, env: Mapping[str, object], file: str
-) -> ReadModule:
-    if isinstance(source, str):
-        return _TextReader(Source(source, file), env).read()
+def _read_live(source: FunctionType | type, env: Mapping[str, object]) -> ReadModule:
     if isinstance(source, FunctionType):
         return _LiveReader(source, env).function(None)
     return _LiveReader(source, env).module(None)
@@ -98,7 +107,8 @@ class _TextReader:
         self._names: MutableMapping[str, object] = ChainMap(
             {}, dict(env), dict(default_names())
         )
-        self._reader = DefinitionReader(source, self._names, as_ours)
+        rules = TextRules(len(source.text), _namespaces(), _DECORATORS)
+        self._reader = DefinitionReader(source, self._names, as_ours, rules)
         self._scope = self._reader.scope()
         self._module: ReadModule | None = None
         self._functions: dict[str, ReadFunction] = {}
@@ -212,6 +222,16 @@ def default_names() -> Mapping[str, object]:
     )
 
 
+_DECORATORS = (FunctionMarker, MacroMarker, ModuleMarker, RelaxMarker, PrimFuncFrame)
+"""What marks a definition."""
+
+
+def _namespaces() -> list[ModuleType]:
+    """The vocabularies, whose names texts see."""
+    names = default_names()
+    return [each for each in names.values() if isinstance(each, ModuleType)]
+
+
 def _type_variable(name: str) -> Var:
     """A symbolic dimension, as the text of newer TVM declares it."""
     return Var(name, i64)
@@ -304,7 +324,7 @@ class _LiveReader:
         self._definition = definition
         self._live: LiveDefinition = find_definition(definition, frame)
         names = ChainMap(dict(env), *_python_names(definition, frame))
-        self._reader = DefinitionReader(self._live.source, names, as_ours)
+        self._reader = DefinitionReader(self._live.source, names, as_ours, LIVE)
 
     def function(self, marker: FunctionMarker | RelaxMarker | None) -> ReadModule:
         """The function; without a marker, what its decorator says."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from xdsl_tvm.tvmscript import expressions as ex
@@ -27,9 +26,10 @@ from xdsl_tvm.tvmscript.builder import (
     WhileFrame,
 )
 from xdsl_tvm.tvmscript.constructs import MetaVar, serial
-from xdsl_tvm.tvmscript.evaluator import as_operand, binary
+from xdsl_tvm.tvmscript.evaluator import as_operand
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.operators import TAKES_NO_DTYPE, LetAnnotation
+from xdsl_tvm.tvmscript.rules import ModuleName, kind_of
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Source
 from xdsl_tvm.tvmscript.statements import (
@@ -90,10 +90,6 @@ class BodyReader(ExpressionReader):
             ast.Return: self._return,
         }
 
-    def captured(self, node: ast.AST) -> dict[str, object]:
-        """The present values of the names in a part of the script."""
-        return self._evaluator.captured(node)
-
     # ---- bodies ----
 
     def read_body(self, body: Iterable[ast.stmt]) -> None:
@@ -109,6 +105,7 @@ class BodyReader(ExpressionReader):
         if not self._depth_of_macros:
             self._builder.position = (node.lineno, node.col_offset)
         with self.blaming(node):
+            self.scope.rules.step()
             handler = self._handlers.get(type(node))
             if handler is None:
                 what = _UNSUPPORTED.get(type(node), f"a {type(node).__name__} statement")
@@ -206,7 +203,7 @@ class BodyReader(ExpressionReader):
     def _parts(
         self, targets: Sequence[ast.expr], value: object
     ) -> list[tuple[ast.expr, object]]:
-        values = list(as_iterable(value))
+        values = self.scope.rules.sequence(value)
         stars = [i for i, each in enumerate(targets) if isinstance(each, ast.Starred)]
         if not stars:
             if len(values) != len(targets):
@@ -221,7 +218,7 @@ class BodyReader(ExpressionReader):
         assert isinstance(starred, ast.Starred)
         return [
             *zip(targets[:star], values[:star], strict=True),
-            (starred.value, values[star:end]),
+            (starred.value, list(values[star:end])),
             *zip(targets[star + 1 :], values[end:], strict=True),
         ]
 
@@ -255,7 +252,7 @@ class BodyReader(ExpressionReader):
     def _bound_otherwise(self, name: str, value: object) -> object:
         if hasattr(value, "dtype") and hasattr(value, "item"):
             return self._builder.let(name, ex.convert(value))
-        kind = "nothing" if value is None else f"a Python {type(value).__name__}"
+        kind = "nothing" if value is None else f"a Python {kind_of(value)}"
         raise TypeError(
             f"'{name}' cannot be bound to {kind}; T.meta_var(...) names what is no "
             "value of the program"
@@ -306,7 +303,7 @@ class BodyReader(ExpressionReader):
                 "a script cannot assign to several targets at once; write one assignment "
                 "for each"
             )
-        value = self._evaluator.operand(node.value)
+        value = self.operand(node.value)
         self._assign(node.targets[0], value, node.value)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
@@ -318,7 +315,7 @@ class BodyReader(ExpressionReader):
                 f"'{target.id}' needs a value; a variable without one is "
                 f"'{target.id} = {ast.unparse(node.annotation)}()'"
             )
-        value = self._evaluator.operand(node.value)
+        value = self.operand(node.value)
         with self.blaming(node.annotation):
             var = _annotated_var(self.evaluate(node.annotation), value)
             if not isinstance(var, ex.Var):
@@ -338,13 +335,13 @@ class BodyReader(ExpressionReader):
         target = node.target
         if not isinstance(target, ast.Subscript):
             old = self.evaluate(target)
-            value = binary(type(node.op), old, self._evaluator.operand(node.value))
+            value = self._evaluator.binary(type(node.op), old, self.operand(node.value))
             self._assign(target, value, node.value)
             return
         with self.blaming(target):
             buffer, index = self._place(target)
             old = buffer.load(*index)
-        value = binary(type(node.op), old, self._evaluator.operand(node.value))
+        value = self._evaluator.binary(type(node.op), old, self.operand(node.value))
         with self.blaming(node.value):
             self._builder.emit(buffer.store(as_any(value), index))
 
@@ -468,23 +465,6 @@ class BodyReader(ExpressionReader):
         self._builder.emit(Return(value))
 
 
-@dataclass(frozen=True)
-class ModuleName:
-    """The name of the class that is read; `Module.f` is its function `f`."""
-
-    name: str
-    functions: Mapping[str, object] = field(default_factory=dict[str, object])
-
-    def __getattr__(self, name: str) -> object:
-        found = self.functions.get(name)
-        if found is None:
-            known = ", ".join(self.functions) or "none"
-            raise AttributeError(
-                f"module {self.name} has no function '{name}' (it has {known})"
-            )
-        return found
-
-
 # ---- Python values whose types are not known ----
 
 
@@ -496,12 +476,6 @@ def as_any(value: object) -> Any:
 def as_frame(value: Any) -> Frame[Any]:
     """The frame."""
     return value
-
-
-def as_iterable(value: object) -> Iterable[object]:
-    """The values in it. Raises TypeError where there are none."""
-    items: Any = value
-    return iter(items)
 
 
 def as_indices(index: object) -> Sequence[object]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable as _Callable
 from collections.abc import Mapping as _Mapping
 from functools import cache as _cache
-from typing import NoReturn as _NoReturn
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
 from xdsl_tvm.tvmscript import _relax_calls, _relax_operators, _relax_types
@@ -20,6 +19,7 @@ from xdsl_tvm.tvmscript._relax_values import const_data as const_data
 from xdsl_tvm.tvmscript.decorators import function as function
 from xdsl_tvm.tvmscript.decorators import macro as macro
 from xdsl_tvm.tvmscript.relax_reader import DataflowFrame as _DataflowFrame
+from xdsl_tvm.tvmscript.rules import Namespace as _Namespace
 
 Tensor = _relax_types.Tensor
 Shape = _relax_types.Shape
@@ -44,31 +44,18 @@ def _known() -> _Mapping[str, _Callable[..., object]]:
     return {**operators, **_relax_calls.FUNCTIONS, **short}
 
 
-class _Namespace:
-    """The functions whose names start with a prefix, as those of `R.nn`."""
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-
-    def __getattr__(self, name: str) -> object:
-        return _find(f"{self._prefix}{name}")
-
-    def __call__(self, *args: object, **named: object) -> _NoReturn:
-        raise TypeError(f"R.{self._prefix[:-1]} holds functions, and is none")
-
-    def __dir__(self) -> list[str]:
-        length = len(self._prefix)
-        return [name[length:] for name in _known() if name.startswith(self._prefix)]
-
-
 def _find(name: str) -> object:
     known = _known()
     if name in known:
         return known[name]
     if any(each.startswith(f"{name}.") for each in known):
-        return _Namespace(f"{name}.")
+        return _Namespace(f"{name}.", _find, _names_after(f"{name}."))
     hint = _did_you_mean(name, sorted({*known, *_NAMES}))
     raise AttributeError(f"R has no {name}{hint}")
+
+
+def _names_after(prefix: str) -> list[str]:
+    return [name[len(prefix) :] for name in _known() if name.startswith(prefix)]
 
 
 _NAMES = tuple(name for name in globals() if not name.startswith("_"))

@@ -31,7 +31,6 @@ from xdsl_tvm.tvmscript._relax_operators import operators
 from xdsl_tvm.tvmscript._relax_types import Devices, annotated_type
 from xdsl_tvm.tvmscript._relax_values import FunctionBuilder, Operand, Value
 from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.evaluator import binary
 from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.scope import Scope
@@ -596,7 +595,8 @@ class RelaxBodyReader(ExpressionReader):
         old = self.evaluate(ast.copy_location(ast.Name(node.target.id), node.target))
         with self.blaming(node):
             self._bind(
-                node.target.id, binary(type(node.op), old, self.evaluate(node.value))
+                node.target.id,
+                self._evaluator.binary(type(node.op), old, self.evaluate(node.value)),
             )
 
     # ---- statements ----

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
-
-
-class UndefinedName(NameError):
-    """A name that means nothing."""
+from xdsl_tvm.tvmscript.rules import LIVE, Rules, UndefinedName
 
 
 class Redefinition(NameError):
@@ -20,6 +16,7 @@ class Redefinition(NameError):
 class Scope:
     """Names of the bodies around a place, then those of Python around the script.
 
+    `rules` say what names mean that nothing defines, and what expressions may do.
     Names of a body are forgotten when it ends. In one body a name keeps its value;
     bodies inside may give it another (spec tvmscript.md §1).
     """
@@ -28,7 +25,9 @@ class Scope:
         self,
         environment: Mapping[str, object],
         translate: Callable[[object], object] = lambda value: value,
+        rules: Rules = LIVE,
     ) -> None:
+        self.rules = rules
         self._environment = environment
         self._translate = translate
         self._frames: list[dict[str, object]] = [{}]
@@ -82,14 +81,15 @@ class Scope:
                 return frame[name]
         if name in self._environment:
             return self._translate(self._environment[name])
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
+        if self.rules.has_builtin(name):
+            return self.rules.builtin(name)
         hint = did_you_mean(name, sorted(self._known()))
-        raise UndefinedName(f"undefined variable '{name}'{hint}")
+        reason = self.rules.reason_for_unknown(name)
+        raise UndefinedName(f"undefined variable '{name}'{reason or hint}")
 
     def __contains__(self, name: str) -> bool:
         return any(name in frame for frame in self._frames) or (
-            name in self._environment or hasattr(builtins, name)
+            name in self._environment or self.rules.has_builtin(name)
         )
 
     def _known(self) -> set[str]:

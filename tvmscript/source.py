@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import FrameType, FunctionType
@@ -42,21 +43,30 @@ class Source:
 
     def _parsed(self) -> Sequence[ast.stmt]:
         try:
+            # Without a file name: for an error Python would open the file of that name.
             if not _is_indented(self.text):
-                return ast.parse(self.text, self.name).body
+                return ast.parse(self.text).body
             # An indented text is the body of something; this keeps its columns.
-            tree = ast.parse(f"if True:\n{self.text}", self.name)
+            tree = ast.parse(f"if True:\n{self.text}")
             ast.increment_lineno(tree, -1)
             return [inner for outer in tree.body for inner in _body_of(outer)]
         except SyntaxError as error:
             raise self._syntax_error(error) from None
-        except (RecursionError, MemoryError):
-            # Python 3.11 raises MemoryError where its parser's own stack is full.
-            raise ScriptError(
-                self._span_at(1, 0, 1), "the text is nested too deeply for Python"
-            ) from None
+        except (MemoryError, RecursionError):
+            raise self._nested_too_deeply() from None
         except ValueError as error:
             raise ScriptError(self._span_at(1, 0, 1), str(error)) from None
+
+    @contextmanager
+    def blaming_nesting(self) -> Generator[None]:
+        """Raises ScriptError for what Python cannot walk, as it is nested too deeply."""
+        try:
+            yield
+        except (MemoryError, RecursionError):
+            raise self._nested_too_deeply() from None
+
+    def _nested_too_deeply(self) -> ScriptError:
+        return ScriptError(self._span_at(1, 0, 1), "the text is nested too deeply")
 
     def _syntax_error(self, error: SyntaxError) -> ScriptError:
         shift = 1 if _is_indented(self.text) else 0

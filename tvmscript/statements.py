@@ -149,6 +149,9 @@ class Buffer:
 
     # ---- accesses ----
 
+    # Python would take one apart by its indices from 0 on, without an end.
+    __iter__ = None
+
     @overload
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad: ...
     @overload

@@ -8,7 +8,7 @@ can spell, and every builtin of the dialect's table under its own and its script
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable as _Callable
 from functools import cache as _cache
 from functools import partial as _partial
 
@@ -187,7 +187,7 @@ def _builtin_names() -> frozenset[str]:
 
 
 @_cache
-def _attribute(name: str) -> Callable[..., _expressions.Expr] | None:
+def _attribute(name: str) -> _Callable[..., _expressions.Expr] | None:
     if name in _builtin_names():
         return _partial(_operators.call_builtin, name)
     try:
@@ -196,7 +196,7 @@ def _attribute(name: str) -> Callable[..., _expressions.Expr] | None:
         return None
 
 
-def __getattr__(name: str) -> Callable[..., _expressions.Expr]:
+def __getattr__(name: str) -> _Callable[..., _expressions.Expr]:
     found = None if name.startswith("_") else _attribute(name)
     if found is not None:
         return found

@@ -433,10 +433,18 @@ class SplitOp(RuleOp):
         count = self.sections.value.data
         if count <= 0:
             raise VerifyException(f"{self.name}: {count} sections cannot be made")
+        if count > _MAX_SECTIONS:
+            # Each is a field of the result, which is made to infer its type.
+            raise VerifyException(
+                f"{self.name}: {count} sections, at most {_MAX_SECTIONS} are made"
+            )
         if extent is None:
             return [None] * count
         part = ceildiv(extent, count)
         return [part] * (count - 1) + [extent - part * (count - 1)]
+
+
+_MAX_SECTIONS = 1 << 14
 
 
 def _cut(extent: Dim | None, indices: Sequence[int]) -> Sequence[Dim | None]:

@@ -20,6 +20,8 @@ from math import prod
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
+from xdsl.utils.exceptions import VerifyException
+
 _T = TypeVar("_T")
 Operator: TypeAlias = Literal["floordiv", "floormod", "min", "max"]
 RESERVED = frozenset(("floordiv", "floormod", "min", "max"))
@@ -70,6 +72,9 @@ DimLike: TypeAlias = "Dim | int | str"
 def _monomial_key(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
     """Higher degrees first, then alphabetically."""
     return -len(monomial), tuple(atom.key for atom in monomial)
+
+
+_MAX_TERMS = 1 << 14
 
 
 class Dim:
@@ -211,8 +216,16 @@ class Dim:
 
     def __mul__(self, other: DimLike) -> Dim:
         coefficients: dict[Monomial, int] = {}
+        factor = Dim.of(other)
+        count = len(self.terms) * len(factor.terms)
+        if count > _MAX_TERMS:
+            # Each factor more would multiply the terms: they fill the memory.
+            raise VerifyException(
+                f"a dimension that is a product of {count} terms, at most {_MAX_TERMS} "
+                "are computed; match_cast its factors to symbols of their own"
+            )
         for left, a in self.terms:
-            for right, b in Dim.of(other).terms:
+            for right, b in factor.terms:
                 monomial = tuple(sorted(left + right, key=lambda atom: atom.key))
                 coefficients[monomial] = coefficients.get(monomial, 0) + a * b
         return Dim(coefficients)

@@ -270,6 +270,27 @@ def test_executed_files(python: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "tir.const 6 : i32" in capsys.readouterr().out
 
 
+def test_opt_and_run_execute(
+    python: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "one.py"
+    script.write_text(PYTHON.replace("f4, f8 = make(4), make(8)", "f4 = make(4)"))
+    for command in ("opt", "run"):
+        extra = ["--interpret", "--function", "main"] if command == "run" else []
+        assert main([command, str(script), *extra]) == 1
+        assert f"{script}:7:" in capsys.readouterr().err
+        assert main([command, str(script), "--execute", *extra]) == 0
+        found = capsys.readouterr().out
+        assert ("!tir.buffer<4xi32>" if command == "opt" else "int32[4]") in found
+    mlir = tmp_path / "one.mlir"
+    mlir.write_text("builtin.module {}")
+    for arguments in ([str(mlir)], [str(script), "--split-input-file"], []):
+        assert main(["opt", "--execute", *arguments]) == 1
+        assert "--execute runs a whole .py file" in capsys.readouterr().err
+    assert main(["run", "--execute", str(mlir)]) == 1
+    assert "--execute runs .py files" in capsys.readouterr().err
+
+
 def test_execution_leaves_tvm_alone(python: Path) -> None:
     before = {name: sys.modules[name] for name in sys.modules if name.startswith("tvm")}
     translate(python, "--execute", "--name", "M")

@@ -221,6 +221,12 @@ ROWS: list[Row] = [
     ),
     row(
         relax.SplitOp,
+        "f32[1000000000]",
+        gives="error: 1000000000 sections, at most 16384 are made",
+        indices_or_sections=1000000000,
+    ),
+    row(
+        relax.SplitOp,
         "f32[4]",
         gives="error: axis 1 is out of range for rank 1",
         indices_or_sections=2,

@@ -511,7 +511,7 @@ WHOLE = {
     ),
     "macro arguments": (
         "@T.macro\ndef m(a, b):\n    pass\n@T.prim_func\ndef main():\n    «m(1)»\n",
-        "m() missing 1 required positional argument: 'b'",
+        "m(): missing a required argument: 'b'",
     ),
     "macro in a macro": (
         "@T.macro\ndef m():\n    «m()»\n@T.prim_func\ndef main():\n    m()\n",
