@@ -34,6 +34,7 @@ from xdsl_tvm.analysis.expr import (
 from xdsl_tvm.analysis.facts import conjuncts
 from xdsl_tvm.analysis.int_set import IntSetEvaluator, Range, from_range
 from xdsl_tvm.analysis.linear_equation import literal_factors, mentions
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 
@@ -75,7 +76,7 @@ def unsolvable() -> IntConstraints:
 def fresh(name: str, dtype: Attribute) -> Expr:
     """A new leaf that stands for no value of a program."""
     (argument,) = Block(arg_types=[dtype]).args
-    argument.name_hint = name
+    set_name_hint(argument, name)
     return Value(argument)
 
 

@@ -10,6 +10,7 @@ import importlib
 import sys
 from typing import Any
 
+_TYPES = "xdsl_tvm.tvmscript._relax_types"
 _VALUES = "xdsl_tvm.tvmscript._relax_values"
 
 
@@ -27,3 +28,11 @@ def is_reading() -> bool:
     except importlib.import_module("xdsl_tvm.tvmscript.expressions").ScriptTypeError:
         return False
     return True
+
+
+def script_type(annotation: object) -> Any:
+    """The type that an annotation such as `R.Tensor((4,), "float32")` stands for.
+
+    Raises ScriptTypeError for what is no annotation of Relax.
+    """
+    return importlib.import_module(_TYPES).annotated_type(annotation)

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
 from xdsl_tvm.dialects.relax.types import (
@@ -251,7 +252,7 @@ class BlockBuilder:
         op = relax.DataflowOp([value.type for value in values], Region(inner.block))
         scope.block.add_op(op)
         for output, result in zip(inner.outputs, op.outputs, strict=True):
-            result.name_hint = output.name_hint
+            set_name_hint(result, output.name_hint)
             output.value = result
 
     def emit_output(self, value: Emittable, name_hint: str = "") -> Var:
@@ -425,7 +426,7 @@ class BlockBuilder:
         if not SSAValue.is_valid_name(name):
             raise VerifyException(f"{op.name}: '{name}' cannot be the name of a variable")
         for result in op.results:
-            result.name_hint = name
+            set_name_hint(result, name)
 
     def _find(self, expr: Expr) -> SSAValue | None:
         for scope in reversed(self._scopes):
@@ -506,7 +507,8 @@ def _function_scope(name: str, params: Sequence[Var]) -> _Scope:
     inputs = [param.struct_info for param in params]
     scope = _Scope("function", Block(arg_types=inputs), set(parameter_symbols(inputs)))
     for param, value in zip(params, scope.block.args, strict=True):
-        value.name_hint, param.value = param.name_hint, value
+        set_name_hint(value, param.name_hint)
+        param.value = value
     return scope
 
 

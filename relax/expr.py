@@ -24,7 +24,7 @@ from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
 from xdsl_tvm.dialects.relax.symbolic import DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name, is_integer
-from xdsl_tvm.relax._scripts import is_reading, script_attribute
+from xdsl_tvm.relax._scripts import is_reading, script_attribute, script_type
 from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo
 
 if TYPE_CHECKING:
@@ -155,13 +155,18 @@ class Expr:
         )
 
 
+def _struct_info(given: object) -> Attribute:
+    return given if isinstance(given, Attribute) else cast(Attribute, script_type(given))
+
+
 class Var(Expr):
     """A variable: a parameter, or what an expression was bound to."""
 
-    def __init__(self, name_hint: str, struct_info: Attribute) -> None:
+    def __init__(self, name_hint: str, struct_info: object) -> None:
+        """`struct_info` is a type, or an annotation such as `R.Tensor((4,), "int8")`."""
         if not SSAValue.is_valid_name(name_hint):
             raise VerifyException(f"'{name_hint}' cannot name a relax.Var")
-        super().__init__(struct_info)
+        super().__init__(_struct_info(struct_info))
         self.name_hint = name_hint
         self.value: SSAValue | None = None
         """The value in the program, once there is one."""

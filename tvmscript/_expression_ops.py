@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, NoneType, StringAttr, i1, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript.expressions import Expr, ScriptTypeError, Var, operands
@@ -132,7 +133,7 @@ class ExpressionOps:
             self.trail.append(lambda: self.values.__setitem__(var, before))
 
     def bind_result(self, var: Var, value: SSAValue) -> None:
-        hint(value, var.name)
+        set_name_hint(value, var.name)
         self.bind(var, value)
 
     def buffer(self, buffer: Buffer) -> SSAValue:
@@ -331,7 +332,7 @@ class ExpressionOps:
             op = tir.ConstOp.create(
                 properties={"value": immediate(expr)}, result_types=[expr.type]
             )
-            hint(op.result, _constant_name(expr))
+            set_name_hint(op.result, _constant_name(expr))
             self.constants[key] = op
         return op.result
 
@@ -430,9 +431,3 @@ def immediate(value: ex.IntImm | ex.FloatImm | ex.StringImm) -> Attribute:
     if isinstance(value, ex.StringImm):
         return StringAttr(value.value)
     return tir.ConstOp.of(value.value, value.type).value
-
-
-def hint(value: SSAValue, name: str) -> None:
-    """Name a value in the text, where the name can be one."""
-    if name and SSAValue.is_valid_name(name):
-        value.name_hint = name

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
+from xdsl_tvm.tvmscript._relax_types import IS_READING
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.evaluator import Evaluator, error_text
 from xdsl_tvm.tvmscript.scope import Scope
@@ -25,13 +26,18 @@ class ExpressionReader:
 
     def evaluate(self, node: ast.expr) -> object:
         """The value of an expression."""
-        return self._charged(node, self._evaluator.evaluate(node))
+        return self._charged(node, self._evaluator.evaluate)
 
     def operand(self, node: ast.expr) -> object:
         """The value of an operand; see `Evaluator.operand`."""
-        return self._charged(node, self._evaluator.operand(node))
+        return self._charged(node, self._evaluator.operand)
 
-    def _charged(self, node: ast.expr, value: object) -> object:
+    def _charged(self, node: ast.expr, evaluate: Callable[[ast.expr], object]) -> object:
+        token = IS_READING.set(True)
+        try:
+            value = evaluate(node)
+        finally:
+            IS_READING.reset(token)
         with self.blaming(node):
             self.scope.rules.charge(value)
         return value

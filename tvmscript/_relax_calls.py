@@ -216,10 +216,12 @@ def call_dps_packed(
 
 
 def call_packed(
-    func: object, *args: object, sinfo_args: object = _NOT_GIVEN, **newer: object
+    func: object, *args: object, sinfo_args: object = None, **newer: object
 ) -> Value | None:
-    """Call a function of the runtime that has effects."""
+    """Call a function of the runtime that has effects; without a type, any value."""
     builder = FunctionBuilder.current()
+    if sinfo_args is None:
+        sinfo_args = _NOT_GIVEN if newer else ()
     result = _result("R.call_packed", sinfo_args, newer)
     operands = [builder.value(arg) for arg in args]
     callee = _extern("R.call_packed", func)
@@ -508,7 +510,8 @@ def _outputs(what: str, value: object, newer: Mapping[str, object]) -> Attribute
     """The result of a call that writes tensors: one, or a tuple of a list of them."""
     given = _one(what, "out_sinfo", value, newer)
     types = _types(given)
-    return relax.TupleType.of(types) if isinstance(given, list | tuple) else types[0]
+    # A list of one is that one: only R.Tuple makes a tuple of one tensor.
+    return types[0] if len(types) == 1 else relax.TupleType.of(types)
 
 
 def _result(what: str, value: object, newer: Mapping[str, object]) -> Attribute | None:

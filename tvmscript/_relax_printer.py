@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis._tree_form import name_of
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.attributes import DimAttr, VDeviceAttr, symbols_of
 from xdsl_tvm.dialects.relax.functions import infer_if, parameter_symbols
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, Parameter
@@ -263,7 +264,7 @@ class RelaxPrinter:
                 self._if(op, given.get(op.result) or self._name(op.result, hint))
             case relax.LambdaOp():
                 if op.var_name is not None:
-                    op.result.name_hint = op.var_name.data
+                    set_name_hint(op.result, op.var_name.data)
                 self._lambda(op, given.get(op.result) or self._name(op.result, "f"))
             case _:
                 text = self._call(op)
@@ -529,6 +530,8 @@ class RelaxPrinter:
 
     def _outputs(self, type_: Attribute) -> str:
         if isinstance(type_, relax.TupleType):
+            if len(type_.fields.data) == 1:
+                return self._type(type_)
             fields = [self._type(each) for each in type_.fields.data]
             return f"[{', '.join(fields)}]"
         return self._type(type_)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import count
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import NoneAttr, NoneType, i64
@@ -144,10 +146,18 @@ def _dim_of_var(var: ex.Var) -> Dim:
             f"{var.name or 'n'} = T.int64()"
         )
     if not var.name:
-        raise ScriptTypeError(
-            "a symbolic dimension needs a name; write n = T.int64() before"
-        )
+        if IS_READING.get():
+            raise ScriptTypeError(
+                "a symbolic dimension needs a name; write n = T.int64() before"
+            )
+        # Outside of a script nothing else names it; each variable is its own dimension.
+        var.name = f"_d{next(_UNNAMED)}"
     return symbol(var.name)
+
+
+IS_READING: ContextVar[bool] = ContextVar("is_reading", default=False)
+"""Whether a script is being read, which gives variables their names."""
+_UNNAMED = count()
 
 
 _WORDS = re.compile(r"\b(floordiv|floormod|min|max)\b")

@@ -37,6 +37,7 @@ from xdsl_tvm.tvmscript.expressions import (
     Var,
     convert,
     literal,
+    raw_compare,
 )
 from xdsl_tvm.tvmscript.statements import (
     Allocate,
@@ -559,6 +560,10 @@ class WhileFrame(Frame[None]):
 
 def _condition(what: str, value: ExprLike) -> Expr:
     condition = convert(value)
+    is_number = tir.is_integer_type(condition.type) and not tir.is_bool(condition.type)
+    if what == "if" and is_number:
+        # As every user of TVM's node means it; the dialect's `if` takes bools.
+        condition = raw_compare(tir.CmpPredicate.NE, condition, 0)
     if not tir.is_bool(condition.type) or tir.is_vector(condition.type):
         raise ScriptTypeError(
             f"the condition of {what} must be a scalar bool, got {condition.dtype}"
@@ -870,5 +875,22 @@ class RealizeFrame(NestingFrame[None]):
     def closed(self, builder: IRBuilder, body: list[Stmt]) -> None:
         buffer = self.region.buffer
         realize = BufferRealize(buffer, self.region.region, self.condition)
+        around: list[tuple[str, Expr]] = []
+        while len(body) == 1 and _is_rolling(first := body[0], buffer):
+            # An attribute of the buffer, which TVM's pass looks for inside.
+            assert isinstance(first, AttrStmt)
+            around.append((first.key, first.value))
+            body = first.body
         value = StringImm(self.scope)
-        builder.emit(AttrStmt(buffer, "realize_scope", value, [realize, *body]))
+        stmt = AttrStmt(buffer, "realize_scope", value, [realize, *body])
+        for key, setting in around:
+            stmt = AttrStmt(buffer, key, setting, [stmt])
+        builder.emit(stmt)
+
+
+def _is_rolling(stmt: Stmt, buffer: Buffer) -> bool:
+    match stmt:
+        case AttrStmt(key="rolling_buffer_scope"):
+            return stmt.node is buffer
+        case _:
+            return False

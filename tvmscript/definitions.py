@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 
 from xdsl.dialects.builtin import NoneType
@@ -23,6 +24,7 @@ from xdsl_tvm.tvmscript.completion import CompletionError, complete
 from xdsl_tvm.tvmscript.constructs import serial
 from xdsl_tvm.tvmscript.dtypes import Dtype
 from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.macros import Macro, signature_of
 from xdsl_tvm.tvmscript.reader import BodyReader, called
 from xdsl_tvm.tvmscript.relax_reader import (
@@ -34,6 +36,7 @@ from xdsl_tvm.tvmscript.rules import ModuleName, Rules
 from xdsl_tvm.tvmscript.scope import Scope
 from xdsl_tvm.tvmscript.source import Definition, Source
 from xdsl_tvm.tvmscript.statements import Buffer, IRModule, PrimFunc
+from xdsl_tvm.tvmscript.to_ssa import module_to_ssa
 
 Annotations = Mapping[str, object]
 """What Python made of the annotations of a live function, by parameter."""
@@ -305,6 +308,11 @@ class DefinitionReader:
                 for name, each in found.captured.items()
                 if isinstance(each, relax.FuncOp)
             }
+            others.prim_funcs = {
+                name: partial(_same, each)
+                for name, each in found.captured.items()
+                if isinstance(each, tir.FuncOp)
+            }
             markers = [self._declare(each, marker, scope, known) for each in definitions]
             for each, kind in zip(definitions, markers, strict=True):
                 given = annotations.get(each.name, NO_ANNOTATIONS)
@@ -315,6 +323,7 @@ class DefinitionReader:
                 if marker is not None and not marker.check_well_formed:
                     read.check_well_formed = False
                 found.functions[each.name] = read
+                others.prim_funcs[each.name] = partial(_prim_func, read)
             found.relax_functions = self.read_relax(others)
         return found
 
@@ -424,6 +433,21 @@ class DefinitionReader:
     def error(self, node: ast.AST, message: str) -> ScriptError:
         """An error at a node."""
         return self.source.error(node, message)
+
+
+def _same(function: tir.FuncOp) -> tir.FuncOp:
+    return function
+
+
+def _prim_func(read: ReadFunction) -> tir.FuncOp | None:
+    """The op of a function that was read; None for one whose fault is found later."""
+    name = read.nodes.name
+    try:
+        module = module_to_ssa(IRModule({name: read.nodes}))
+    except ScriptTypeError:
+        return None
+    (function,) = module.body.block.ops
+    return function if isinstance(function, tir.FuncOp) else None
 
 
 def _return_type(value: object) -> Attribute | None:

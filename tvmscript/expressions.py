@@ -47,6 +47,7 @@ from xdsl_tvm.dialects.tir.types import (
     dtype_name,
     element_of,
     is_bool,
+    is_custom,
     is_float,
     is_handle,
     is_int,
@@ -294,7 +295,7 @@ class Binary(Expr):
         _require_one_type(self.op, self.lhs, self.rhs)
         if self.op in LOGICAL:
             _require_bool(self.op, self.lhs)
-        elif not (is_integer(self.lhs.type) or is_float(self.lhs.type)):
+        elif not any(kind(self.lhs.type) for kind in (is_integer, is_float, is_custom)):
             raise ScriptTypeError(
                 f"{self.op}: operands must be numbers, got {self.lhs.dtype}"
             )

@@ -30,6 +30,7 @@ from xdsl_tvm.tvmscript.expressions import (
     const,
     convert,
     literal,
+    match_types,
     mul,
     operands,
     sub,
@@ -148,6 +149,9 @@ def _scaled(expr: Binary) -> tuple[Expr, int] | None:
 def difference(lhs: ExprLike, rhs: ExprLike) -> Expr:
     """`lhs - rhs`, without the terms that cancel; `x` as it is for `b + x` and `b`."""
     left, right = convert(lhs), convert(rhs)
+    if left.type != right.type and is_integer(left.type) and is_integer(right.type):
+        # The terms of a narrow operand are those of the wide one once it is converted.
+        left, right = match_types(left, right)
     if (rest := behind(right, left)) is not None:
         return rest
     whole = sub(left, right)

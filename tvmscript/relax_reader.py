@@ -19,10 +19,12 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import erase_symbols, infer_call
 from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.dialects.relax.prim_func import verify_call_tir
 from xdsl_tvm.dialects.relax.types import used_symbols
+from xdsl_tvm.dialects.tir.purity import is_pure_function
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript._expression_reader import ExpressionReader
 from xdsl_tvm.tvmscript._relax_attributes import relax_attributes
@@ -138,6 +140,9 @@ class RelaxFunctions:
         self.source = source
         self.devices = devices
         self.known: dict[str, relax.FuncOp] = {}
+        self.prim_funcs: dict[str, Callable[[], tir.FuncOp | None]] = {}
+        """Makes the TIR functions of the module, which were read before."""
+        self._pure_prim_funcs: dict[str, bool] = {}
         self._declared: dict[str, _Declared] = {}
 
     def declare(
@@ -178,6 +183,16 @@ class RelaxFunctions:
             return self.read(name).op.type
         types = [type_ for _, type_ in declared.params]
         return relax.FuncType.of(types, declared.result, declared.options.pure)
+
+    def is_pure_prim_func(self, name: str) -> bool:
+        """Whether a direct call of a TIR function has no effects; found when asked."""
+        found = self._pure_prim_funcs.get(name)
+        if found is None:
+            make = self.prim_funcs.get(name)
+            function = None if make is None else make()
+            found = function is not None and is_pure_function(function)
+            self._pure_prim_funcs[name] = found
+        return found
 
     def read(self, name: str) -> ReadRelaxFunction:
         """The function."""
@@ -236,7 +251,7 @@ class RelaxFunctions:
         reader = RelaxBodyReader(self, scope, builder)
         with builder.entered(), scope.body():
             for (param, _), arg in zip(declared.params, args, strict=True):
-                arg.name_hint = param
+                set_name_hint(arg, param)
                 scope.define(param, Value(arg, is_named=True), shadow=True)
             with scope.body():
                 result = reader.read_function(declared.node)
@@ -279,7 +294,7 @@ class RelaxFunctions:
             types = [type_ for _, type_ in declared.params]
             type_ = relax.FuncType.of(types, declared.result, options.pure)
             own = builder.entry.insert_arg(type_, 0)
-            own.name_hint = node.name
+            set_name_hint(own, node.name)
         args = builder.entry.args[recursive:]
         with scope.body():
             if own is not None:
@@ -361,6 +376,8 @@ class RelaxBodyReader(ExpressionReader):
         super().__init__(functions.source, scope)
         self._functions = functions
         self._builder = builder
+        self._last_before: Operation | None = None
+        """The last operation before the statement that is read."""
         self._handlers: dict[type[ast.stmt], Callable[[Any], object]] = {
             ast.Pass: lambda node: None,
             ast.Expr: self._expression,
@@ -383,7 +400,7 @@ class RelaxBodyReader(ExpressionReader):
             raise self.error(
                 node, f"function '{node.name}' must end with 'return' and a value"
             )
-        self._builder.position = last
+        self._at(last)
         with self.blaming(last):
             return self._returned(last)
 
@@ -398,9 +415,15 @@ class RelaxBodyReader(ExpressionReader):
         for stmt in body:
             self._read(stmt)
 
-    def _read(self, node: ast.stmt) -> object:
+    def _at(self, node: ast.stmt) -> None:
+        """Starts a statement."""
         self._builder.position = node
+        self._last_before = self._builder.block.last_op
+
+    def _read(self, node: ast.stmt) -> object:
+        self._at(node)
         with self.blaming(node):
+            self.scope.rules.step()
             handler = self._handlers.get(type(node))
             if handler is not None:
                 return handler(node)
@@ -436,10 +459,12 @@ class RelaxBodyReader(ExpressionReader):
                 raise ScriptTypeError(str(error)) from None
             impure = not callee.is_pure
             return self._builder.emit(relax.CallOp(name, operands, result, impure))
-        # A TIR function: it writes its arguments.
         returned = function.ret_type
         result = None if returned is None else relax.PrimType.of(returned)
-        return self._builder.emit(relax.CallOp(name, operands, result, impure=True))
+        is_pure = self._functions.is_pure_prim_func(name)
+        if is_pure and result is None:
+            result = relax.VOID
+        return self._builder.emit(relax.CallOp(name, operands, result, not is_pure))
 
     def _splice(
         self, macro: Macro, args: Sequence[object], named: Mapping[str, object]
@@ -515,24 +540,24 @@ class RelaxBodyReader(ExpressionReader):
     def _name_value(self, name: str, value: object) -> None:
         if isinstance(value, Value):
             value.is_named = True
-            value.ssa.name_hint = name
+            set_name_hint(value.ssa, name)
         self.scope.define(name, value, shadow=True)
 
-    def _with_result(self) -> Value:
-        """The call that was just made without a result, once more with one of no fields.
+    def _with_result(self) -> object:
+        """What a call without a result is bound to: a tuple of no fields.
 
-        Raises TypeError where it is another kind of call.
+        A call of unknown code is made once more with one as its result. Raises TypeError
+        where the statement is no call.
         """
         last = self._builder.block.last_op
-        if (
-            isinstance(last, relax.CallPackedOp | relax.CallBuiltinWithCtxOp)
-            and last.result is None
-        ):
-            last.detach()
-            again = type(last)(last.callee.data, last.arguments, relax.VOID)
-            last.erase()
-            return self._builder.value_of(again)
-        raise TypeError("a call that returns nothing cannot be bound to a name")
+        if last is None or last is self._last_before or last.results:
+            raise TypeError("what is bound to a name is no value")
+        if not isinstance(last, relax.CallPackedOp | relax.CallBuiltinWithCtxOp):
+            return ()
+        last.detach()
+        again = type(last)(last.callee.data, last.arguments, relax.VOID)
+        last.erase()
+        return self._builder.value_of(again)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         target = node.target
@@ -544,6 +569,11 @@ class RelaxBodyReader(ExpressionReader):
         type_ = self._annotation(node)
         with self.blaming(node.value):
             bound = self._annotated_value(value)
+            if isinstance(bound, tuple):
+                if type_ == relax.VOID:
+                    self._name_value(target.id, cast("tuple[object, ...]", bound))
+                    return
+                bound = self._builder.tuple([])
             if not isinstance(bound, Value):
                 raise ScriptTypeError(
                     f"a {type(value).__name__} is no value of Relax, it has no annotation"
@@ -630,7 +660,7 @@ class RelaxBodyReader(ExpressionReader):
         try:
             with builder.inside(block), self.scope.body():
                 self._read_all(body)
-                builder.position = last
+                self._at(last)
                 names = self._output(last)
                 values = [self._output_value(last, name, block) for name in names]
                 symbols = builder.symbols
@@ -713,7 +743,7 @@ class RelaxBodyReader(ExpressionReader):
         *first, last = body
         with self._builder.inside(block), self.scope.body():
             self._read_all(first)
-            self._builder.position = last
+            self._at(last)
             with self.blaming(last):
                 branch = self._last(last, block)
         block.add_op(relax.YieldOp(branch.value.ssa))

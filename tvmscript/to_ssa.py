@@ -32,6 +32,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir._assembly import Mixed
 from xdsl_tvm.dialects.tir.annotations import annotation_attr
 from xdsl_tvm.dialects.tir.module import GLOBAL_INFOS, MODULE_ATTRS, VDEVICES
@@ -41,7 +42,6 @@ from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript._expression_ops import (
     ExpressionOps,
     acts,
-    hint,
     immediate,
     place_of,
 )
@@ -168,7 +168,7 @@ class _Function(ExpressionOps):
         self.block = entry
         for param, arg in zip(function.params, entry.args, strict=True):
             self.values[param] = arg
-            hint(arg, param.name)
+            set_name_hint(arg, param.name)
         _at(function, self._match_params)
         self._open(function.body, entry)
         self._run()
@@ -239,7 +239,7 @@ class _Function(ExpressionOps):
     def _define(self, buffer: Buffer, op: tir.BufferDefinition) -> None:
         """Add the op that defines a buffer, whose data pointer it may bring along."""
         self.add(op)
-        hint(op.buffer, buffer.name)
+        set_name_hint(op.buffer, buffer.name)
         self.buffers[buffer] = op.buffer
         self.trail.append(lambda: self.buffers.pop(buffer, None))
         if not isinstance(op, tir.DeclBufferOp):
@@ -445,6 +445,9 @@ class _Function(ExpressionOps):
 
     def _realize(self, stmt: st.BufferRealize, annotations: dict[str, object]) -> None:
         buffer = stmt.buffer
+        if buffer in self.buffers:
+            # Memory that exists: TVM's users of the node take its body alone.
+            return
         self._bind_pointer(buffer)
         bounds = self._region(stmt.bounds)
         layout, extents = self._layout(buffer)
@@ -510,7 +513,7 @@ class _Function(ExpressionOps):
             annotations=_dictionary(annotations),
         )
         self.add(op)
-        hint(op.thread_var, var.name or _axis_name(stmt.tag))
+        set_name_hint(op.thread_var, var.name or _axis_name(stmt.tag))
         self._open(stmt.body, op.body.block, lambda: self.bind(var, op.thread_var))
 
     def _env(self, var: Var) -> str:
@@ -534,7 +537,7 @@ class _Function(ExpressionOps):
             name=stmt.var.name or "i",
         )
         self.add(op)
-        hint(op.loop_var, stmt.var.name or "i")
+        set_name_hint(op.loop_var, stmt.var.name or "i")
         var = stmt.var
         self._open(stmt.body, op.body.block, lambda: self.bind(var, op.loop_var))
 
@@ -585,7 +588,7 @@ class _Function(ExpressionOps):
 
     def _prologue(self, stmt: st.Block, op: tir.BlockOp) -> None:
         for it, arg in zip(stmt.iters, op.iter_vars, strict=True):
-            hint(arg, it.var.name or "v")
+            set_name_hint(arg, it.var.name or "v")
             self.bind(it.var, arg)
         _at(stmt, lambda: self._declarations(stmt))
 

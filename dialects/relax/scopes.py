@@ -203,9 +203,17 @@ def _verify_reference(ref: GlobalRefOp, callee: Operation) -> None:
         )
 
 
+def _is_pure_prim_func(callee: Operation) -> bool:
+    # Here, since modules without TIR functions need not load their dialect.
+    from xdsl_tvm.dialects import tir
+    from xdsl_tvm.dialects.tir.purity import is_pure_function
+
+    return isinstance(callee, tir.FuncOp) and is_pure_function(callee)
+
+
 def _verify_call(call: CallOp, callee: Operation) -> None:
     if not isinstance(callee, FuncOp):
-        if call.is_pure:
+        if call.is_pure and not _is_pure_prim_func(callee):
             raise VerifyException(
                 f"{call.name}: {call.callee} is a {callee.name}, which writes its "
                 "arguments; call it with relax.call_tir or mark the call impure"

@@ -64,7 +64,6 @@ def _has_type(*types: type[Attribute]) -> Callable[[Item], bool]:
 _ANY = ItemKind("anything", lambda _: True)
 _POINTER = ItemKind("a data pointer", _has_type(PtrType))
 _REDUCER = ItemKind("a tir.reducer", _has_type(ReducerType))
-_ZERO = ItemKind("0 : i32", _is_zero)
 _NULL = ItemKind("0 : i32 or a handle", _is_null)
 _INT = ItemKind("an integer", _is_integer)
 _STR = _attribute(ValueKind("a string", lambda value: isinstance(value, StringAttr)))
@@ -73,9 +72,6 @@ _TARGET = _attribute(
     ValueKind(
         'a target, as in #tir.target<"cuda">', lambda value: isinstance(value, Target)
     )
-)
-_DEFAULT_DEVICE = _attribute(
-    ValueKind('"default"', lambda value: value == StringAttr("default"))
 )
 
 
@@ -140,7 +136,7 @@ ATTR_KEYS: Final = _keys(
     ),
     AttrKey(
         "compute_scope",
-        _ZERO,
+        _ANY,
         _STR,
         "the body becomes a function of this name",
         "MakePackedAPI",
@@ -156,7 +152,7 @@ ATTR_KEYS: Final = _keys(
     ),
     AttrKey(
         "device_id",
-        _DEFAULT_DEVICE,
+        _ANY,
         _INT,
         "the number of the device",
         "MakePackedAPI",
@@ -164,7 +160,7 @@ ATTR_KEYS: Final = _keys(
     ),
     AttrKey(
         "device_type",
-        _DEFAULT_DEVICE,
+        _ANY,
         _INT,
         "the kind of device, as in DLPack",
         "MakePackedAPI",
@@ -228,7 +224,7 @@ ATTR_KEYS: Final = _keys(
     ),
     AttrKey(
         "device_scope",
-        _ZERO,
+        _ANY,
         _INT,
         "the body is device code",
         "DecorateDeviceScope",
@@ -242,10 +238,10 @@ ATTR_KEYS: Final = _keys(
         "AnnotateDeviceRegions",
         "SplitHostDevice, VectorizeLoop",
     ),
-    AttrKey("async_scope", _ZERO, _INT, "stores are asynchronous", _PIPELINE, _ASYNC),
+    AttrKey("async_scope", _ANY, _INT, "stores are asynchronous", _PIPELINE, _ASYNC),
     AttrKey(
         "async_commit_queue_scope",
-        _ZERO,
+        _ANY,
         _INT,
         "what the body starts goes to this queue",
         _PIPELINE,
@@ -253,7 +249,7 @@ ATTR_KEYS: Final = _keys(
     ),
     AttrKey(
         "async_wait_queue_scope",
-        _ZERO,
+        _ANY,
         _INT,
         "the body waits for this queue; an async_wait_inflight_count is next within",
         _PIPELINE,
@@ -261,7 +257,7 @@ ATTR_KEYS: Final = _keys(
     ),
     AttrKey(
         "async_wait_inflight_count",
-        _ZERO,
+        _ANY,
         _INT,
         "how many commits need not have ended",
         _PIPELINE,

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.inspect import InspectDimensionOp, InspectOp
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
@@ -120,7 +121,7 @@ class FunctionConverter(PackedCode):
         declared = set(self.source.symbol_names)
         for name, number in zip(convention.symbols, args, strict=True):
             if name in declared:
-                number.name_hint = name
+                set_name_hint(number, name)
             else:
                 self.names.make()  # the name that the convention made up
             self.numbers[name] = self.cv.index_of(number)

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.attributes import DimAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.passes._module_symbols import SymbolNames
@@ -120,7 +121,7 @@ def _function(
     types = [i64] * len(parameters)
     block = Block(arg_types=types)
     for argument, parameter in zip(block.args, parameters, strict=True):
-        argument.name_hint = parameter
+        set_name_hint(argument, parameter)
     if isinstance(value, DimAttr):
         given = dict(zip(parameters, block.args, strict=True))
         result = _emitted(value.data, given, block)

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax._call_sites import private_functions, update_signature
 from xdsl_tvm.passes.relax._symbols import hide_symbols
@@ -131,7 +132,7 @@ def _rebuild(
     """Add parameters for what `type_` holds in front of `arg`; the value made of them."""
     if not isinstance(type_, relax.TupleType):
         parameter = arg.block.insert_arg(type_, arg.index)
-        parameter.name_hint = hint
+        set_name_hint(parameter, hint)
         return parameter
     new = relax.TupleOp(
         [

@@ -22,6 +22,7 @@ from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Expr, Value, emit
 from xdsl_tvm.analysis.op_pattern import ROOT
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import infer_call
 from xdsl_tvm.dialects.relax.attributes import symbols_of
 from xdsl_tvm.dialects.relax.calls import output_infos
@@ -305,7 +306,7 @@ class _Kernel:
         entry, root = Block(arg_types=types), Block()
         dims = _Dims(entry)
         for symbol, arg in zip(self._scalars, entry.args[len(matched) :], strict=True):
-            arg.name_hint = symbol
+            set_name_hint(arg, symbol)
             dims.symbols[symbol] = arg
         for symbol in self._bound_symbols():
             dims.declare(symbol)
@@ -323,7 +324,7 @@ class _Kernel:
             )
             entry.add_op(match_op)
             buffer.value = match_op.buffer
-            buffer.value.name_hint = buffer.name
+            set_name_hint(buffer.value, buffer.name)
         for buffer in self._made:
             if buffer.value is None:
                 self._allocate(buffer, dims, root)
@@ -347,7 +348,7 @@ class _Kernel:
         )
         root.add_op(alloc)
         buffer.value = alloc.buffer
-        buffer.value.name_hint = buffer.name
+        set_name_hint(buffer.value, buffer.name)
 
     def _kept_attributes(self) -> dict[str, Attribute]:
         if not self._parts:
@@ -450,7 +451,7 @@ class _Dims:
     def declare(self, symbol: str) -> None:
         """Let `symbol` be what the shapes of the parameters bind."""
         variable = self._builder.insert(tir.ShapeVarOp(symbol, i64))
-        variable.result.name_hint = symbol
+        set_name_hint(variable.result, symbol)
         self.symbols[symbol] = variable.result
 
     def value(self, dim: Dim, dtype: Attribute = i64) -> SSAValue:

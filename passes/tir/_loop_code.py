@@ -19,6 +19,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.expr import Expr, Value, emit
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 
 _Known = MutableMapping[Expr, SSAValue]
 
@@ -53,7 +54,7 @@ class LoopCode:
         dynamic = [self.value(extent) for extent in shape if isinstance(extent, Expr)]
         type_ = tir.BufferType(static, dtype, scope)
         op = tir.AllocBufferOp(type_, dynamic, name=name)
-        op.buffer.name_hint = name
+        set_name_hint(op.buffer, name)
         self.insert(op)
         return op.buffer
 
@@ -93,7 +94,7 @@ class LoopCode:
             annotations=DictionaryAttr(annotations) if annotations else None,
             name=name,
         )
-        op.loop_var.name_hint = name
+        set_name_hint(op.loop_var, name)
         with self._inside(op, op.body.block):
             yield Value(op.loop_var)
 

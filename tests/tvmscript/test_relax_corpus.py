@@ -118,6 +118,7 @@ NOT_RUN = {
         "calls.newer",
         "calls.packed",
         "calls.pure_packed",
+        "calls.without_a_type",
     },
     "operators without an evaluation": {
         "operators.collectives",

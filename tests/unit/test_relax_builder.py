@@ -15,11 +15,14 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import IRModule, relax
+from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import relax as R
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.relax.expr import Computed
+from xdsl_tvm.tvmscript import parse, print_script
+from xdsl_tvm.tvmscript import relax as script
 from xdsl_tvm.tvmscript import tir as T
 from xdsl_tvm.tvmscript.builder import IRBuilder
 
@@ -927,3 +930,23 @@ def test_parameters_of_a_function_that_fails_can_be_used_again():
     with bb.function("main", x):
         bb.emit_func_output(relax.op.exp(x))
     assert list(interpret(bb.get())) == ["main"]
+
+
+def test_annotations_of_scripts_with_variables() -> None:
+    """`n = T.int64()` is a dimension, and each such variable one of its own."""
+    n, m = T.int64(), T.int64()
+    x = relax.Var("x", script.Tensor((n, 784), "float32"))
+    y = relax.Var("_1", script.Tensor((n, m), "float32"))
+    assert x.shape[0] == y.shape[0] != y.shape[1]
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.emit(relax.op.add(x, x)))
+    module = bb.get()
+    module.verify()
+    module.clone()
+    again = parse(print_script(module))
+    assert_structural_equal(module, again)
+    found = run(module, np.ones((2, 784), F32), np.ones((2, 3), F32))
+    assert found.tolist() == [[2] * 784] * 2
+    with pytest.raises(TypeError, match="a int annotates nothing in Relax"):
+        relax.Var("x", 4)

@@ -219,7 +219,8 @@ def test_conditions() -> None:
     assert "stand in T.Then or T.Else" in error(outside)
     assert "two T.Then" in error(twice)
     assert "behind T.Then" in error(only_else)
-    assert "must be a scalar bool, got int32" in error(lambda: IfFrame(T.int32(1)))
+    vector = T.broadcast(1, 4)
+    assert "must be a scalar bool, got int32x4" in error(lambda: IfFrame(vector))
     assert "cannot be a constant" in error(lambda: T.While(T.bool(True)).enter())
 
 

@@ -240,13 +240,14 @@ BODIES = {
         'if «"a"»:\n    pass',
         "the condition of 'if' must be a bool",
     ),
+    # Integers are conditions, as TVM reads them; no other dtype is.
     "if of a number": (
-        "if «n»:\n    pass",
-        "must be a scalar bool, got int32",
+        "if «T.Cast('float32', n)»:\n    pass",
+        "must be a scalar bool, got float32",
     ),
     "elif of a number": (
-        "if n < 4:\n    pass\nelif «n»:\n    pass",
-        "must be a scalar bool, got int32",
+        "if n < 4:\n    pass\nelif «T.broadcast(n, 4)»:\n    pass",
+        "must be a scalar bool, got int32x4",
     ),
     "while of a constant": (
         "while «True»:\n    pass",

@@ -265,8 +265,8 @@ BODIES = {
     "store": ("«x[0]» = y\nreturn x", "values do not change"),
     "several targets": ("«a = b = x»\nreturn x", "several targets at once"),
     "binding of nothing": (
-        'R.func_attr({"relax.force_pure": True})\n«z» = R.print(x)\nreturn x',
-        "a call that returns nothing cannot be bound",
+        'w = R.exp(x)\n«z» = R.func_attr({"relax.force_pure": True})\nreturn x',
+        "what is bound to a name is no value",
     ),
     "attribute twice": (
         'R.func_attr({"a": 1})\n«R.func_attr({"a": 2})»\nreturn x',

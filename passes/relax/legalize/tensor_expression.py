@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
 
 Dim: TypeAlias = "int | Expr"
 """An extent: a number, or an `i64` value of the function."""
@@ -288,12 +289,12 @@ class TensorProgram:
             self._symbols[name] = self.at_entry(
                 lambda: self.emit(tir.ShapeVarOp(name, i64))
             )
-            self._symbols[name].value.name_hint = name
+            set_name_hint(self._symbols[name].value, name)
         return self._symbols[name]
 
     def _parameter(self, name: str) -> Expr:
         argument = self._entry.insert_arg(i64, len(self._entry.args))
-        argument.name_hint = name
+        set_name_hint(argument, name)
         self._params.append(name)
         self._parameters.append(name)
         self._symbols[name] = Expr(self, argument)
@@ -330,7 +331,7 @@ class TensorProgram:
         argument = self._entry.insert_arg(type_, self._inputs)
         self._params.insert(self._inputs, name)
         self._inputs += 1
-        argument.name_hint = name
+        set_name_hint(argument, name)
         return argument
 
     def input(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
@@ -341,7 +342,7 @@ class TensorProgram:
         match = tir.MatchBufferOp(
             argument, buffer_type, extents, name=name, index_type=_index_type(extents)
         )
-        match.buffer.name_hint = name
+        set_name_hint(match.buffer, name)
         self._entry.add_op(match)
         return Tensor(self, match.buffer, tuple(shape), dtype)
 
@@ -357,7 +358,7 @@ class TensorProgram:
         alloc = tir.AllocBufferOp(
             buffer_type, extents, name=name, index_type=_index_type(extents)
         )
-        alloc.buffer.name_hint = name
+        set_name_hint(alloc.buffer, name)
         return alloc
 
     def load(self, tensor: Tensor, indices: Sequence[SSAValue]) -> Expr:
@@ -472,7 +473,7 @@ class TensorProgram:
     def loop(self, name: str, low: Expr, extent: Expr) -> Generator[Expr]:
         """Statements for each of `extent` values from `low`, in order."""
         loop = tir.ForOp(low.value, extent.value, name=name)
-        loop.loop_var.name_hint = name
+        set_name_hint(loop.loop_var, name)
         with self._inside(loop, loop.body.block):
             yield Expr(self, loop.loop_var)
 

@@ -167,3 +167,12 @@ def many_lanes(
 def bits_of_floats(A: T.Buffer((8,), "bfloat16"), B: T.Buffer((8,), "uint16")):
     for i in range(8):
         B[i] = T.reinterpret("uint16", A[i])
+
+
+@T.prim_func
+def custom_arithmetic(
+    A: T.Buffer((8,), "custom[tiny]16"), B: T.Buffer((8,), "custom[tiny]16")
+):
+    for i in range(8):
+        B[i] = (A[i] + A[i]) * A[i] - A[i] / B[i]
+        A[i] = T.max(A[i], T.min(B[i], A[i]))

@@ -311,3 +311,9 @@ def legacy_dtypes(A: T.Buffer((4,), "float32")):
     A[0] = T.exp(T.floor(A[1], dtype="float32"), dtype="float32")
     A[2] = T.if_then_else(T.isnan(A[1], dtype="bool"), A[2], A[3], dtype="float32")
     A[1] = T.sqrt(A[0] * A[0], dtype="float32")
+
+
+@T.prim_func
+def extern_calls_without_result(A: T.Buffer((8,), "float32")):
+    T.call_extern("", "f", A.data)
+    T.evaluate(T.call_pure_extern("void", "g", A.data))

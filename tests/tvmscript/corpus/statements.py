@@ -323,3 +323,49 @@ def scopes_that_end(A: T.Buffer((8,), "int32"), n: T.int32):
         B[0] = n
         A[0] = B[0]
     A[1] = n
+
+
+@T.prim_func
+def rolling_inside(A: T.Buffer((12,), "float32"), B: T.Buffer((10,), "float32")):
+    for o in range(10):
+        M = T.Buffer((12,))
+        T.realize(M[o : o + 3], "global")
+        T.attr(M, "rolling_buffer_scope", T.bool(True))
+        for r in range(3):
+            M[o + r] = A[o + r] * T.float32(2)
+        B[o] = M[o] + M[o + 2]
+
+
+@T.prim_func
+def realized_parameter(A: T.Buffer((12,), "float32"), B: T.Buffer((12,), "float32")):
+    T.realize(B[0:12], "global")
+    for i in range(12):
+        B[i] = A[i] * T.float32(2)
+
+
+@T.prim_func
+def nodes_of_any_kind(A: T.Buffer((8,), "float32"), n: T.int32):
+    T.attr(0, "device_id", 0)
+    T.attr(T.int64(1), "device_type", 2)
+    with T.attr(n + 1, "async_scope", 1):
+        A[0] = T.float32(1)
+    with T.attr(A, "compute_scope", "name"):
+        A[1] = T.float32(2)
+    with T.attr(T.bool(True), "device_id", n):
+        A[2] = T.float32(3)
+
+
+@T.prim_func
+def numbers_as_conditions(A: T.Buffer((8,), "float32"), n: T.int64):
+    for i in range(8):
+        if i:
+            A[i] = T.float32(1)
+        elif n:
+            A[i] = T.float32(2)
+
+
+@T.prim_func
+def numbers_as_names(_1: T.Buffer((8,), "float32"), _2: T.int32):
+    for _3 in range(8):
+        _4: T.float32 = _1[_3] * T.Cast("float32", _2)
+        _1[_3] = _4

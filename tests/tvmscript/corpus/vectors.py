@@ -145,3 +145,11 @@ def vectorized_loop(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32
 def dot_products(A: T.Buffer((4,), "int8x4"), B: T.Buffer((4,), "int32")):
     for i in range(4):
         B[i] = T.dp4a(A[i], A[i], 0)
+
+
+@T.prim_func
+def bounds_of_two_widths(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(T.int16(16)):
+        B[i * T.int16(4) : T.Cast("int32", i * T.int16(4)) + 4] = A[
+            i * T.int16(4) : T.Cast("int32", i * T.int16(4)) + 4
+        ]

@@ -290,3 +290,70 @@ def newer(x: R.Tensor((4,), "float32"), n: T.int64) -> R.Any:
     c = R.match_cast(b, ty=R.Tensor((4,), "float32"))
     d = R.take(c, R.const([0, 1], "int64"), axis=0, mode="fast")
     return R.call_packed("my.any", d, ty_args=(R.Any,))
+
+
+@I.ir_module
+class CallsWithoutResult:
+    @T.prim_func(private=True)
+    def scale(
+        A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")
+    ):
+        for i in range(T.int64(4)):
+            B[i] = A[i] * T.float32(2)
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32"), out: R.Tensor((4,), "float32")):
+        cls = CallsWithoutResult
+        s = R.memory.alloc_storage(
+            R.shape([16]), R.prim_value(0), R.str("global"), R.dtype("float32")
+        )
+        _: R.Tuple() = cls.scale(x, out)
+        _1: R.Tuple = R.print(x, format="{}")
+        _2 = R.assert_op(R.const(True), format="never")
+        _3 = R.memory.kill_tensor(x)
+        _4 = R.memory.kill_storage(s)
+        _5 = R.vm.call_tir_dyn(cls.scale, (out, out, R.shape([4])))
+        nothing: R.Tuple() = cls.scale(out, out)
+        return (out, nothing)
+
+
+@R.function(pure=False)
+def without_a_type(_1: R.Tensor((4,), "float32")):
+    y = R.call_packed("ext.fill", _1)
+    return y
+
+
+@I.ir_module
+class ListsOfOne:
+    @T.prim_func(private=True)
+    def scale(
+        A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")
+    ):
+        for i in range(T.int64(4)):
+            B[i] = A[i] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = ListsOfOne
+        y = R.call_tir(cls.scale, (x,), out_sinfo=[R.Tensor((4,), "float32")])
+        z = R.add(y, x)
+        w = R.call_dps_packed("e", (z,), out_sinfo=[R.Tensor((4,), "float32")])
+        t = R.call_dps_packed("e", (z,), out_sinfo=R.Tuple(R.Tensor((4,), "float32")))
+        return R.add(w, t[0])
+
+
+@I.ir_module
+class PureTIR:
+    @T.prim_func(private=True)
+    def next_one(n: T.int64) -> T.int64:
+        m = T.decl_buffer((1,), "int64")
+        m[0] = n + T.int64(1)
+        T.ret(m[0])
+
+    @R.function
+    def main(n: R.Prim("int64")) -> R.Prim("int64"):
+        cls = PureTIR
+        with R.dataflow():
+            y = cls.next_one(n)
+            R.output(y)
+        return y

@@ -338,6 +338,9 @@ relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // CHECK: relax.call: @p is a tir.func, which writes its arguments; call it with relax.call_tir or mark the call impure
 tir.func @p(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<f32>
+  %c = tir.const 1.0 : f32
+  tir.store %c, %A[] : f32
 }
 relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = relax.call @p(%x) : (tensor<4xf32>) -> tensor<4xf32>
