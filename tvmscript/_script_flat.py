@@ -6,6 +6,8 @@ Bindings, allocations and declarations are members of the list that they stand i
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import tir
@@ -22,6 +24,8 @@ from xdsl_tvm.tvmscript.completion import blocks
 
 class FlatFunctionPrinter(FunctionPrinter):
     """Writes one function for TVM 0.27."""
+
+    VIEW: ClassVar[str] = "decl_buffer"
 
     def options(self, function: st.PrimFunc) -> str:
         found = [super().options(function)]

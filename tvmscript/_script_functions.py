@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import f32, i1
 from xdsl.utils.exceptions import DiagnosticException
@@ -50,6 +50,9 @@ _SYMBOL = "global_symbol"
 
 class FunctionPrinter:
     """Writes one function."""
+
+    VIEW: ClassVar[str] = "Buffer"
+    """What declares a buffer on a pointer that nothing else declares."""
 
     def __init__(self, style: Style, module: str = "Module") -> None:
         self.lines: list[str] = []
@@ -129,8 +132,10 @@ class FunctionPrinter:
             self.line(f"{self.named(var)} = {self.new_var(var)}")
 
     def _define_buffer(self, buffer: st.Buffer) -> None:
-        arguments = self.buffer_arguments(buffer, with_data=buffer.data in self.known)
-        self.line(f"{self.name_buffer(buffer)} = T.Buffer({arguments})")
+        is_view = buffer.data in self.known
+        arguments = self.buffer_arguments(buffer, with_data=is_view)
+        call = self.VIEW if is_view else "Buffer"
+        self.line(f"{self.name_buffer(buffer)} = T.{call}({arguments})")
 
     def new_var(self, var: Var) -> str:
         """What makes a variable that nothing in the function defines."""

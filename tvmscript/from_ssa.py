@@ -199,6 +199,8 @@ class _Function:
         self.uses = self._count_uses()
         self.threads: dict[object, Var] = {}
         self.loops: dict[Var, st.For] = {}
+        self.implicit_buffers: dict[object, st.Buffer] = {}
+        """Buffers without a statement, by what they are declared on and how."""
 
     def is_expression(self, op: Operation) -> bool:
         """Whether the op is part of the trees of its uses."""
@@ -863,13 +865,35 @@ def _storage(dtype: Attribute) -> np.dtype[Any]:
     return np.dtype(name if name in ("float16", "float32") else "float64")
 
 
-def _decl_buffer(body: _Body, op: tir.DeclBufferOp) -> st.Stmt:
+def _decl_buffer(body: _Body, op: tir.DeclBufferOp) -> st.Stmt | None:
+    if op.implicit is not None:
+        return _implicit_buffer(body, op)
     pointer = body.root(op.data)
     buffer = body.buffer(op)
     if pointer is not buffer.data:
         # The data of a buffer is a variable, so what else it is has to be bound.
         body.bound(buffer.data, pointer)
-    return st.DeclBuffer(buffer, implicit=op.implicit is not None)
+    return st.DeclBuffer(buffer)
+
+
+def _implicit_buffer(body: _Body, op: tir.DeclBufferOp) -> st.Stmt | None:
+    """A buffer without a statement, one for all equal ones.
+
+    The printer declares it in front of its first use, in the innermost body that holds
+    all uses.
+    """
+    pointer = body.root(op.data)
+    kept = [(key, value) for key, value in op.properties.items() if key != "implicit"]
+    key = pointer, op.type, *op.operands[1:], *sorted(kept, key=lambda item: item[0])
+    known = body.function.implicit_buffers.get(key)
+    if known is not None:
+        body.trees.buffers[op.buffer] = known
+        return None
+    buffer = body.buffer(op)
+    if pointer is not buffer.data:
+        body.bound(buffer.data, pointer)
+    body.function.implicit_buffers[key] = buffer
+    return None
 
 
 def _buffer_realize(body: _Body, op: tir.BufferRealizeOp) -> st.Stmt:
@@ -985,16 +1009,10 @@ def _if(body: _Body, op: tir.IfOp) -> st.Stmt:
 _BINDINGS = (st.LetStmt, st.AssertStmt, st.Allocate, st.AllocateConst, st.DeclBuffer)
 
 
-def _binds(stmt: st.Stmt) -> bool:
-    """Whether a statement is in force for those after it; `T.Buffer` is everywhere."""
-    is_implicit = isinstance(stmt, st.DeclBuffer) and stmt.implicit
-    return isinstance(stmt, _BINDINGS) and not is_implicit
-
-
 def _scope(body: _Body, op: tir.ScopeOp) -> st.Stmt | None:
     """The bindings and what follows them; statements in front of them need no scope."""
     stmts = body.region(op.body)
-    bindings = (i for i, stmt in enumerate(stmts) if _binds(stmt))
+    bindings = (i for i, stmt in enumerate(stmts) if isinstance(stmt, _BINDINGS))
     start = next(bindings, len(stmts))
     body.stmts += stmts[:start]
     return st.Scope(stmts[start:]) if start < len(stmts) else None

@@ -21,6 +21,7 @@ from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.passes.tir import UnrollLoop
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import parse
@@ -828,3 +829,18 @@ def test_scripts_compute_what_the_program_computes(seed: int):
     except SemanticsError as error:
         if "race on" not in str(error):
             raise
+
+
+def test_equal_buffers_without_statements_are_one() -> None:
+    """Copies of a loop share the buffer that each of them declares anew."""
+    module = parse(
+        """
+        @T.prim_func
+        def main(A: T.Buffer((4, 8), "float32")):
+            for i in T.unroll(3):
+                B = T.Buffer((32,), data=A.data)
+                B[i] = B[i + 8]
+        """
+    )
+    text = print_script(UnrollLoop()(module))
+    assert text.count("T.Buffer((32,), data=A.data)") == 1
