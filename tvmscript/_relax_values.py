@@ -417,13 +417,19 @@ class FunctionBuilder:
         assert found is not None
         return found
 
+    @property
+    def allows_effects(self) -> bool:
+        """Whether an impure operation may be added."""
+        is_pure = self.is_pure and not self.attrs.get(relax.FORCE_PURE)
+        return self.dataflow is None and not is_pure
+
     def _check_impure(self, op: Operation) -> None:
         if self.dataflow is not None:
             raise ScriptTypeError(
                 f"{op.name} is impure and stands in a dataflow block; put it before or "
                 "after the block"
             )
-        if self.is_pure and not self.attrs.get(relax.FORCE_PURE):
+        if not self.allows_effects:
             raise ScriptTypeError(
                 f"{op.name} is impure and the function is not; decorate it with "
                 "@R.function(pure=False)"

@@ -463,7 +463,11 @@ class RelaxBodyReader(ExpressionReader):
         result = None if returned is None else relax.PrimType.of(returned)
         is_pure = self._functions.is_pure_prim_func(name)
         if is_pure and result is None:
-            result = relax.VOID
+            # It does nothing; a pure call has a result, so that it means something.
+            if self._builder.allows_effects:
+                is_pure = False
+            else:
+                result = relax.VOID
         return self._builder.emit(relax.CallOp(name, operands, result, not is_pure))
 
     def _splice(

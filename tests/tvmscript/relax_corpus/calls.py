@@ -350,9 +350,20 @@ class PureTIR:
         m[0] = n + T.int64(1)
         T.ret(m[0])
 
+    @T.prim_func(private=True)
+    def nothing(n: T.int64):
+        T.evaluate(n)
+
+    @R.function(pure=False)
+    def impure(n: R.Prim("int64")) -> R.Prim("int64"):
+        cls = PureTIR
+        _: R.Tuple() = cls.nothing(n)
+        return cls.next_one(n)
+
     @R.function
     def main(n: R.Prim("int64")) -> R.Prim("int64"):
         cls = PureTIR
+        u: R.Tuple() = cls.nothing(n)
         with R.dataflow():
             y = cls.next_one(n)
             R.output(y)
