@@ -326,8 +326,8 @@ class CallOp(IRDLOperation):
     A Relax function takes and returns values; the call is `impure` exactly if the
     function is. A TIR function is called in destination-passing style: results are among
     the arguments, so the call is `impure` and returns nothing. Only of one that writes
-    nothing but its own memory, as a function of scalars, the call may be pure. TVM's
-    `Call` of a `GlobalVar`.
+    nothing but its own memory, as a function of scalars, the call may be pure.
+    TVM's `Call` of a `GlobalVar`.
 
     ```mlir
     %r = relax.call @layer(%a) : (tensor<4x8xf32>) -> tensor<4x8xf32>

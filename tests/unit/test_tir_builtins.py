@@ -398,7 +398,7 @@ def test_reductions_by_constructor() -> None:
     zero = constant(0)
     buffer = tir.AllocBufferOp(tir.BufferType([1], f32)).results[0]
     source = value(f32)
-    op = tir.ThreadAllreduceOp([source], [(buffer, [zero])], [value(i32)])
+    op = tir.ThreadAllreduceOp([source], [(buffer, [zero])], [zero])
     op.verify_()
     assert op.places == (tir.Place(buffer, (zero,)),)
     assert op.condition is None

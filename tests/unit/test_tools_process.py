@@ -95,6 +95,8 @@ def test_ctrl_c_ends_compiled_code(program: str, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Where the tests run in the background of a shell, Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         while process.poll() is None and not list(cache.rglob("*.o")):
