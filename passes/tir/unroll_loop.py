@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
@@ -73,8 +74,9 @@ class UnrollLoop(CompilerPass):
         step at least, a loop as its extent times its body, and a loop is unrolled by its
         size only if no loop that is kept is inside of it. A copy that allocates, binds or
         asserts is bounded by a `tir.scope` where ops follow. A loop without iterations
-        becomes a `tir.evaluate`. Copies that bind a
-        `tir.shape_var` each get one. Time is linear in the size of the result.
+        becomes a `tir.evaluate`. Copies that bind a `tir.shape_var` each get one. Copies
+        of a launch of constant extent open one thread variable, which `env` names. Time
+        is linear in the size of the result.
     Leaves alone: loops whose extent is no constant after simplification, or above
         2^31 - 1; loops of kind parallel, vectorized and thread_binding, except that
         `auto_max_extent = 1` expands parallel and vectorized loops that run once
@@ -109,6 +111,9 @@ class UnrollLoop(CompilerPass):
         for loop in plan.marked:
             loop.kind = _UNROLLED
         functions = {_function_of(loop): None for loop in plan.expanded}
+        for function in functions:
+            if function is not None:
+                _share_thread_variables(function, plan.expanded)
         _expand_all(plan.expanded)
         for function in functions:
             if function is not None:
@@ -311,6 +316,37 @@ def _drop_pragma(op: tir.AttrOp | _Annotated) -> None:
     operands = tuple(op.operands)
     replace_by_body(op, op.body.block)
     erase_if_unused(operands)
+
+
+def _share_thread_variables(
+    function: tir.FuncOp, extents: Mapping[tir.ForOp, int]
+) -> None:
+    """Let the copies of a launch open one thread variable, as copies of TVM's node do."""
+    launches = [op for op in all_ops(function) if isinstance(op, tir.LaunchThreadOp)]
+    names = {op.env.data for op in launches if op.env is not None}
+    for op in launches:
+        if op.env is not None or op.virtual is not None:
+            continue
+        if tir.constant_value(op.extent) is None or not _is_copied(op, extents):
+            continue
+        # What it is called matters to readers only.
+        stem = op.thread_var.name_hint or op.tag.data.replace(".", "_")
+        name = next(
+            each
+            for number in itertools.count()
+            if (each := f"{stem}_{number}" if number else stem) not in names
+        )
+        names.add(name)
+        op.env = StringAttr(name)
+
+
+def _is_copied(op: Operation, extents: Mapping[tir.ForOp, int]) -> bool:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, tir.ForOp) and extents.get(parent, 0) > 1:
+            return True
+        parent = parent.parent_op()
+    return False
 
 
 def _expand_all(extents: dict[tir.ForOp, int]) -> None:

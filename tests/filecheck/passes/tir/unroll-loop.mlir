@@ -313,3 +313,26 @@ tir.func @matches(%a: !tir.handle) attributes {global_symbol = "matches"} {
 // CHECK:         tir.block "B"
 // CHECK-NEXT:      %[[M:.*]] = tir.shape_var "n" : i32
 // CHECK:           tir.store %[[M]]
+
+// -----
+
+// The copies of a launch open one thread variable, under a name that is not taken.
+tir.func @launches(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<2x64xf32>
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c64 = tir.const 64 : i32
+  %x = tir.const 1.0 : f32
+  tir.for %i = %c0 to %c2 unrolled {
+    tir.launch_thread %tx = "threadIdx.x" to %c64 {
+      tir.store %x, %A[%i, %tx] : f32
+    }
+  }
+  tir.launch_thread %other = "threadIdx.x" to %c64 env "tx" {
+    tir.store %x, %A[%c0, %other] : f32
+  }
+}
+// CHECK-LABEL: tir.func @launches
+// CHECK:         tir.launch_thread %{{.*}} = "threadIdx.x" to %c64 env "tx_1" {
+// CHECK:         tir.launch_thread %{{.*}} = "threadIdx.x" to %c64 env "tx_1" {
+// CHECK:         tir.launch_thread %{{.*}} = "threadIdx.x" to %c64 env "tx" {
