@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -16,9 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer, ProofStrength
 from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.expr import Expr, Value, emit, view
 from xdsl_tvm.analysis.extension import Extension
-from xdsl_tvm.analysis.facts import negated
 from xdsl_tvm.analysis.rewrite_simplify import RewriteLimitError
 from xdsl_tvm.analysis.scoped_facts import FactsWalker
 from xdsl_tvm.analysis.side_effect import op_does_nothing
@@ -281,23 +277,10 @@ def _sweep_branch(branch: tir.IfOp) -> None:
     if otherwise is None:
         Rewriter.erase_op(branch)
         return
-    condition = _negated(branch)
+    condition = tir.NotOp(branch.condition)
+    condition.location = branch.location
+    Rewriter.insert_op(condition, InsertPoint.before(branch))
     inverted = tir.IfOp(condition, branch.detach_region(otherwise))
     inverted.location = branch.location
     inverted.attributes.update(branch.attributes)
     Rewriter.replace_op(branch, inverted, [])
-
-
-def _negated(branch: tir.IfOp) -> SSAValue:
-    """The negation of the condition, as far as one op tells."""
-    condition = branch.condition
-    owner = condition.owner
-    if isinstance(owner, tir.NotOp):
-        return owner.value
-    # A comparison of floats stays: with a NaN, neither it nor its opposite holds.
-    leaves: Sequence[SSAValue] = (condition,)
-    if isinstance(owner, tir.CmpOp) and not tir.is_float(owner.lhs.type):
-        leaves = owner.operands
-    known: dict[SSAValue, Expr] = {leaf: Value(leaf) for leaf in leaves}
-    builder = Builder(InsertPoint.before(branch))
-    return emit(negated(view(condition, known)), builder)

@@ -823,6 +823,7 @@ tir.func @nested(%a: !tir.handle, %n: i32) {
 // BOOL:       tir.cmp lt
 // BOOL-NEXT:  tir.if
 // BOOL-NEXT:    tir.for "i"
-// BOOL-NEXT:      %[[Q:.*]] = tir.cmp lt %{{.*}}, %{{.*}} : i32
+// BOOL-NEXT:      %[[P:.*]] = tir.cmp le %{{.*}}, %{{.*}} : i32
+// BOOL-NEXT:      %[[Q:.*]] = tir.not %[[P]] : i1
 // BOOL-NEXT:      tir.if %[[Q]] {
 // BOOL-NEXT:        tir.for "j"

@@ -163,7 +163,7 @@ tir.func @branches(%a: !tir.handle, %x: f32, %n: i32) {
 }
 // CHECK-LABEL: tir.func @branches
 // CHECK:         %[[P:.*]] = tir.cmp lt %n
-// CHECK-NEXT:    %[[NP:.*]] = tir.cmp le %{{.*}}, %n : i32
+// CHECK-NEXT:    %[[NP:.*]] = tir.not %[[P]]
 // CHECK-NEXT:    tir.if %[[NP]] {
 // CHECK-NEXT:      tir.store %x, %A[%c0]
 // CHECK-NEXT:    }
@@ -172,7 +172,9 @@ tir.func @branches(%a: !tir.handle, %x: f32, %n: i32) {
 // CHECK-NEXT:    tir.if %[[NQ]] {
 // CHECK-NEXT:      tir.store %x, %A[%c1]
 // CHECK-NEXT:    }
-// CHECK-NEXT:    tir.if %[[Q]] {
+// CHECK-NEXT:    %[[R:.*]] = tir.not %[[Q]]
+// CHECK-NEXT:    %[[NR:.*]] = tir.not %[[R]]
+// CHECK-NEXT:    tir.if %[[NR]] {
 // CHECK-NEXT:      tir.store %x, %A[%c2]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tir.if %[[P]] {
