@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -68,10 +67,9 @@ class KillAfterLastUse(CompilerPass):
     Differs from TVM: behind a conditional lives go on to end, those of values that were
         last used in it included; TVM lets everything live on from there. A name of a
         value whose life ends stays; TVM replaces it, and may use the value after its end.
-        A tuple with one use has no end, as TVM writes it as an argument, also where a
-        script binds it to a variable. `relax.force_pure` is set here, so that the result
-        is well-formed. Of CanonicalizeBindings, which TVM runs first, only what concerns
-        names of one value is done.
+        `relax.force_pure` is set here, so that the result is well-formed. Of
+        CanonicalizeBindings, which TVM runs first, only what concerns names of one value
+        is done.
     """
 
     name = "relax-kill-after-last-use"
@@ -143,10 +141,7 @@ class _LastUses:
         if isinstance(op, _KILLS):
             self._killed.update(op.operands)
             return
-        if _is_written_as_argument(op):
-            # Its fields are read where it is.
-            return
-        for operand in _with_fields(op.operands):
+        for operand in op.operands:
             if operand not in self._last:
                 continue
             home = operand.owner.parent_block()
@@ -190,27 +185,9 @@ def _is_object(value: OpResult) -> bool:
         ConstantLike, value_if_unregistered=False
     ):
         return False
-    if _is_written_as_argument(value.op):
-        return False
     return relax.TensorInfo.of(value.type) is not None or isinstance(
         value.type, relax.TupleType | relax.ObjectType
     )
-
-
-def _is_written_as_argument(op: Operation) -> bool:
-    """Whether it is a tuple without a variable of its own."""
-    return isinstance(op, relax.TupleOp) and op.result.has_one_use()
-
-
-def _with_fields(values: Sequence[SSAValue]) -> Iterator[SSAValue]:
-    """The values, and the fields of tuples that are written as arguments."""
-    pending = list(reversed(values))
-    while pending:
-        value = pending.pop()
-        yield value
-        owner = value.owner
-        if isinstance(owner, relax.TupleOp) and _is_written_as_argument(owner):
-            pending += reversed(owner.elements)
 
 
 def _kill(value: SSAValue) -> Operation:

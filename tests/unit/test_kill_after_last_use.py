@@ -105,8 +105,7 @@ relax.func impure @main(%c: tensor<i1>, %x: !t) -> !t {
 def test_the_interpreter_reads_nothing_that_has_ended() -> None:
     report = check_semantics(parse(PLANNED), [KILL], runs=8)
     assert "main" in report.checked
-    # The tuple is an argument of get_item, and has no end of its own.
-    assert len(ended(KILL(parse(PLANNED)))) == 5
+    assert len(ended(KILL(parse(PLANNED)))) == 6
 
 
 def test_time_is_linear() -> None:
