@@ -21,6 +21,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis._tree_form import name_of
+from xdsl_tvm.analysis.argument_tuples import (
+    NAMED_TUPLES,
+    NEEDS_NAMES,
+    is_argument_tuple,
+)
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.attributes import DimAttr, VDeviceAttr, symbols_of
@@ -48,8 +53,6 @@ from xdsl_tvm.tvmscript.expressions import FloatImm
 
 _RESERVED = ("R", "I", "T", "cls", "metadata", "tvm")
 _LEAVES = (relax.ConstantOp, relax.ShapeOp, relax.PrimValueOp)
-_NEEDS_NAMES = (relax.OutputOp, relax.YieldOp, relax.AliasOp)
-"""Users of values that the text names, not writes in their place."""
 _SHORT = 16
 """The most elements of a constant that are written where it is used."""
 _SYMBOL = "global_symbol"
@@ -291,12 +294,12 @@ class RelaxPrinter:
         return isinstance(op, _LEAVES) and op.result in self._texts
 
     def _is_inline_tuple(self, op: relax.TupleOp) -> bool:
-        uses = list(op.result.uses)
-        if not uses or any(isinstance(use.operation, _NAMED_TUPLES) for use in uses):
-            return False
-        if op.elements and all(map(self._is_inline_scalar, op.elements)):
+        if is_argument_tuple(op):
             return True
-        return len(uses) == 1 and uses[0].operation.parent is op.parent
+        users = [use.operation for use in op.result.uses]
+        if not users or any(isinstance(user, NAMED_TUPLES) for user in users):
+            return False
+        return bool(op.elements) and all(map(self._is_inline_scalar, op.elements))
 
     def _is_inline_scalar(self, value: SSAValue) -> bool:
         return isinstance(value.owner, relax.PrimValueOp) and not self._is_named(value)
@@ -306,7 +309,7 @@ class RelaxPrinter:
         found = self._named.get(value)
         if found is None:
             uses = (use.operation for use in value.uses)
-            found = any(isinstance(use, _NEEDS_NAMES) for use in uses)
+            found = any(isinstance(use, NEEDS_NAMES) for use in uses)
             self._named[value] = found
         return found
 
@@ -755,9 +758,6 @@ def _defined(block: Block) -> Iterator[str]:
         yield from _symbols_of(op)
         for region in op.regions:
             yield from _defined(region.block)
-
-
-_NAMED_TUPLES = (*_NEEDS_NAMES, relax.GetItemOp, relax.AssertOp)
 
 
 def _number(value: object, dtype: Attribute) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -11,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.argument_tuples import is_argument_tuple
 from xdsl_tvm.analysis.relax_functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
@@ -52,7 +54,9 @@ class KillAfterLastUse(CompilerPass):
         First, a `relax.alias` and a `relax.match_cast` to the very type of its operand
         go, and so does any other alias that is not used. A use in a branch counts for the
         `relax.if`, so what is made outside ends its life behind it; one in a function
-        literal for the literal, which is treated like a function. Behind one operation
+        literal for the literal, which is treated like a function. A tuple whose only use
+        is an argument of an operation in its block has no life of its own, as in TVM,
+        where it has no variable: that operation uses its fields. Behind one operation
         first tensors end their lives, then storages, then tuples and other objects, each
         in the order of their definition. To end a life is to drop one name of a value:
         memory that a view, a tuple or a tensor on a storage shares stays as long as one
@@ -141,7 +145,10 @@ class _LastUses:
         if isinstance(op, _KILLS):
             self._killed.update(op.operands)
             return
-        for operand in op.operands:
+        if isinstance(op, relax.TupleOp) and is_argument_tuple(op):
+            # What takes the tuple uses its fields.
+            return
+        for operand in _operands(op):
             if operand not in self._last:
                 continue
             home = operand.owner.parent_block()
@@ -179,8 +186,21 @@ class _LastUses:
             allow_effects(block.last_op, KillAfterLastUse.name)
 
 
+def _operands(op: Operation) -> Iterator[SSAValue]:
+    """The operands, for a tuple that is part of an argument those of the tuple."""
+    work = list(reversed(op.operands))
+    while work:
+        owner = (value := work.pop()).owner
+        if isinstance(owner, relax.TupleOp) and is_argument_tuple(owner):
+            work += reversed(owner.elements)
+        else:
+            yield value
+
+
 def _is_object(value: OpResult) -> bool:
     """Whether a value has a life of its own at run time."""
+    if isinstance(value.op, relax.TupleOp) and is_argument_tuple(value.op):
+        return False
     if isinstance(value.op, relax.NullValueOp) or value.op.has_trait(
         ConstantLike, value_if_unregistered=False
     ):

@@ -305,3 +305,40 @@ relax.func @literal(%x: !t) -> !t {
   %r = relax.call_indirect %f(%x) : !relax.func<(!t) -> !t>, (!t) -> !t
   relax.return %r : !t
 }
+
+// -----
+
+// A tuple that is no more than an argument has no life of its own: the call uses its
+// fields. One with two uses is a value like others.
+
+!t = tensor<4xf32>
+!p = !relax.tuple<!t, !t>
+// CHECK-LABEL: relax.func impure @arguments
+relax.func impure @arguments(%x: !t) -> !t {
+  // CHECK-NEXT: %a = relax.nn.relu %x
+  // CHECK-NEXT: %b = relax.nn.relu %x
+  // CHECK-NEXT: %inner = relax.tuple(%b, %x)
+  // CHECK-NEXT: %outer = relax.tuple(%a, %inner)
+  // CHECK-NEXT: %c = relax.call_packed "f"(%outer)
+  // CHECK-NEXT: relax.memory.kill_tensor %a
+  // CHECK-NEXT: relax.memory.kill_tensor %b
+  // CHECK-NEXT: %twice = relax.tuple(%c, %x)
+  // CHECK-NEXT: relax.memory.kill_tensor %c
+  // CHECK-NEXT: %d = relax.call_packed "g"(%twice)
+  // CHECK-NEXT: %e = relax.call_packed "g"(%twice)
+  // CHECK-NEXT: relax.vm.kill_object %twice
+  // CHECK-NEXT: %r = relax.add %d, %e
+  // CHECK-NEXT: relax.memory.kill_tensor %d
+  // CHECK-NEXT: relax.memory.kill_tensor %e
+  // CHECK-NEXT: relax.return %r
+  %a = relax.nn.relu %x : (!t) -> !t
+  %b = relax.nn.relu %x : (!t) -> !t
+  %inner = relax.tuple(%b, %x) : !t, !t
+  %outer = relax.tuple(%a, %inner) : !t, !p
+  %c = relax.call_packed "f"(%outer) : (!relax.tuple<!t, !p>) -> !t
+  %twice = relax.tuple(%c, %x) : !t, !t
+  %d = relax.call_packed "g"(%twice) : (!p) -> !t
+  %e = relax.call_packed "g"(%twice) : (!p) -> !t
+  %r = relax.add %d, %e : (!t, !t) -> !t
+  relax.return %r : !t
+}
