@@ -21,6 +21,7 @@ from xdsl_tvm.passes.relax.attach_attr_layout_free_buffers import (
     AttachAttrLayoutFreeBuffers,
 )
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "24"))
 ATTACH = AttachAttrLayoutFreeBuffers()
@@ -181,3 +182,43 @@ def test_time_is_linear() -> None:
         return calls(lambda: ATTACH.apply(context, module))
 
     assert effort(160) < 5 * effort(40)
+
+
+def test_symbolic_dimensions_that_a_call_passes_are_kept():
+    """Calls with other dimensions share the copy; dimensions are no buffers."""
+    module = parse_script("""
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def f(a: T.handle, w: T.handle, o: T.handle, n: T.int64):
+        A = T.match_buffer(a, (4,), "float32")
+        W = T.match_buffer(w, (4,), "float32")
+        O = T.match_buffer(o, (4,), "float32")
+        for i in range(4):
+            O[i] = A[i] + W[i] * T.Cast("float32", n)
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor((4,), "float32"),
+             w: R.Tensor((4,), "float32")):
+        R.func_attr({"num_input": 2})
+        n = T.int64()
+        cls = Module
+        with R.dataflow():
+            b = R.call_tir(cls.f, (y, w), out_sinfo=R.Tensor((4,), "float32"),
+                           tir_vars=R.shape([n]))
+            c = R.call_tir(cls.f, (b, w), out_sinfo=R.Tensor((4,), "float32"),
+                           tir_vars=R.shape([n + 1]))
+            R.output(c)
+        return c
+""")
+    result = ATTACH(module)
+    found = [op for op in result.walk() if isinstance(op, relax.CallTIROp)]
+    assert {op.callee.root_reference.data for op in found} == {"f1"}
+    assert [str(op.tir_vars) for op in found] == [
+        str(relax.DimsAttr.of(["n"])),
+        str(relax.DimsAttr.of([relax.Dim.symbol("n") + 1])),
+    ]
+    (copy,) = (op for op in result.ops if isinstance(op, tir.FuncOp))
+    listed = list_items(copy.attributes["layout_free_buffers"])
+    assert listed is not None
+    assert list(map(integer_of, listed)) == [1]
+    assert check_semantics(module, [ATTACH]).checked == ["main"]
