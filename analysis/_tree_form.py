@@ -390,7 +390,7 @@ class TreeForm:
         self._met: dict[object, int] = {}
         self._flattened: dict[Block, list[Operation]] = {}
         self._moved_out: dict[Block, int] = {}
-        """How many statements of a scope are compared in front of it."""
+        """How many statements of a scope are compared before it."""
         self._by_value = isinstance(root, SSAValue)
         if isinstance(root, SSAValue):
             self._scope = _scope_of(root)

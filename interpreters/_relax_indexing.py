@@ -21,7 +21,7 @@ from xdsl_tvm.interpreters.errors import ArgumentError, OutOfBoundsError
 
 
 def checked_indices(indices: Any, low: int, extent: int, where: str) -> Array:
-    """The indices as i64. Raises OutOfBoundsError for one below `low` or behind `where`,
+    """The indices as i64. Raises OutOfBoundsError for one below `low` or beyond `where`,
     of that extent."""
     given = np.asarray(indices)
     outside = given[(given < low) | (given >= extent)]

@@ -1,4 +1,4 @@
-"""Checks of indices and divisors in front of operators."""
+"""Checks of indices and divisors before operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InsertOperandChecks(CompilerPass):
 
     TVM name: none (ours)
     Input form: Relax functions with operators, inside dataflow regions or not.
-    Output form: the same, with `relax.call_tir` in front of operators whose indices or
+    Output form: the same, with `relax.call_tir` before operators whose indices or
         divisors are known at run time only; private TIR functions with `tir.assert`
     Options: none
     Rewrites: before

@@ -34,7 +34,7 @@ class VerifyThreadSync(CompilerPass):
         store one element at once.
     Leaves alone: everything. Memory that threads do not share, kernels of one thread, and
         the order of different blocks, which no barrier gives, are not looked at. Memory
-        behind different parameters is taken to be different. Linear in the number of ops,
+        of different parameters is taken to be different. Linear in the number of ops,
         but for the pairs of different accesses of one memory between two barriers.
     Errors: the first two accesses that may conflict, with the buffer
     Attributes: read: none; created: none; removed: none
