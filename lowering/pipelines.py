@@ -93,13 +93,18 @@ def relax_optimization() -> tuple[str, ...]:
 
 
 def llvm_pipeline(
-    *, relax: bool = False, vector_bytes: int | None = None, profile: bool = False
+    *,
+    relax: bool = False,
+    vector_bytes: int | None = None,
+    profile: bool = False,
+    bound_checks: bool = False,
 ) -> str:
     """The road to the llvm dialect for the CPU, as pipeline text.
 
     With `vector_bytes`, Relax functions take the passes of `relax_optimization` on the
     way, and TIR functions those of `tir_optimization`; else they are lowered as they are
-    written. With `profile`, calls of TIR functions from Relax functions are timed.
+    written. With `profile`, calls of TIR functions from Relax functions are timed, and
+    with `bound_checks` their accesses and divisions are asserted.
     """
     is_optimized = vector_bytes is not None
     relax_to_tir = relax_optimization() if is_optimized else RELAX_TO_TIR
@@ -110,6 +115,7 @@ def llvm_pipeline(
         (
             *(relax_to_tir if relax else ()),
             *(optimization or TIR_BLOCKS_TO_LOOPS),
+            *(("tir-insert-bound-checks",) if bound_checks else ()),
             *(to_memref if relax else ()),
             "tir-convert-to-memref",
             "tvm-expand-math",
@@ -282,6 +288,7 @@ def lower_to_llvm(
     *,
     vector_bytes: int | None = None,
     profile: bool = False,
+    bound_checks: bool = False,
     progress: Progress | None = None,
 ) -> None:
     """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
@@ -291,7 +298,12 @@ def lower_to_llvm(
     """
     _refuse_foreign(module)
     relax = has_relax_functions(module)
-    text = llvm_pipeline(relax=relax, vector_bytes=vector_bytes, profile=profile)
+    text = llvm_pipeline(
+        relax=relax,
+        vector_bytes=vector_bytes,
+        profile=profile,
+        bound_checks=bound_checks,
+    )
     run_pipeline(ctx, module, text, progress)
 
 

@@ -125,6 +125,7 @@ class Settings:
     opt_level: int = 2
     optimize: bool = True
     profile: bool = False
+    bound_checks: bool = False
     progress: Progress = _silent
 
 
@@ -155,7 +156,8 @@ class NativeExecutable(Executable):
             module_fingerprint(module),
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
-            f"{settings.opt_level} {settings.optimize} {settings.profile}",
+            f"{settings.opt_level} {settings.optimize} {settings.profile} "
+            f"{settings.bound_checks}",
         )
         self._object = ObjectCache.default().get_or_make(key, self._compiled)
         exports = dict.fromkeys(s.function for s in self.signatures.values())
@@ -207,6 +209,7 @@ class NativeExecutable(Executable):
             self._module,
             vector_bytes=vectors,
             profile=settings.profile,
+            bound_checks=settings.bound_checks,
             progress=settings.progress,
         )
         return emit_llvm_ir(host_functions(context, self._module))
@@ -610,6 +613,7 @@ def compile(
     optimize: bool = True,
     arch: str | None = None,
     profile: bool = False,
+    bound_checks: bool = False,
     progress: Progress | None = None,
     externs: Externs | None = None,
 ) -> Executable:
@@ -623,6 +627,11 @@ def compile(
     GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
     The module is left as it is. Arrays that a function writes may overlap others, unless
     it has `tir.noalias`; such calls run code without a schedule, see `CompiledFunction`.
+
+    With `bound_checks`, code is compiled as it is written, and every access and integer
+    division of TIR functions is asserted: where an index is out of bounds, or a division
+    has no result, the call raises RuntimeError, instead of having undefined behavior. It
+    is for the processor only.
 
     With `profile`, calls of TIR functions from Relax functions are timed, and
     `kernel_times` of the executable gives the times. `progress` is told of each step; a
@@ -648,10 +657,20 @@ def compile(
     if kind == "cuda":
         from xdsl_tvm.runtime.cuda import CudaExecutable
 
+        if bound_checks:
+            raise ValueError(
+                "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
+            )
         return CudaExecutable(loaded, arch)
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module else loaded
-    settings = Settings(opt_level, optimize, profile, progress or _silent)
+    settings = Settings(
+        opt_level,
+        optimize and not bound_checks,
+        profile,
+        bound_checks,
+        progress or _silent,
+    )
     return NativeExecutable(owned, settings, externs)
 
 

@@ -341,6 +341,7 @@ class DivOp(BinaryOp):
     Integer division by zero is undefined, and so is that of the least number by -1: code
     for processors ends the process. The op is never speculated. `-7.0 / 0.0` and the like
     are as in IEEE 754.
+    `xdsl_tvm.compile(module, bound_checks=True)` makes both an error of the call.
 
     ```mlir
     // @f(-7, 2) = -3
