@@ -93,6 +93,9 @@ class BodyConverter(Emitter):
     space = GENERIC_SPACE
     """Address space of the buffers that are passed in."""
 
+    constant_space = GENERIC_SPACE
+    """Address space of memory with contents."""
+
     on_cpu = True
     """Whether the code is for a CPU: there parallel loops stay such, and stores may
     bypass the cache."""
@@ -411,7 +414,7 @@ class BodyConverter(Emitter):
             if op.sym_name.data == name:
                 return
             op = op.next_op
-        self._insert_global(llvm.GlobalOp(i64, name, "weak", value=IntegerAttr(0, i64)))
+        self.insert_global(llvm.GlobalOp(i64, name, "weak", value=IntegerAttr(0, i64)))
 
     def let(self, op: tir.LetOp) -> None:
         """A binding, which is another name for the value."""
@@ -641,7 +644,7 @@ class BodyConverter(Emitter):
         contents = self._contents(op)
         size = (product(contents.get_shape()),)
         element = cast(IntegerType, signless(contents.get_element_type()))
-        type_ = memref_of(size, element, GENERIC_SPACE)
+        type_ = memref_of(size, element, self.constant_space)
         name = self.unique_symbol(f"{self.function}_constant")
         flat_contents = DenseIntOrFPElementsAttr(TensorType(element, size), contents.data)
         global_op = memref.GlobalOp.get(
@@ -651,7 +654,7 @@ class BodyConverter(Emitter):
             constant=UnitAttr(),
             alignment=IntegerAttr(64, i64),
         )
-        self._insert_global(global_op)
+        self.insert_global(global_op)
         get = memref.GetGlobalOp.create(
             result_types=[type_], properties={"name": SymbolRefAttr(name)}
         )
@@ -670,7 +673,8 @@ class BodyConverter(Emitter):
             raise self.fail(f"the contents must be a dense attribute, got {data}")
         return cast(DenseIntOrFPElementsAttr, data)
 
-    def _insert_global(self, op: Operation) -> None:
+    def insert_global(self, op: Operation) -> None:
+        """Adds memory with contents to the module that holds the code."""
         block = self.module.body.block
         first = block.first_op
         if first is None:

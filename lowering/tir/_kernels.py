@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.memory_order import memory_of
 from xdsl_tvm.dialects import nvvm, tir
 from xdsl_tvm.lowering.tir._body import BodyConverter
 from xdsl_tvm.lowering.tir._emitter import INDEX
@@ -252,7 +253,7 @@ class KernelConverter(BodyConverter):
     """Converts the body of a launch; what it takes from the host becomes arguments."""
 
     space = GLOBAL_SPACE
-
+    constant_space = GLOBAL_SPACE
     on_cpu = False
 
     def __init__(
@@ -281,7 +282,7 @@ class KernelConverter(BodyConverter):
     def missing_view(self, buffer: SSAValue) -> View:
         """A buffer of the host, or one whose memory the host has left to kernels."""
         host = self.host.views.get(buffer)
-        if host is None:
+        if host is None or _is_constant(buffer):
             self._define(buffer)
             return self.views[buffer]
         strides = host.strides
@@ -294,9 +295,12 @@ class KernelConverter(BodyConverter):
         return View(self._capture(host.memref), strides, offset, host.lanes)
 
     def missing_memory(self, pointer: SSAValue) -> Memory:
-        """A pointer of the host, or one whose memory the host has left to kernels."""
+        """A pointer of the host, or one whose memory the host has left to kernels.
+
+        A constant is one of the kernels, which cannot read those of the host.
+        """
         host = self.host.memories.get(pointer)
-        if host is None:
+        if host is None or _is_constant(pointer):
             self._define(pointer)
             return self.memories[pointer]
         offset = None if host.offset is None else self._capture(host.offset)
@@ -322,6 +326,14 @@ class KernelConverter(BodyConverter):
             )
         with self.at(self.entry):
             self.convert_op(owner)
+
+    def insert_global(self, op: Operation) -> None:
+        """Adds memory with contents to the GPU module."""
+        self.host.kernels.add(op)
+
+    def unique_symbol(self, stem: str) -> str:
+        """A symbol name that the GPU module does not have yet."""
+        return self.host.kernels.unique(stem)
 
     def _capture(self, value: SSAValue) -> SSAValue:
         found = self.captured.get(value)
@@ -419,6 +431,12 @@ class KernelConverter(BodyConverter):
             result_types=[type_], properties={"name": SymbolRefAttr(name)}
         )
         return self.hoist(get).results[0]
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Whether a buffer or a pointer is of memory with contents."""
+    memory = memory_of(value)
+    return isinstance(memory, SSAValue) and isinstance(memory.owner, tir.AllocateConstOp)
 
 
 def _is_whole(value: SSAValue) -> bool:

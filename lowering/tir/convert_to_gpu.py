@@ -50,6 +50,7 @@ class ConvertToGPU(CompilerPass):
             }
         Memory in the scope "shared" or "shared.dyn" → memref.global in space 3; "local" →
         memref.alloca; "global", outside of a launch → gpu.alloc and gpu.dealloc.
+        Constants that a kernel reads → memref.global of the GPU module, in space 1.
         tvm_storage_sync → gpu.barrier, or nvvm.bar.warp.sync for "warp". Expressions and
         loops as in tir-convert-to-memref.
     Leaves alone: functions without a launch; foreign operations

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.thread_conflicts import Conflict, conflicts_in
+from xdsl_tvm.analysis.barrier_intervals import Clash, KernelRaces
+from xdsl_tvm.analysis.thread_separation import Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe
@@ -30,13 +31,20 @@ class VerifyThreadSync(CompilerPass):
             %y = tir.load %S[%r] : f32          // %r is 63 - %t
         have no barrier of the threads of a block between them, in the same iteration of a
         loop or in one and the next, and it is not proved that each thread accesses
-        elements of its own, or that the elements differ; and where several threads may
-        store one element at once.
-    Leaves alone: everything. Memory that threads do not share, kernels of one thread, and
-        the order of different blocks, which no barrier gives, are not looked at. Memory
-        of different parameters is taken to be different. Linear in the number of ops,
-        but for the pairs of different accesses of one memory between two barriers.
-    Errors: the first two accesses that may conflict, with the buffer
+        elements of its own, or that the elements differ; and where several threads, or
+        threads of several blocks, may store one element. Elements differ where the
+        indices, read as numbers in a mixed radix, are equal for one thread only, or where
+        an evaluation for all threads shows it (up to 2^17 combinations of thread axes and
+        loop variables of constant extents). Conditions around an access count. A barrier
+        counts in a branch or loop only where the condition or the bounds are the same in
+        all threads of the block.
+    Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
+        need no barrier. Memory of different parameters is taken to be different.
+        Memory that an op other than a load or a store names is accessed as a whole. Time
+        is quadratic in the different accesses of one memory between two barriers, and
+        doubles with each loop around a barrier.
+    Errors: two accesses that may conflict, with the buffer; a read of memory of the
+        kernel that nothing in the kernel writes
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM inserts barriers (ThreadSync) and has no such check.
     """
@@ -47,8 +55,11 @@ class VerifyThreadSync(CompilerPass):
         for func in op.body.block.ops:
             if isinstance(func, tir.FuncOp):
                 for kernel in _kernels_in(func):
-                    for conflict in conflicts_in(kernel):
-                        raise PassFailedException(_message(conflict))
+                    races = KernelRaces(kernel)
+                    if races.unwritten is not None:
+                        raise PassFailedException(_unwritten(races.unwritten))
+                    if races.clash is not None:
+                        raise PassFailedException(_message(races.clash))
 
 
 def _kernels_in(func: tir.FuncOp) -> list[tir.LaunchThreadOp]:
@@ -66,25 +77,48 @@ def _kernels_in(func: tir.FuncOp) -> list[tir.LaunchThreadOp]:
     return found
 
 
-def _message(conflict: Conflict) -> str:
-    first, second = describe(conflict.first), describe(conflict.second)
-    memory = conflict.memory
-    where = "memory"
-    scope = "shared"
-    if memory is not None and isinstance(memory.type, tir.BufferType):
-        definition = tir.buffer_definition(memory)
-        name = definition.buffer_name
-        where = f"buffer '{memory.name_hint if name is None else name.data}'"
-        scope = definition.type.scope.data
-    if conflict.first is conflict.second and conflict.loop is None:
+def _unwritten(read: tir.LoadOp) -> str:
+    scope = tir.buffer_definition(read.buffer).type.scope.data
+    return (
+        f"{describe(read)} reads {_name(read.buffer)}, which nothing in the kernel "
+        f'writes, and memory of the scope "{scope}" ends with the launch; write it in '
+        "the same kernel, or allocate it in global memory"
+    )
+
+
+def _message(clash: Clash) -> str:
+    first, second = describe(clash.first.op), describe(clash.second.op)
+    where = _name(clash.second.buffer)
+    if clash.axes is Kind.BLOCK:
+        both = first if clash.first is clash.second else f"{first} and {second}"
+        return (
+            f"{both} may access one element of {where} in different blocks, which no "
+            "barrier orders; let each block access elements of its own, or launch two "
+            "kernels"
+        )
+    if clash.first.op is clash.second.op and not clash.is_of_next_iteration:
         return (
             f"{first} may store one element of {where} in several threads; let one of "
             "them store it, as under a condition on the thread"
         )
-    turn = " of the next iteration" if conflict.loop is not None else ""
+    turn = " of the next iteration" if clash.is_of_next_iteration else ""
+    scope = _scope(clash.second.buffer)
     barrier = scope if scope.startswith("shared") else "shared"
     return (
         f"{first} and {second}{turn} may access one element of {where} in different "
         f"threads, with no barrier between them; insert "
         f'T.tvm_storage_sync("{barrier}")'
     )
+
+
+def _scope(value: SSAValue) -> str:
+    assert isinstance(value.type, tir.BufferType | tir.PtrType)
+    return value.type.scope.data
+
+
+def _name(value: SSAValue) -> str:
+    """The buffer or pointer in messages."""
+    if not isinstance(value.type, tir.BufferType):
+        return "memory"
+    name = tir.buffer_definition(value).buffer_name
+    return f"buffer '{value.name_hint if name is None else name.data}'"

@@ -75,7 +75,26 @@ REFUSED = {
                 v = T.axis.spatial(64, t)
                 B[v] = S[63 - v]
         """,
+        "reads buffer 'S', which nothing in the kernel writes",
+    ),
+    "shared memory that two launches write": (
+        """
+        S = T.alloc_buffer((64,), scope="shared")
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            S[t] = A[t]
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            S[t] = A[t]
+            B[t] = S[t]
+        """,
         'memory of !tir.ptr<f32, "shared">, is used by two kernels',
+    ),
+    "one element of several blocks": (
+        """
+        for b in T.thread_binding(2, thread="blockIdx.x"):
+            for t in T.thread_binding(64, thread="threadIdx.x"):
+                B[t] = A[t]
+        """,
+        "in different blocks, which no barrier orders",
     ),
     "a barrier that is missing": (
         """
@@ -111,3 +130,22 @@ def test_refused(what: str):
     )
     with pytest.raises(PassFailedException, match=message):
         ptx(text + body.replace("\n    ", "\n"))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_constants_in_a_kernel(inside: bool) -> None:
+    constant = [
+        'c = T.allocate_const([1, 2, 3, 4], "int32", [4])',
+        'C = T.Buffer((4,), "int32", data=c)',
+    ]
+    loop = ['for t in T.thread_binding(4, thread="threadIdx.x"):']
+    lines = loop + [f"    {line}" for line in constant] if inside else constant + loop
+    body = "\n    ".join([*lines, "    B[t] = C[3 - t]"])
+    text = ptx(f"""
+@T.prim_func
+def main(B: T.Buffer((4,), "int32")):
+    {body}
+""")
+    assert ".global .align 64 .b8 main_constant[16] = {1, 0, 0, 0, 2" in text
+    assert text.count("st.global.b32") == 1
+    assert text.count(".param .u64") == 1

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.analysis.thread_conflicts import conflicts_in
+from xdsl_tvm.analysis.barrier_intervals import KernelRaces
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.errors import RaceError
 from xdsl_tvm.interpreters.tir import interpret
@@ -28,9 +28,7 @@ KERNELS = sorted((Path(__file__).parents[2] / "examples" / "kernels").glob("*.ml
 
 
 def _races(kernel: Kernel, module: ModuleOp) -> bool:
-    """Whether threads of one block race, which barriers are there for."""
-    if kernel.blocks > 1:
-        return False
+    """Whether threads race, of one block or of several."""
     total = kernel.blocks * kernel.threads
     arrays = [
         np.ones(SIZE, np.float32),
@@ -57,7 +55,8 @@ def _launches(module: ModuleOp) -> list[tir.LaunchThreadOp]:
 
 
 def _accepts(module: ModuleOp) -> bool:
-    return not any(map(conflicts_in, _launches(module)))
+    found = map(KernelRaces, _launches(module))
+    return all(each.clash is None and each.unwritten is None for each in found)
 
 
 @pytest.mark.parametrize("faulty", [False, True])

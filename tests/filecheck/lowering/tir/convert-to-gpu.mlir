@@ -105,3 +105,25 @@ tir.func @plain() {
 }
 
 // CHECK-LABEL: tir.func @plain()
+
+// -----
+
+// Memory with contents that a kernel reads is in the GPU module, wherever it is defined.
+
+tir.func @table(%a: !tir.handle) attributes {global_symbol = "table"} {
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %c4 = tir.const 4 : i32
+  %p = tir.allocate_const dense<[1, 2, 3, 4]> : tensor<4xi32> : !tir.ptr<i32>
+  %P = tir.decl_buffer %p : !tir.buffer<4xi32>
+  tir.launch_thread %t = "threadIdx.x" to %c4 {
+    %x = tir.load %P[%t] : i32
+    tir.store %x, %A[%t] : i32
+  }
+}
+
+// CHECK-LABEL: func.func @table(
+// CHECK:         "gpu.launch_func"({{.*}}) <{{{.*}}kernel = @kernels::@table_kernel
+// CHECK:       "gpu.module"() <{sym_name = "kernels"}> ({
+// CHECK:         "memref.global"() <{{{.*}}dense<[1, 2, 3, 4]>
+// CHECK:         "gpu.func"()
+// CHECK:           memref.get_global @table_constant : memref<4xi32, 1 : i64>
