@@ -75,7 +75,8 @@ class StaticPlanBlockMemory(CompilerPass):
         or TIR functions among the bindings of the block that allocates it, a dataflow
         block ending a block. Views are `relax.reshape`, `relax.memory.view`,
         `relax.memory.ensure_zero_offset`, `relax.alias`, `relax.match_cast`, fields of
-        tuples, and what external calls return. After the last use its storage is free
+        tuples, and what external calls return; those that are not used themselves are no
+        uses. After the last use its storage is free
         for the next tensor of the same scope, dtype and device: the smallest of those
         large enough, or else the largest, which grows; sizes that differ by more than a
         factor of 16 do not share. A size is bounded with the upper bounds of the

@@ -32,8 +32,9 @@ class VerifyMemoryPlan(CompilerPass):
     Output form: the same
     Options: none
     Rewrites: nothing. A tensor is alive from its allocation to the last use of any value
-        that may be the same memory: views, names, tuples, what calls return. What a
-        function returns, what other dialects see, and what is used in a region other
+        that may be the same memory: views, names, tuples, what calls return. A view, name
+        or tuple that is not used itself is no use, as for the planner. What a function
+        returns, what other dialects see, and what is used in a region other
         than a branch or a dataflow block is alive to the end of the function. Tensors in
         different branches of one `relax.if` are not alive at once. Two tensors on one
         storage are apart if one provably ends where the other starts, or before; the

@@ -75,7 +75,15 @@ class _Writer:
 
     def block(self, depth: int, visible: list[Value]) -> None:
         """Write bindings that see, and add to, the values of `visible`."""
-        plain = (self.call, self.call, self.call, self.alias, self.returned, self.tuple)
+        plain = (
+            self.call,
+            self.call,
+            self.call,
+            self.alias,
+            self.view,
+            self.returned,
+            self.tuple,
+        )
         for _ in range(self.rng.randrange(3, 14)):
             if self.rng.random() < 0.85:
                 self.rng.choice(plain)(visible)
@@ -121,6 +129,20 @@ class _Writer:
         op = self.rng.choice(("alias", "match_cast"))
         visible.append(self.bind(f"relax.{op} {name} : {type_} -> {type_}", type_))
 
+    def view(self, visible: list[Value]) -> None:
+        """A view of a tensor; some views have no uses, wherever the tensor's end is."""
+        tensors = [value for value in visible if value[1].startswith("tensor")]
+        name, type_ = self.rng.choice(tensors) if self.rng.random() < 0.5 else tensors[-1]
+        if self.rng.random() < 0.5:
+            text = f"relax.memory.ensure_zero_offset {name} : ({type_}) -> {type_}"
+        else:
+            dims = _dims(type_)
+            shape = self.bind(f"relax.shape [{dims}]", f"!relax.shape<[{dims}]>")
+            text = f"relax.reshape {name}, {shape[0]} : ({type_}, {shape[1]}) -> {type_}"
+        found = self.bind(text, type_)
+        if self.rng.random() < 0.5:
+            visible.append(found)
+
     def operator(self, visible: list[Value]) -> None:
         name, type_ = self.pick([v for v in visible if v[1].startswith("tensor")])
         text = f"relax.add {name}, {name} : ({type_}, {type_}) -> {type_}"
@@ -164,12 +186,22 @@ class _Writer:
         visible.append(result)
 
 
+def _dims(type_: str) -> str:
+    """The extents of a tensor type as a shape has them."""
+    text = type_.removeprefix("tensor<").removesuffix(">")
+    if "dims<[" in text:
+        return text.split("[")[1].split("]")[0]
+    return ", ".join(text.split("x")[:-1])
+
+
 # ---- the checker ----
 
 
 _NAMES = (
     relax.AliasOp,
     relax.MatchCastOp,
+    relax.ReshapeOp,
+    relax.EnsureZeroOffsetOp,
     relax.TupleOp,
     relax.GetItemOp,
     relax.OutputOp,

@@ -226,31 +226,57 @@ def test_all_of_it_after_lowering():
 
 
 @pytest.mark.parametrize(
-    "view",
+    ("view", "inplace"),
     [
-        "R.reshape(b, R.shape([32]))",
-        "R.flatten(b)",
-        "R.reshape(R.exp(b), R.shape([32]))",
-        "R.reshape(R.exp(b), R.shape([4, 8]))",
+        ("R.reshape(b, R.shape([32]))", ["d", "e"]),
+        ("R.reshape(R.exp(b), R.shape([4, 8]))", ["d", "e"]),
+        ("R.flatten(b)", ["d", "e"]),
+        ("R.memory.view(b, R.shape([32]))", ["d", "e"]),
+        # A view of a parameter is memory of the caller.
+        ("R.reshape(x, R.shape([32]))", ["e"]),
+        ("R.flatten(x)", ["e"]),
     ],
 )
-def test_results_behind_reshapes_are_written(view: str) -> None:
-    """The shape comes from outside of the block, and is no memory."""
-    module = parse_script(
-        f"""
-        @I.ir_module
-        class Module:
-            @R.function
-            def main(x: R.Tensor((4, 8), "float32"), y: R.Tensor((4, 8), "float32")):
-                with R.dataflow():
-                    b = R.add(x, y)
-                    c = {view}
-                    d = R.multiply(c, c)
-                    e = R.add(d, d)
-                    R.output(e)
-                return e
-        """
-    )
-    result = transforms.DataflowUseInplaceCalls()(module)
-    found = [op for op in result.walk() if isinstance(op, relax.CallTIRInplaceOp)]
-    assert len(found) == 2
+def test_views_of_what_is_dead_are_written(view: str, inplace: list[str]):
+    """The shape that a view is given is no memory."""
+    module = parse_script(f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32"), y: R.Tensor((4, 8), "float32")):
+        with R.dataflow():
+            b = R.add(x, y)
+            c = {view}
+            d = R.multiply(c, c)
+            e = R.add(d, d)
+            R.output(e)
+        return e
+""")
+    result = DataflowUseInplaceCalls()(module)
+    found = [
+        op.result.name_hint
+        for op in result.walk()
+        if isinstance(op, relax.CallTIRInplaceOp)
+    ]
+    assert [str(name).split("_")[0] for name in found] == inplace
+    passes = [DataflowUseInplaceCalls(), *LOWERED]
+    assert check_semantics(module, passes, runs=1).checked == ["main"]
+
+
+def test_a_tensor_that_is_viewed_again_is_not_written():
+    module = parse_script("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32")):
+        with R.dataflow():
+            b = R.add(x, x)
+            c = R.reshape(b, R.shape([32]))
+            d = R.multiply(c, c)
+            e = R.multiply(R.flatten(b), d)
+            R.output(e)
+        return e
+""")
+    result = DataflowUseInplaceCalls()(module)
+    (multiply,) = (op for op in result.walk() if isinstance(op, relax.MultiplyOp))
+    assert str(multiply.result.name_hint) == "d"

@@ -115,3 +115,20 @@ relax.func @stay(%a: tensor<4xf32>, %b: tensor<4xi1>) -> tensor<4xi1> {
   relax.return %y : tensor<4xi1>
 }
 // CHECK-NOT: tir.func
+
+// -----
+
+// An operand of extent 1 is read at 0 where it is repeated, and at its index where the
+// result has extent 1 as well.
+
+// CHECK-LABEL: relax.func @extents_of_one
+relax.func @extents_of_one(%a: tensor<1x8xf32>, %b: tensor<1x1xf32>) -> tensor<1x1x8xf32> {
+  %s = relax.shape [1, 1, 8]
+  %x = relax.add %a, %b : (tensor<1x8xf32>, tensor<1x1xf32>) -> tensor<1x8xf32>
+  %y = relax.broadcast_to %x, %s : (tensor<1x8xf32>, !relax.shape<[1, 1, 8]>) -> tensor<1x1x8xf32>
+  relax.return %y : tensor<1x1x8xf32>
+}
+// CHECK: tir.block "T_add" (%[[I:.*]] : S {{.*}}, %[[J:.*]] : S
+// CHECK-NEXT: tir.reads %A[%[[I]], %[[J]]], %B[%[[I]], %c0]
+// CHECK: tir.block "T_broadcast_to" (%{{.*}} : S {{.*}}, %[[I:.*]] : S {{.*}}, %[[J:.*]] : S
+// CHECK-NEXT: tir.reads %A[%[[I]], %[[J]]]
