@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis import smart
+from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 
@@ -134,6 +135,21 @@ def row_major_strides(
     for extent in reversed(buffer.shape):
         yield step
         step = times(step, extent, tree)
+
+
+def has_padding(buffer: tir.BufferDefinition, analyzer: Analyzer | None = None) -> bool:
+    """Whether the buffer declares strides, and others than those of a compact one."""
+    if not buffer.layout_strides:
+        return False
+    simplify = (analyzer or Analyzer()).simplify
+    step: Expr = smart.const(1, buffer.extent_type)
+    for size, stride in zip(
+        reversed(buffer.shape), reversed(buffer.layout_strides), strict=True
+    ):
+        if simplify(as_tree(stride, buffer)) is not step:
+            return True
+        step = simplify(times(step, size))
+    return False
 
 
 def as_tree(

@@ -25,7 +25,7 @@ from xdsl_tvm.analysis.expr import (
     values_at_hand,
     view,
 )
-from xdsl_tvm.analysis.flat_index import as_tree
+from xdsl_tvm.analysis.flat_index import as_tree, has_padding
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
 from xdsl_tvm.passes.infra import CompilerPass
@@ -231,21 +231,10 @@ class _Compaction:
             return kept
         if aligned:
             return _strides_of([dim.extent for dim in dims], aligned)
-        if not kept or self._is_compact(old):
+        if not has_padding(old, self._analyzer):
             return ()
         is_whole = all(dim.is_whole for dim in dims)
         return kept if is_whole or self._is_strict else ()
-
-    def _is_compact(self, old: tir.BufferDefinition) -> bool:
-        """Whether the strides are those of a buffer without any."""
-        step: Expr = smart.const(1, old.extent_type)
-        for size, stride in zip(
-            reversed(old.shape), reversed(old.layout_strides), strict=True
-        ):
-            if self._analyzer.simplify(as_tree(stride, old)) is not step:
-                return False
-            step = self._analyzer.simplify(smart.mul(step, as_tree(size, old)))
-        return True
 
     def _aligned_dims(self, found: Candidate) -> dict[int, tuple[int, int]]:
         """Factor and offset of the strides that `buffer_dim_align` asks for."""

@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.analyzer import Analyzer
 from xdsl_tvm.analysis.expr import Expr, emit
+from xdsl_tvm.analysis.flat_index import has_padding
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank
 from xdsl_tvm.passes.infra import CompilerPass
@@ -74,7 +75,7 @@ class InjectPermutedLayout(CompilerPass):
         but loads, stores, `ptx_ldmatrix` and declared regions; an annotation that is no
         string or integer. In a marked block, an intrinsic whose pointer
         is no `tir.access_ptr` on the `tir.data` of a buffer; `ptx_ldmatrix` on a buffer
-        of one dimension, with strides or an offset, or elements other than those of the
+        of one dimension, with padding or an offset, or elements other than those of the
         pointer, or of less than 2 bytes; `mma_store` to shared memory
     Attributes: read and removed: `permuted_layout`; created: none
     Differs from TVM: an access that is not marked, where others of its buffer are, is an
@@ -257,7 +258,7 @@ def _check_rows(buffer: tir.BufferDefinition) -> None:
 def _check_matrix(call: tir.CallOp, pointer: tir.AccessPtrOp, buffer: SSAValue) -> None:
     definition = tir.buffer_definition(buffer)
     offset = definition.elem_offset
-    if definition.layout_strides or not (offset is None or tir.is_constant(offset, 0)):
+    if has_padding(definition) or not (offset is None or tir.is_constant(offset, 0)):
         raise _refused(
             call,
             "loads a matrix with a permuted layout from a buffer with strides or an "

@@ -23,7 +23,7 @@ tir.func @matrix_a(%hX: !tir.handle, %hO: !tir.handle) {
   tir.for "ty" %ty = %c0 to %c4 thread_binding "threadIdx.y" {
     tir.for "tx" %tx = %c0 to %c32 thread_binding "threadIdx.x" {
       tir.block "root" {
-        %S = tir.alloc_buffer "X_shared" : !tir.buffer<128x32xf16, "shared">
+        %S = tir.alloc_buffer "X_shared" strides [32, 1] : !tir.buffer<128x32xf16, "shared">
         %W = tir.alloc_buffer "X_warp" : !tir.buffer<64xf16, "local">
         tir.for "ax0" %ax0 = %c0 to %c4 {
           tir.for "v" %v = %c0 to %c8 vectorized {
@@ -97,7 +97,7 @@ tir.func @matrix_a(%hX: !tir.handle, %hO: !tir.handle) {
 // CHECK-NEXT:     tir.for "ty" %[[TY:.*]] = %[[C0]] to %[[C4]] thread_binding "threadIdx.y" {
 // CHECK-NEXT:       tir.for "tx" %[[TX:.*]] = %[[C0]] to %[[C32]] thread_binding "threadIdx.x" {
 // CHECK-NEXT:         tir.block "root" {
-// CHECK-NEXT:           %[[S:.*]] = tir.alloc_buffer "X_shared" : !tir.buffer<128x32xf16, "shared">
+// CHECK-NEXT:           %[[S:.*]] = tir.alloc_buffer "X_shared" strides [32, 1] : !tir.buffer<128x32xf16, "shared">
 // CHECK-NEXT:           %[[W:.*]] = tir.alloc_buffer "X_warp" : !tir.buffer<64xf16, "local">
 // CHECK-NEXT:           tir.for "ax0" %[[AX0:.*]] = %[[C0]] to %[[C4]] {
 // CHECK-NEXT:             tir.for "v" %[[V:.*]] = %[[C0]] to %[[C8]] vectorized {
