@@ -180,9 +180,9 @@ class KernelRaces:
     def _visit(self, op: Operation, state: _State) -> bool:
         match op:
             case tir.LoadOp():
-                self._access(op, op.buffer, self._element(op), state, reads=True)
+                self._access(op, op.buffer, self._element(op), state, writes=False)
             case tir.StoreOp():
-                self._access(op, op.buffer, self._element(op), state, reads=False)
+                self._access(op, op.buffer, self._element(op), state, writes=True)
             case tir.CallOp() if self._is_barrier(op):
                 if not self._parted:
                     state.clear()
@@ -213,7 +213,7 @@ class KernelRaces:
         if not isinstance(op, _NAMES):
             for operand in op.operands:
                 if isinstance(operand.type, tir.BufferType | tir.PtrType):
-                    self._access(op, operand, None, state, reads=True, writes=True)
+                    self._access(op, operand, None, state, writes=True)
         blocks = [block for region in op.regions for block in region.blocks]
         self._parted += 1
         for _ in range(2 if blocks else 0):
@@ -322,8 +322,7 @@ class KernelRaces:
         indices: Iterable[Expr] | None,
         state: _State,
         *,
-        reads: bool,
-        writes: bool | None = None,
+        writes: bool,
     ) -> None:
         if not _scope(buffer).is_shared_by_threads:
             return
@@ -333,15 +332,14 @@ class KernelRaces:
             _memory(buffer),
             None if indices is None else tuple(indices),
             tuple(self._conditions),
-            reads,
-            not reads if writes is None else writes,
+            writes,
             dict(self._iterations),
         )
         key = access.key
         self._of_memory.setdefault(access.memory, {}).setdefault(key, access)
         for earlier in (*state.values(), access):
             self._compare(earlier, access, Kind.THREAD)
-        state[key] = access
+        state.setdefault(key, access)
 
     def _compare(self, a: ThreadAccess, b: ThreadAccess, axes: Kind) -> None:
         if self.clash is not None or not (a.writes or b.writes):
@@ -355,7 +353,7 @@ class KernelRaces:
         """Compare what two blocks do, which no barrier of a block orders."""
         for accesses in self._of_memory.values():
             once = {
-                (a.op, a.conditions, a.buffer): a
+                (a.indices or a.op, a.writes, a.conditions, a.buffer): a
                 for a in accesses.values()
                 if _scope(a.buffer).rank is StorageRank.GLOBAL
             }

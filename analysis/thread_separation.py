@@ -105,7 +105,6 @@ class ThreadAccess:
     """The element; None for any element."""
     conditions: tuple[Expr, ...]
     """What holds where it is reached."""
-    reads: bool
     writes: bool
     iterations: Mapping[SSAValue, Iteration] = field(
         default_factory=dict[SSAValue, Iteration]
@@ -113,9 +112,10 @@ class ThreadAccess:
 
     @property
     def key(self) -> object:
-        """What tells two accesses of one kind apart."""
+        """What tells accesses apart; equal ones need to be compared once."""
+        place = self.op if self.indices is None else self.indices
         iterations = tuple(self.iterations.items())
-        return (self.op, self.buffer, self.conditions, iterations)
+        return place, self.buffer, self.writes, self.conditions, iterations
 
 
 class Separation:
