@@ -40,7 +40,7 @@ SWAPPED = {
     CmpPredicate.EQ: CmpPredicate.EQ,
     CmpPredicate.NE: CmpPredicate.NE,
 }
-_NEGATED = {
+NEGATED = {
     CmpPredicate.LT: CmpPredicate.GE,
     CmpPredicate.GE: CmpPredicate.LT,
     CmpPredicate.LE: CmpPredicate.GT,
@@ -48,6 +48,7 @@ _NEGATED = {
     CmpPredicate.EQ: CmpPredicate.NE,
     CmpPredicate.NE: CmpPredicate.EQ,
 }
+"""Comparison -> the one that holds where it does not; of integers."""
 
 
 class ScopedTable(Generic[_V]):
@@ -156,7 +157,7 @@ def _assembled(node: Expr, truth: bool, parts: list[Expr]) -> Expr:
 
 
 def _ordered(node: Cmp, *, truth: bool) -> Expr:
-    predicate = node.predicate if truth else _NEGATED[node.predicate]
+    predicate = node.predicate if truth else NEGATED[node.predicate]
     if predicate in (CmpPredicate.GT, CmpPredicate.GE):
         return smart.compare(SWAPPED[predicate], node.rhs, node.lhs)
     return smart.compare(predicate, node.lhs, node.rhs)

@@ -139,7 +139,7 @@ def _memory_operands(op: Operation) -> Sequence[SSAValue]:
 
 
 def _named(value: SSAValue) -> SSAValue | None:
-    """The value of which another is a name, also behind a dataflow block."""
+    """The value of which another is a name, also after a dataflow block."""
     match value.owner:
         case relax.AliasOp(value=source) | relax.MatchCastOp(value=source):
             return source

@@ -46,7 +46,7 @@ from xdsl_tvm.analysis.expr import (
     postorder,
     view,
 )
-from xdsl_tvm.analysis.facts import SWAPPED, conjuncts
+from xdsl_tvm.analysis.facts import NEGATED, SWAPPED, conjuncts
 from xdsl_tvm.analysis.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
@@ -535,7 +535,7 @@ def _single_bound(condition: Expr) -> tuple[SSAValue, Bound] | None:
     sign, constant = difference[leaves[0]], difference.get((), 0)
     predicate = SWAPPED[condition.predicate] if sign < 0 else condition.predicate
     if negated:
-        predicate = _NEGATED[predicate]
+        predicate = NEGATED[predicate]
     end = -constant * sign
     bounds = {
         CmpPredicate.LT: Bound(-inf, end - 1),
@@ -546,16 +546,6 @@ def _single_bound(condition: Expr) -> tuple[SSAValue, Bound] | None:
     }
     bound = bounds.get(predicate)
     return None if bound is None else (leaf, bound)
-
-
-_NEGATED = {
-    CmpPredicate.LT: CmpPredicate.GE,
-    CmpPredicate.GE: CmpPredicate.LT,
-    CmpPredicate.LE: CmpPredicate.GT,
-    CmpPredicate.GT: CmpPredicate.LE,
-    CmpPredicate.EQ: CmpPredicate.NE,
-    CmpPredicate.NE: CmpPredicate.EQ,
-}
 
 
 # ---- evaluation ----

@@ -879,7 +879,7 @@ def _decl_buffer(body: _Body, op: tir.DeclBufferOp) -> st.Stmt | None:
 def _implicit_buffer(body: _Body, op: tir.DeclBufferOp) -> st.Stmt | None:
     """A buffer without a statement, one for all equal ones.
 
-    The printer declares it in front of its first use, in the innermost body that holds
+    The printer declares it before its first use, in the innermost body that holds
     all uses.
     """
     pointer = body.root(op.data)
