@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -14,6 +14,24 @@ from xdsl_tvm.analysis.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 from xdsl_tvm.passes.tir._editing import describe, names_variable
+
+
+def outermost_ops(
+    function: Operation, is_wanted: Callable[[Operation], bool]
+) -> Iterator[Operation]:
+    """The wanted ops of a function that no other wanted op encloses, in textual order."""
+    pending = [op for region in function.regions for op in _ops_reversed(region.blocks)]
+    while pending:
+        op = pending.pop()
+        if is_wanted(op):
+            yield op
+            continue
+        for region in reversed(op.regions):
+            pending += _ops_reversed(region.blocks)
+
+
+def _ops_reversed(blocks: Iterable[Block]) -> list[Operation]:
+    return [op for block in reversed(tuple(blocks)) for op in reversed(tuple(block.ops))]
 
 
 def axis_of(op: Operation) -> str | None:

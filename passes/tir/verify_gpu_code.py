@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe
+from xdsl_tvm.passes.tir._thread_axes import outermost_ops
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class VerifyGPUCode(CompilerPass):
                 self._check_function(function)
 
     def _check_function(self, function: tir.FuncOp) -> None:
-        for number, kernel in enumerate(_kernels(function), start=1):
+        for number, kernel in enumerate(outermost_ops(function, _opens_axis), start=1):
             if self.max_kernels is not None and number > self.max_kernels:
                 raise PassFailedException(
                     f"{describe(kernel)} is kernel {number} of its function, more than "
@@ -191,20 +192,8 @@ class _Usage:
                 pass
 
 
-def _kernels(function: tir.FuncOp) -> Iterator[Operation]:
-    """The outermost launches of a function, in textual order."""
-    pending = [op for region in function.regions for op in _ops_reversed(region.blocks)]
-    while pending:
-        op = pending.pop()
-        if _axis_of(op) is not None:
-            yield op
-            continue
-        for region in reversed(op.regions):
-            pending += _ops_reversed(region.blocks)
-
-
-def _ops_reversed(blocks: Iterable[Block]) -> list[Operation]:
-    return [op for block in reversed(tuple(blocks)) for op in reversed(tuple(block.ops))]
+def _opens_axis(op: Operation) -> bool:
+    return _axis_of(op) is not None
 
 
 def _axis_of(op: Operation) -> tuple[str, SSAValue] | None:

@@ -14,6 +14,7 @@ from xdsl_tvm.analysis.thread_separation import Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._editing import describe
+from xdsl_tvm.passes.tir._thread_axes import outermost_ops
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class VerifyThreadSync(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, tir.FuncOp):
-                for kernel in _kernels_in(func):
+                for kernel in outermost_ops(func, _is_launch):
+                    assert isinstance(kernel, tir.LaunchThreadOp)
                     races = KernelRaces(kernel)
                     if races.unwritten is not None:
                         raise PassFailedException(_unwritten(races.unwritten))
@@ -62,19 +64,8 @@ class VerifyThreadSync(CompilerPass):
                         raise PassFailedException(_message(races.clash))
 
 
-def _kernels_in(func: tir.FuncOp) -> list[tir.LaunchThreadOp]:
-    """The outermost launches of a function."""
-    found: list[tir.LaunchThreadOp] = []
-    pending: list[Operation] = [func]
-    while pending:
-        for region in pending.pop().regions:
-            for block in region.blocks:
-                for op in block.ops:
-                    if isinstance(op, tir.LaunchThreadOp):
-                        found.append(op)
-                    elif op.regions:
-                        pending.append(op)
-    return found
+def _is_launch(op: Operation) -> bool:
+    return isinstance(op, tir.LaunchThreadOp)
 
 
 def _unwritten(read: tir.LoadOp) -> str:
