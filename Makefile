@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := analysis benchmarks dialects docs examples interpreters lowering passes \
+SOURCES := analysis benchmarks dialects docs examples interpreters lowering passes relax \
 	runtime src targets tests tools tvmscript
 JOBS ?= 2
 LIT_SAMPLE ?= 6
@@ -31,7 +31,7 @@ filecheck: $(STAMP)
 
 # Lit's own runner, on evenly spaced files: LIT_SAMPLE=100000 runs all.
 lit: $(STAMP)
-	$(BIN)/python tests/plugins/lit_sample.py $(LIT_SAMPLE) | xargs $(BIN)/lit -v
+	$(BIN)/python tests/support/lit_sample.py $(LIT_SAMPLE) | xargs $(BIN)/lit -v
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES)

@@ -22,7 +22,7 @@ the ops (design §4), so it does not matter
 Everything else matters: dtypes, constants, the order of statements, effects, attributes,
 the fields of buffers, and when memory is read. A read is part of the expressions that use
 it; where a write that may reach its memory lies between it and a use, it is a statement
-that binds it, equal to a `tir.let` in its place (see `_tree_form`). A `tir.reducer` is a
+that binds it, equal to a `tir.let` in its place (see `tree_form`). A `tir.reducer` is a
 value that binds its arguments. Memory behind parameters may be one unless the function is
 `tir.noalias`; what a call or a foreign op with unknown effects writes is any memory.
 
@@ -40,7 +40,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 
-from xdsl_tvm.analysis._tree_form import (
+from xdsl_tvm.analysis.tree_form import (
     Attributes,
     FreeMode,
     Label,

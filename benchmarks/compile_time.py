@@ -42,13 +42,13 @@ from xdsl.transforms.common_subexpression_elimination import (
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
+from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+from xdsl_tvm.lowering.llvm_text.input import host_functions
 from xdsl_tvm.lowering.pipelines import llvm_pipeline
 from xdsl_tvm.passes.infra import pipeline_text
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes, new_context
 from xdsl_tvm.runtime import llvm_jit
-from xdsl_tvm.targets._llvm_input import host_functions
-from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 from xdsl_tvm.tvmscript.parser import parse
 
 GROWTH = 1.5

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 import xdsl_tvm
+from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime.threads import Chunk, ExecutorPool, NativePool, Pool
-from xdsl_tvm.targets._thread_pool import LAUNCH
 
 REGIONS = 1000
 

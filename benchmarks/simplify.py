@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "plugins"))
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from expr_trees import Trees, leaves_of
+from support.expr_trees import Trees, leaves_of
 from xdsl.dialects.builtin import i32
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.const_int_bound import Bound
-from xdsl_tvm.analysis.expr import Expr, fold, postorder
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.const_int_bound import Bound
+from xdsl_tvm.analysis.arith.expr import Expr, fold, postorder
 
 SIZES = (5, 20, 100)
 LEAVES = leaves_of(i32, i32, i32, i32)

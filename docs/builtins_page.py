@@ -30,7 +30,7 @@ operands.
 - **Result**: *given* where the call says it. A call that is made for its effect may go
   without the result.
 - **Effect**: TVM's kind; where TVM registers another one, it stands in parentheses.
-  `side_effect` of `analysis/side_effect.py` takes the kinds behind `update` as `update`.
+  `side_effect` (`analysis/tir/side_effect.py`) counts the kinds after `update` as it.
 - **Vec**: a call may be widened, and then works lane by lane.
 - **TVMScript**: the functions behind `T.`, and where the dtype stands in their operands
   if it does. Without a function, `T.call_intrin("dtype", "tir.name", ...)` calls it.

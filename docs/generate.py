@@ -20,7 +20,7 @@ from pipelines_page import pipelines_page
 from relax_page import relax_page
 from tir_page import tir_page
 
-from xdsl_tvm.passes.contract import Contract, all_contracts, markdown_table, page
+from xdsl_tvm.passes.infra.contract import Contract, all_contracts, markdown_table, page
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "passes"

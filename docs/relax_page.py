@@ -1,7 +1,7 @@
 """The page `relax.md`: the dialect, from the docstrings and definitions of its ops.
 
-The examples of the ops are run by `tests/unit/test_relax_ops.py`, those of the
-introduction by `tests/unit/test_relax_page.py`.
+The examples of the ops are run by `tests/unit/dialects/relax/test_ops.py`, those of the
+introduction by `tests/unit/dialects/relax/test_page.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The page `tir.md`: the dialect, from the docstrings and definitions of its ops.
 
-The examples on it are run by `tests/unit/test_tir_examples.py`.
+The examples on it are run by `tests/unit/dialects/tir/test_examples.py`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from xdsl.traits import (
     SymbolUserOpInterface,
 )
 
-from xdsl_tvm.analysis.forms import FORMS, Form
-from xdsl_tvm.analysis.well_formed import RULES
+from xdsl_tvm.analysis.tir.forms import FORMS, Form
+from xdsl_tvm.analysis.tir.well_formed import RULES
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.effects import MarkerEffect, UpdateEffect
 from xdsl_tvm.dialects.tir.intrinsics import IntrinsicEffect
@@ -424,7 +424,7 @@ def _effects(op: Op) -> str:
 _FORMS = """\
 What passes have removed from a program, in the order in which they do. A program of one
 form is of all forms before it; ops of other dialects are of every form. In Python,
-`xdsl_tvm.analysis.forms.FORMS`, and
+`xdsl_tvm.analysis.tir.forms.FORMS`, and
 [`tir-verify-form`](passes/tir-verify-form.md) on the command line.
 
 """
@@ -443,7 +443,7 @@ def _checked(form: Form) -> str:
 
 _RULES = """\
 What well-formed programs keep to besides what the verifiers of the ops check, by
-`xdsl_tvm.analysis.well_formed` and
+`xdsl_tvm.analysis.tir.well_formed` and
 [`tir-verify-well-formed`](passes/tir-verify-well-formed.md).
 
 """

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import element_of, is_handle, is_vector, lanes_of
-from xdsl_tvm.interpreters._numbers import Number, number
+from xdsl_tvm.interpreters.data.numbers import Number, number
 
 LARGEST_EXTENT = 7
 _DRAWS = 300

@@ -13,7 +13,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND
-from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.random_inputs import LARGEST_EXTENT, random_values
 
 _INTEGERS = ((-8, 8), (0, 1), (1, 8))

@@ -14,11 +14,11 @@ from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.interpreters._relax_values import map_arrays
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.random_relax_inputs import random_relax_arguments
 from xdsl_tvm.interpreters.relax import InterpretedRelax, RelaxFunction
+from xdsl_tvm.interpreters.relax.values import map_arrays
 from xdsl_tvm.interpreters.shrink import shrink
 from xdsl_tvm.interpreters.tir import InterpretedFunction, InterpretedModule, interpret
 from xdsl_tvm.registry import new_context

@@ -5,19 +5,19 @@ for buffer parameters, written in place, numbers for scalars; it returns the val
 `tir.ret`, or None.
 
 Each function is translated once, when it is first called, to the source of a Python
-function (`_emitter.py`), and not walked op by op with xDSL's `Interpreter`: measured on
-a loop of integer arithmetic, that takes about ten microseconds per op, the translated
-code less than a tenth of one. `TirFunctions` puts the same engine into xDSL's framework,
-so that code of other dialects can call `tir` functions, and `functions=` lets `tir`
-functions hold ops of other dialects.
+function (`codegen/emitter.py`), and not walked op by op with xDSL's `Interpreter`:
+measured on a loop of integer arithmetic, that takes about ten microseconds per op,
+the translated code less than a tenth of one. `TirFunctions` puts the same engine into
+xDSL's framework, so that code of other dialects can call `tir` functions, and
+`functions=` lets `tir` functions hold ops of other dialects.
 
 What TIR leaves undefined and passes may move about never fails here: a float out of
 range casts to the nearest integer and NaN to 0, a shift by an amount outside of the
 width gives 0, signed overflow wraps, masked-off lanes and `undef` are 0. Iterations of
 parallel loops run one after the other; the threads of a GPU block run together, up to the
-next barrier, and races between them are reported (`gpu_simulator.py`). The threads of
+next barrier, and races between them are reported (`gpu/simulator.py`). The threads of
 many blocks run as numpy arrays where their code allows it, with the same results and
-errors (`_vector_code.py`). Math functions are computed in f64 and rounded once. An
+errors (`codegen/vector_code.py`). Math functions are computed in f64 and rounded once. An
 integer of a width that no machine has is stored in the next wider one.
 """
 
@@ -42,16 +42,18 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
-from xdsl_tvm.interpreters._emitter import Emitter, Program, Settings
-from xdsl_tvm.interpreters._memory import (
+from xdsl_tvm.interpreters.codegen import builtins
+from xdsl_tvm.interpreters.codegen.emitter import Emitter, Program, Settings
+from xdsl_tvm.interpreters.codegen.vector_code import Together
+from xdsl_tvm.interpreters.data import memory, numbers
+from xdsl_tvm.interpreters.data.memory import (
     Pointer,
     Tensor,
     passed_out,
     pointer_argument,
 )
-from xdsl_tvm.interpreters._numbers import Number, number
-from xdsl_tvm.interpreters._values import public_value, returned_value, value_argument
-from xdsl_tvm.interpreters._vector_code import Together
+from xdsl_tvm.interpreters.data.numbers import Number, number
+from xdsl_tvm.interpreters.data.values import public_value, returned_value, value_argument
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     AssertionFailedError,
@@ -66,13 +68,17 @@ from xdsl_tvm.interpreters.errors import (
     named_arguments,
     unsupported,
 )
-from xdsl_tvm.interpreters.gpu_simulator import Grid
+from xdsl_tvm.interpreters.gpu.simulator import Grid
 
 DEFAULT_STEP_LIMIT = 10_000_000
 """Iterations that the `tir.while` loops of one call may run together."""
 
 _RUNTIME: dict[str, Callable[..., Any]] = {"__tvm_prepare_global_barrier": lambda: 0}
 """Functions of TVM's runtime; the grid needs no preparation by the host."""
+
+
+_HELPERS = frozenset((memory.__file__, numbers.__file__, builtins.__file__))
+"""Files whose functions are single operations of the code: their errors are its own."""
 
 
 @dataclass
@@ -252,7 +258,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             if compiled is not None:
                 op = compiled.ops[traceback.tb_lineno - 1]
                 innermost = True
-            elif not file.endswith(("_numbers.py", "_memory.py", "_builtins.py")):
+            elif file not in _HELPERS:
                 innermost = False
             traceback = traceback.tb_next
         return op, innermost

@@ -10,8 +10,8 @@ import importlib
 import sys
 from typing import Any
 
-_TYPES = "xdsl_tvm.tvmscript._relax_types"
-_VALUES = "xdsl_tvm.tvmscript._relax_values"
+_TYPES = "xdsl_tvm.tvmscript.nodes.relax_types"
+_VALUES = "xdsl_tvm.tvmscript.reading.relax_values"
 
 
 def script_attribute(name: str) -> Any:
@@ -25,7 +25,9 @@ def is_reading() -> bool:
         return False
     try:
         values.FunctionBuilder.current()
-    except importlib.import_module("xdsl_tvm.tvmscript.expressions").ScriptTypeError:
+    except importlib.import_module(
+        "xdsl_tvm.tvmscript.nodes.expressions"
+    ).ScriptTypeError:
         return False
     return True
 

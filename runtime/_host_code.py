@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.lowering.tir._types import element_bytes
+from xdsl_tvm.lowering.tir.conversion.types import element_bytes
 
 Values: TypeAlias = dict[SSAValue, Any]
 

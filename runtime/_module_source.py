@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes.module_text import InputPlaceError, ModuleText, reading
+from xdsl_tvm.passes.infra.module_text import InputPlaceError, ModuleText, reading
 
 FunctionOp: TypeAlias = tir.FuncOp | relax.FuncOp | func.FuncOp
 Source: TypeAlias = ModuleOp | FunctionOp | str | Path

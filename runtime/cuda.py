@@ -81,9 +81,9 @@ class CudaExecutable(Executable):
     def __init__(
         self, module: ModuleOp, arch: str | None = None, driver: Driver | None = None
     ) -> None:
+        from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+        from xdsl_tvm.lowering.llvm_text.input import device_functions
         from xdsl_tvm.lowering.pipelines import lower_to_gpu
-        from xdsl_tvm.targets._llvm_input import device_functions
-        from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
         super().__init__(module)
         self._driver = default_driver() if driver is None else driver

@@ -26,10 +26,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_thread_pool
 from xdsl_tvm.lowering.pipelines import has_relax_functions
-from xdsl_tvm.lowering.relax._packed_call import CALL_PACKED
-from xdsl_tvm.lowering.relax._profile import KERNEL_NAMES, KERNEL_TIMES
-from xdsl_tvm.lowering.tvm.lower_assert import (
+from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
+from xdsl_tvm.lowering.relax.conversion.profile import KERNEL_NAMES, KERNEL_TIMES
+from xdsl_tvm.lowering.to_llvm.lower_assert import (
     FAILED_ASSERT,
     OUT_OF_MEMORY,
     failed_number,
@@ -51,7 +52,6 @@ from xdsl_tvm.runtime.signature import (
     module_symbols,
     signatures,
 )
-from xdsl_tvm.targets._thread_pool import LAUNCH, host_system, with_thread_pool
 
 TARGETS = ("llvm", "cuda")
 
@@ -194,10 +194,10 @@ class NativeExecutable(Executable):
     @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the module, before LLVM's own passes."""
+        from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+        from xdsl_tvm.lowering.llvm_text.input import host_functions
         from xdsl_tvm.lowering.pipelines import lower_to_llvm
         from xdsl_tvm.runtime.llvm_jit import host_vector_bytes
-        from xdsl_tvm.targets._llvm_input import host_functions
-        from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 
         context = new_context()
         settings = self._settings
@@ -219,7 +219,7 @@ class NativeExecutable(Executable):
 
         With parallel loops comes the thread pool, which programs have once, however many
         such files they are linked from. Calls of functions by name need a definition of
-        `tvm_call_packed` (`lowering/relax/_packed.py`) from whoever links them.
+        `tvm_call_packed` (`lowering/relax/conversion/packed.py`) from whoever links them.
         """
         from xdsl_tvm.runtime import llvm_jit
 

@@ -24,9 +24,9 @@ from typing import Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.runtime import _elf
 from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
-from xdsl_tvm.targets._thread_pool import LAUNCH
 
 _ARCH_NUMBERS = """
 70 72 75 80 86 87 89 90 90a 100 100a 101 101a 103 103a 120 120a 121 121a

@@ -1,8 +1,8 @@
 """Functions of Python that compiled Relax functions call by name.
 
 Compiled code calls one function, `tvm_call_packed`, with the address of a text that says
-what is called (`lowering/relax/_packed_call.py`) and that of its 64-bit cells. Tensors
-become numpy arrays on the very memory; what comes back is checked and copied.
+what is called (`lowering/relax/conversion/packed_call.py`) and that of its 64-bit cells.
+Tensors become numpy arrays on the very memory; what comes back is checked and copied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.intrinsics import format_message
-from xdsl_tvm.lowering.relax._packed_call import (
+from xdsl_tvm.lowering.relax.conversion.packed_call import (
     PRINT,
     PackedCall,
     ScalarSlot,

@@ -34,8 +34,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
-from xdsl_tvm.lowering.tir._calling_convention import bound_symbols, may_be_written
-from xdsl_tvm.lowering.tir._functions import NOALIAS
+from xdsl_tvm.lowering.tir.conversion.calling_convention import (
+    bound_symbols,
+    may_be_written,
+)
+from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS
 
 Symbols: TypeAlias = Mapping[str, Operation]
 Extents: TypeAlias = tuple[Dim | None, ...]
@@ -349,8 +352,8 @@ def signature_of_relax(source: Operation, symbols: Symbols | None = None) -> Sig
     Raises PassFailedException if Python cannot call it.
     """
     from xdsl_tvm.dialects import relax
-    from xdsl_tvm.lowering.relax._calling_convention import convention_of
-    from xdsl_tvm.lowering.relax._written import WrittenValues
+    from xdsl_tvm.lowering.relax.conversion.calling_convention import convention_of
+    from xdsl_tvm.lowering.relax.conversion.written import WrittenValues
 
     assert isinstance(source, relax.FuncOp)
     name = source.sym_name.data

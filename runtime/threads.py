@@ -7,8 +7,8 @@ thread that calls a compiled function is one of them. Results do not depend on t
 a loop is cut into one range of iterations per thread, in order.
 
 `$XDSL_TVM_THREAD_POOL` chooses the pool: `futex` (Linux on x86-64 and AArch64) or
-`pthread` (POSIX), which `targets/_thread_pool.py` describes, or `executor`, Python's own
-`ThreadPoolExecutor`, which works anywhere and takes some 100 µs for a loop.
+`pthread` (POSIX), which `lowering/llvm_text/thread_pool.py` describes, or `executor`,
+Python's own `ThreadPoolExecutor`, which works anywhere and takes some 100 µs for a loop.
 
 With as many threads as processors, on Linux, each is bound to a processor, but for those
 of the program. `$XDSL_TVM_BIND_THREADS` 0 leaves them to the scheduler; so does a smaller
@@ -28,7 +28,7 @@ import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from xdsl_tvm.targets._thread_pool import (
+from xdsl_tvm.lowering.llvm_text.thread_pool import (
     EXTERNALS,
     FORGET_THREADS,
     LAUNCH,

@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from xdsl_tvm.targets._llvm_input import device_functions, host_functions
-from xdsl_tvm.targets._llvm_text import emit_llvm_ir
-from xdsl_tvm.targets._thread_pool import host_system, with_thread_pool
+from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+from xdsl_tvm.lowering.llvm_text.input import device_functions, host_functions
+from xdsl_tvm.lowering.llvm_text.thread_pool import host_system, with_thread_pool
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.infra.error_lines import UserError
 
 _LONGEST = 240
 """Bytes of the longest name; file systems take 255, and some endings are added later."""

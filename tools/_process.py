@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
-from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.infra.error_lines import UserError
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit status of a command that Ctrl-C has ended, as shells have it."""

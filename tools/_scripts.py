@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_tvm.passes.error_lines import UserError
+from xdsl_tvm.passes.infra.error_lines import UserError
 
 EXECUTE_HELP = (
     "run .py files as Python, with `tvm.script` being this package's; only for files "

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from xdsl_tvm.passes.error_lines import UserError, error_text
+from xdsl_tvm.passes.infra.error_lines import UserError, error_text
 from xdsl_tvm.tools._process import (
     INTERRUPTED,
     flush_output,

@@ -16,9 +16,9 @@ from typing import Any
 from xdsl.printer import Printer
 from xdsl.universe import Universe
 
-from xdsl_tvm.passes.error_lines import UserError
-from xdsl_tvm.passes.module_text import ModuleText
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.error_lines import UserError
+from xdsl_tvm.passes.infra.module_text import ModuleText
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.tools.opt import refuse_arguments
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from xdsl_tvm.passes.contract import all_contracts, markdown_table, plain_list
+from xdsl_tvm.passes.infra.contract import all_contracts, markdown_table, plain_list
 from xdsl_tvm.tools.opt import refuse_arguments
 
 

@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xdsl_tvm.passes.error_lines import UserError
 from xdsl_tvm.passes.infra import pipeline_text
-from xdsl_tvm.passes.module_text import ModuleText, check_ending, reading
-from xdsl_tvm.passes.pipeline_runner import (
+from xdsl_tvm.passes.infra.error_lines import UserError
+from xdsl_tvm.passes.infra.module_text import ModuleText, check_ending, reading
+from xdsl_tvm.passes.infra.pipeline_runner import (
     PassCheck,
     PipelineRunner,
     check_name,

@@ -18,9 +18,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.lowering.pipelines import has_relax_functions
-from xdsl_tvm.passes.error_lines import UserError, error_line
-from xdsl_tvm.passes.module_text import reading
-from xdsl_tvm.passes.pipeline_runner import check_name
+from xdsl_tvm.passes.infra.error_lines import UserError, error_line
+from xdsl_tvm.passes.infra.module_text import reading
+from xdsl_tvm.passes.infra.pipeline_runner import check_name
 from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.executable import (
     TARGETS,

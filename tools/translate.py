@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.passes.error_lines import UserError, error_line
-from xdsl_tvm.passes.module_text import ModuleText, check_ending, reading
+from xdsl_tvm.passes.infra.error_lines import UserError, error_line
+from xdsl_tvm.passes.infra.module_text import ModuleText, check_ending, reading
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
 from xdsl_tvm.tools.opt import refuse_arguments

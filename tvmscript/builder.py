@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 from xdsl.dialects.builtin import ModuleOp, NoneType
 from xdsl.ir import Attribute
 
-from xdsl_tvm.analysis.well_formed import verify_well_formed
+from xdsl_tvm.analysis.tir.well_formed import verify_well_formed
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.tvmscript.completion import complete
-from xdsl_tvm.tvmscript.expressions import (
+from xdsl_tvm.tvmscript.nodes.expressions import (
     Expr,
     ExprLike,
     IntImm,
@@ -39,7 +38,7 @@ from xdsl_tvm.tvmscript.expressions import (
     literal,
     raw_compare,
 )
-from xdsl_tvm.tvmscript.statements import (
+from xdsl_tvm.tvmscript.nodes.statements import (
     Allocate,
     AllocateConst,
     Annotations,
@@ -64,7 +63,8 @@ from xdsl_tvm.tvmscript.statements import (
     Stmt,
     While,
 )
-from xdsl_tvm.tvmscript.to_ssa import module_to_ssa
+from xdsl_tvm.tvmscript.reading.completion import complete
+from xdsl_tvm.tvmscript.ssa.to_ssa import module_to_ssa
 
 if TYPE_CHECKING:
     from types import TracebackType

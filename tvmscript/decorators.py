@@ -10,12 +10,6 @@ from typing import overload
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.tvmscript.builder import PrimFuncFrame
-from xdsl_tvm.tvmscript.definitions import (
-    FunctionMarker,
-    MacroMarker,
-    ModuleMarker,
-)
-from xdsl_tvm.tvmscript.macros import Macro
 from xdsl_tvm.tvmscript.parser import (
     is_member_of_module,
     read_live_function,
@@ -23,7 +17,13 @@ from xdsl_tvm.tvmscript.parser import (
     read_live_module,
     read_live_relax,
 )
-from xdsl_tvm.tvmscript.relax_reader import RelaxMarker
+from xdsl_tvm.tvmscript.reading.definitions import (
+    FunctionMarker,
+    MacroMarker,
+    ModuleMarker,
+)
+from xdsl_tvm.tvmscript.reading.macros import Macro
+from xdsl_tvm.tvmscript.reading.relax_reader import RelaxMarker
 
 
 class PrimFuncDecorator(PrimFuncFrame):

@@ -26,7 +26,7 @@ from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.parser import default_names, parse
-from xdsl_tvm.tvmscript.source import Definition, Source, first_line
+from xdsl_tvm.tvmscript.reading.source import Definition, Source, first_line
 
 T = TypeVar("T")
 

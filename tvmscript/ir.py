@@ -15,7 +15,7 @@ from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
 from xdsl_tvm.tvmscript.builder import BuilderError as _BuilderError
 from xdsl_tvm.tvmscript.builder import IRBuilder as _IRBuilder
 from xdsl_tvm.tvmscript.decorators import ir_module as ir_module
-from xdsl_tvm.tvmscript.expressions import ScriptTypeError as _ScriptTypeError
+from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError as _ScriptTypeError
 
 
 def module_attrs(attrs: _Mapping[str, object]) -> None:

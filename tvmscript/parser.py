@@ -18,12 +18,14 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.analysis.well_formed import violations
+from xdsl_tvm.analysis.tir.well_formed import violations
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
-from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript.builder import IRBuilder, PrimFuncFrame
-from xdsl_tvm.tvmscript.definitions import (
+from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.nodes import statements as st
+from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError, Var
+from xdsl_tvm.tvmscript.reading.definitions import (
     Annotations,
     DefinitionReader,
     FunctionMarker,
@@ -32,14 +34,12 @@ from xdsl_tvm.tvmscript.definitions import (
     ReadFunction,
     ReadModule,
 )
-from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.expressions import ScriptTypeError, Var
-from xdsl_tvm.tvmscript.macros import Macro
-from xdsl_tvm.tvmscript.reader import BodyReader
-from xdsl_tvm.tvmscript.relax_reader import RelaxFunctions, RelaxMarker
-from xdsl_tvm.tvmscript.rules import LIVE, TextRules
-from xdsl_tvm.tvmscript.source import LiveDefinition, Source, find_definition
-from xdsl_tvm.tvmscript.to_ssa import StatementError, module_to_ssa
+from xdsl_tvm.tvmscript.reading.macros import Macro
+from xdsl_tvm.tvmscript.reading.reader import BodyReader
+from xdsl_tvm.tvmscript.reading.relax_reader import RelaxFunctions, RelaxMarker
+from xdsl_tvm.tvmscript.reading.rules import LIVE, TextRules
+from xdsl_tvm.tvmscript.reading.source import LiveDefinition, Source, find_definition
+from xdsl_tvm.tvmscript.ssa.to_ssa import StatementError, module_to_ssa
 
 _NO_NAMES: Mapping[str, object] = MappingProxyType({})
 

@@ -32,9 +32,9 @@ Differs from TVM, whose own text does not always read back:
 * blocks that declare no regions print `T.reads()` and `T.writes()`;
 * a typed pointer that a call gives is a handle.
 
-Relax functions are in `_relax_printer`. Their text reads back as the same functions; what
-TVM has not is written so: a dimension that is unknown next to known ones is `None`, the
-value of a scalar of another dtype than int64 stands beside its dtype, constants of more
+Relax functions are in `relax_functions`. Their text reads back as the same functions;
+what TVM has not is written so: a dimension that is unknown next to known ones is `None`,
+the value of a scalar of another dtype than int64 is next to its dtype, constants of more
 than 16 elements are `metadata["relax.expr.Constant"][i]`, which the text defines in front
 of the module, and a virtual device that the module does not list is `I.vdevice(...)`.
 Leaves at the start of a function are written where they are used, and become leaves at
@@ -58,14 +58,14 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
-from xdsl_tvm.tvmscript import statements as st
-from xdsl_tvm.tvmscript._relax_printer import Metadata, RelaxPrinter
-from xdsl_tvm.tvmscript._script_expressions import VERSIONS as VERSIONS
-from xdsl_tvm.tvmscript._script_expressions import Style
-from xdsl_tvm.tvmscript._script_flat import FlatFunctionPrinter
-from xdsl_tvm.tvmscript._script_functions import FunctionPrinter
-from xdsl_tvm.tvmscript._script_names import identifier
-from xdsl_tvm.tvmscript.from_ssa import script_of
+from xdsl_tvm.tvmscript.nodes import statements as st
+from xdsl_tvm.tvmscript.printing.expressions import VERSIONS as VERSIONS
+from xdsl_tvm.tvmscript.printing.expressions import Style
+from xdsl_tvm.tvmscript.printing.flat import FlatFunctionPrinter
+from xdsl_tvm.tvmscript.printing.functions import FunctionPrinter
+from xdsl_tvm.tvmscript.printing.names import identifier
+from xdsl_tvm.tvmscript.printing.relax_functions import Metadata, RelaxPrinter
+from xdsl_tvm.tvmscript.ssa.from_ssa import script_of
 
 _RELAX_HEADER = "# from tvm.script import relax as R"
 

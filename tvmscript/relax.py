@@ -13,13 +13,15 @@ from collections.abc import Mapping as _Mapping
 from functools import cache as _cache
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
-from xdsl_tvm.tvmscript import _relax_calls, _relax_operators, _relax_types
-from xdsl_tvm.tvmscript._relax_values import const as const
-from xdsl_tvm.tvmscript._relax_values import const_data as const_data
 from xdsl_tvm.tvmscript.decorators import function as function
 from xdsl_tvm.tvmscript.decorators import macro as macro
-from xdsl_tvm.tvmscript.relax_reader import DataflowFrame as _DataflowFrame
-from xdsl_tvm.tvmscript.rules import Namespace as _Namespace
+from xdsl_tvm.tvmscript.nodes import relax_operators as _relax_operators
+from xdsl_tvm.tvmscript.nodes import relax_types as _relax_types
+from xdsl_tvm.tvmscript.reading import relax_calls as _relax_calls
+from xdsl_tvm.tvmscript.reading.relax_reader import DataflowFrame as _DataflowFrame
+from xdsl_tvm.tvmscript.reading.relax_values import const as const
+from xdsl_tvm.tvmscript.reading.relax_values import const_data as const_data
+from xdsl_tvm.tvmscript.reading.rules import Namespace as _Namespace
 
 Tensor = _relax_types.Tensor
 Shape = _relax_types.Shape

@@ -14,13 +14,13 @@ from functools import partial as _partial
 
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS as _INTRINSICS
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
-from xdsl_tvm.tvmscript import constructs as _constructs
-from xdsl_tvm.tvmscript import expressions as _expressions
-from xdsl_tvm.tvmscript import operators as _operators
 from xdsl_tvm.tvmscript.decorators import macro as macro
 from xdsl_tvm.tvmscript.decorators import prim_func as prim_func
-from xdsl_tvm.tvmscript.dtypes import Dtype as _Dtype
-from xdsl_tvm.tvmscript.dtypes import HandleDtype as _HandleDtype
+from xdsl_tvm.tvmscript.nodes import constructs as _constructs
+from xdsl_tvm.tvmscript.nodes import expressions as _expressions
+from xdsl_tvm.tvmscript.nodes import operators as _operators
+from xdsl_tvm.tvmscript.nodes.dtypes import Dtype as _Dtype
+from xdsl_tvm.tvmscript.nodes.dtypes import HandleDtype as _HandleDtype
 
 inline = macro
 """Newer TVM's name of `T.macro`."""

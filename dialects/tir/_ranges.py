@@ -15,7 +15,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir._assembly import (
+from xdsl_tvm.dialects.tir.assembly import (
     Mixed,
     join_mixed,
     parse_mixed,

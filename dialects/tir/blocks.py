@@ -38,8 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir import _assembly as assembly
-from xdsl_tvm.dialects.tir._assembly import Mixed
+from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import (
     parse_range,
     parse_region_dims,
@@ -47,6 +46,7 @@ from xdsl_tvm.dialects.tir._ranges import (
     print_region_dims,
 )
 from xdsl_tvm.dialects.tir.annotations import BLOCK_ANNOTATIONS, verify_dictionary
+from xdsl_tvm.dialects.tir.assembly import Mixed
 from xdsl_tvm.dialects.tir.attributes import IterKind, IterKindAttr
 from xdsl_tvm.dialects.tir.buffers import StoreOp
 from xdsl_tvm.dialects.tir.effects import MarkerEffect

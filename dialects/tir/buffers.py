@@ -43,8 +43,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir import _assembly as assembly
-from xdsl_tvm.dialects.tir._assembly import Mixed
+from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import (
     Region,
     join_region,
@@ -53,6 +52,7 @@ from xdsl_tvm.dialects.tir._ranges import (
     verify_region,
 )
 from xdsl_tvm.dialects.tir.annotations import ALLOCATE_ANNOTATIONS, verify_dictionary
+from xdsl_tvm.dialects.tir.assembly import Mixed
 from xdsl_tvm.dialects.tir.attributes import BufferKind, BufferKindAttr
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
 from xdsl_tvm.dialects.tir.expressions import constant_value

@@ -48,7 +48,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.attributes import CmpPredicate, CmpPredicateAttr
 from xdsl_tvm.dialects.tir.types import (
     MAX_LANES,

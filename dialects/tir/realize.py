@@ -26,7 +26,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import (
     Region,
     join_region,

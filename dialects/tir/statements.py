@@ -37,7 +37,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
 from xdsl_tvm.dialects.tir.annotations import FOR_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.attr_keys import problem_with

@@ -36,7 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryEffectKind, Pure, RecursiveMemoryEffect, get_effects
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir import _assembly as assembly
+from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
 from xdsl_tvm.dialects.tir.attributes import AccessMode, AccessModeAttr
 from xdsl_tvm.dialects.tir.buffers import (

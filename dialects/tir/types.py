@@ -53,7 +53,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir._by_identity import by_identity
+from xdsl_tvm.dialects.tir.by_identity import by_identity
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 
 ScalarType: TypeAlias = IntegerType | AnyFloat

@@ -129,8 +129,8 @@ def reference(images: Array) -> NDArray[np.float64]:
 
 def write_stages(folder: Path) -> list[str]:
     """Write the module at every stage of the road; gives the names of the files."""
-    from xdsl_tvm.targets._llvm_input import host_functions
-    from xdsl_tvm.targets._llvm_text import emit_llvm_ir
+    from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+    from xdsl_tvm.lowering.llvm_text.input import host_functions
 
     folder.mkdir(parents=True, exist_ok=True)
     names: list[str] = []

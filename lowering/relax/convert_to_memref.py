@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.lowering.relax._functions import FunctionConverter
-from xdsl_tvm.lowering.relax._module import ModuleView
+from xdsl_tvm.lowering.relax.conversion.functions import FunctionConverter
+from xdsl_tvm.lowering.relax.conversion.module import ModuleView
 from xdsl_tvm.lowering.tir.convert_to_memref import ConvertToMemref as ConvertTIRToMemref
 from xdsl_tvm.passes.infra import CompilerPass
 

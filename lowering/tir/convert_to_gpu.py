@@ -10,8 +10,8 @@ from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.lowering.tir._functions import convert_function, is_noalias
-from xdsl_tvm.lowering.tir._kernels import HostConverter, Kernels
+from xdsl_tvm.lowering.tir.conversion.functions import convert_function, is_noalias
+from xdsl_tvm.lowering.tir.conversion.kernels import HostConverter, Kernels
 from xdsl_tvm.passes.infra import CompilerPass
 
 

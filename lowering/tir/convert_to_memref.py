@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.lowering.tir._body import BodyConverter
-from xdsl_tvm.lowering.tir._functions import convert_function
-from xdsl_tvm.lowering.tir._types import GENERIC_SPACE
+from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
+from xdsl_tvm.lowering.tir.conversion.functions import convert_function
+from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE
 from xdsl_tvm.passes.infra import CompilerPass
 
 

@@ -5,14 +5,14 @@ A pass class is looked up by its name, and its file imported, when it is first u
 
 from collections.abc import Callable
 
-from xdsl_tvm.passes._compiler_pass import CompilerPass
-from xdsl_tvm.passes._sequential import pass_attribute
 from xdsl_tvm.passes.infra import (
     DataflowBlockPass,
     FunctionPass,
     dataflowblock_pass,
     function_pass,
 )
+from xdsl_tvm.passes.infra.compiler_pass import CompilerPass
+from xdsl_tvm.passes.infra.sequential import pass_attribute
 
 __all__ = ["DataflowBlockPass", "FunctionPass", "dataflowblock_pass", "function_pass"]
 

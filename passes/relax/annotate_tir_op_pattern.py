@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
-from xdsl_tvm.analysis.op_pattern import op_pattern
+from xdsl_tvm.analysis.relax.op_pattern import op_pattern
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass

@@ -12,12 +12,16 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.shared_memory import Writers, memory_sources, written_operands
+from xdsl_tvm.analysis.relax.memory_sharing import (
+    Writers,
+    memory_sources,
+    written_operands,
+)
 from xdsl_tvm.analysis.structural_equal import structural_equal, structural_hash
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
-from xdsl_tvm.passes._module_symbols import SymbolNames, module_symbols
 from xdsl_tvm.passes.infra import CompilerPass, Sequential
+from xdsl_tvm.passes.infra.module_symbols import SymbolNames, module_symbols
 from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 
 LAYOUT_FREE_BUFFERS = "layout_free_buffers"

@@ -21,8 +21,8 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo, substitute_symbols
 from xdsl_tvm.dialects.relax.values import ConstantValue
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import update_signature
-from xdsl_tvm.passes.relax._signatures import (
+from xdsl_tvm.passes.relax.rewriting.call_sites import update_signature
+from xdsl_tvm.passes.relax.rewriting.signatures import (
     bind_symbols,
     find_function,
     references,

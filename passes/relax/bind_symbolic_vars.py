@@ -16,7 +16,11 @@ from xdsl_tvm.dialects.relax.attributes import parse_dim
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 from xdsl_tvm.dialects.relax.types import PrimType, definable_symbols
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._signatures import bind_symbols, find_function, verify_calls
+from xdsl_tvm.passes.relax.rewriting.signatures import (
+    bind_symbols,
+    find_function,
+    verify_calls,
+)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.tir.module import VDEVICES
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._bindings import allow_effects
+from xdsl_tvm.passes.relax.rewriting.bindings import allow_effects
 
 _GLOBAL = StringAttr("global")
 _CALLS = (relax.CallTIROp, relax.CallTIRInplaceOp, relax.CallDPSPackedOp)

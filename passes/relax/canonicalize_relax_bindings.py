@@ -11,10 +11,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._dataflow import (
+from xdsl_tvm.passes.relax.rewriting.dataflow import (
     defining_block,
     inner_value,
     is_within,

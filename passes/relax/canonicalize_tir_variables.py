@@ -13,7 +13,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import Dims, SymbolsAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
@@ -25,9 +25,9 @@ from xdsl_tvm.dialects.relax.types import (
     substitute_symbols,
 )
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._bindings import is_function
-from xdsl_tvm.passes.relax._dataflow import retype_outputs
-from xdsl_tvm.passes.relax._symbols import (
+from xdsl_tvm.passes.relax.rewriting.bindings import is_function
+from xdsl_tvm.passes.relax.rewriting.dataflow import retype_outputs
+from xdsl_tvm.passes.relax.rewriting.symbols import (
     substitute_in_operation,
     type_at,
     verify_substituted,

@@ -17,8 +17,8 @@ from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._rewriting import Inserted, Place
-from xdsl_tvm.passes.relax._symbols import hide_symbols
+from xdsl_tvm.passes.relax.rewriting.insertion import Inserted, Place
+from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 Check: TypeAlias = Callable[
     [SSAValue, Sequence[SSAValue], Sequence[SSAValue], Mapping[SSAValue, Operation]], bool

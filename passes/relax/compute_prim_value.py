@@ -14,10 +14,10 @@ from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.attributes import DimAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.passes._module_symbols import SymbolNames
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._bindings import allow_effects
-from xdsl_tvm.passes.relax._call_sites import module_of
+from xdsl_tvm.passes.infra.module_symbols import SymbolNames
+from xdsl_tvm.passes.relax.rewriting.bindings import allow_effects
+from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
 
 
 @dataclass(frozen=True)

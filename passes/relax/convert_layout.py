@@ -16,10 +16,10 @@ from xdsl.utils.hints import isa
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._axis_layouts import AxisLayout, change
-from xdsl_tvm.passes.relax._layout_rules import WITH_LAYOUTS, Plan, rule_of
-from xdsl_tvm.passes.relax._rewriting import by_function
-from xdsl_tvm.passes.relax._symbols import hide_symbols
+from xdsl_tvm.passes.relax._layouts.axis_layouts import AxisLayout, change
+from xdsl_tvm.passes.relax._layouts.rules import WITH_LAYOUTS, Plan, rule_of
+from xdsl_tvm.passes.relax.rewriting.insertion import by_function
+from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._bindings import LEAVES, may_stand_in_dataflow
-from xdsl_tvm.passes.relax._dataflow import holds_dataflow, wrap_in_dataflow
 from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
+from xdsl_tvm.passes.relax.rewriting.bindings import LEAVES, may_stand_in_dataflow
+from xdsl_tvm.passes.relax.rewriting.dataflow import holds_dataflow, wrap_in_dataflow
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 
-from xdsl_tvm.analysis.dataflow_inplace import inplace_matches, same_value
+from xdsl_tvm.analysis.relax.dataflow_inplace import inplace_matches, same_value
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._inplace_functions import inplace_function
+from xdsl_tvm.passes.relax._tir_functions.inplace import inplace_function
 from xdsl_tvm.passes.relax.legalize_ops import OperatorFunctions, legalized_call
 
 

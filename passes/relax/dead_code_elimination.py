@@ -16,9 +16,9 @@ from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes._module_symbols import module_symbols, referenced_symbols
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._dataflow import keep_outputs
+from xdsl_tvm.passes.infra.module_symbols import module_symbols, referenced_symbols
+from xdsl_tvm.passes.relax.rewriting.dataflow import keep_outputs
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import ShapeType, TensorInfo, TupleType
-from xdsl_tvm.passes._module_symbols import UniqueNames
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._rewriting import Place, float_dtype
-from xdsl_tvm.passes.relax._symbols import defined_symbols, hide_symbols
+from xdsl_tvm.passes.infra.module_symbols import UniqueNames
+from xdsl_tvm.passes.relax.rewriting.insertion import Place, float_dtype
+from xdsl_tvm.passes.relax.rewriting.symbols import defined_symbols, hide_symbols
 
 
 @dataclass(frozen=True)

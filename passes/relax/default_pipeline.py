@@ -13,8 +13,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.target import DeviceType, Target
-from xdsl_tvm.passes._sequential import find_pass_class
 from xdsl_tvm.passes.infra import CompositePass
+from xdsl_tvm.passes.infra.sequential import find_pass_class
 
 
 @dataclass(frozen=True)

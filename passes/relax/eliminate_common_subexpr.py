@@ -13,16 +13,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove, IsTerminator, is_side_effect_free
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
+from xdsl_tvm.analysis.relax.functions import relax_functions
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.memory import EndsLife
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import definable_symbols, substitute_symbols
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._bindings import LEAVES, NO_CALLS, is_function
-from xdsl_tvm.passes.relax._dataflow import inner_value, retype_outputs
-from xdsl_tvm.passes.relax._symbols import substitute_in_operation
+from xdsl_tvm.passes.relax.rewriting.bindings import LEAVES, NO_CALLS, is_function
+from xdsl_tvm.passes.relax.rewriting.dataflow import inner_value, retype_outputs
+from xdsl_tvm.passes.relax.rewriting.symbols import substitute_in_operation
 
 _Values: TypeAlias = tuple[SSAValue, ...]
 

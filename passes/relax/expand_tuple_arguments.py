@@ -12,10 +12,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import private_functions, update_signature
-from xdsl_tvm.passes.relax._symbols import hide_symbols
 from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
 from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
+from xdsl_tvm.passes.relax.rewriting.call_sites import private_functions, update_signature
+from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._rewriting import Place, by_function, float_dtype
+from xdsl_tvm.passes.relax.rewriting.insertion import Place, by_function, float_dtype
 
 _CHANNELS = {"OIHW": 0, "IOHW": 1}
 """For each kernel layout, the dimension of output channels."""

@@ -13,17 +13,17 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
+from xdsl_tvm.analysis.relax.functions import relax_functions
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._dataflow import inner_value
 from xdsl_tvm.passes.relax.legalize.registry import REWRITES
 from xdsl_tvm.passes.relax.legalize.rules import RULES
+from xdsl_tvm.passes.relax.rewriting.dataflow import inner_value
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,23 +12,23 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.op_pattern import OpPattern
-from xdsl_tvm.analysis.shared_memory import Writers, written_operands
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, written_operands
+from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
 from xdsl_tvm.dialects.relax.functions import is_set, parameter_symbols
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import ShapeType, substitute_symbols, used_symbols
 from xdsl_tvm.dialects.tir.annotations import integer_of
-from xdsl_tvm.passes._module_symbols import SymbolNames, module_symbols
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
-from xdsl_tvm.passes.relax._merged_calls import (
+from xdsl_tvm.passes.infra.module_symbols import SymbolNames, module_symbols
+from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
     AnyFusedCall,
     NotMergeableError,
     bind_call,
 )
-from xdsl_tvm.passes.relax._symbols import hide_symbols
 from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
+from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 PRIMITIVE = "Primitive"
 """The attribute of functions that are one kernel each."""

@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Expr, Value, emit
-from xdsl_tvm.analysis.op_pattern import ROOT
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
+from xdsl_tvm.analysis.relax.op_pattern import ROOT
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import infer_call
@@ -34,15 +34,14 @@ from xdsl_tvm.dialects.relax.types import (
     TensorInfo,
     TupleType,
 )
-from xdsl_tvm.passes._module_symbols import (
+from xdsl_tvm.passes.infra import CompilerPass, Sequential
+from xdsl_tvm.passes.infra.module_symbols import (
     SymbolNames,
     UniqueNames,
     module_symbols,
     named_symbols,
 )
-from xdsl_tvm.passes.infra import CompilerPass, Sequential
-from xdsl_tvm.passes.relax._call_sites import module_of
-from xdsl_tvm.passes.relax._merged_calls import (
+from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
     AnyFusedCall,
     NotMergeableError,
     bind_call,
@@ -50,6 +49,7 @@ from xdsl_tvm.passes.relax._merged_calls import (
 )
 from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 from xdsl_tvm.passes.relax.fuse_ops import PRIMITIVE
+from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
 
 _KEPT = ("tir.noalias", "target", "tir.is_scheduled")
 """Attributes that the function made has where all parts have them alike."""

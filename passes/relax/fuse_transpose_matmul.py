@@ -13,13 +13,13 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import module_of
-from xdsl_tvm.passes.relax._rewriting import by_function
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.linear_algebra import product_stages
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, Site
 from xdsl_tvm.passes.relax.legalize.signature import proven_result_type
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Tensor
+from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
+from xdsl_tvm.passes.relax.rewriting.insertion import by_function
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from xdsl_tvm.dialects.relax.attributes import SymbolsAttr
 from xdsl_tvm.dialects.relax.calls import is_impure
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import definable_symbols, substitute_symbols
-from xdsl_tvm.passes._module_symbols import UniqueNames
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import PrivateFunction, private_functions
-from xdsl_tvm.passes.relax._symbols import substitute_in_operation, type_at
+from xdsl_tvm.passes.infra.module_symbols import UniqueNames
 from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
 from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
 from xdsl_tvm.passes.relax.normalize import Normalize
+from xdsl_tvm.passes.relax.rewriting.call_sites import PrivateFunction, private_functions
+from xdsl_tvm.passes.relax.rewriting.symbols import substitute_in_operation, type_at
 from xdsl_tvm.passes.relax.to_non_dataflow import inline_dataflow
 
 _Op = TypeVar("_Op", bound=Operation)

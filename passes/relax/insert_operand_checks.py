@@ -12,10 +12,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import module_of
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.operand_checks import Check, check_of
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule
+from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.argument_tuples import is_argument_tuple
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.argument_tuples import is_argument_tuple
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._bindings import allow_effects
+from xdsl_tvm.passes.relax.rewriting.bindings import allow_effects
 
 _KILLS = (relax.KillTensorOp, relax.KillStorageOp, relax.VMKillObjectOp)
 _STORAGES = (relax.AllocStorageOp, relax.VMAllocStorageOp)

@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import parameter_symbols
-from xdsl_tvm.passes._module_symbols import module_symbols
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.module_symbols import module_symbols
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
-from xdsl_tvm.passes.relax._call_sites import module_of
-from xdsl_tvm.passes.relax._symbols import defined_symbols, hide_symbols
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
 from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of
 from xdsl_tvm.passes.relax.legalize.calls import legalized_call as legalized_call
@@ -29,6 +27,8 @@ from xdsl_tvm.passes.relax.legalize.registry import (
     Rewrite,
 )
 from xdsl_tvm.passes.relax.legalize.signature import proven_result_type, signature_of
+from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
+from xdsl_tvm.passes.relax.rewriting.symbols import defined_symbols, hide_symbols
 
 CONFIG = "relax.transform.apply_legalize_ops"
 

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._memory_sizes import allocated_bytes
-from xdsl_tvm.passes.relax._storages import new_storage, place_on
+from xdsl_tvm.passes.relax._memory_plan.sizes import allocated_bytes
+from xdsl_tvm.passes.relax._memory_plan.storages import new_storage, place_on
 
 _BYTES = IntegerType(8, Signedness.UNSIGNED)
 

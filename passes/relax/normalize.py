@@ -11,10 +11,10 @@ from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._dataflow import holds_dataflow, wrap_in_dataflow
+from xdsl_tvm.passes.relax.rewriting.dataflow import holds_dataflow, wrap_in_dataflow
 
 
 @dataclass(frozen=True)

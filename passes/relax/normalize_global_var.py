@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes._module_symbols import module_symbols
-from xdsl_tvm.passes._renamed_symbols import rename_symbols
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.module_symbols import module_symbols
+from xdsl_tvm.passes.infra.renamed_symbols import rename_symbols
 
 
 @dataclass(frozen=True)

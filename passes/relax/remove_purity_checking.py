@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 

@@ -12,13 +12,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import (
+from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
+from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
+from xdsl_tvm.passes.relax.rewriting.call_sites import (
     PrivateFunction,
     private_functions,
     update_signature,
 )
-from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
-from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import used_symbols
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._call_sites import (
+from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
+from xdsl_tvm.passes.relax.rewriting.call_sites import (
     PrivateFunction,
     private_functions,
     update_signature,
 )
-from xdsl_tvm.passes.relax._symbols import type_at
-from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
+from xdsl_tvm.passes.relax.rewriting.symbols import type_at
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,18 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
-from xdsl_tvm.analysis.tensor_lives import most_at_once
+from xdsl_tvm.analysis.relax.functions import relax_functions
+from xdsl_tvm.analysis.relax.live_ranges import most_at_once
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._memory_sizes import UpperBounds
-from xdsl_tvm.passes.relax._planned_tensors import (
+from xdsl_tvm.passes.relax._memory_plan.planned_tensors import (
     PlannedTensor,
     Storage,
     planned_tensors,
     storage_bytes,
 )
-from xdsl_tvm.passes.relax._upper_bounds import upper_bounds_of
+from xdsl_tvm.passes.relax._memory_plan.sizes import UpperBounds
+from xdsl_tvm.passes.relax._memory_plan.upper_bounds import upper_bounds_of
 
 
 @dataclass(frozen=True)

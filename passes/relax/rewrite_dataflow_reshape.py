@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.reshape_pattern import copied_parameter
-from xdsl_tvm.analysis.shared_memory import Writers, values_with_written_memory
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
+from xdsl_tvm.analysis.relax.reshape_pattern import copied_parameter
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import product, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
-from xdsl_tvm.passes._module_symbols import module_symbols
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.module_symbols import module_symbols
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import is_set
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._arena_plan import arena_plan
-from xdsl_tvm.passes.relax._memory_lives import Begin, planned_lives
-from xdsl_tvm.passes.relax._memory_sizes import (
+from xdsl_tvm.passes.relax._memory_plan.arena import arena_plan
+from xdsl_tvm.passes.relax._memory_plan.live_ranges import Begin, planned_lives
+from xdsl_tvm.passes.relax._memory_plan.sizes import (
     UpperBounds,
     allocated_bytes,
     allocated_info,
 )
-from xdsl_tvm.passes.relax._storage_pool import Storage
-from xdsl_tvm.passes.relax._storages import new_storage, place_on
-from xdsl_tvm.passes.relax._token_plan import token_plan
-from xdsl_tvm.passes.relax._upper_bounds import upper_bounds_of
+from xdsl_tvm.passes.relax._memory_plan.storage_pool import Storage
+from xdsl_tvm.passes.relax._memory_plan.storages import new_storage, place_on
+from xdsl_tvm.passes.relax._memory_plan.tokens import token_plan
+from xdsl_tvm.passes.relax._memory_plan.upper_bounds import upper_bounds_of
 
 _DYNAMIC_OUTPUT = "relax.memory_plan_dynamic_func_output"
 _STRATEGIES = ("tokens", "arena")

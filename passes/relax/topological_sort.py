@@ -15,7 +15,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import symbols_in
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._rewriting import by_function
+from xdsl_tvm.passes.relax.rewriting.insertion import by_function
 
 _Node: TypeAlias = Operation | SSAValue
 ORDERS = ("depth-first", "breadth-first")

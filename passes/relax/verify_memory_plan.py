@@ -10,16 +10,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.relax_functions import relax_functions
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._planned_tensors import (
+from xdsl_tvm.passes.relax._memory_plan.planned_tensors import (
     PlannedTensor,
     Storage,
     planned_tensors,
     storage_bytes,
 )
-from xdsl_tvm.passes.relax._upper_bounds import upper_bounds_of
+from xdsl_tvm.passes.relax._memory_plan.upper_bounds import upper_bounds_of
 
 
 @dataclass(frozen=True)

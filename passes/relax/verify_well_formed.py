@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.relax_well_formed import violations
+from xdsl_tvm.analysis.relax.well_formed import violations
 from xdsl_tvm.passes.infra import CompilerPass
 
 
@@ -23,7 +23,7 @@ class VerifyWellFormed(CompilerPass):
     Options: none
     Rewrites: none
     Leaves alone: everything. Other rules of the specification hold for every verified
-        module; `xdsl_tvm.analysis.relax_well_formed` lists them. Time is linear in the
+        module; `xdsl_tvm.analysis.relax.well_formed` lists them. Time is linear in the
         size of the module.
     Errors: the first op that breaks a rule, and the rule. `GlobalSymbol`: a function
         whose `global_symbol` is not its name; `ForcePure`: an impure function with
@@ -34,7 +34,7 @@ class VerifyWellFormed(CompilerPass):
         `tir_var_upper_bound`, `tir_non_negative_var`; created: none; removed: none
     Differs from TVM: `NumInput`, `SymbolFacts` and `Life` are no part of TVM's function,
         which returns a truth value; ours is
-        `xdsl_tvm.analysis.relax_well_formed.well_formed`.
+        `xdsl_tvm.analysis.relax.well_formed.well_formed`.
     """
 
     name = "relax-verify-well-formed"

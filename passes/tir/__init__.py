@@ -5,10 +5,10 @@ A pass class is looked up by its name, and its file imported, when it is first u
 
 from collections.abc import Callable
 
-from xdsl_tvm.passes._compiler_pass import CompilerPass
-from xdsl_tvm.passes._sequential import pass_attribute
 from xdsl_tvm.passes.infra import Apply, Filter, PrimFuncPass, prim_func_pass
-from xdsl_tvm.passes.tir._hoisted_flags import HoistedConditionals, HoistedLetBindings
+from xdsl_tvm.passes.infra.compiler_pass import CompilerPass
+from xdsl_tvm.passes.infra.sequential import pass_attribute
+from xdsl_tvm.passes.tir._hoist.flags import HoistedConditionals, HoistedLetBindings
 
 __all__ = [
     "Apply",

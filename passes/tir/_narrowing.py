@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.const_int_bound import SHIFTS, Bound, add
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.const_int_bound import SHIFTS, Bound, add
+from xdsl_tvm.analysis.arith.expr import (
     Expr,
     Value,
     integer_range,
@@ -26,7 +26,7 @@ from xdsl_tvm.analysis.expr import (
     view,
 )
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._editing import erase_if_unused, names_variable
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, names_variable
 
 _FOLLOWING = (
     "bitwise_and",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.analysis.arith.expr import Expr
 
 
 class Use(NamedTuple):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.derivation import origin
-from xdsl_tvm.analysis.memory_order import Facts, Kind, memory_of
+from xdsl_tvm.analysis.tir.memory_order import Facts, Kind, memory_of
 from xdsl_tvm.dialects import tir
 
 _DEFINITIONS = (

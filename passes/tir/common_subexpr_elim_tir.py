@@ -14,9 +14,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.definedness import is_total
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.definedness import is_total
+from xdsl_tvm.analysis.arith.expr import (
     EXPRESSION_OPS,
     Broadcast,
     Const,
@@ -30,13 +30,13 @@ from xdsl_tvm.analysis.expr import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import erase_if_unused
 from xdsl_tvm.passes.tir._shared_terms import (
     Shared,
     Term,
     in_order_of_bindings,
     shared_terms,
 )
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused
 
 _Counts = dict[Expr, int]
 _VARIABLES = (tir.AllocateConstOp, tir.AllocateOp, tir.LetOp, tir.ShapeVarOp)

@@ -13,10 +13,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.analysis.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
+from xdsl_tvm.analysis.arith.expr import (
     Const,
     Expr,
     emit,
@@ -25,21 +25,25 @@ from xdsl_tvm.analysis.expr import (
     values_at_hand,
     view,
 )
-from xdsl_tvm.analysis.flat_index import as_tree, has_padding
+from xdsl_tvm.analysis.tir.flat_index import as_tree, has_padding
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._compact_regions import RegionCollector, Scope
-from xdsl_tvm.passes.tir._compact_uses import Candidate, candidate
-from xdsl_tvm.passes.tir._dim_align import (
+from xdsl_tvm.passes.tir._compact_buffers.regions import RegionCollector, Scope
+from xdsl_tvm.passes.tir._compact_buffers.uses import Candidate, candidate
+from xdsl_tvm.passes.tir._storage_align import (
     DIM_ALIGN,
     Alignments,
     allocation_shape,
     collect_alignments,
     entry,
 )
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._memory_views import memory_after, replace_regions, take_after
+from xdsl_tvm.passes.tir.rewriting.memory_views import (
+    memory_after,
+    replace_regions,
+    take_after,
+)
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 Mixed = int | SSAValue
 

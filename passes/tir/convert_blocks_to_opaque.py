@@ -11,7 +11,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused, names_variable
+from xdsl_tvm.passes.tir.rewriting.statements import (
+    describe,
+    erase_if_unused,
+    names_variable,
+)
 
 _NO_KINDS = ArrayAttr[tir.IterKindAttr]([])
 _SEGMENTS = (

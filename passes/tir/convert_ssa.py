@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.expr import Expr, view
-from xdsl_tvm.analysis.polynomial import Polynomial, polynomial
-from xdsl_tvm.analysis.well_formed import shape_vars_bound_again
+from xdsl_tvm.analysis.arith.expr import Expr, view
+from xdsl_tvm.analysis.arith.polynomial import Polynomial, polynomial
+from xdsl_tvm.analysis.tir.well_formed import shape_vars_bound_again
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 

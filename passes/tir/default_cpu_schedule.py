@@ -12,24 +12,33 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._loop_code import LoopCode
-from xdsl_tvm.passes.tir._loop_nest import Nest, Point, find_nest
-from xdsl_tvm.passes.tir._schedule_contraction import (
+from xdsl_tvm.passes.tir._cpu_schedule.contraction import (
     Contraction,
     match_contraction,
     schedule_contraction,
     with_map,
 )
-from xdsl_tvm.passes.tir._schedule_elementwise import (
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
     fused_loop,
     is_map,
     schedule_map,
 )
-from xdsl_tvm.passes.tir._schedule_few_rows import match_few_rows, schedule_few_rows
-from xdsl_tvm.passes.tir._schedule_options import Machine, is_unscheduled, kind_of
-from xdsl_tvm.passes.tir._schedule_reduction import match_reduction, schedule_reduction
-from xdsl_tvm.passes.tir._schedule_rows import shared_rows
-from xdsl_tvm.passes.tir._schedule_transpose import match_transpose, schedule_transpose
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, is_unscheduled, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.reduction import (
+    match_reduction,
+    schedule_reduction,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.rows import shared_rows
+from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
+    match_few_rows,
+    schedule_few_rows,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.transpose import (
+    match_transpose,
+    schedule_transpose,
+)
+from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point, find_nest
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
 @dataclass(frozen=True)
@@ -84,12 +93,12 @@ class DefaultCPUSchedule(CompilerPass):
         results one by one, each in a register, neighbours in a loop of their own.
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
-        for vectors below 64 bytes, stay in registers (see `_schedule_contraction.py`).
+        for vectors below 64 bytes, stay in registers (see `contraction.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows, and threads share its columns. With columns next to each other,
         blocks of them stay in registers or in the cache, and terms keep their order; with
         terms next to each other, each result is gathered in the lanes of a vector (see
-        `_schedule_few_rows.py`).
+        `skinny_matmul.py`).
         A map behind a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:

@@ -14,8 +14,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.target import DeviceType, Target
-from xdsl_tvm.passes._sequential import find_pass_class
 from xdsl_tvm.passes.infra import CompositePass, PassContext
+from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.verify_form import VerifyForm
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
 
@@ -57,7 +57,7 @@ class Row:
     unless: str | None = None
     """The configuration key that drops it."""
     form: str | None = None
-    """The form (`analysis/forms.py`) that all programs have after it."""
+    """The form (`analysis/tir/forms.py`) that all programs have after it."""
     device_only: bool = False
     """Does nothing for a CPU, so that its absence is no gap there."""
 

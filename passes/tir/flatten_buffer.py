@@ -25,10 +25,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Div, Expr, FloorDiv, FloorMod, Mod, emit, postorder
-from xdsl_tvm.analysis.flat_index import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import (
+    Div,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Mod,
+    emit,
+    postorder,
+)
+from xdsl_tvm.analysis.arith.iter_map import iter_map_simplify
+from xdsl_tvm.analysis.tir.flat_index import (
     Mixed,
     as_tree,
     fitting_type,
@@ -37,11 +46,10 @@ from xdsl_tvm.analysis.flat_index import (
     groups,
     reaches_beyond_32_bits,
 )
-from xdsl_tvm.analysis.iter_map import iter_map_simplify
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._expression_rewriter import ExpressionRewriter
+from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 
 @dataclass(frozen=True)

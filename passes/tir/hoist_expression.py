@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes._pass_config import HoistExpressionConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._hoisted_flags import HoistedConditionals, HoistedLetBindings
-from xdsl_tvm.passes.tir._hoisting import Hoisted, hoist
+from xdsl_tvm.passes.infra.pass_config import HoistExpressionConfig
+from xdsl_tvm.passes.tir._hoist.flags import HoistedConditionals, HoistedLetBindings
+from xdsl_tvm.passes.tir._hoist.hoisting import Hoisted, hoist
 from xdsl_tvm.passes.tir.remove_no_op import RemoveNoOp
 from xdsl_tvm.passes.tir.simplify import Simplify
 

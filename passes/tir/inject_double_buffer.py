@@ -14,25 +14,25 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, RecursiveMemoryEffect, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Expr, emit, view
-from xdsl_tvm.analysis.flat_index import times, widened_for
-from xdsl_tvm.analysis.memory_order import Memory, memory_of
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, emit, view
+from xdsl_tvm.analysis.tir.flat_index import times, widened_for
+from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes._pass_config import InjectDoubleBufferConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.infra.pass_config import InjectDoubleBufferConfig
+from xdsl_tvm.passes.tir.rewriting.memory_views import (
+    is_plain_view,
+    memory_after,
+    take_after,
+    views_of,
+)
+from xdsl_tvm.passes.tir.rewriting.statements import (
     describe,
     enclose_in_pragmas,
     erase_if_unused,
     insert_body_before,
     replace_by_body,
-)
-from xdsl_tvm.passes.tir._memory_views import (
-    is_plain_view,
-    memory_after,
-    take_after,
-    views_of,
 )
 
 _SCOPE = "double_buffer_scope"

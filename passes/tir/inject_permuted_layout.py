@@ -17,15 +17,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, emit
-from xdsl_tvm.analysis.flat_index import has_padding
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Expr, emit
+from xdsl_tvm.analysis.tir.flat_index import has_padding
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe
-from xdsl_tvm.passes.tir._expression_rewriter import ExpressionRewriter
+from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
+from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 _ANNOTATION = "permuted_layout"
 _GROUP = 8

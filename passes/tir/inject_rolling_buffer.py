@@ -13,9 +13,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import (
     Const,
     Expr,
     FloorDiv,
@@ -25,12 +25,12 @@ from xdsl_tvm.analysis.expr import (
     leaf_values,
     view,
 )
-from xdsl_tvm.analysis.memory_order import Facts, Kind
+from xdsl_tvm.analysis.tir.memory_order import Facts, Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._memory_views import take_after
+from xdsl_tvm.passes.tir.rewriting.memory_views import take_after
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _ROLLING = "rolling_buffer_scope"
 _IN_ORDER = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)

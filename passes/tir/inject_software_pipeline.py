@@ -10,21 +10,20 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.memory_order import Memory, memory_of
+from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import ForKind
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._software_pipeline_conflicts import (
+from xdsl_tvm.passes.tir._software_pipeline.conflicts import (
     Conflicts,
     Touches,
     facts_around,
 )
-from xdsl_tvm.passes.tir._software_pipeline_copies import check_copies
-from xdsl_tvm.passes.tir._software_pipeline_emission import PipelineEmitter
-from xdsl_tvm.passes.tir._software_pipeline_schedule import (
+from xdsl_tvm.passes.tir._software_pipeline.copies import check_copies
+from xdsl_tvm.passes.tir._software_pipeline.emission import PipelineEmitter
+from xdsl_tvm.passes.tir._software_pipeline.schedule import (
     ORDER,
     STAGE,
     async_plan,
@@ -32,8 +31,9 @@ from xdsl_tvm.passes.tir._software_pipeline_schedule import (
     schedule_of,
     versions,
 )
-from xdsl_tvm.passes.tir._software_pipeline_statements import PipelineBody, take_apart
-from xdsl_tvm.passes.tir._software_pipeline_versions import VersionedBuffers
+from xdsl_tvm.passes.tir._software_pipeline.statements import PipelineBody, take_apart
+from xdsl_tvm.passes.tir._software_pipeline.versions import VersionedBuffers
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _DOUBLE = "double_buffer_scope"
 _IN_ORDER = (ForKind.SERIAL, ForKind.UNROLLED)

@@ -13,13 +13,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, emit, view
-from xdsl_tvm.analysis.flat_index import widened_for
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Expr, emit, view
+from xdsl_tvm.analysis.tir.flat_index import widened_for
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.tir._virtual_threads import Dependence, Unit
+from xdsl_tvm.passes.tir.rewriting.memory_views import is_plain_view
+from xdsl_tvm.passes.tir.rewriting.statements import (
     describe,
     erase_if_unused,
     insert_body_before,
@@ -27,8 +29,6 @@ from xdsl_tvm.passes.tir._editing import (
     replace_by_body,
     within_pragmas,
 )
-from xdsl_tvm.passes.tir._memory_views import is_plain_view
-from xdsl_tvm.passes.tir._virtual_threads import Dependence, Unit
 
 _LOOP_FROM = 16
 """The number of threads from which on statements are not written out for each."""

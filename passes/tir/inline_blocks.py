@@ -12,16 +12,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.access_regions import get_block_read_write_region
-from xdsl_tvm.analysis.expr import Const, Expr, Value, substitute, view
-from xdsl_tvm.analysis.linear_equation import mentions
+from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, substitute, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
+from xdsl_tvm.analysis.tir.access_regions import get_block_read_write_region
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import may_write
-from xdsl_tvm.passes.tir._loop_nest import Access, Axis, Nest, find_nest
-from xdsl_tvm.passes.tir._schedule_elementwise import is_lazy, is_map
-from xdsl_tvm.passes.tir._schedule_options import is_unscheduled
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import is_lazy, is_map
+from xdsl_tvm.passes.tir._cpu_schedule.options import is_unscheduled
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, find_nest
+from xdsl_tvm.passes.tir.rewriting.statements import may_write
 
 
 @dataclass(frozen=True)

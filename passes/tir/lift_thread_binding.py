@@ -12,25 +12,25 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, emit, leaf_values, view
-from xdsl_tvm.analysis.lca import CommonAncestors
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Expr, emit, leaf_values, view
+from xdsl_tvm.analysis.tir.lca import CommonAncestors
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import VIRTUAL_THREAD_TAGS
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import (
-    describe,
-    erase_if_unused,
-    may_write,
-    renewed_block,
-    replace_by_body,
-)
-from xdsl_tvm.passes.tir._thread_axes import (
+from xdsl_tvm.passes.tir._loops.thread_axes import (
     axes_around,
     axis_of,
     is_private,
     replace_variable,
     require_same_range,
+)
+from xdsl_tvm.passes.tir.rewriting.statements import (
+    describe,
+    erase_if_unused,
+    may_write,
+    renewed_block,
+    replace_by_body,
 )
 
 

@@ -11,10 +11,10 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes._pass_config import LoopPartitionConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import PARTITION_HINT
-from xdsl_tvm.passes.tir._partition import Partitioner, is_hinted
+from xdsl_tvm.passes.infra.pass_config import LoopPartitionConfig
+from xdsl_tvm.passes.tir._loop_partition import Partitioner, is_hinted
+from xdsl_tvm.passes.tir.rewriting.statements import PARTITION_HINT
 
 _MARKS = frozenset(("likely", "ignore_loop_partition"))
 

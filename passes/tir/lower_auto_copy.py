@@ -15,9 +15,9 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._auto_copy_cache import emit_through_registers
-from xdsl_tvm.passes.tir._auto_copy_coalesce import coalesced, inverted
-from xdsl_tvm.passes.tir._auto_copy_fragments import (
+from xdsl_tvm.passes.tir._auto_copy.cache import emit_through_registers
+from xdsl_tvm.passes.tir._auto_copy.coalesce import coalesced, inverted
+from xdsl_tvm.passes.tir._auto_copy.fragments import (
     MMA_TILE,
     WMMA_TILE,
     emit_wmma_load,
@@ -25,7 +25,7 @@ from xdsl_tvm.passes.tir._auto_copy_fragments import (
     stage_accumulators,
     tiled,
 )
-from xdsl_tvm.passes.tir._auto_copy_nest import (
+from xdsl_tvm.passes.tir._auto_copy.nest import (
     Nest,
     Place,
     element_bits,
@@ -36,9 +36,9 @@ from xdsl_tvm.passes.tir._auto_copy_nest import (
     statement_of,
     store_map,
 )
-from xdsl_tvm.passes.tir._auto_copy_padding import Padder
-from xdsl_tvm.passes.tir._auto_copy_threads import Surroundings, flag
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir._auto_copy.padding import Padder
+from xdsl_tvm.passes.tir._auto_copy.threads import Surroundings, flag
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _FRAGMENT_PADDING = 8
 _ACCUMULATOR = tir.StorageRank.WMMA_ACCUMULATOR

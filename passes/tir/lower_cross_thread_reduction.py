@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
+from xdsl_tvm.analysis.arith.expr import (
     Expr,
     Value,
     emit,
@@ -22,24 +22,28 @@ from xdsl_tvm.analysis.expr import (
     values_at_hand,
     view,
 )
-from xdsl_tvm.analysis.facts import conjuncts
-from xdsl_tvm.analysis.iter_map import detect_iter_map
-from xdsl_tvm.analysis.memory_order import Memory, memory_of
+from xdsl_tvm.analysis.arith.facts import conjuncts
+from xdsl_tvm.analysis.arith.iter_map import detect_iter_map
+from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._broadcast_guard import (
+from xdsl_tvm.passes.tir._cross_thread_reduction.broadcast_guard import (
     BroadcastGuard,
     Reduced,
     ranges_of,
 )
-from xdsl_tvm.passes.tir._editing import erase_if_unused, may_write, renewed_block
-from xdsl_tvm.passes.tir._reduction_update import (
+from xdsl_tvm.passes.tir._cross_thread_reduction.update import (
     ReductionUpdate,
     buffers_touched,
     read_update,
     refuse,
 )
-from xdsl_tvm.passes.tir._thread_axes import axes_around, axis_of, is_private
+from xdsl_tvm.passes.tir._loops.thread_axes import axes_around, axis_of, is_private
+from xdsl_tvm.passes.tir.rewriting.statements import (
+    erase_if_unused,
+    may_write,
+    renewed_block,
+)
 
 _KINDS = (tir.IterKind.SPATIAL, tir.IterKind.REDUCE)
 _PROLOGUE = (
@@ -127,7 +131,7 @@ class LowerCrossThreadReduction(CompilerPass):
         are bound to axes of `threadIdx`, to each at most one; 3 the init stores one value
         to each buffer; 4 so does the body, to the same buffers, after all reads; 5 all at
         the same indices, in buffers of one shape; 6 a known reducer of
-        `xdsl_tvm.analysis.reducers` combines the accumulators with new values; 7 the
+        `xdsl_tvm.analysis.tir.reducers` combines the accumulators with new values; 7 the
         buffers are all memory of threads or all shared; 8 no statement is behind it in
         these loops; 9 no other there uses its buffers; 10 what is written there is in
         loops over the same threads, or memory of threads; 11 its variables start where

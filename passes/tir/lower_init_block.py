@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import replace_by_body
+from xdsl_tvm.passes.tir.rewriting.statements import replace_by_body
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import (
     Expr,
     Ramp,
     Value,
@@ -23,17 +23,17 @@ from xdsl_tvm.analysis.expr import (
     integer_range,
     substitute,
 )
-from xdsl_tvm.analysis.flat_index import (
+from xdsl_tvm.analysis.tir.flat_index import (
     as_tree,
     flat_indices,
     leaf,
     reaches_beyond_32_bits,
     row_major_strides,
 )
-from xdsl_tvm.analysis.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 
 @dataclass(frozen=True)

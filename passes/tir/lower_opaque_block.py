@@ -21,13 +21,13 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._dim_align import (
+from xdsl_tvm.passes.tir._storage_align import (
     DIM_ALIGN,
     Alignments,
     allocation_shape,
     collect_alignments,
 )
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.tir.rewriting.statements import (
     can_speculate,
     describe,
     erase_if_unused,

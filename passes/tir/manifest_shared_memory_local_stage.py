@@ -12,14 +12,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import emit, view
-from xdsl_tvm.analysis.flat_index import leaf
-from xdsl_tvm.analysis.memory_order import memory_of
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import emit, view
+from xdsl_tvm.analysis.tir.flat_index import leaf
+from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._copied_element import is_expression, reads_within
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
+from xdsl_tvm.passes.tir.rewriting.copied_element import is_expression, reads_within
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _STAGED = "tir.manifest_shared_memory_local_stage"
 _LOOPS = (tir.ForKind.SERIAL, tir.ForKind.VECTORIZED)

@@ -13,15 +13,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.access_regions import AccessRegion, get_block_read_write_region
-from xdsl_tvm.analysis.buffer_accesses import regions_around
-from xdsl_tvm.analysis.carried_values import enterable
-from xdsl_tvm.analysis.expr import Expr
-from xdsl_tvm.analysis.lca import buffer_access_lca
+from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.tir.access_regions import AccessRegion, get_block_read_write_region
+from xdsl_tvm.analysis.tir.buffer_accesses import regions_around
+from xdsl_tvm.analysis.tir.lca import buffer_access_lca
+from xdsl_tvm.analysis.tir.loop_carried import enterable
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._memory_views import replace_regions
+from xdsl_tvm.passes.tir.rewriting.memory_views import replace_regions
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 
 @dataclass(frozen=True)

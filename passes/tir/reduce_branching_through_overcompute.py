@@ -8,25 +8,25 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.expr import Expr
-from xdsl_tvm.analysis.facts import negated
-from xdsl_tvm.analysis.scoped_facts import FactsWalker
-from xdsl_tvm.analysis.side_effect import does_nothing
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.arith.facts import negated
 from xdsl_tvm.analysis.structural_equal import structural_equal
+from xdsl_tvm.analysis.tir.control_flow import ControlFlow
+from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.tir.side_effect import does_nothing
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import ForKind
-from xdsl_tvm.passes._pass_config import ReduceBranchingThroughOvercomputeConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.infra.pass_config import ReduceBranchingThroughOvercomputeConfig
+from xdsl_tvm.passes.tir._loops.in_bounds import is_in_bounds
+from xdsl_tvm.passes.tir._redundant_stores import NeedlessStores
+from xdsl_tvm.passes.tir.remove_no_op import DATAFLOW_EXTENSIONS, sweep
+from xdsl_tvm.passes.tir.rewriting.statements import (
     can_speculate,
     erase_if_unused,
     replace_by_body,
 )
-from xdsl_tvm.passes.tir._in_bounds import is_in_bounds
-from xdsl_tvm.passes.tir._needless_stores import NeedlessStores
-from xdsl_tvm.passes.tir.remove_no_op import DATAFLOW_EXTENSIONS, sweep
 
 _MAX_ROUNDS = 8
 """The dataflow is computed anew after changes, at most this often."""

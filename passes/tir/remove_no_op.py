@@ -11,19 +11,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer, ProofStrength
-from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.extension import Extension
-from xdsl_tvm.analysis.rewrite_simplify import RewriteLimitError
-from xdsl_tvm.analysis.scoped_facts import FactsWalker
-from xdsl_tvm.analysis.side_effect import op_does_nothing
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer, ProofStrength
+from xdsl_tvm.analysis.arith.extension import Extension
+from xdsl_tvm.analysis.arith.rewrite_simplify import RewriteLimitError
+from xdsl_tvm.analysis.tir.control_flow import ControlFlow
+from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.tir.side_effect import op_does_nothing
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of
-from xdsl_tvm.passes._pass_config import RemoveNoOpConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, replace_by_body
-from xdsl_tvm.passes.tir._needless_stores import NeedlessStores
+from xdsl_tvm.passes.infra.pass_config import RemoveNoOpConfig
+from xdsl_tvm.passes.tir._redundant_stores import NeedlessStores
+from xdsl_tvm.passes.tir.rewriting.statements import describe, replace_by_body
 
 _SKIP = "pragma_debug_skip_region"
 _WAIT = "async_wait_queue_scope"

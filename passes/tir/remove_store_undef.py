@@ -10,11 +10,11 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.side_effect import side_effect
+from xdsl_tvm.analysis.tir.side_effect import side_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe
 from xdsl_tvm.passes.tir.remove_no_op import RemoveNoOp
+from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 _STORED_VALUE = 0
 """The number of the operand of a `tir.store` that is stored."""

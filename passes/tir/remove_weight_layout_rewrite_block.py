@@ -22,14 +22,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import expr as trees
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Expr, Value, leaf_values, view
+from xdsl_tvm.analysis.arith import expr as trees
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe, erase_if_unused
-from xdsl_tvm.passes.tir._memory_views import replace_regions, take_after
+from xdsl_tvm.passes.tir.rewriting.memory_views import replace_regions, take_after
+from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _MARK = "meta_schedule.layout_rewrite_preproc"
 _Numbers: TypeAlias = npt.NDArray[np.int64]

@@ -10,9 +10,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import (
     Add,
     Broadcast,
     Cmp,
@@ -23,12 +23,12 @@ from xdsl_tvm.analysis.expr import (
     Not,
     fold,
 )
-from xdsl_tvm.analysis.facts import SWAPPED, negated
+from xdsl_tvm.analysis.arith.facts import SWAPPED, negated
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._expression_rewriter import ExpressionRewriter
+from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
 
 MAX_DEPTH = 5
 """How often a result is rewritten again."""

@@ -13,10 +13,10 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.analysis.memory_order import Facts
+from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import can_speculate
+from xdsl_tvm.passes.tir.rewriting.statements import can_speculate
 
 
 @dataclass(frozen=True)

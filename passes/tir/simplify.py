@@ -12,19 +12,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis._memory_flow import is_volatile
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.expr import Const, Expr, Value, substitute
-from xdsl_tvm.analysis.extension import Extension
-from xdsl_tvm.analysis.memory_order import Facts
-from xdsl_tvm.analysis.side_effect import is_assume, side_effect
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, substitute
+from xdsl_tvm.analysis.arith.extension import Extension
+from xdsl_tvm.analysis.tir.control_flow import ControlFlow
+from xdsl_tvm.analysis.tir.memory_flow import is_volatile
+from xdsl_tvm.analysis.tir.memory_order import Facts
+from xdsl_tvm.analysis.tir.side_effect import is_assume, side_effect
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes._pass_config import SimplifyConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import erase_if_unused, replace_by_body
-from xdsl_tvm.passes.tir._expression_rewriter import ExpressionRewriter, is_number
+from xdsl_tvm.passes.infra.pass_config import SimplifyConfig
+from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter, is_number
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, replace_by_body
 
 
 @dataclass(frozen=True)

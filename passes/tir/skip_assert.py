@@ -10,7 +10,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import erase_if_unused
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, emit, view
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.tir._loops.thread_axes import replace_variable, require_same_range
+from xdsl_tvm.passes.tir.rewriting.statements import (
     describe,
     erase_if_unused,
     is_computed_inside,
     replace_by_body,
 )
-from xdsl_tvm.passes.tir._thread_axes import replace_variable, require_same_range
 
 _Binding = tir.ForOp | tir.LaunchThreadOp
 

@@ -15,24 +15,24 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Expr, emit, view
-from xdsl_tvm.analysis.side_effect import is_assume
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Expr, emit, view
+from xdsl_tvm.analysis.tir.side_effect import is_assume
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, is_true
-from xdsl_tvm.passes._pass_config import UnrollLoopConfig
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.infra.pass_config import UnrollLoopConfig
+from xdsl_tvm.passes.tir.convert_ssa import define_shape_vars_once
+from xdsl_tvm.passes.tir.rewriting.limits import check_copies
+from xdsl_tvm.passes.tir.rewriting.statements import (
     describe,
     enclose_in_pragmas,
     erase_if_unused,
     insert_body_before,
     replace_by_body,
 )
-from xdsl_tvm.passes.tir._limits import check_copies
-from xdsl_tvm.passes.tir.convert_ssa import define_shape_vars_once
 
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"

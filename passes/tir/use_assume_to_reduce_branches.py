@@ -11,18 +11,22 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.expr import Cmp, Expr, Value, leaf_values, view
-from xdsl_tvm.analysis.facts import conjuncts, negated
-from xdsl_tvm.analysis.scoped_facts import FactsWalker
-from xdsl_tvm.analysis.side_effect import is_assume, side_effect
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Cmp, Expr, Value, leaf_values, view
+from xdsl_tvm.analysis.arith.facts import conjuncts, negated
+from xdsl_tvm.analysis.tir.control_flow import ControlFlow
+from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.tir.side_effect import is_assume, side_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect, CmpPredicate
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import can_speculate, describe, erase_if_unused
-from xdsl_tvm.passes.tir._in_bounds import is_in_bounds
+from xdsl_tvm.passes.tir._loops.in_bounds import is_in_bounds
+from xdsl_tvm.passes.tir.rewriting.statements import (
+    can_speculate,
+    describe,
+    erase_if_unused,
+)
 
 _PATTERN = "op_pattern"
 _ELEMENTWISE, _BROADCAST = 0, 1

@@ -11,21 +11,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Call, Cast, Const, Expr, Mul, view
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Call, Cast, Const, Expr, Mul, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
-from xdsl_tvm.passes.tir._editing import (
+from xdsl_tvm.passes.tir._vectorize.body import BodyVectorizer, NeedsSerialLoop
+from xdsl_tvm.passes.tir._vectorize.independence import lanes_are_independent
+from xdsl_tvm.passes.tir._vectorize.lanes import Width
+from xdsl_tvm.passes.tir._vectorize.memory import give_each_lane_its_memory
+from xdsl_tvm.passes.tir.rewriting.statements import (
     describe,
     enclose_in_pragmas,
     erase_if_unused,
     replace_by_body,
 )
-from xdsl_tvm.passes.tir._vectorize_body import BodyVectorizer, NeedsSerialLoop
-from xdsl_tvm.passes.tir._vectorize_independence import lanes_are_independent
-from xdsl_tvm.passes.tir._vectorize_lanes import Width
-from xdsl_tvm.passes.tir._vectorize_memory import give_each_lane_its_memory
 
 _PREDICATION = "tir.enable_buffer_level_predication"
 _SERIAL = tir.ForKindAttr(tir.ForKind.SERIAL)

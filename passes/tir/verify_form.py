@@ -8,9 +8,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.forms import FORMS
+from xdsl_tvm.analysis.tir.forms import FORMS
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe
+from xdsl_tvm.passes.tir.rewriting.statements import describe
 from xdsl_tvm.registry import pass_modules
 
 
@@ -23,8 +23,8 @@ class VerifyForm(CompilerPass):
     Output form: the form of the option
     Options: `form`: the name of a form, each narrower than the one before: `blocks`,
         `opaque-blocks`, `loops-and-buffers`, `flat`, `vector`, `host-device`, `packed`;
-        `xdsl_tvm.analysis.forms` defines them; `verify_ops`: also run the verifiers of
-        all ops, as xDSL does at the ends of a pipeline
+        `xdsl_tvm.analysis.tir.forms` defines them; `verify_ops`: also run the verifiers
+        of all ops, as xDSL does at the ends of a pipeline
     Rewrites: none
     Leaves alone: everything; ops of other dialects are of every form, and the TIR inside
         of them is checked. Time is linear in the size of the module.

@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe
-from xdsl_tvm.passes.tir._thread_axes import outermost_ops
+from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
+from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.barrier_intervals import Clash, KernelRaces
-from xdsl_tvm.analysis.thread_separation import Kind
+from xdsl_tvm.analysis.tir.barrier_intervals import Clash, KernelRaces
+from xdsl_tvm.analysis.tir.thread_separation import Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe
-from xdsl_tvm.passes.tir._thread_axes import outermost_ops
+from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
+from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.well_formed import violations
+from xdsl_tvm.analysis.tir.well_formed import violations
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._editing import describe
+from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class VerifyWellFormed(CompilerPass):
     Input form: any
     Output form: the same
     Options: none; the `assert_mode` of TVM's function, which tells between an error and a
-        truth value, is that of `xdsl_tvm.analysis.well_formed.verify_well_formed`
+        truth value, is that of `xdsl_tvm.analysis.tir.well_formed.verify_well_formed`
     Rewrites: none
     Leaves alone: everything. Other rules of the specification hold for every verified
-        module; `xdsl_tvm.analysis.well_formed` lists them. Time is linear in the size
+        module; `xdsl_tvm.analysis.tir.well_formed` lists them. Time is linear in the size
         of the module.
     Errors: the first op that breaks a rule, with its function and the rule.
         `BlockVarAccess`: the variable of a loop around a block with iteration variables

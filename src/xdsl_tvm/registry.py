@@ -1,7 +1,7 @@
 """The package's dialects, passes and targets by name, found by where their files lie.
 
 A pass is one file, and its name says where the file is: `passes/tir/lower_init_block.py`
-holds the pass `tir-lower-init-block`, `lowering/tvm/convert_scf_to_cf.py` holds
+holds the pass `tir-lower-init-block`, `lowering/to_llvm/convert_scf_to_cf.py` holds
 `tvm-convert-scf-to-cf`. So there is no table to keep in step with the tree. Names are
 read from the folders; a file is imported when its pass is first asked for. Modules whose
 name starts with an underscore are shared helpers, not passes.
@@ -23,13 +23,16 @@ from xdsl.passes import ModulePass
 from xdsl.utils.target import Target
 
 _ROOT = Path(__file__).parent
-_PASS_FAMILIES = (
-    ("passes", "tir"),
-    ("passes", "relax"),
-    ("lowering", "tir"),
-    ("lowering", "relax"),
-    ("lowering", "tvm"),
-)
+PASS_FAMILIES: dict[tuple[str, ...], str] = {
+    ("passes", "tir"): "tir",
+    ("passes", "relax"): "relax",
+    ("passes", "testing", "tir"): "tir-test",
+    ("passes", "testing", "relax"): "relax-test",
+    ("lowering", "tir"): "tir",
+    ("lowering", "relax"): "relax",
+    ("lowering", "to_llvm"): "tvm",
+}
+"""The folders of passes, and how the names of the passes in them begin."""
 _T = TypeVar("_T")
 
 
@@ -60,9 +63,9 @@ def _loader(module_name: str, base: type[_T], name: str) -> Callable[[], type[_T
 def pass_modules() -> dict[str, str]:
     """Pass name -> dotted name of the module that holds it, sorted by name."""
     found = {
-        f"{family}-{module.replace('_', '-')}": f"xdsl_tvm.{root}.{family}.{module}"
-        for root, family in _PASS_FAMILIES
-        for module in _modules(root, family)
+        f"{prefix}-{module.replace('_', '-')}": ".".join(("xdsl_tvm", *folders, module))
+        for folders, prefix in PASS_FAMILIES.items()
+        for module in _modules(*folders)
     }
     return dict(sorted(found.items()))
 

@@ -4,7 +4,7 @@ LegalizeOps divided by the quotient of both, which was 0.
 """
 
 import numpy as np
-from legalization import case
+from support.legalization import case
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.relax import interpret

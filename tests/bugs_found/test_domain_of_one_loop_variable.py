@@ -6,7 +6,7 @@ Where it was the variable of a loop, the block was not well-formed any more.
 from __future__ import annotations
 
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.context import Context
 
 from xdsl_tvm.passes.infra import CompilerPass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ir import parse
+from support.ir import parse
 
 from xdsl_tvm.interpreters.semantics import check_semantics
 

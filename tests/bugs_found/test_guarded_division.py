@@ -16,10 +16,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_tvm
+from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
 from xdsl_tvm.lowering.pipelines import lower_to_llvm
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit
-from xdsl_tvm.targets._llvm_text import emit_llvm_ir
 from xdsl_tvm.tvmscript import parse
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")

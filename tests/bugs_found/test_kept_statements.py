@@ -8,7 +8,7 @@ condition. VectorizeLoop erased assumptions.
 from __future__ import annotations
 
 import pytest
-from ir import parse
+from support.ir import parse
 
 from xdsl_tvm import tvmscript
 from xdsl_tvm.passes.infra import CompilerPass

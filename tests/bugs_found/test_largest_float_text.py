@@ -1,7 +1,7 @@
 """The largest float32 is printed with nine digits, which are beyond it when read."""
 
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.utils.exceptions import ParseError
 
 from xdsl_tvm.dialects import tir

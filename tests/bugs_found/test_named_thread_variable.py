@@ -8,7 +8,7 @@ the start of the loop to them.
 from __future__ import annotations
 
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException

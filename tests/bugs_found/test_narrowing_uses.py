@@ -5,7 +5,7 @@ Another narrowing then took what they use for needed, and made ill-typed IR of i
 
 from __future__ import annotations
 
-from ir import parse
+from support.ir import parse
 
 from xdsl_tvm.passes.tir import NarrowDataType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.printer import Printer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ir import parse
+from support.ir import parse
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir import UnrollLoop

@@ -7,15 +7,15 @@ common multiple of paddings were made literals of the type of the index.
 from __future__ import annotations
 
 import pytest
-from expr_trees import leaves_of
+from support.expr_trees import leaves_of
 from xdsl.dialects.builtin import i32
 
 from xdsl_tvm import tvmscript
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Range
-from xdsl_tvm.analysis.expr import Const
-from xdsl_tvm.analysis.solve_inequalities import solve_linear_inequalities
-from xdsl_tvm.analysis.solve_linear import solve_linear_equations
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Range
+from xdsl_tvm.analysis.arith.expr import Const
+from xdsl_tvm.analysis.arith.solve_inequalities import solve_linear_inequalities
+from xdsl_tvm.analysis.arith.solve_linear import solve_linear_equations
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir import (
     DefaultPipeline,

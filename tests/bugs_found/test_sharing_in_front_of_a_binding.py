@@ -7,7 +7,7 @@ that one does not have the bindings inside.
 from __future__ import annotations
 
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 

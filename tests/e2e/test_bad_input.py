@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from error_texts import first_line
+from support.error_texts import first_line
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm

@@ -1,14 +1,13 @@
 """The example kernels on a GPU, against numpy. Skipped where there is no GPU."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support import paths
 
 import xdsl_tvm
 from xdsl_tvm.runtime.cuda_driver import default_driver
 
-KERNELS = Path(__file__).parents[2] / "examples" / "kernels"
+KERNELS = paths.EXAMPLES / "kernels"
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import paths
 
 import xdsl_tvm
 from xdsl_tvm.runtime.executable import Executable
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = paths.EXAMPLES / "digits"
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":

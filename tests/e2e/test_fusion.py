@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_tvm
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.relax import interpret
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes, new_context
 
 pytest.importorskip("llvmlite")

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from legalization import Case, case
+from support.legalization import Case, case
 from xdsl.dialects.builtin import IntegerType, ModuleOp, i1
 
 import xdsl_tvm

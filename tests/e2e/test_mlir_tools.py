@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from features import available_features, mlir_tool
-from filecheck_semantics import pipelines
 from models import MODELS
+from support import paths
+from support.features import available_features, mlir_tool
+from support.filecheck_semantics import pipelines
 from xdsl.context import Context
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import ModuleOp
@@ -33,7 +34,7 @@ from xdsl_tvm.lowering.pipelines import (
     llvm_pipeline,
     lower_to_nvvm,
 )
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.targets.upstream_mlir import UpstreamMLIRTarget
 from xdsl_tvm.tvmscript import parse
@@ -43,7 +44,7 @@ pytestmark = pytest.mark.skipif(
     "mlir" not in available_features(), reason="needs mlir-opt and mlir-translate 22"
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = paths.ROOT
 TESTS = sorted((ROOT / "tests" / "filecheck" / "lowering").glob("*/*.mlir"))
 SCRIPTS = sorted((ROOT / "examples" / "tvmscript").glob("*.py"))
 KERNELS = sorted((ROOT / "examples" / "kernels").glob("*.mlir"))

@@ -18,6 +18,7 @@ from models.bert import Bert
 from models.digits_cnn import DigitsCNN
 from models.gpt2 import GPT2
 from models.network import Wide
+from support import paths
 
 import xdsl_tvm
 from xdsl_tvm.analysis.structural_equal import structural_equal
@@ -31,7 +32,7 @@ from xdsl_tvm.tools import cli
 from xdsl_tvm.tvmscript.parser import parse
 from xdsl_tvm.tvmscript.printer import print_script
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = paths.EXAMPLES
 TOLERANCE = 1e-4
 
 

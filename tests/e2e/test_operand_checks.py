@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from legalization import Case, case
+from support.legalization import Case, case
 from xdsl.dialects.builtin import ModuleOp, i64
 
 import xdsl_tvm

@@ -1,7 +1,7 @@
 """No operator of any dtype and vector length ends the process, and all results agree.
 
 The programs are compiled and run in a process of their own, with the interpreter as the
-reference (`tests/plugins/operator_table.py`). A few dtypes and lengths are tried, all of
+reference (`tests/support/operator_table.py`). A few dtypes and lengths are tried, all of
 them with `XDSL_TVM_FUZZ`.
 """
 
@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import operator_table
 import pytest
+from support import operator_table
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 pytest.importorskip("ml_dtypes", reason="bf16 numbers need ml_dtypes")

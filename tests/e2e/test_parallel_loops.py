@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import xdsl_tvm
+from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.runtime import threads
 from xdsl_tvm.runtime.executable import NativeExecutable
-from xdsl_tvm.targets._thread_pool import LAUNCH
 
 COUNTS = (1, 2, 3, 8)
 

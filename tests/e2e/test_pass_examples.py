@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import paths
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm import IRModule, relax
@@ -23,7 +24,7 @@ from xdsl_tvm.passes.infra import (
 from xdsl_tvm.passes.relax import DataflowUseInplaceCalls
 from xdsl_tvm.registry import pass_modules
 
-ROOT = Path(__file__).parents[2]
+ROOT = paths.ROOT
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 
 

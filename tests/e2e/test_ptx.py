@@ -6,12 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import paths
 
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable import load_module
 from xdsl_tvm.targets.ptx import PTXTarget
 
-KERNELS = Path(__file__).parents[2] / "examples" / "kernels"
+KERNELS = paths.EXAMPLES / "kernels"
 PTXAS = shutil.which("ptxas")
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from legalization import Case, case
+from support.legalization import Case, case
 from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
@@ -27,7 +27,7 @@ from xdsl.ir import Attribute
 
 import xdsl_tvm
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.interpreters._numbers import number
+from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.relax import interpret
 
 pytest.importorskip("llvmlite")

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from support import paths
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.interpreters.relax import interpret as interpret_relax
@@ -17,7 +18,7 @@ from xdsl_tvm.runtime.executable import compile, load_module
 from xdsl_tvm.tools.cli import main
 from xdsl_tvm.tvmscript.files import read_file
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "tvmscript"
+EXAMPLES = paths.EXAMPLES / "tvmscript"
 FILES = sorted(EXAMPLES.glob("*.py"))
 IDS = [file.stem for file in FILES]
 

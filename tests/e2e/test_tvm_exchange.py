@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from script_corpus import scripts
+from support import paths
+from support.script_corpus import scripts
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -30,7 +31,7 @@ from xdsl_tvm.tvmscript.printer import print_script
 tvm: Any = pytest.importorskip("tvm", reason="pip install 'xdsl-tvm[tvm]'")
 from_source: Callable[[str], Any] = pytest.importorskip("tvm.script").from_source
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "tvmscript"
+EXAMPLES = paths.EXAMPLES / "tvmscript"
 PROGRAMS = {script.id: script for script in scripts()}
 CPU = frozenset(os.sched_getaffinity(0))
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from relax_corpus import PROGRAMS
-from relax_scripts import as_scripts_say
+from support.relax_corpus import PROGRAMS
+from support.relax_scripts import as_scripts_say
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tvm_pass_programs import PROGRAMS, script_of
+from support.tvm_pass_programs import PROGRAMS, script_of
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal, structural_equal

@@ -9,10 +9,11 @@ from glob import glob
 from pathlib import Path
 
 import pytest
+from support import paths
 
 from xdsl_tvm.tools.cli import main
 
-ROOT = Path(__file__).parents[2]
+ROOT = paths.ROOT
 PAGE = (ROOT / "docs" / "tvmscript.md").read_text()
 
 

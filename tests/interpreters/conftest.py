@@ -2,7 +2,7 @@
 
 import pytest
 
-from xdsl_tvm.interpreters import _vector_threads
+from xdsl_tvm.interpreters.gpu import vector_threads as _vector_threads
 
 
 @pytest.fixture(params=["together", "one by one"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ir import parse
+from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import ArgumentError, OutOfBoundsError, interpret

@@ -1,8 +1,8 @@
 """Asynchronous copies: every fault, and the same kernel repaired."""
 
 import pytest
-from gpu_kernels import SYNC, arrays, kernel
-from ir import parse
+from support.gpu_kernels import SYNC, arrays, kernel
+from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import (

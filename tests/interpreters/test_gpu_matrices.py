@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from gpu_kernels import SYNC
-from ir import parse
+from support.gpu_kernels import SYNC
+from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import (

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu_kernels import SYNC, arrays, kernel
-from ir import parse
+from support import paths
+from support.gpu_kernels import SYNC, arrays, kernel
+from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import (
@@ -22,7 +23,7 @@ from xdsl_tvm.interpreters.tir import (
 from xdsl_tvm.tools.cli import main
 
 pytestmark = pytest.mark.usefixtures("each_way")
-KERNELS = Path(__file__).parents[2] / "examples" / "kernels"
+KERNELS = paths.EXAMPLES / "kernels"
 
 
 def small_matmul() -> str:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu_kernels import CONSTANTS, SYNC, arrays, kernel
-from ir import parse
+from support.gpu_kernels import CONSTANTS, SYNC, arrays, kernel
+from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import (

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu_kernels import CONSTANTS, SYNC, arrays, kernel
-from ir import parse
+from support.gpu_kernels import CONSTANTS, SYNC, arrays, kernel
+from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.interpreters import _vector_races, _vector_threads
+from xdsl_tvm.interpreters.gpu import vector_races as _vector_races
+from xdsl_tvm.interpreters.gpu import vector_threads as _vector_threads
 from xdsl_tvm.interpreters.tir import (
     ArgumentError,
     RaceError,

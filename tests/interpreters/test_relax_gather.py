@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from relax_programs import operator
+from support.relax_programs import operator
 
 from xdsl_tvm.interpreters.errors import ArgumentError, OutOfBoundsError
 

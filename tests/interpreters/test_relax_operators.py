@@ -6,19 +6,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from relax_programs import operator
+from support.relax_programs import operator
 from xdsl.dialects.builtin import bf16
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects.relax import FuncOp, OutputOp, Relax, ReturnOp, YieldOp
-from xdsl_tvm.interpreters._relax_numbers import rounded
-from xdsl_tvm.interpreters._relax_operators import EVALUATIONS
 from xdsl_tvm.interpreters.errors import (
     DivisionByZeroError,
     OutOfBoundsError,
     SimulationError,
 )
 from xdsl_tvm.interpreters.relax import EVALUATED
+from xdsl_tvm.interpreters.relax.numbers import rounded
+from xdsl_tvm.interpreters.relax.operators import EVALUATIONS
 
 F32 = "tensor<4xf32>"
 I32 = "tensor<4xi32>"

@@ -6,8 +6,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from ir import parse
-from relax_programs import function
+from support import paths
+from support.ir import parse
+from support.relax_programs import function
 from xdsl.utils.exceptions import InterpretationError
 
 import xdsl_tvm
@@ -24,7 +25,7 @@ from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.runtime.executable import load_module
 from xdsl_tvm.tools.cli import main as command
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "model.mlir"
+DIGITS = paths.EXAMPLES / "digits" / "model.mlir"
 
 
 def floats(*values: float) -> Any:

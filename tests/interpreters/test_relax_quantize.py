@@ -2,7 +2,7 @@
 
 import ml_dtypes
 import numpy as np
-from relax_programs import operator
+from support.relax_programs import operator
 
 
 def test_quantize():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from relax_programs import operator
+from support.relax_programs import operator
 
 
 def random(shape: tuple[int, ...]) -> Any:

@@ -17,7 +17,7 @@ from xdsl.transforms.common_subexpression_elimination import (
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
-from xdsl_tvm.passes.pipeline_runner import PipelineError, PipelineRunner
+from xdsl_tvm.passes.infra.pipeline_runner import PipelineError, PipelineRunner
 from xdsl_tvm.tools.check_semantics import SemanticsPassCheck
 from xdsl_tvm.tools.cli import main
 

@@ -16,7 +16,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects.tir import TIR
-from xdsl_tvm.interpreters import _numbers
+from xdsl_tvm.interpreters.data import numbers as _numbers
 from xdsl_tvm.interpreters.tir import interpret
 
 

@@ -7,5 +7,5 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.append(str(Path(__file__).parents[1] / "plugins"))
-    runpy.run_module("simplify_fuzz", run_name="__main__")
+    sys.path.append(str(Path(__file__).parents[1]))
+    runpy.run_module("support.simplify_fuzz", run_name="__main__")

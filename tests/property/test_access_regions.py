@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tir_programs import random_module
+from support.tir_programs import random_module
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.access_regions import (
+from xdsl_tvm.analysis.tir.access_regions import (
     AccessRegion,
     AccessRegions,
     get_block_read_write_region,

@@ -13,13 +13,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from expr_trees import Array, Trees, Values, evaluate, grid, i8, leaves_of, ui8
+from support.expr_trees import Array, Trees, Values, evaluate, grid, i8, leaves_of, ui8
 from xdsl.dialects.builtin import i32, i64
 
-from xdsl_tvm.analysis import const_int_bound
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.const_int_bound import INF, Bound
-from xdsl_tvm.analysis.expr import Expr, postorder
+from xdsl_tvm.analysis.arith import const_int_bound
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
+from xdsl_tvm.analysis.arith.expr import Expr, postorder
 from xdsl_tvm.dialects.tir.folding import truncated_quotient
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))

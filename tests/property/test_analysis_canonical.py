@@ -7,12 +7,12 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from expr_trees import Trees, evaluate, grid, i8, leaves_of, ui8
+from support.expr_trees import Trees, evaluate, grid, i8, leaves_of, ui8
 from xdsl.dialects.builtin import i32, i64
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.const_int_bound import Bound
-from xdsl_tvm.analysis.expr import Expr
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.const_int_bound import Bound
+from xdsl_tvm.analysis.arith.expr import Expr
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))
 BATCH = 50

@@ -7,13 +7,23 @@ import random
 
 import numpy as np
 import pytest
-from expr_trees import evaluate, grid, leaves_of
+from support.expr_trees import evaluate, grid, leaves_of
 from xdsl.dialects.builtin import i32
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.deduce_bound import deduce_bound
-from xdsl_tvm.analysis.expr import Add, Cmp, Const, Expr, FloorDiv, Max, Min, Mul, Sub
-from xdsl_tvm.analysis.int_set import IntSet
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.deduce_bound import deduce_bound
+from xdsl_tvm.analysis.arith.expr import (
+    Add,
+    Cmp,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mul,
+    Sub,
+)
+from xdsl_tvm.analysis.arith.int_set import IntSet
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "300"))

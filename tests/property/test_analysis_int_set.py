@@ -11,15 +11,15 @@ import os
 
 import numpy as np
 import pytest
-from expr_trees import Array, Trees, evaluate, grid, leaves_of
+from support.expr_trees import Array, Trees, evaluate, grid, leaves_of
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer, ProofStrength
-from xdsl_tvm.analysis.const_int_bound import Bound
-from xdsl_tvm.analysis.expr import Expr, leaf_values
-from xdsl_tvm.analysis.int_set import IntSet, simplified, union_lower_bound
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer, ProofStrength
+from xdsl_tvm.analysis.arith.const_int_bound import Bound
+from xdsl_tvm.analysis.arith.expr import Expr, leaf_values
+from xdsl_tvm.analysis.arith.int_set import IntSet, simplified, union_lower_bound
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
 BATCH = 50

@@ -10,10 +10,10 @@ import os
 from collections import Counter
 
 import pytest
-from iter_maps import Maps, checked, points_of, ranges, same_numbers
+from support.iter_maps import Maps, checked, points_of, ranges, same_numbers
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.iter_map import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.iter_map import (
     IterMapLevel,
     iter_map_simplify,
     normalize_iter_map_to_expr,

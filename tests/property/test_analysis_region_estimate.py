@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from expr_trees import evaluate
-from iter_maps import Maps, points_of, ranges
+from support.expr_trees import evaluate
+from support.iter_maps import Maps, points_of, ranges
 from xdsl.dialects.builtin import i32
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Const, Expr
-from xdsl_tvm.analysis.int_set import IntSet, Range
-from xdsl_tvm.analysis.region_estimate import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Const, Expr
+from xdsl_tvm.analysis.arith.int_set import IntSet, Range
+from xdsl_tvm.analysis.arith.region_estimate import (
     estimate_region_strict_bound,
     estimate_region_upper_bound,
 )

@@ -7,19 +7,19 @@ import random
 from collections.abc import Mapping
 
 import numpy as np
-from expr_trees import Array, evaluate, grid, leaves_of
+from support.expr_trees import Array, evaluate, grid, leaves_of
 from xdsl.dialects.builtin import i32
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.expr import Const, Expr, substitute
-from xdsl_tvm.analysis.int_set import IntSet, Range
-from xdsl_tvm.analysis.narrow_predicate import narrow_predicate
-from xdsl_tvm.analysis.solve_inequalities import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Const, Expr, substitute
+from xdsl_tvm.analysis.arith.int_set import IntSet, Range
+from xdsl_tvm.analysis.arith.narrow_predicate import narrow_predicate
+from xdsl_tvm.analysis.arith.solve_inequalities import (
     solve_inequalities_deskew_range,
     solve_inequalities_to_range,
     solve_linear_inequalities,
 )
-from xdsl_tvm.analysis.solve_linear import diagonalize, solve_linear_equations
+from xdsl_tvm.analysis.arith.solve_linear import diagonalize, solve_linear_equations
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from copy_kernels import (
+from support.copy_kernels import (
     plain_copies,
     random_product,
     random_registers,
 )
-from ir import parse
+from support.ir import parse
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import tir

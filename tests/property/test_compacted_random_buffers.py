@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from ir import parse
-from rewriting_passes import lower_blocks
-from roomy_buffers import roomy_program
+from support.ir import parse
+from support.rewriting_passes import lower_blocks
+from support.roomy_buffers import roomy_program
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from xdsl_tvm.dialects import tir

@@ -20,9 +20,9 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.control_flow import ControlFlow
-from xdsl_tvm.analysis.scoped_facts import FactsWalker
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.tir.control_flow import ControlFlow
+from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.tir.simplify import Simplify

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cpu_nests import random_nests
+from support.cpu_nests import random_nests
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import tir

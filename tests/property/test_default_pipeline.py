@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable
 
 import pytest
-from cpu_nests import random_nests
-from roomy_buffers import roomy_program
-from staged_programs import staged_program
-from varied_programs import varied_module
+from support.cpu_nests import random_nests
+from support.roomy_buffers import roomy_program
+from support.staged_programs import staged_program
+from support.varied_programs import varied_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from rewriting_passes import lower_blocks
-from tir_programs import random_module
+from support.rewriting_passes import lower_blocks
+from support.tir_programs import random_module
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
 from xdsl_tvm.dialects import tir

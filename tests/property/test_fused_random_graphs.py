@@ -7,11 +7,11 @@ import os
 from random import Random
 
 import pytest
-from ir import parse
+from support.ir import parse
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.passes.relax import LegalizeOps
 from xdsl_tvm.registry import all_passes, new_context
 

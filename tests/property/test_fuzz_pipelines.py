@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 
 import pytest
-from pipeline_fuzz import Case, PipelineRun, is_well_formed, main, report, shrunk
-from varied_programs import varied_module
+from support.pipeline_fuzz import Case, PipelineRun, is_well_formed, main, report, shrunk
+from support.varied_programs import varied_module
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 
 import pytest
-import simplify_fuzz
-from simplify_fuzz import Case, as_tir, failure, main, random_case, report, shrunk
+from support import simplify_fuzz
+from support.simplify_fuzz import Case, as_tir, failure, main, random_case, report, shrunk
 from xdsl.dialects.builtin import i32
 
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import Add, Const, Expr, Mul, Sub, postorder, substitute
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Mul, Sub, postorder, substitute
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1000"))
 BATCHES = 8

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ir import parse
-from thread_kernels import SIZE, Kernel, random_kernel
+from support.ir import parse
+from support.thread_kernels import SIZE, Kernel, random_kernel
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import InterpretationError, PassFailedException
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from ir import parse
-from relax_lambdas import RandomLambdas
+from support.ir import parse
+from support.relax_lambdas import RandomLambdas
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.semantics import check_semantics

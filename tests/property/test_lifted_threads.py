@@ -9,15 +9,15 @@ import os
 from collections import Counter
 
 import pytest
-from ir import parse
-from reduction_kernels import random_reduction
-from thread_nests import random_nest
+from support.ir import parse
+from support.reduction_kernels import random_reduction
+from support.thread_nests import random_nest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsChecker
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.passes.tir.lift_thread_binding import LiftThreadBinding
 from xdsl_tvm.registry import all_passes, new_context
 

@@ -6,7 +6,7 @@ import os
 import random
 
 import pytest
-from tir_programs import random_module
+from support.tir_programs import random_module
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter

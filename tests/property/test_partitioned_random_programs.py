@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 
 import pytest
-from rewriting_passes import lower_blocks
-from tir_programs import random_module
+from support.rewriting_passes import lower_blocks
+from support.tir_programs import random_module
 from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, ModuleOp, i1
 
 from xdsl_tvm.dialects import tir

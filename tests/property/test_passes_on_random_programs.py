@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from rewriting_passes import lower_blocks, rewriting_passes
-from tir_programs import random_module
+from support.rewriting_passes import lower_blocks, rewriting_passes
+from support.tir_programs import random_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes
 
 PASSES = all_passes()

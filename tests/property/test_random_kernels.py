@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ir import parse
-from thread_kernels import SIZE, Kernel, random_kernel
+from support.ir import parse
+from support.thread_kernels import SIZE, Kernel, random_kernel
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import InterpretedModule, interpret

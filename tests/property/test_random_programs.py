@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tir_programs import Program, random_module
+from support.tir_programs import Program, random_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass

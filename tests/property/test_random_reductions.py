@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from ir import parse
-from reduction_kernels import random_reduction
+from support.ir import parse
+from support.reduction_kernels import random_reduction
 from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,
 )

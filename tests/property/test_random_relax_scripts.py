@@ -6,14 +6,14 @@ The ordinary run takes a few random ones; `XDSL_TVM_FUZZ=1000` takes that many.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
-from ir import parse as parse_dialect
-from relax_bindings import RandomBindings
-from relax_memory_programs import random_function
-from relax_modules import EXTERNS, random_relax_module
-from relax_scripts import as_scripts_say
+from support import paths
+from support.ir import parse as parse_dialect
+from support.relax_bindings import RandomBindings
+from support.relax_memory_programs import random_function
+from support.relax_modules import EXTERNS, random_relax_module
+from support.relax_scripts import as_scripts_say
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
@@ -24,7 +24,7 @@ from xdsl_tvm.passes.relax import StaticPlanBlockMemory
 from xdsl_tvm.tvmscript import parse, print_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
-FILES = Path(__file__).parents[1] / "filecheck"
+FILES = paths.FILECHECK
 
 
 def round_trip(module: ModuleOp) -> ModuleOp:

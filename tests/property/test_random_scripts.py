@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from hypothesis import HealthCheck, given, note, settings
-from script_strategy import scripts
+from support.script_strategy import scripts
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.tvmscript import parse

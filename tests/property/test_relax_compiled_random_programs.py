@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from relax_modules import EXTERNS, random_relax_module
+from support.relax_modules import EXTERNS, random_relax_module
 from xdsl.dialects.builtin import ModuleOp
 
 import xdsl_tvm

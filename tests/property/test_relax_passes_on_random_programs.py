@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from relax_modules import EXTERNS, random_relax_module
+from support.relax_modules import EXTERNS, random_relax_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.interpreters.semantics import check_semantics
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes
 
 PASSES = all_passes()

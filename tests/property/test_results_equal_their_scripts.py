@@ -10,13 +10,13 @@ import os
 import random
 
 import pytest
-from printed_scripts import unchecked
-from rewriting_passes import LOWERING, rewriting_passes
-from script_corpus import Script, scripts
+from support.printed_scripts import unchecked
+from support.rewriting_passes import LOWERING, rewriting_passes
+from support.script_corpus import Script, scripts
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes, new_context
 from xdsl_tvm.tvmscript import parse
 from xdsl_tvm.tvmscript.printer import print_script

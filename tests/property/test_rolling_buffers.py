@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ir import parse
-from rolling_buffers import allocated, random_rolling
+from support.ir import parse
+from support.rolling_buffers import allocated, random_rolling
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import tir

@@ -12,12 +12,12 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from expr_trees import Trees, leaves_of
+from support.expr_trees import Trees, leaves_of
 from xdsl.dialects.builtin import i1, i32
 
-from xdsl_tvm.analysis import smart
-from xdsl_tvm.analysis.analyzer import Analyzer
-from xdsl_tvm.analysis.expr import (
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
+from xdsl_tvm.analysis.arith.expr import (
     Add,
     And,
     Binary,

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from pipelined_loops import random_pipeline
+from support.pipelined_loops import random_pipeline
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
-from xdsl_tvm.passes.pipeline_runner import parse_passes
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.passes.tir.inject_software_pipeline import InjectSoftwarePipeline
 from xdsl_tvm.registry import all_passes, new_context
 

@@ -10,7 +10,7 @@ import os
 import random
 
 import pytest
-from tir_programs import random_module
+from support.tir_programs import random_module
 from xdsl.dialects.builtin import ModuleOp, VectorType
 
 from xdsl_tvm.dialects import tir

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ir import parse
-from thread_kernels import SIZE, Kernel, random_kernel
+from support import paths
+from support.ir import parse
+from support.thread_kernels import SIZE, Kernel, random_kernel
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.analysis.barrier_intervals import KernelRaces
+from xdsl_tvm.analysis.tir.barrier_intervals import KernelRaces
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.errors import RaceError
 from xdsl_tvm.interpreters.tir import interpret
@@ -24,7 +25,7 @@ from xdsl_tvm.lowering.pipelines import TIR_BLOCKS_TO_LAUNCHES, run_pipeline
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
-KERNELS = sorted((Path(__file__).parents[2] / "examples" / "kernels").glob("*.mlir"))
+KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 
 
 def _races(kernel: Kernel, module: ModuleOp) -> bool:

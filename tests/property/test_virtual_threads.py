@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from ir import parse
-from virtual_threads import random_virtual_threads
+from support.ir import parse
+from support.virtual_threads import random_virtual_threads
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,

@@ -14,8 +14,8 @@ from functools import cache
 from types import ModuleType
 
 import pytest
-from ir import parse as parse_dialect
-from script_corpus import CORPUS, LIVE, Script, files, scripts
+from support.ir import parse as parse_dialect
+from support.script_corpus import CORPUS, LIVE, Script, files, scripts
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,11 +23,11 @@ from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
-from xdsl_tvm.tvmscript import expressions as ex
 from xdsl_tvm.tvmscript import ir as namespace_i
 from xdsl_tvm.tvmscript import parse, parse_nodes
-from xdsl_tvm.tvmscript import statements as st
 from xdsl_tvm.tvmscript import tir as namespace_t
+from xdsl_tvm.tvmscript.nodes import expressions as ex
+from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.printer import print_script
 
 ALL = scripts()

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from ir import parse as parse_dialect
-from relax_corpus import FILES, PROGRAMS
-from script_corpus import Script, scripts_of
+from support.ir import parse as parse_dialect
+from support.relax_corpus import FILES, PROGRAMS
+from support.script_corpus import Script, scripts_of
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal

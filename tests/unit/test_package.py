@@ -8,8 +8,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support import paths
 
-ROOT = Path(__file__).parents[2]
+ROOT = paths.ROOT
 CODE_FOLDERS = sorted(
     path.name for path in (ROOT / "src" / "xdsl_tvm").iterdir() if path.is_symlink()
 )

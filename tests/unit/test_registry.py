@@ -1,21 +1,21 @@
 """Every pass agrees with its file, its tests and its page, and states a contract."""
 
 import re
-from pathlib import Path
 
 import pytest
+from support import paths
 
 from xdsl_tvm import registry
-from xdsl_tvm.passes.contract import (
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.contract import (
     FIELDS,
     ContractError,
     contract_of,
     is_documented_by_tvm,
     parse_contract,
 )
-from xdsl_tvm.passes.infra import CompilerPass
 
-ROOT = Path(__file__).parents[2]
+ROOT = paths.ROOT
 PASSES = registry.pass_modules()
 
 
@@ -23,9 +23,8 @@ def test_every_pass_file_is_a_pass():
     """No file of a pass folder is left out of the registry."""
     files = {
         path.relative_to(ROOT).with_suffix("").as_posix()
-        for family in ("tir", "relax", "tvm")
-        for root in ("passes", "lowering")
-        for path in (ROOT / root / family).glob("[a-z]*.py")
+        for folders in registry.PASS_FAMILIES
+        for path in ROOT.joinpath(*folders).glob("[a-z]*.py")
     }
     modules = {
         module.removeprefix("xdsl_tvm.").replace(".", "/") for module in PASSES.values()
@@ -38,8 +37,11 @@ def test_folders_of_passes_are_known_to_the_registry():
     """A new family folder must not hold passes that nobody can name."""
     known = {module.rpartition(".")[0] for module in PASSES.values()}
     for root in ("passes", "lowering"):
-        for path in (ROOT / root).glob("*/*.py"):
-            if re.search(r"^    name = \"", path.read_text(), re.MULTILINE):
+        for path in (ROOT / root).rglob("*.py"):
+            if path.parent.name == "infra":
+                continue  # bases of passes, and passes made of Python callables
+            text = path.read_text()
+            if re.search(r"^    name = \"(tir|relax|tvm)-[a-z-]+\"", text, re.MULTILINE):
                 folder = path.parent.relative_to(ROOT).as_posix().replace("/", ".")
                 assert f"xdsl_tvm.{folder}" in known, path
 
@@ -48,15 +50,17 @@ def test_folders_of_passes_are_known_to_the_registry():
 def test_names_agree(name: str):
     """File, pass, class, FileCheck tests and page, each derived from the file."""
     module = PASSES[name]
-    *_, root, family, file = module.split(".")
+    _, *folders, file = module.split(".")
+    family = registry.PASS_FAMILIES[tuple(folders)]
     assert name == f"{family}-{file.replace('_', '-')}"
     kind = registry.all_passes()[name]()
     assert issubclass(kind, CompilerPass)
-    assert kind.__name__.lower() == file.replace("_", "")
+    prefix = "test" if folders[1] == "testing" else ""
+    assert kind.__name__.lower() == prefix + file.replace("_", "")
     contract = contract_of(name)
     if is_documented_by_tvm(contract):
         assert contract.tvm_name.split()[0] == f"{family}.{kind.__name__}"
-    tests = ROOT / "tests" / "filecheck" / root / family
+    tests = paths.FILECHECK.joinpath(*folders)
     stem = file.replace("_", "-")
     assert (tests / f"{stem}.mlir").exists()
     if contract.fields["Errors"].split()[0].rstrip(";.,") != "none":

@@ -15,8 +15,7 @@ from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.passes._module_symbols import SymbolNames
-from xdsl_tvm.passes.relax._symbols import hide_symbols
+from xdsl_tvm.passes.infra.module_symbols import SymbolNames
 from xdsl_tvm.passes.relax.legalize.registry import (
     Argument,
     NoStagesError,
@@ -41,6 +40,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Tensor,
     TensorProgram,
 )
+from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 Stages: TypeAlias = Callable[[Site], "Tensor | Sequence[Tensor]"]
 """Computes results from what stands for the operands."""

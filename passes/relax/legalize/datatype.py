@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_tvm.analysis.expr import integer_range
+from xdsl_tvm.analysis.arith.expr import integer_range
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,

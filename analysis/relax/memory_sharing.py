@@ -1,0 +1,150 @@
+"""Relax values that are memory of others, and operations that write such memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.traits import MemoryEffectKind, get_effects
+from xdsl.utils.disjoint_set import DisjointSet
+
+from xdsl_tvm.analysis.relax.functions import relax_functions
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
+
+_VIEWS = frozenset(
+    {"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"}
+)
+"""Operators whose result may be memory of their operand."""
+_NO_WRITES = (
+    relax.FuncOp,
+    relax.DataflowOp,
+    relax.IfOp,
+    relax.MatchCastOp,
+    relax.PrintOp,
+    relax.AssertOp,
+)
+"""Operations whose effects are others than to write memory of an operand."""
+
+
+class Writers:
+    """The Relax functions of a module that may write memory of their arguments.
+
+    A call of such a function has no effects where it writes as `relax.call_tir_inplace`
+    does. Found when it is first asked for, in time linear in the size of the module, but
+    for functions that call several such functions.
+    """
+
+    def __init__(self, root: Operation) -> None:
+        self._root = root
+        self._names: set[str] | None = None
+        self._any = False
+
+    def may_write(self, op: Operation) -> bool:
+        """Whether an operation calls such a function, or one that is not known."""
+        if not isinstance(op, _CALLS):
+            return False
+        if self._names is None:
+            self._names = set()
+            self._solve(self._names)
+        if isinstance(op, relax.CallOp):
+            return op.callee.root_reference.data in self._names
+        return self._any
+
+    def _solve(self, names: set[str]) -> None:
+        pending: list[relax.FuncOp] = []
+        callers: dict[str, list[relax.FuncOp]] = {}
+        of_unknown: list[relax.FuncOp] = []
+        for func in relax_functions(self._root):
+            for op in func.walk():
+                if isinstance(op, relax.CallOp):
+                    name = op.callee.root_reference.data
+                    callers.setdefault(name, []).append(func)
+                elif isinstance(op, _CALLS):
+                    of_unknown.append(func)
+            if any(written_operands(op) for op in func.walk()):
+                pending.append(func)
+        self._any = bool(pending)
+        if self._any:
+            pending += of_unknown
+        while pending:
+            func = pending.pop()
+            name = func.sym_name.data
+            if name not in names and func.body.blocks:
+                written = values_with_written_memory(func, self)
+                if not written.isdisjoint(func.args):
+                    names.add(name)
+                    pending += callers.get(name, ())
+
+
+_CALLS = (relax.CallOp, relax.CallIndirectOp, AnyInvokeClosureOp)
+"""Calls of Relax functions."""
+
+
+def written_operands(op: Operation, writers: Writers | None = None) -> Sequence[SSAValue]:
+    """The operands whose memory an operation may write.
+
+    Without `writers` those are left out that a function which is called without effects
+    may write.
+    """
+    if isinstance(op, _NO_WRITES):
+        return ()
+    if writers is not None and writers.may_write(op):
+        return op.operands
+    effects = get_effects(op)
+    if effects is None:
+        return op.operands
+    values = [e.value for e in effects if e.kind == MemoryEffectKind.WRITE]
+    known = [value for value in values if isinstance(value, SSAValue)]
+    return known if len(known) == len(values) else op.operands
+
+
+def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
+    """Values whose memory `value` may be, hold or view."""
+    if not isinstance(value, OpResult):
+        return ()
+    match value.op:
+        case relax.DataflowOp() as dataflow:
+            return (dataflow.output_op.values[value.index],)
+        case relax.IfOp() as branches:
+            return [
+                operand
+                for region in branches.regions
+                if (last := region.block.last_op) is not None
+                for operand in last.operands
+            ]
+        case relax.CallTIROp() | relax.CallTIRWithGradOp() | relax.CallDPSPackedOp():
+            return ()
+        case OperatorOp() as operator if operator.name not in _VIEWS:
+            return ()
+        case op:
+            return op.operands
+
+
+def values_with_written_memory(func: relax.FuncOp, writers: Writers) -> set[SSAValue]:
+    """The values of a function that may share memory with one that is written.
+
+    Unlike a walk along `memory_sources`, it goes both ways: another view of what a
+    written value views is among them. `writers` are those of its module. Linear in the
+    size of the function.
+    """
+    values = list(_values(func))
+    sharing = DisjointSet(values)
+    for value in values:
+        for source in memory_sources(value):
+            sharing.union(value, source)
+    written = {
+        sharing.find(value)
+        for op in func.walk()
+        for value in written_operands(op, writers)
+    }
+    return {value for value in values if sharing.find(value) in written}
+
+
+def _values(func: relax.FuncOp) -> Iterable[SSAValue]:
+    for op in func.walk():
+        yield from op.results
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args

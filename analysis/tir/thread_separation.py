@@ -1,0 +1,684 @@
+"""Whether two accesses of memory by different threads can be of one element.
+
+`are_separate` compares the elements that two accesses name, each in a thread of its own.
+Two methods prove that equal elements mean one thread. The first reads the difference of
+the indices as a number in a mixed radix, `256 * db + dt`: where each digit is smaller
+than the weight of the next one, a difference of 0 means that every digit is 0. It needs
+no constant extents. The second evaluates indices and conditions in all threads and
+compares them, which also decides quotients, remainders and exclusive ors; it is limited
+to `MAX_POINTS` combinations of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
+from xdsl_tvm.analysis.arith.const_int_bound import Bound
+from xdsl_tvm.analysis.arith.expr import (
+    Add,
+    And,
+    Call,
+    Cast,
+    Cmp,
+    Const,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Value,
+    integer_range,
+    leaf_values,
+    postorder,
+    view,
+)
+from xdsl_tvm.analysis.arith.facts import NEGATED, SWAPPED, conjuncts
+from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
+from xdsl_tvm.analysis.derivation import derivation
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir import CmpPredicate
+from xdsl_tvm.dialects.tir.types import is_integer_type
+
+MAX_POINTS = 1 << 17
+"""Combinations of variables of one access that are evaluated at most."""
+
+Columns = Mapping[SSAValue, Any]
+"""Variables, each with its value in every combination."""
+
+
+class Kind(Enum):
+    """How the values that a variable has in two threads relate."""
+
+    THREAD = auto()
+    """An index within the block of threads."""
+    BLOCK = auto()
+    """An index of the block."""
+    LOOP = auto()
+    """A loop variable, one value for each iteration."""
+    UNIFORM = auto()
+    """One value for all threads of the launch."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What is known of a value that indices are made of; both ends are included."""
+
+    kind: Kind
+    low: float = -inf
+    high: float = inf
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """An iteration of a loop that all threads of a block do at the same time.
+
+    `loop` stands for one run of the loop, `ahead` says how many iterations later than a
+    first one it is.
+    """
+
+    loop: int
+    ahead: int
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadAccess:
+    """An access of memory that threads share."""
+
+    op: Operation
+    buffer: SSAValue
+    memory: SSAValue | None
+    """What defines the memory; None if that is unknown."""
+    indices: tuple[Expr, ...] | None
+    """The element; None for any element."""
+    conditions: tuple[Expr, ...]
+    """What holds where it is reached."""
+    writes: bool
+    iterations: Mapping[SSAValue, Iteration] = field(
+        default_factory=dict[SSAValue, Iteration]
+    )
+
+    @property
+    def key(self) -> object:
+        """What tells accesses apart; equal ones need to be compared once."""
+        place = self.op if self.indices is None else self.indices
+        iterations = tuple(self.iterations.items())
+        return place, self.buffer, self.writes, self.conditions, iterations
+
+
+class Separation:
+    """Compares accesses of one kernel, whose variables are given.
+
+    Values that are not among them differ between threads in unknown ways.
+    """
+
+    def __init__(self, variables: dict[SSAValue, Variable]) -> None:
+        self.variables = variables
+        """What is known of the values of the kernel."""
+        self._analyzer = Analyzer()
+        for value, variable in variables.items():
+            if variable.low > -inf and variable.high < inf and _is_exact(value):
+                low, high = int(variable.low), int(variable.high)
+                if low <= high:
+                    extent = Const(high - low + 1, value.type)
+                    self._analyzer.bind(
+                        Value(value), Range(Const(low, value.type), extent)
+                    )
+        self._known: dict[object, bool] = {}
+
+    def are_separate(self, a: ThreadAccess, b: ThreadAccess, axes: Kind) -> bool:
+        """Whether threads that differ on some axis of a kind access different elements.
+
+        With `Kind.THREAD` the threads are of one block, with `Kind.BLOCK` of two. Both
+        accesses are of one memory.
+        """
+        wanted = {
+            value
+            for value, variable in self.variables.items()
+            if variable.kind is axes and variable.high > variable.low
+        }
+        if not wanted:
+            return True
+        key = (a.key, b.key, axes)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._compare(a, b, axes, wanted)
+        return found
+
+    def _compare(
+        self, a: ThreadAccess, b: ThreadAccess, axes: Kind, wanted: set[SSAValue]
+    ) -> bool:
+        dimensions = _dimensions(a, b)
+        if dimensions is None or not (self._is_fixed(a) and self._is_fixed(b)):
+            return False
+        pair = _Pair(self.variables, self._analyzer, a, b, axes, dimensions)
+        return pair.by_digits(wanted) or pair.by_points(wanted)
+
+    def _is_fixed(self, access: ThreadAccess) -> bool:
+        """Whether the elements of a buffer are at the same locations for all threads."""
+        return all(
+            (variable := self.variables.get(leaf)) is not None
+            and variable.kind is Kind.UNIFORM
+            for value in _layout(access.buffer)
+            for leaf in leaf_values(view(value))
+        )
+
+
+def _layout(buffer: SSAValue) -> Iterator[SSAValue]:
+    """The numbers that say where in its memory the elements of a buffer are."""
+    for value in derivation(buffer):
+        owner = value.owner
+        if isinstance(owner, Operation) and not isinstance(owner, tir.MatchBufferOp):
+            yield from (each for each in owner.operands if is_integer_type(each.type))
+
+
+def _is_exact(value: SSAValue) -> bool:
+    return tir.is_int(value.type) and integer_range(value.type)[1] >= (1 << 31) - 1
+
+
+def _dimensions(
+    a: ThreadAccess, b: ThreadAccess
+) -> list[tuple[Polynomial, Polynomial]] | None:
+    """Indices to compare one by one; None if those of the two are not comparable."""
+    if a.indices is None or b.indices is None:
+        return None
+    if any(tir.lanes_of(index.dtype) != 1 for index in (*a.indices, *b.indices)):
+        return None
+    if a.buffer is not b.buffer:
+        one, other = _compact_shape(a.buffer), _compact_shape(b.buffer)
+        if one is None or other is None or _element(a.buffer) != _element(b.buffer):
+            return None
+        if one != other:
+            return [(_flat(a.indices, one), _flat(b.indices, other))]
+    pairs = zip(a.indices, b.indices, strict=True)
+    return [(polynomial(index), polynomial(other)) for index, other in pairs]
+
+
+def _element(buffer: SSAValue) -> object:
+    return tir.buffer_definition(buffer).type.element_type
+
+
+def _compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
+    """The shape of a buffer in row-major order from the start of its memory."""
+    definition = tir.buffer_definition(buffer)
+    if next(_layout(buffer), None) is not None or definition.layout_strides:
+        return None
+    if isinstance(definition, tir.DeclBufferOp):
+        owner = definition.data.owner
+        if not isinstance(owner, tir.AllocateOp | tir.AllocateConstOp | Block):
+            return None
+    elif not isinstance(definition, tir.AllocBufferOp | tir.MatchBufferOp):
+        return None
+    return definition.type.get_shape()
+
+
+def _flat(indices: Sequence[Expr], shape: Sequence[int]) -> Polynomial:
+    total = Polynomial({})
+    for index, extent in zip(indices, shape, strict=True):
+        total = total * Polynomial.constant(extent) + polynomial(index)
+    return total
+
+
+@dataclass
+class _Pair:
+    """Two accesses of one memory, and their indices."""
+
+    variables: Mapping[SSAValue, Variable]
+    analyzer: Analyzer
+    a: ThreadAccess
+    b: ThreadAccess
+    axes: Kind
+    dimensions: list[tuple[Polynomial, Polynomial]]
+
+    def _ahead(self, value: SSAValue) -> tuple[int, int] | None:
+        """How far both are from a value that they share; None if they share none."""
+        variable = self.variables.get(value)
+        if variable is None:
+            return None
+        if variable.kind is Kind.UNIFORM:
+            return 0, 0
+        if self.axes is Kind.BLOCK or variable.kind is Kind.THREAD:
+            return None
+        if variable.kind is Kind.BLOCK:
+            return 0, 0
+        one, other = self.a.iterations.get(value), self.b.iterations.get(value)
+        if one is None or other is None or one.loop != other.loop:
+            return None
+        return one.ahead, other.ahead
+
+    # ---- digits ----
+
+    def by_digits(self, wanted: set[SSAValue]) -> bool:
+        """Whether equal indices mean equal `wanted`, or cannot be."""
+        ends = [self._narrowed(access) for access in (self.a, self.b)]
+        if None in ends:
+            return True
+        one, other = ends
+        assert one is not None
+        assert other is not None
+        equal = {
+            value
+            for value in wanted
+            if one[value] == other[value] and one[value].value is not None
+        }
+        while not wanted <= equal:
+            count = len(equal)
+            for first, second in self.dimensions:
+                if _never_zero(self._digits(first, second, one, other, equal), equal):
+                    return True
+            if len(equal) == count:
+                return False
+        return True
+
+    def _narrowed(self, access: ThreadAccess) -> dict[SSAValue, Bound] | None:
+        """The ends of variables where an access is reached; None if it is nowhere."""
+        ends = {
+            value: Bound(_limit(variable.low), _limit(variable.high))
+            for value, variable in self.variables.items()
+        }
+        for condition in access.conditions:
+            for part in conjuncts(condition):
+                found = _single_bound(part)
+                if found is None or found[0] not in ends:
+                    continue
+                value, bound = found
+                old = ends[value]
+                ends[value] = Bound(max(old.min, bound.min), min(old.max, bound.max))
+                if ends[value].is_empty:
+                    return None
+        return ends
+
+    def _digits(
+        self,
+        first: Polynomial,
+        second: Polynomial,
+        one: Mapping[SSAValue, Bound],
+        other: Mapping[SSAValue, Bound],
+        equal: set[SSAValue],
+    ) -> _Difference:
+        """The difference of two indices, without the variables that are `equal`."""
+        result = _Difference()
+        monomials = dict.fromkeys((*first.terms, *second.terms))
+        for monomial in monomials:
+            a, b = first.terms.get(monomial, 0), second.terms.get(monomial, 0)
+            if a == b and self._is_same(monomial, equal):
+                continue
+            leaf = _leaf(monomial)
+            if leaf is None:
+                result.slack(a, self._bound(monomial))
+                result.slack(-b, self._bound(monomial))
+                continue
+            shared = self._ahead(leaf)
+            if shared is not None:
+                result.slack(a * shared[0] - b * shared[1], Bound(1, 1))
+                ends = one[leaf]
+                result.slack(a - b, Bound(ends.min - shared[0], ends.max - shared[0]))
+            elif a == b and leaf in one:
+                spread = max(
+                    one[leaf].max - other[leaf].min, other[leaf].max - one[leaf].min
+                )
+                result.digits.append((abs(a), spread, leaf))
+            else:
+                result.slack(a, one.get(leaf, _EVERYTHING))
+                result.slack(-b, other.get(leaf, _EVERYTHING))
+        return result
+
+    def _is_same(self, monomial: Monomial, equal: set[SSAValue]) -> bool:
+        """Whether a product has one value in both threads."""
+        return all(
+            value in equal or self._ahead(value) == (0, 0)
+            for value in leaf_values(*monomial)
+        )
+
+    def _bound(self, monomial: Monomial) -> Bound:
+        if not monomial:
+            return Bound(1, 1)
+        if len(monomial) != 1:
+            return _EVERYTHING
+        return self.analyzer.const_int_bound(monomial[0])
+
+    # ---- points ----
+
+    def by_points(self, wanted: set[SSAValue]) -> bool:
+        """Whether no two threads that differ on `wanted` have equal indices."""
+        rest = [self._without_common(*pair) for pair in self.dimensions]
+        sides = (
+            self._points(self.a, [pair[0] for pair in rest], wanted, 0),
+            self._points(self.b, [pair[1] for pair in rest], wanted, 1),
+        )
+        one, other = sides
+        if one is None or other is None:
+            return False
+        return _are_apart(one, other)
+
+    def _without_common(
+        self, first: Polynomial, second: Polynomial
+    ) -> tuple[Polynomial, Polynomial]:
+        """Two indices without the terms that are in both and the same in all threads."""
+        common = Polynomial(
+            {
+                monomial: factor
+                for monomial, factor in first.terms.items()
+                if second.terms.get(monomial) == factor and self._is_same(monomial, set())
+            }
+        )
+        return first - common, second - common
+
+    def _points(
+        self,
+        access: ThreadAccess,
+        indices: Sequence[Polynomial],
+        wanted: set[SSAValue],
+        side: int,
+    ) -> _Points | None:
+        """The elements of an access in all combinations of its variables."""
+        atoms = [atom for index in indices for m in index.terms for atom in m]
+        common = [
+            value
+            for pair in self.dimensions
+            for index in (self._without_common(*pair))
+            for m in index.terms
+            for value in leaf_values(*m)
+            if self._ahead(value) is not None
+        ]
+        names = dict.fromkeys((*wanted, *leaf_values(*atoms), *common))
+        if self._count(names) > MAX_POINTS:
+            return None
+        if self._count(names) == 0:
+            return _Points([], np.zeros(0, np.int64))
+        conditions: list[Expr] = []
+        for part in (p for c in access.conditions for p in conjuncts(c)):
+            more = dict.fromkeys((*names, *leaf_values(part)))
+            if self._count(more) <= MAX_POINTS:
+                names = more
+                conditions.append(part)
+        columns = self._columns(list(names), side)
+        keep = columns.pop(None, None)
+        for condition in conditions:
+            found = evaluate(condition, columns)
+            if found is not None:
+                keep = found != 0 if keep is None else keep & (found != 0)
+        element: list[Any] = []
+        for index in indices:
+            value = _evaluated(index, columns)
+            if value is None:
+                return None
+            element.append(value)
+        size = int(self._count(names))
+        # What both share is part of what is compared, as the value that they share.
+        shared = [
+            columns[v] - (self._ahead(v) or (0, 0))[side] for v in dict.fromkeys(common)
+        ]
+        rows = [np.broadcast_to(np.asarray(v), (size,)) for v in (*element, *shared)]
+        thread = np.zeros(size, np.int64)
+        for value in sorted(wanted, key=_order):
+            variable = self.variables[value]
+            thread = thread * int(variable.high - variable.low + 1)
+            thread = thread + (columns[value] - int(variable.low))
+        if keep is not None:
+            keep = np.broadcast_to(keep, (size,))
+            rows = [row[keep] for row in rows]
+            thread = thread[keep]
+        return _Points(rows, thread)
+
+    def _count(self, values: Iterable[SSAValue]) -> float:
+        extents = (self._extent(value) for value in values)
+        return prod(extents)
+
+    def _extent(self, value: SSAValue) -> float:
+        variable = self.variables.get(value)
+        if variable is None or variable.low == -inf or variable.high == inf:
+            return inf
+        return max(0, variable.high - variable.low + 1)
+
+    def _columns(self, names: Sequence[SSAValue], side: int) -> dict[Any, Any]:
+        """Values of variables in all combinations; None maps to which of them exist."""
+        extents = [int(self._extent(value)) for value in names]
+        grid = np.indices(extents, dtype=np.int64).reshape(len(extents), -1)
+        columns: dict[Any, Any] = {}
+        for value, row in zip(names, grid, strict=True):
+            variable = self.variables[value]
+            columns[value] = row + int(variable.low)
+            ahead = self._ahead(value)
+            if ahead is not None and ahead[side]:
+                columns[value] = columns[value] + ahead[side]
+                exists = columns[value] <= variable.high
+                old = columns.get(None)
+                columns[None] = exists if old is None else old & exists
+        return columns
+
+
+_EVERYTHING = Bound(-inf, inf)
+
+
+def _limit(number: float) -> float:
+    return number if number in (inf, -inf) else int(number)
+
+
+def _order(value: SSAValue) -> int:
+    return Value(value).serial
+
+
+def _leaf(monomial: Monomial) -> SSAValue | None:
+    if len(monomial) == 1 and isinstance(monomial[0], Value):
+        return monomial[0].value
+    return None
+
+
+@dataclass
+class _Difference:
+    """A difference of indices: digits with weights, and what is no digit."""
+
+    low: float = 0
+    high: float = 0
+    digits: list[tuple[int, float, SSAValue]] = field(
+        default_factory=list[tuple[int, float, SSAValue]]
+    )
+    """Weight, greatest absolute value, and variable."""
+
+    def slack(self, factor: int, bound: Bound) -> None:
+        """Add a multiple of something within a bound."""
+        if factor:
+            ends = (factor * bound.min, factor * bound.max)
+            self.low += min(ends)
+            self.high += max(ends)
+
+
+def _never_zero(difference: _Difference, equal: set[SSAValue]) -> bool:
+    """Whether a difference is never 0; adds to `equal` what is equal where it is."""
+    digits = sorted(difference.digits, key=lambda digit: digit[0])
+    rest = sum(_times(weight, spread) for weight, spread, _ in digits)
+    low, high = difference.low, difference.high
+    while digits:
+        if low - rest > 0 or high + rest < 0:
+            return True
+        weight, _, value = digits.pop()
+        rest = sum(_times(weight, spread) for weight, spread, _ in digits)
+        if max(high, -low) + rest >= weight:
+            return False
+        equal.add(value)
+    return low > 0 or high < 0
+
+
+def _times(weight: int, spread: float) -> float:
+    return 0 if spread == 0 else weight * spread
+
+
+def _single_bound(condition: Expr) -> tuple[SSAValue, Bound] | None:
+    """The values that a comparison with a constant leaves to one variable."""
+    negated = isinstance(condition, Not)
+    if isinstance(condition, Not):
+        condition = condition.value
+    if not isinstance(condition, Cmp) or not is_integer_type(condition.lhs.dtype):
+        return None
+    if not tir.is_int(tir.element_of(condition.lhs.dtype)):
+        return None
+    difference = (polynomial(condition.lhs) - polynomial(condition.rhs)).terms
+    leaves = [monomial for monomial in difference if monomial]
+    if len(leaves) != 1 or abs(difference[leaves[0]]) != 1:
+        return None
+    leaf = _leaf(leaves[0])
+    if leaf is None:
+        return None
+    sign, constant = difference[leaves[0]], difference.get((), 0)
+    predicate = SWAPPED[condition.predicate] if sign < 0 else condition.predicate
+    if negated:
+        predicate = NEGATED[predicate]
+    end = -constant * sign
+    bounds = {
+        CmpPredicate.LT: Bound(-inf, end - 1),
+        CmpPredicate.LE: Bound(-inf, end),
+        CmpPredicate.GT: Bound(end + 1, inf),
+        CmpPredicate.GE: Bound(end, inf),
+        CmpPredicate.EQ: Bound(end, end),
+    }
+    bound = bounds.get(predicate)
+    return None if bound is None else (leaf, bound)
+
+
+# ---- evaluation ----
+
+
+@dataclass
+class _Points:
+    """Elements that are accessed, column by column, and the threads that do so."""
+
+    element: list[Any]
+    thread: Any
+
+
+def _are_apart(one: _Points, other: _Points) -> bool:
+    """Whether every element that both access belongs to a single thread of both."""
+    count = len(one.thread)
+    if count == 0 or len(other.thread) == 0:
+        return True
+    columns = [
+        np.concatenate(pair) for pair in zip(one.element, other.element, strict=True)
+    ]
+    thread = np.concatenate((one.thread, other.thread))
+    group = np.zeros(len(thread), np.int64)
+    for column in columns:
+        _, numbers = np.unique(column, return_inverse=True)
+        _, group = np.unique(
+            group * (int(numbers.max()) + 1) + numbers.reshape(-1), return_inverse=True
+        )
+        group = group.reshape(-1)
+    size = int(group.max()) + 1
+    ends: list[Any] = []
+    for part in (slice(None, count), slice(count, None)):
+        low = np.full(size, np.iinfo(np.int64).max)
+        high = np.full(size, -1, np.int64)
+        np.minimum.at(low, group[part], thread[part])
+        np.maximum.at(high, group[part], thread[part])
+        ends.append((low, high))
+    (low, high), (other_low, other_high) = ends
+    both = (high >= 0) & (other_high >= 0)
+    same = (low == high) & (other_low == other_high) & (low == other_low)
+    return bool(np.all(same[both]))
+
+
+def _evaluated(index: Polynomial, columns: Columns) -> Any:
+    total: Any = np.int64(0)
+    for monomial, factor in index.terms.items():
+        product: Any = np.int64(factor)
+        for atom in monomial:
+            value = evaluate(atom, columns)
+            if value is None:
+                return None
+            product = product * value
+        total = total + product
+    return total
+
+
+def evaluate(root: Expr, columns: Columns) -> Any:
+    """The value of an integer expression in all combinations of its variables.
+
+    None where a variable, a type or an operation in it is unknown.
+    """
+    known: dict[Expr, Any] = {}
+    for node in postorder(root):
+        operands = [known[operand] for operand in node.operands]
+        value = None
+        if is_integer_type(node.dtype) and not any(o is None for o in operands):
+            value = _node_value(node, operands, columns)
+            if value is not None:
+                low, high = integer_range(node.dtype)
+                if high >= 1 << 63 or np.any(value < low) or np.any(value > high):
+                    value = None
+        known[node] = value
+    return known[root]
+
+
+def _node_value(node: Expr, operands: list[Any], columns: Columns) -> Any:
+    match node:
+        case Const():
+            value = int(node.value)
+            return np.int64(value) if abs(value) < 1 << 62 else None
+        case Value():
+            return columns.get(node.value)
+        case Cast():
+            return operands[0]
+        case FloorDiv() | FloorMod():
+            if not np.all(operands[1]):
+                return None
+            divide = np.floor_divide if isinstance(node, FloorDiv) else np.mod
+            return divide(*operands)
+        case Cmp():
+            return _COMPARISONS[node.predicate](*operands).astype(np.int64)
+        case Not():
+            return 1 - operands[0] if tir.is_bool(node.dtype) else None
+        case Select():
+            return _CHOOSE(operands[0] != 0, operands[1], operands[2])
+        case Call():
+            name = node.name
+            if name in ("likely", "tvm_thread_invariant"):
+                return operands[0]
+            if name.startswith("shift") and not _shifts(operands[1]):
+                return None
+            return _CALLS[name](*operands) if name in _CALLS else None
+        case _:
+            function = _ARITHMETIC.get(type(node))
+            return None if function is None else function(*operands)
+
+
+def _shifts(amount: Any) -> bool:
+    return bool(np.all((amount >= 0) & (amount < 31)))
+
+
+_CHOOSE: Any = np.where
+_COMPARISONS: dict[CmpPredicate, Any] = {
+    CmpPredicate.LT: np.less,
+    CmpPredicate.LE: np.less_equal,
+    CmpPredicate.GT: np.greater,
+    CmpPredicate.GE: np.greater_equal,
+    CmpPredicate.EQ: np.equal,
+    CmpPredicate.NE: np.not_equal,
+}
+_ARITHMETIC: dict[type[Expr], Any] = {
+    Add: np.add,
+    Sub: np.subtract,
+    Mul: np.multiply,
+    Min: np.minimum,
+    Max: np.maximum,
+    And: np.bitwise_and,
+    Or: np.bitwise_or,
+}
+_CALLS: dict[str, Any] = {
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+}

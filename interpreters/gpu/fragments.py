@@ -1,0 +1,321 @@
+"""Matrices that the lanes of a warp hold together: layouts, formats and products.
+
+Lane `t` of the instructions `mma.sync` holds in its registers, with `g = t / 4`,
+`q = t % 4`, `e` elements to a register of 32 bits, and element `i = e * r + w` (register
+`r`, position `w`), of `D = A * B + C`:
+
+- `A`, m by k: row `g + 8 * (r % (m / 8))`, column `e * q + w + 4 * e * (r / (m / 8))`;
+- `B`, k by n: row `e * q + w + 4 * e * r`, column `g`;
+- `C` and `D`, m by n: row `g + 8 * (i / 2)`, column `2 * q + i % 2`.
+
+That is the PTX ISA's layout of all listed shapes but `m8n8k4` of f16, where each of four
+groups of eight lanes multiplies matrices of its own (`quad_places`).
+
+The exact products are summed in the order of `k`, beginning with the element of `C`:
+in f32, rounded after every addition, and once more where `C` is f16; in f64 with fused
+multiply-adds; integers exactly, after which they wrap to 32 bits or, if told to,
+saturate. Hardware may add in another order. Of f32 that stands for tf32 the low 13 bits
+are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from xdsl_tvm.interpreters.data.numbers import float_storage, fused_multiply_add
+from xdsl_tvm.interpreters.errors import SimulationError
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Shape: TypeAlias = tuple[int, int, int]
+Places: TypeAlias = tuple[Array, Array]
+"""Rows and columns, by lane and element of the lane."""
+
+LANES = 32
+_TF32 = np.uint32(0xFFFFE000)
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the elements of an operand lie in registers.
+
+    `kind` is `float`, `int`, `uint` or `bit`; `family` the formats that multiply with
+    each other, and `results` what they give.
+    """
+
+    name: str
+    bits: int
+    kind: str
+    family: str
+    results: tuple[str, ...] = ()
+
+    @property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy dtype of the elements, of at least 8 bits."""
+        if self.kind == "float":
+            return float_storage({"tf32": "float32"}.get(self.name, self.name))
+        return np.dtype(f"{self.kind}{self.bits}")
+
+    def unpack(self, data: bytes, count: int) -> Array:
+        """The first `count` elements in the bytes of registers."""
+        if self.name == "tf32":
+            bits = np.frombuffer(data, np.uint32, count)
+            return (bits & _TF32).view(np.float32)
+        if self.bits >= 8:
+            return np.frombuffer(data, self.storage, count)
+        raw = np.frombuffer(data, np.uint8)
+        if self.bits == 1:
+            return np.unpackbits(raw, bitorder="little")[:count].astype(np.int64)
+        nibbles = np.stack((raw & 15, raw >> 4), axis=1).ravel()[:count]
+        return self.narrow(nibbles.astype(np.int64))
+
+    def narrow(self, values: Array) -> Array:
+        """Integers of less than 8 bits, taken from wider ones."""
+        low = values.astype(np.int64) & ((1 << self.bits) - 1)
+        if self.kind != "int":
+            return low
+        sign = 1 << (self.bits - 1)
+        return (low ^ sign) - sign
+
+
+_FLOAT32 = ("float32",)
+_INT32 = ("int32",)
+_FORMATS = {
+    one.name: one
+    for one in (
+        Format("float16", 16, "float", "float16", ("float16", "float32")),
+        Format("bfloat16", 16, "float", "bfloat16", _FLOAT32),
+        Format("tf32", 32, "float", "tf32", _FLOAT32),
+        Format("float8_e4m3fn", 8, "float", "float8", _FLOAT32),
+        Format("float8_e5m2", 8, "float", "float8", _FLOAT32),
+        Format("float64", 64, "float", "float64", ("float64",)),
+        Format("int8", 8, "int", "8", _INT32),
+        Format("uint8", 8, "uint", "8", _INT32),
+        Format("int4", 4, "int", "4", _INT32),
+        Format("uint4", 4, "uint", "4", _INT32),
+        Format("int1", 1, "bit", "1", _INT32),
+        Format("float32", 32, "float", "float32"),
+        Format("int32", 32, "int", "int32"),
+    )
+}
+_SPELLINGS = {
+    "fp16": "float16",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "f32": "float32",
+    "fp64": "float64",
+    "f64": "float64",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "s8": "int8",
+    "u8": "uint8",
+    "s4": "int4",
+    "u4": "uint4",
+    "b1": "int1",
+    "s32": "int32",
+}
+
+
+def _shapes(text: str) -> frozenset[Shape]:
+    found: set[Shape] = set()
+    for one in text.split():
+        m, _, rest = one[1:].partition("n")
+        n, _, k = rest.partition("k")
+        found.add((int(m), int(n), int(k)))
+    return frozenset(found)
+
+
+_DENSE = {
+    "float64": _shapes("m8n8k4"),
+    "float16": _shapes("m8n8k4 m16n8k8 m16n8k16"),
+    "bfloat16": _shapes("m16n8k8 m16n8k16"),
+    "tf32": _shapes("m16n8k4 m16n8k8"),
+    "8": _shapes("m8n8k16 m16n8k16 m16n8k32"),
+    "4": _shapes("m8n8k32 m16n8k32 m16n8k64"),
+    "1": _shapes("m8n8k128 m16n8k128 m16n8k256"),
+    "float8": _shapes("m16n8k32"),
+}
+_SPARSE = {
+    "float16": _shapes("m16n8k16 m16n8k32"),
+    "bfloat16": _shapes("m16n8k16 m16n8k32"),
+}
+QUADS = (8, 8, 4)
+"""The shape of f16 that four groups of lanes compute at once."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """An `mma.sync`: shape, formats of A, B and C, and for bits how they combine."""
+
+    shape: Shape
+    a: Format
+    b: Format
+    c: Format
+    operator: str | None = None
+    sparse: bool = False
+
+    @property
+    def in_quads(self) -> bool:
+        """Whether four groups of lanes multiply on their own."""
+        return self.shape == QUADS and self.a.name == "float16"
+
+
+def parse_product(
+    shape: str, formats: Sequence[str], operator: str | None, *, sparse: bool
+) -> Product | str:
+    """What the strings of a `ptx_mma` mean, or why they mean nothing here."""
+    found: list[Format] = []
+    for text in formats:
+        name = text.removeprefix(".")
+        known = _FORMATS.get(_SPELLINGS.get(name, name))
+        if known is None:
+            return f"there is no format {text!r}"
+        found.append(known)
+    a, b, c = found
+    shapes = (_SPARSE if sparse else _DENSE).get(a.family, frozenset())
+    if not any(shape == f"m{m}n{n}k{k}" for m, n, k in shapes):
+        kind = "sparse " if sparse else ""
+        return f"there is no {kind}product {shape} of {a.name}"
+    if a.family != b.family or c.name not in a.results:
+        return f"{a.name} and {b.name} do not multiply to {c.name}"
+    if (a.kind == "bit") != (operator is not None):
+        return "an operator, `xor` or `and`, goes with bits and with nothing else"
+    (parsed,) = _shapes(shape)
+    return Product(parsed, a, b, c, operator, sparse)
+
+
+# ---- layouts ----
+
+
+def a_places(m: int, k: int, bits: int) -> Places:
+    """Rows and columns of A by lane and element."""
+    lane, register, position, each = _registers(m * k // LANES, bits)
+    rows = lane // 4 + 8 * (register % (m // 8))
+    columns = each * (lane % 4) + position + 4 * each * (register // (m // 8))
+    return _places(rows, columns)
+
+
+def b_places(k: int, n: int, bits: int) -> Places:
+    """Rows and columns of B by lane and element."""
+    lane, register, position, each = _registers(k * n // LANES, bits)
+    return _places(each * (lane % 4) + position + 4 * each * register, lane // 4)
+
+
+def c_places(m: int, n: int) -> Places:
+    """Rows and columns of C and D by lane and element."""
+    lane, element, _, _ = _registers(m * n // LANES, 32)
+    return _places(lane // 4 + 8 * (element // 2), 2 * (lane % 4) + element % 2)
+
+
+def _places(rows: Array, columns: Array) -> Places:
+    first, second = np.broadcast_arrays(rows, columns)
+    return first, second
+
+
+def _registers(count: int, bits: int) -> tuple[Array, Array, Array, int]:
+    each = max(1, 32 // bits)
+    element = np.arange(count)[None, :]
+    return np.arange(LANES)[:, None], element // each, element % each, each
+
+
+def quad_places(operand: str, layout: str, bits: int) -> Places:
+    """Rows and columns of `m8n8k4` of f16, by lane and element, within its group.
+
+    `operand` is a, b or c, `bits` the width of C. The group of lane `t` is `t % 16 / 4`;
+    it holds the lanes of two rows of four.
+    """
+    lane = np.arange(LANES)[:, None]
+    low, high = lane % 4, 4 * (lane // 16)
+    element = np.arange(8 if operand == "c" else 4)[None, :]
+    if operand == "c" and bits == 32:
+        rows = (lane & 1) + (element & 2) + high
+        return _places(rows, (element & 4) + (lane & 2) + (element & 1))
+    if operand == "c" or (operand, layout) == ("a", "row"):
+        return _places(low + high, element)
+    if operand == "a":
+        return _places(element + high, low)
+    if layout == "row":
+        return _places(low, element + high)
+    return _places(element, low + high)
+
+
+def store_places() -> Places:
+    """Rows and columns of the 16 by 16 tile that `mma_store` writes."""
+    lane = np.arange(LANES)[:, None]
+    slot = np.arange(8)[None, :]
+    rows = 8 * (slot % 4 // 2) + lane // 4
+    return _places(rows, 8 * (slot // 4) + 2 * (lane % 4) + slot % 2)
+
+
+# ---- arithmetic ----
+
+
+def multiply(
+    a: Array, b: Array, c: Array, operator: str | None = None, *, saturate: bool = False
+) -> Array:
+    """`a * b + c`, as this module's docstring says, in the dtype of `c`.
+
+    Bits are 0 and 1; `operator` combines them, and the ones are counted.
+    """
+    if c.dtype == np.int32:
+        return _multiply_integers(a, b, c, operator, saturate)
+    if c.dtype == np.float64:
+        total = c.copy()
+        for (row, column), start in np.ndenumerate(c):
+            for x, y in zip(a[row], b[:, column], strict=True):
+                start = fused_multiply_add(c.dtype, x, y, start)
+            total[row, column] = start
+        return total
+    left, right = a.astype(np.float32), b.astype(np.float32)
+    total = c.astype(np.float32)
+    for position in range(left.shape[1]):
+        total += left[:, position, None] * right[None, position, :]
+    return total.astype(c.dtype)
+
+
+def _multiply_integers(
+    a: Array, b: Array, c: Array, operator: str | None, saturate: bool
+) -> Array:
+    left, right = a.astype(np.int64), b.astype(np.int64)
+    if operator is None:
+        product = left @ right
+    else:
+        combine = np.bitwise_xor if operator == "xor" else np.bitwise_and
+        product = combine(left[:, :, None], right[None, :, :]).sum(axis=1)
+    total = product + c
+    if saturate:
+        limits = np.iinfo(np.int32)
+        total = np.clip(total, limits.min, limits.max)
+    return total.astype(np.int32)
+
+
+def expand(compressed: Array, metadata: Sequence[int], selector: int) -> Array:
+    """The matrix A of a sparse product, two of each four columns of which are given.
+
+    `metadata` has a word for each lane. With 16 columns, lane `4 * r + selector` tells
+    of the rows `r`, in its low half, and `r + 8`; with 32 columns, lane
+    `4 * r + 2 * selector + h` tells of the columns `[8 * h, 8 * h + 8)` of the compressed
+    matrix. Two bits select the column of each element, ascending in each group.
+    """
+    rows, half = int(compressed.shape[0]), int(compressed.shape[1])
+    words = half // 8
+    if not 0 <= selector < 4 // words:
+        raise SimulationError(f"a sparse product has no selector {selector}")
+    found = np.zeros((rows, 2 * half), compressed.dtype)
+    for row in range(rows):
+        for position in range(half):
+            lane = 4 * (row % 8) + words * selector + position // 8
+            word = metadata[lane] >> 16 * (row // 8)
+            column = word >> 2 * (position % 8) & 3
+            before = word >> 2 * (position % 8 - 1) & 3 if position % 2 else -1
+            if column <= before:
+                raise SimulationError(
+                    f"the metadata of row {row} select columns {before} and {column} of "
+                    f"group {position // 2}, not two that ascend"
+                )
+            found[row, position // 2 * 4 + column] = compressed[row, position]
+    return found

@@ -1,0 +1,599 @@
+"""LLVM IR text from modules of the llvm, `tvm_llvm` and `nvvm` dialects.
+
+One walk over the operations, in order; equal modules give equal text. Nothing is left
+out silently: an operation, type or attribute that cannot be written raises
+DiagnosticException. Attributes of foreign dialects are ignored, as MLIR prescribes.
+
+Sources: the LLVM Language Reference for LLVM 22; MLIR's translation of the llvm dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.dialects import nvvm, tvm_llvm
+from xdsl_tvm.lowering.llvm_text.attributes import (
+    FUNCTION_KEYWORDS,
+    FUNCTION_STRINGS,
+    FUNCTION_UNITS,
+    HANDLED_FUNCTION_ATTRIBUTES,
+    PARAMETER_INTEGERS,
+    PARAMETER_TYPES,
+    PARAMETER_UNITS,
+    REFUSED_FUNCTION_ATTRIBUTES,
+)
+from xdsl_tvm.lowering.llvm_text.types import (
+    TypeTable,
+    constant_text,
+    element_count,
+    name_text,
+    quote,
+    scalar_of,
+    space_of,
+)
+
+_VISIBILITY = ("", "hidden ", "protected ")
+_UNNAMED_ADDR = ("", "local_unnamed_addr ", "unnamed_addr ")
+
+
+class ModuleEmitter:
+    """Collects the parts of one LLVM module; `text` puts them together."""
+
+    def __init__(self, nvptx: bool) -> None:
+        self.nvptx = nvptx
+        self.types = TypeTable()
+        self.symbols: dict[str, Operation] = {}
+        self._parts: list[str] = []
+        self._declarations: dict[str, str] = {}
+        self._metadata: list[str] = []
+        self._shared_metadata: dict[object, str] = {}
+
+    # ------------------------------------------------------------------ module
+
+    def add(self, operations: Iterable[Operation]) -> None:
+        """Writes the functions and globals among `operations`.
+
+        Raises DiagnosticException for any other operation and for a symbol defined
+        twice.
+        """
+        operations = list(top_level(operations))
+        for op in operations:
+            self._add_symbol(op)
+        for op in operations:
+            if isinstance(op, llvm.FuncOp):
+                self._function(op)
+            elif isinstance(op, llvm.GlobalOp):
+                self._global(op)
+
+    def text(self) -> str:
+        """The module as LLVM IR."""
+        structs = [f"{name} = {body}" for name, body in self.types.structs.items()]
+        declarations = [
+            text
+            for name, text in sorted(self._declarations.items())
+            if name not in self.symbols
+        ]
+        header = ['target triple = "nvptx64-nvidia-cuda"'] if self.nvptx else []
+        sections = [header, structs, self._parts, declarations, self._metadata]
+        return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
+
+    def _add_symbol(self, op: Operation) -> None:
+        if not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
+            raise DiagnosticException(
+                f"cannot write '{op.name}' at the top level of an LLVM module: "
+                "only llvm.func and llvm.mlir.global belong there"
+            )
+        name = op.sym_name.data
+        if name in self.symbols:
+            raise DiagnosticException(
+                f"symbol '@{name}' is defined twice: rename one of the two"
+            )
+        self.symbols[name] = op
+
+    def declare(self, name: str, signature: str) -> None:
+        """Declares an intrinsic; `signature` is `result @name(arguments)`."""
+        known = self._declarations.setdefault(name, f"declare {signature}")
+        if known != f"declare {signature}":
+            raise DiagnosticException(
+                f"intrinsic '{name}' is called with two signatures: give each overload "
+                "its own suffix"
+            )
+
+    # ---------------------------------------------------------------- metadata
+
+    def metadata(self, key: object, body: str) -> str:
+        """A metadata node, one for equal keys."""
+        node = self._shared_metadata.get(key)
+        if node is None:
+            node = self._shared_metadata[key] = self._new_metadata(body)
+        return node
+
+    def _new_metadata(self, body: str) -> str:
+        node = f"!{len(self._metadata)}"
+        self._metadata.append(f"{node} = {body.replace('!self', node)}")
+        return node
+
+    def loop_metadata(self, loop: tvm_llvm.LoopAttr) -> str:
+        """A new loop identity with the hints of `loop`."""
+        hints = [
+            self.metadata(("hint", key, value), _hint(key, value))
+            for key, value in loop.hints.data.items()
+        ]
+        return self._new_metadata(f"distinct !{{{', '.join(['!self', *hints])}}}")
+
+    def scope_list(self, scopes: ArrayAttr[Attribute]) -> str:
+        """The list node of alias scopes."""
+        nodes = [
+            self._scope(scope)
+            for scope in scopes
+            if isinstance(scope, tvm_llvm.AliasScopeAttr)
+        ]
+        return self.metadata(("scopes", scopes), f"!{{{', '.join(nodes)}}}")
+
+    def _scope(self, scope: tvm_llvm.AliasScopeAttr) -> str:
+        domain = self.metadata(
+            ("domain", scope.domain),
+            f'distinct !{{!self, !"{quote(scope.domain.data.encode())}"}}',
+        )
+        return self.metadata(
+            ("scope", scope),
+            f'distinct !{{!self, {domain}, !"{quote(scope.scope.data.encode())}"}}',
+        )
+
+    # ----------------------------------------------------------------- globals
+
+    def _global(self, op: llvm.GlobalOp) -> None:
+        type, initializer = self._initializer(op)
+        linkage = op.linkage.linkage.data
+        external = initializer is None and linkage in ("external", "extern_weak")
+        if external:
+            prefix = f"{linkage} "
+        elif initializer is None:
+            prefix, initializer = f"{linkage} ", "undef"
+        else:
+            prefix = "" if linkage == "external" else f"{linkage} "
+        words = [f"@{name_text(op.sym_name.data)} = {prefix}"]
+        if op.visibility_ is not None:
+            words.append(_VISIBILITY[op.visibility_.value.data])
+        if op.dso_local is not None:
+            words.append("dso_local ")
+        if op.thread_local_ is not None:
+            words.append("thread_local ")
+        if op.unnamed_addr is not None:
+            words.append(_UNNAMED_ADDR[op.unnamed_addr.value.data])
+        if space := op.addr_space.value.data:
+            words.append(f"addrspace({space}) ")
+        words.append("constant " if op.constant is not None else "global ")
+        words.append(type if initializer is None else f"{type} {initializer}")
+        if op.section is not None:
+            words.append(f', section "{quote(op.section.data.encode())}"')
+        words.append(_global_alignment(op, type))
+        self._parts.append("".join(words))
+
+    def _initializer(self, op: llvm.GlobalOp) -> tuple[str, str | None]:
+        """The type and the value of a global; the value is None if it has none."""
+        type = self.types.text(op.global_type)
+        value = op.value
+        if value is None:
+            return type, self._region_initializer(op)
+        if isinstance(value, StringAttr):
+            return type, f'c"{quote(value.data.encode())}"'
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            return self._dense_global(
+                cast("DenseIntOrFPElementsAttr[IntegerType]", value), op.global_type
+            )
+        return type, constant_text(value, op.global_type, self.types)
+
+    def _dense_global(
+        self, value: DenseIntOrFPElementsAttr[IntegerType], type: Attribute
+    ) -> tuple[str, str]:
+        data = value.data.data
+        element = scalar_of(type)
+        if element != cast(Attribute, value.type.element_type):
+            raise DiagnosticException(
+                f"a global of {type} cannot hold elements of {value.type.element_type}"
+            )
+        if len(value) != element_count(type):
+            raise DiagnosticException(
+                f"a global of {type} cannot hold {len(value)} elements"
+            )
+        if not any(data):
+            return self.types.text(type), "zeroinitializer"
+        if not _is_plain_memory(type, element):
+            return self.types.text(type), constant_text(value, type, self.types)
+        if element == IntegerType(1):
+            data = bytes(byte & 1 for byte in data)
+        # Bytes are several times shorter than a list of typed constants, and pointers
+        # are opaque: nobody sees the type of the object.
+        return f"[{len(data)} x i8]", f'c"{quote(data)}"'
+
+    def _region_initializer(self, op: llvm.GlobalOp) -> str | None:
+        if not op.body.blocks:
+            return None
+        emitter = FunctionEmitter(self)
+        values: dict[SSAValue, str] = emitter.values
+        for inner in op.body.block.ops:
+            if isinstance(inner, llvm.ReturnOp) and inner.arg is not None:
+                return values[inner.arg]
+            if not emitter.add_constant(inner):
+                raise DiagnosticException(
+                    f"cannot write '{inner.name}' in the initializer of "
+                    f"'@{op.sym_name.data}': only constants are supported there"
+                )
+        raise DiagnosticException(
+            f"the initializer of '@{op.sym_name.data}' returns no value"
+        )
+
+    # --------------------------------------------------------------- functions
+
+    def _function(self, op: llvm.FuncOp) -> None:
+        from xdsl_tvm.lowering.llvm_text.ops import emit_block
+
+        head = self._head(op)
+        if not op.body.blocks:
+            self._parts.append(f"declare {head}")
+            return
+        emitter = FunctionEmitter(self)
+        emitter.name_all(op)
+        for block in op.body.blocks:
+            emit_block(emitter, block)
+        body = "\n".join(emitter.lines)
+        self._parts.append(f"define {head} {{\n{body}\n}}")
+
+    def _head(self, op: llvm.FuncOp) -> str:
+        name, type = op.sym_name.data, op.function_type
+        words: list[str] = []
+        linkage = op.linkage.linkage.data
+        if not op.body.blocks and linkage not in ("external", "extern_weak"):
+            raise DiagnosticException(
+                f"function '@{name}' has no body and cannot be '{linkage}'"
+            )
+        if linkage != "external":
+            words.append(linkage)
+        words.append(_VISIBILITY[op.visibility_.value.data].strip())
+        words.append(self._convention(op))
+        words.append(self._parameter_attributes(op.res_attrs, 0, name))
+        words.append(self.types.text(type.output))
+        words.append(f"@{name_text(name)}({self._parameters(op)})")
+        if op.unnamed_addr is not None:
+            words.append(_UNNAMED_ADDR[op.unnamed_addr.value.data].strip())
+        words.append(function_attributes(op))
+        return " ".join(word for word in words if word)
+
+    def _convention(self, op: llvm.FuncOp) -> str:
+        convention = op.CConv.convention.data
+        if nvvm.KERNEL not in op.attributes:
+            return "" if convention == "ccc" else convention
+        if not isinstance(op.function_type.output, llvm.LLVMVoidType):
+            raise DiagnosticException(
+                f"kernel '@{op.sym_name.data}' returns {op.function_type.output}: "
+                "a kernel returns nothing"
+            )
+        return "ptx_kernel"
+
+    def _parameters(self, op: llvm.FuncOp) -> str:
+        parameters: list[str] = []
+        for index, type in enumerate(op.function_type.inputs):
+            attributes = self._parameter_attributes(op.arg_attrs, index, op.sym_name.data)
+            name = f"%a{index}" if op.body.blocks else ""
+            words = (self.types.text(type), attributes, name)
+            parameters.append(" ".join(word for word in words if word))
+        if op.function_type.is_variadic:
+            parameters.append("...")
+        return ", ".join(parameters)
+
+    def _parameter_attributes(
+        self, attributes: ArrayAttr[DictionaryAttr] | None, index: int, function: str
+    ) -> str:
+        if attributes is None or index >= len(attributes.data):
+            return ""
+        words: list[str] = []
+        for key, value in attributes.data[index].data.items():
+            if key in PARAMETER_UNITS:
+                words.append(PARAMETER_UNITS[key])
+            elif key in PARAMETER_INTEGERS and isinstance(value, IntegerAttr):
+                words.append(PARAMETER_INTEGERS[key].format(value.value.data))
+            elif key in PARAMETER_TYPES:
+                words.append(f"{PARAMETER_TYPES[key]}({self.types.text(value)})")
+            elif key.startswith(("llvm.", "nvvm.", "tvm_llvm.")):
+                raise DiagnosticException(
+                    f"cannot write parameter attribute '{key}' of '@{function}'"
+                )
+        return " ".join(words)
+
+
+_BYTE_SIZES = (8, 16, 32, 64)
+_BYTE_FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
+
+
+def _is_plain_memory(type: Attribute, element: Attribute) -> bool:
+    """Whether LLVM lays `type` out as its elements of `element`, one after another."""
+    if element == IntegerType(1):
+        # An array has a byte for each element, a vector only a bit.
+        while isinstance(type, llvm.LLVMArrayType):
+            type = type.type
+        return type == element
+    if isinstance(element, IntegerType):
+        return element.bitwidth in _BYTE_SIZES
+    return isinstance(element, _BYTE_FLOATS)
+
+
+def _global_alignment(op: llvm.GlobalOp, type: str) -> str:
+    if op.alignment is not None:
+        return f", align {op.alignment.value.data}"
+    element = scalar_of(op.global_type)
+    if type.endswith(" x i8]") and isinstance(element, FixedBitwidthType):
+        # Written as bytes, the object keeps the alignment of its elements.
+        return f", align {element.size}" if element.size > 1 else ""
+    return ""
+
+
+def top_level(operations: Iterable[Operation]) -> Iterable[Operation]:
+    """The operations, with every `builtin.module` among them replaced by its own."""
+    for op in operations:
+        if isinstance(op, ModuleOp):
+            yield from top_level(op.body.ops)
+        else:
+            yield op
+
+
+def _hint(key: str, value: Attribute) -> str:
+    name = f'!"llvm.loop.{key}"'
+    if not isinstance(value, IntegerAttr):
+        return f"!{{{name}}}"
+    type = cast("IntegerType", value.type)
+    if type.bitwidth == 1:
+        return f"!{{{name}, i1 {'true' if value.value.data else 'false'}}}"
+    return f"!{{{name}, i32 {value.value.data}}}"
+
+
+def function_attributes(op: llvm.FuncOp) -> str:
+    """The attributes after a function's parameter list.
+
+    Raises DiagnosticException for an attribute of the llvm, nvvm or tvm_llvm dialect
+    that is not known.
+    """
+    words: list[str] = []
+    for key, value in {**op.properties, **op.attributes}.items():
+        if key in FUNCTION_UNITS:
+            words.append(FUNCTION_UNITS[key])
+        elif key in FUNCTION_STRINGS:
+            words.append(f'"{FUNCTION_STRINGS[key]}"="{_attribute_text(key, value)}"')
+        elif key == "passthrough" and isinstance(value, ArrayAttr):
+            words.extend(
+                _passthrough(item) for item in cast("ArrayAttr[Attribute]", value)
+            )
+        elif key in REFUSED_FUNCTION_ATTRIBUTES or (
+            key not in HANDLED_FUNCTION_ATTRIBUTES
+            and key.startswith(("llvm.", "nvvm.", "tvm_llvm."))
+        ):
+            raise DiagnosticException(
+                f"cannot write attribute '{key}' of function '@{op.sym_name.data}'"
+            )
+    return " ".join(words)
+
+
+def _attribute_text(key: str, value: Attribute) -> str:
+    if isinstance(value, StringAttr):
+        return quote(value.data.encode())
+    if isinstance(value, IntegerAttr):
+        return str(value.value.data)
+    if isinstance(value, DenseArrayBase):
+        numbers = cast("DenseArrayBase[IntegerType]", value).get_values()
+        return ",".join(map(str, numbers))
+    if isinstance(value, llvm.TargetFeaturesAttr):
+        return ",".join(feature.data for feature in value.features)
+    if isinstance(value, llvm.FramePointerKindAttr):
+        return value.data.value
+    raise DiagnosticException(f"function attribute '{key}' cannot be {value}")
+
+
+def _passthrough(item: Attribute) -> str:
+    if isinstance(item, StringAttr):
+        if item.data in FUNCTION_KEYWORDS:
+            return item.data
+        return f'"{quote(item.data.encode())}"'
+    if isinstance(item, ArrayAttr):
+        pair = cast("ArrayAttr[Attribute]", item).data
+        if len(pair) == 2 and all(isinstance(part, StringAttr) for part in pair):
+            key, value = (cast(StringAttr, part).data for part in pair)
+            return f'"{quote(key.encode())}"="{quote(value.encode())}"'
+    raise DiagnosticException(f"'passthrough' cannot hold {item}")
+
+
+# ---------------------------------------------------------------------- functions
+
+
+class FunctionEmitter:
+    """The text of one function: names of its values and blocks, and its lines."""
+
+    def __init__(self, module: ModuleEmitter) -> None:
+        self.module = module
+        self.types = module.types
+        self.lines: list[str] = []
+        self.values: dict[SSAValue, str] = {}
+        self.labels: dict[Block, str] = {}
+        self.incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
+        self.edge_labels: dict[tuple[Operation, int], str] = {}
+        self._counter = 0
+
+    def name_all(self, op: llvm.FuncOp) -> None:
+        """Names blocks and values ahead, so that blocks may stand in any order."""
+        from xdsl_tvm.lowering.llvm_text.ops import edges
+
+        blocks = op.body.blocks
+        for index, argument in enumerate(blocks[0].args):
+            self.values[argument] = f"%a{index}"
+        for index, block in enumerate(blocks):
+            self.labels[block] = f"b{index}"
+        for block in blocks:
+            for argument in block.args:
+                self.values.setdefault(argument, self.fresh())
+            for inner in block.ops:
+                if not self.add_constant(inner):
+                    for result in inner.results:
+                        self.values[result] = self.fresh()
+            if (last := block.last_op) is not None:
+                self._add_edges(block, last, edges(last), blocks[0])
+
+    def _add_edges(
+        self,
+        block: Block,
+        last: Operation,
+        targets: Sequence[tuple[Block, Sequence[SSAValue]]],
+        entry: Block,
+    ) -> None:
+        seen: set[Block] = set()
+        for index, (target, arguments) in enumerate(targets):
+            if target is entry:
+                raise DiagnosticException(
+                    f"'{last.name}' jumps to the entry block of its function: "
+                    "put an empty block before it"
+                )
+            source = self.labels[block]
+            if target in seen and arguments:
+                # Two edges between the same blocks cannot carry different values.
+                source = self.edge_labels[last, index] = f"{source}.e{index}"
+            seen.add(target)
+            self.incoming.setdefault(target, []).append((source, arguments))
+
+    def fresh(self) -> str:
+        """A new local name."""
+        self._counter += 1
+        return f"%v{self._counter}"
+
+    def add_constant(self, op: Operation) -> bool:
+        """Whether `op` is a constant; then its uses are written as the constant."""
+        if isinstance(op, llvm.ConstantOp):
+            text = constant_text(op.value, op.result.type, self.types)
+        elif isinstance(op, llvm.AddressOfOp):
+            text = self._address(op)
+        elif isinstance(op, llvm.UndefOp):
+            text = "undef"
+        elif isinstance(op, llvm.ZeroOp):
+            pointer = isinstance(op.res.type, llvm.LLVMPointerType)
+            text = "null" if pointer else "zeroinitializer"
+        elif isinstance(op, tvm_llvm.PoisonOp):
+            text = "poison"
+        else:
+            return False
+        self.values[op.results[0]] = text
+        return True
+
+    def _address(self, op: llvm.AddressOfOp) -> str:
+        name = op.global_name.string_value()
+        target = self.module.symbols.get(name)
+        if target is None:
+            raise DiagnosticException(
+                f"'{op.name}' refers to '@{name}', which is not there"
+            )
+        space = target.addr_space.value.data if isinstance(target, llvm.GlobalOp) else 0
+        type = op.result.type
+        if space_of(type) != space:
+            raise DiagnosticException(
+                f"'@{name}' is in address space {space}, but its address is {type}"
+            )
+        return f"@{name_text(name)}"
+
+    # ------------------------------------------------------------------- lines
+
+    def value(self, value: SSAValue) -> str:
+        """The operand, without its type."""
+        text = self.values.get(value)
+        if text is None:
+            raise DiagnosticException(
+                "a function uses a value of another function: pass it as an argument"
+            )
+        return text
+
+    def type(self, value: SSAValue) -> str:
+        """The type of a value."""
+        return self.types.text(value.type)
+
+    def typed(self, value: SSAValue) -> str:
+        """The operand with its type before it."""
+        return f"{self.types.text(value.type)} {self.value(value)}"
+
+    def typed_list(self, values: Iterable[SSAValue]) -> str:
+        """Operands with types, separated by commas."""
+        return ", ".join(map(self.typed, values))
+
+    def line(self, text: str) -> None:
+        """Adds an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def assign(self, op: Operation, text: str) -> None:
+        """Adds the instruction that defines the only result of `op`."""
+        self.lines.append(f"  {self.values[op.results[0]]} = {text}")
+
+    def call_intrinsic(
+        self,
+        op: Operation,
+        name: str,
+        arguments: Sequence[str],
+        types: Sequence[Attribute],
+        flags: str = "",
+    ) -> None:
+        """Calls an intrinsic with operands `arguments` (typed) of types `types`."""
+        result = self.type(op.results[0]) if op.results else "void"
+        self.module.declare(name, f"{result} @{name}({self.types.list(types)})")
+        text = f"call {flags}{result} @{name}({', '.join(arguments)})"
+        if op.results:
+            self.assign(op, text)
+        else:
+            self.line(text)
+
+
+def fast_math(op: Operation) -> str:
+    """The fast-math flags of `op`, each followed by a space."""
+    flags = op.properties.get("fastmathFlags")
+    if not isinstance(flags, llvm.FastMathAttr) or not flags.data:
+        return ""
+    if len(flags.data) == len(FastMathFlag):
+        return "fast "
+    return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)
+
+
+def emit_llvm_ir(
+    operations: ModuleOp | Iterable[Operation], *, nvptx: bool = False
+) -> str:
+    """LLVM IR text of a module, or of a list of functions and globals.
+
+    Nested `builtin.module`s are opened. `nvptx` adds the target triple of NVIDIA GPUs.
+    Raises DiagnosticException, naming the operation, for anything that is not of the
+    llvm, `tvm_llvm` or `nvvm` dialect.
+    """
+    emitter = ModuleEmitter(nvptx)
+    emitter.add(operations.body.ops if isinstance(operations, ModuleOp) else operations)
+    return emitter.text()
+
+
+__all__ = [
+    "FunctionEmitter",
+    "ModuleEmitter",
+    "emit_llvm_ir",
+    "fast_math",
+    "function_attributes",
+    "top_level",
+]

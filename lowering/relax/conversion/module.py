@@ -1,0 +1,178 @@
+"""What the functions of a module share while they are lowered: callees and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.traits import SymbolOpInterface
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.lowering.relax.conversion.calling_convention import (
+    Convention,
+    convention_of,
+)
+from xdsl_tvm.lowering.relax.conversion.profile import KernelProfile, bytes_attribute
+from xdsl_tvm.lowering.relax.conversion.written import WrittenValues
+from xdsl_tvm.lowering.tir.conversion.calling_convention import (
+    argument_types,
+    bound_symbols,
+)
+from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
+from xdsl_tvm.lowering.tir.conversion.types import (
+    GENERIC_SPACE,
+    AnyMemRef,
+    memref_of,
+    signless,
+)
+
+
+@dataclass(frozen=True)
+class TIRCallee:
+    """How a TIR function is called once it is lowered."""
+
+    types: list[Attribute]
+    """Of the arguments, without those of the symbols."""
+    symbols: list[SSAValue]
+    buffers: list[tuple[BlockArgument | None, tir.MatchBufferOp | None]]
+    """The parameters, none for a declaration, and the buffer that each passes."""
+    results: list[Attribute]
+
+    @staticmethod
+    def of(func: tir.FuncOp) -> TIRCallee:
+        """What `tir-convert-to-memref` makes of a function."""
+        types = argument_types(func, GENERIC_SPACE)
+        matched = func.buffer_map
+        buffers: list[tuple[BlockArgument | None, tir.MatchBufferOp | None]]
+        if func.is_declaration:
+            buffers = [(None, None)] * len(types)
+        else:
+            buffers = [(arg, matched.get(arg)) for arg in func.args]
+        results = [signless(type_) for type_ in func.function_type.outputs]
+        return TIRCallee(types, bound_symbols(func), buffers, results)
+
+
+class ModuleView:
+    """The symbols of a module, and the globals that its functions need."""
+
+    def __init__(self, module: ModuleOp, *, profile: bool = False) -> None:
+        self._module = module
+        self._profile = KernelProfile() if profile else None
+        self._written = WrittenValues(self.callee)
+        self._symbols: dict[str, Operation] = {}
+        for op in module.body.ops:
+            trait = op.get_trait(SymbolOpInterface)
+            name = None if trait is None else trait.get_sym_attr_name(op)
+            if name is not None:
+                self._symbols[name.data] = op
+        self._conventions: dict[relax.FuncOp, Convention] = {}
+        self._tir_callees: dict[tir.FuncOp, TIRCallee] = {}
+        self._globals: dict[Attribute, memref.GlobalOp] = {}
+        self._declared: dict[str, func.FuncOp] = {}
+        self._count = 0
+
+    def callee(self, name: SymbolRefAttr) -> Operation | None:
+        """The function of this name."""
+        return self._symbols.get(name.root_reference.data)
+
+    def convention(self, func: relax.FuncOp) -> Convention:
+        """How a Relax function is called; see `convention_of`."""
+        found = self._conventions.get(func)
+        if found is None:
+            found = self._conventions[func] = convention_of(func)
+        return found
+
+    def tir_callee(self, func: tir.FuncOp) -> TIRCallee:
+        """How a TIR function is called."""
+        found = self._tir_callees.get(func)
+        if found is None:
+            found = self._tir_callees[func] = TIRCallee.of(func)
+        return found
+
+    def written(self, func: relax.FuncOp) -> set[SSAValue]:
+        """The parameters and constants that a Relax function may write."""
+        return self._written.of(func)
+
+    @contextmanager
+    def timed(self, cv: Emitter, callee: tir.FuncOp) -> Generator[None]:
+        """Where the module is profiled, time what is emitted as a call of `callee`."""
+        if self._profile is None:
+            yield
+            return
+        with self._profile.timed(cv, callee.sym_name.data):
+            yield
+
+    def declare(
+        self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]
+    ) -> SymbolRefAttr:
+        """The symbol of a function of the runtime, declared where it is not."""
+        if name in self._symbols:
+            raise PassFailedException(
+                f"the symbol '{name}' is a function of the runtime; rename it"
+            )
+        if name not in self._declared:
+            type_ = FunctionType.from_lists(inputs, outputs)
+            self._declared[name] = func.FuncOp.external(
+                name, list(type_.inputs.data), list(type_.outputs.data)
+            )
+        return SymbolRefAttr(name)
+
+    def text(self, text: str) -> tuple[SymbolRefAttr, AnyMemRef]:
+        """Name and type of the global that holds a text, with a zero behind it."""
+        return self.constant(bytes_attribute(text.encode() + b"\0"))
+
+    def constant(
+        self, value: DenseIntOrFPElementsAttr[IntegerType]
+    ) -> tuple[SymbolRefAttr, AnyMemRef]:
+        """Name and type of the global that holds `value`."""
+        found = self._globals.get(value)
+        if found is None:
+            found = self._globals[value] = self._global(value)
+        return SymbolRefAttr(found.sym_name), cast(AnyMemRef, found.type)
+
+    def _global(self, value: DenseIntOrFPElementsAttr[IntegerType]) -> memref.GlobalOp:
+        shape = value.get_shape()
+        element = signless(value.get_element_type())
+        data = DenseIntOrFPElementsAttr(
+            TensorType(cast(IntegerType, element), shape), value.data
+        )
+        return memref.GlobalOp.get(
+            StringAttr(self._unique_name()),
+            memref_of(shape, element, GENERIC_SPACE),
+            data,
+            constant=UnitAttr(),
+        )
+
+    def _unique_name(self) -> str:
+        while (name := f"constant_{self._count}") in self._symbols:
+            self._count += 1
+        self._count += 1
+        return name
+
+    def insert_globals(self) -> None:
+        """Put the globals at the start of the module."""
+        block = self._module.body.block
+        first = block.first_op
+        added: list[Operation] = [*self._globals.values(), *self._declared.values()]
+        if self._profile is not None:
+            added += self._profile.operations()
+        for op in added:
+            if first is None:
+                block.add_op(op)
+            else:
+                block.insert_op_before(op, first)

@@ -1,0 +1,100 @@
+"""Symbols that a lowering adds: external functions and string constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, i8
+from xdsl.ir import Attribute, Operation
+
+from xdsl_tvm.lowering.to_llvm._conversion import fail
+
+
+def symbol_table(op: Operation) -> Operation:
+    """The nearest `builtin.module` or `gpu.module` around `op`."""
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ModuleOp) or parent.name == "gpu.module":
+            return parent
+        parent = parent.parent_op()
+    raise fail(op, "it lies in no module; put its function in a builtin.module")
+
+
+class Symbols:
+    """The symbols of the modules that a pass works on, each module read once."""
+
+    def __init__(self) -> None:
+        self._tables: dict[Operation, dict[str, Operation]] = {}
+        self._numbers: dict[tuple[Operation, str], int] = {}
+
+    def table(self, module: Operation) -> dict[str, Operation]:
+        """The symbols of `module`, a builtin.module or gpu.module, by name."""
+        found = self._tables.get(module)
+        if found is None:
+            found = self._tables[module] = {}
+            for op in module.regions[0].block.ops:
+                symbol = op.properties.get("sym_name") or op.attributes.get("sym_name")
+                if isinstance(symbol, StringAttr):
+                    found[symbol.data] = op
+        return found
+
+    def _add(self, module: Operation, name: str, op: Operation) -> SymbolRefAttr:
+        self.table(module)[name] = op
+        block = module.regions[0].block
+        first = block.first_op
+        if first is None:
+            block.add_op(op)
+        else:
+            block.insert_op_before(op, first)
+        return SymbolRefAttr(name)
+
+    def declare_function(
+        self,
+        user: Operation,
+        name: str,
+        inputs: Sequence[Attribute],
+        output: Attribute | None,
+    ) -> SymbolRefAttr:
+        """Makes sure that the C function `name` is declared in the module of `user`.
+
+        Raises PassFailedException if `name` already is something else.
+        """
+        module = symbol_table(user)
+        type = llvm.LLVMFunctionType(list(inputs), output)
+        found = self.table(module).get(name)
+        if found is None:
+            linkage = llvm.LinkageAttr("external")
+            return self._add(module, name, llvm.FuncOp(name, type, linkage=linkage))
+        if not isinstance(found, llvm.FuncOp) or found.function_type != type:
+            raise fail(
+                user,
+                f"the symbol '{name}' is taken by '{found.name}' of another type; "
+                "rename that operation",
+            )
+        return SymbolRefAttr(name)
+
+    def unique(self, module: Operation, stem: str) -> str:
+        """A name that no symbol of `module` has yet: `stem`, or one with a number."""
+        table = self.table(module)
+        name, number = stem, self._numbers.get((module, stem), 0)
+        while name in table:
+            number += 1
+            name = f"{stem}_{number}"
+        self._numbers[module, stem] = number
+        return name
+
+    def string_constant(self, module: Operation, text: str) -> SymbolRefAttr:
+        """A new private, zero-terminated constant holding `text`; gives its symbol."""
+        table = self.table(module)
+        number = len(table)
+        while f"string_{number}" in table:
+            number += 1
+        name = f"string_{number}"
+        type = llvm.LLVMArrayType(len(text.encode()) + 1, i8)
+        value = StringAttr(text + "\0")
+        return self._add(
+            module,
+            name,
+            llvm.GlobalOp(type, name, "private", constant=True, value=value),
+        )

@@ -1,0 +1,220 @@
+"""Operations on 1-D vectors to LLVM ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+    VectorType,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.lowering.llvm_text.types import numbers_of
+from xdsl_tvm.lowering.to_llvm._conversion import (
+    NO_FASTMATH,
+    Conversion,
+    convert_type,
+    fail,
+    gep_index,
+    scalar_of,
+    zeros,
+)
+from xdsl_tvm.lowering.to_llvm.convert_memref_to_llvm import (
+    alignment_of,
+    plain_store,
+    storage_type,
+    strides_of,
+)
+from xdsl_tvm.passes.infra import CompilerPass
+
+_ORDER_NONE = IntegerAttr(0, i64)
+_NO_WRAP_FLAGS = IntegerAttr(0, i32)
+_NSW = IntegerAttr(1, i32)
+
+
+@dataclass(frozen=True)
+class ConvertVectorToLLVM(CompilerPass):
+    """Summary: Turns operations on 1-D vectors into LLVM ones.
+
+    TVM name: none (ours)
+    Input form: any verified IR; vectors have one dimension and fixed lanes, memrefs
+        static strides
+    Output form: no vector.load, store, broadcast, extract, insert, shuffle or fma
+    Options: none
+    Rewrites:
+            %v = vector.load %m[%i] : memref<?xf32>, vector<4xf32>
+          →
+            %p = llvm.getelementptr inbounds %m[%i] : …, f32
+            %v = llvm.load %p {alignment = 4} : !llvm.ptr -> vector<4xf32>
+        vector.broadcast → insertelement and shufflevector; extract and insert at one
+        position → extractelement, insertelement; shuffle → shufflevector; fma →
+        llvm.intr.fma
+    Leaves alone: foreign operations; the other vector operations, which
+        tvm-verify-llvm-legal names
+    Errors: vectors of i1 in memory, vectors of several dimensions, memrefs whose last
+        stride is not 1
+    Attributes: read: `nontemporal` of vector.store, which the llvm.store gets; created:
+        none; removed: none
+    Differs from TVM: TVM generates LLVM vectors from TIR directly
+    """
+
+    name = "tvm-convert-vector-to-llvm"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        conversion = Conversion()
+        for inner in all_ops(op):
+            handler = _HANDLERS.get(type(inner))
+            if handler is not None:
+                conversion.start(inner)
+                conversion.replace(inner, handler(conversion, inner))
+        conversion.finish()
+
+
+def _require_simple(op: Operation, type: Attribute) -> None:
+    if not isinstance(type, VectorType):
+        return
+    shaped = cast("VectorType[Attribute]", type)
+    if shaped.get_num_dims() != 1 or any(map(bool, shaped.scalable_dims)):
+        raise fail(op, f"{type} is no vector of one dimension with fixed lanes")
+
+
+def _address(
+    run: Conversion, op: Operation, base: SSAValue, indices: Sequence[SSAValue]
+) -> tuple[SSAValue, Attribute]:
+    """The address of an element, and its type."""
+    assert isinstance(base.type, MemRefType)
+    type = cast("MemRefType[Any]", base.type)
+    element = storage_type(op, type)
+    if type.element_type == i1:
+        raise fail(op, "bools take a byte each in memory; load and store them one by one")
+    strides = strides_of(op, type)
+    if strides and strides[-1] != 1:
+        raise fail(op, f"the last stride of {type} must be 1")
+    linear: SSAValue | None = None
+    for index, stride in zip(indices, strides, strict=True):
+        term = run.operand(index)
+        if stride != 1:
+            step = run.constant(stride, i64)
+            term = run.emit(llvm.MulOp, [term, step], i64, overflowFlags=_NSW)
+        if linear is not None:
+            term = run.emit(llvm.AddOp, [linear, term], i64, overflowFlags=_NSW)
+        linear = term
+    pointer = run.operand(base)
+    if linear is None:
+        return pointer, element
+    address = run.emit(
+        llvm.GEPOp,
+        [pointer, linear],
+        pointer.type,
+        elem_type=element,
+        rawConstantIndices=gep_index(llvm.GEP_USE_SSA_VAL),
+        noWrapFlags=_NO_WRAP_FLAGS,
+        inbounds=UnitAttr(),
+    )
+    return address, element
+
+
+def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
+    _require_simple(op, op.result.type)
+    address, element = _address(run, op, op.base, op.indices)
+    return [
+        run.emit(
+            llvm.LoadOp,
+            [address],
+            convert_type(op.result.type),
+            ordering=_ORDER_NONE,
+            alignment=alignment_of(op, element),
+        )
+    ]
+
+
+def _store(run: Conversion, op: vector.StoreOp) -> list[SSAValue]:
+    _require_simple(op, op.vector.type)
+    address, element = _address(run, op, op.base, op.indices)
+    run.insert_op(plain_store(op, run.operand(op.vector), address, element))
+    return []
+
+
+def _broadcast(run: Conversion, op: vector.BroadcastOp) -> list[SSAValue]:
+    result = op.vector.type
+    _require_simple(op, result)
+    if isinstance(op.source.type, VectorType):
+        raise fail(op, "only scalars are broadcast")
+    target = cast("VectorType[Attribute]", convert_type(result))
+    undefined = run.emit(llvm.UndefOp, [], target)
+    zero = run.constant(0, i64)
+    first = run.emit(
+        llvm.InsertElementOp, [undefined, run.operand(op.source), zero], target
+    )
+    mask = zeros(target.get_shape()[0])
+    return [run.emit(llvm.ShuffleVectorOp, [first, undefined], target, mask=mask)]
+
+
+def _position(run: Conversion, op: vector.ExtractOp | vector.InsertOp) -> SSAValue:
+    static = numbers_of(op.static_position)
+    if len(static) != 1:
+        raise fail(op, "exactly one position is supported")
+    if static[0] == DYNAMIC_INDEX:
+        return run.operand(op.dynamic_position[0])
+    return run.constant(static[0], i64)
+
+
+def _extract(run: Conversion, op: vector.ExtractOp) -> list[SSAValue]:
+    _require_simple(op, op.vector.type)
+    source = run.operand(op.vector)
+    position = _position(run, op)
+    return [
+        run.emit(tvm_llvm.ExtractElementOp, [source, position], scalar_of(source.type))
+    ]
+
+
+def _insert(run: Conversion, op: vector.InsertOp) -> list[SSAValue]:
+    _require_simple(op, op.dest.type)
+    if isinstance(op.source.type, VectorType):
+        raise fail(op, "only scalars are inserted")
+    target = run.operand(op.dest)
+    operands = [target, run.operand(op.source), _position(run, op)]
+    return [run.emit(llvm.InsertElementOp, operands, target.type)]
+
+
+def _shuffle(run: Conversion, op: vector.ShuffleOp) -> list[SSAValue]:
+    _require_simple(op, op.v1.type)
+    _require_simple(op, op.v2.type)
+    if op.v1.type != op.v2.type:
+        raise fail(op, "the vectors must have one type")
+    mask = DenseArrayBase.from_list(i32, [int(lane) for lane in op.mask.get_values()])
+    operands = [run.operand(op.v1), run.operand(op.v2)]
+    result = convert_type(op.result.type)
+    return [run.emit(llvm.ShuffleVectorOp, operands, result, mask=mask)]
+
+
+def _fma(run: Conversion, op: vector.FMAOp) -> list[SSAValue]:
+    _require_simple(op, op.res.type)
+    operands = run.operands(op.operands)
+    return [run.emit(llvm.FMAOp, operands, op.res.type, fastmathFlags=NO_FASTMATH)]
+
+
+_HANDLERS: dict[type[Operation], Callable[[Conversion, Any], list[SSAValue]]] = {
+    vector.BroadcastOp: _broadcast,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: _fma,
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+}

@@ -1,0 +1,206 @@
+"""Plans with all tensors of a scope and device at offsets in one storage, the arena.
+
+Finding the smallest arena is NP-hard (dynamic storage allocation), so several greedy
+packings are tried and the smallest is taken. Each places the tensors in some order at
+the lowest offset, or in the tightest gap, that is free of the tensors placed before that
+live at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product as pairs
+from math import lcm
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute
+
+from xdsl_tvm.analysis.relax.live_ranges import most_at_once
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.tir.types import bytes_of_lane
+from xdsl_tvm.passes.relax._memory_plan.live_ranges import Begin, End, Step, Token
+from xdsl_tvm.passes.relax._memory_plan.storage_pool import Storage
+from xdsl_tvm.passes.relax._memory_plan.tokens import kind_of
+
+_BYTES = IntegerType(8, Signedness.UNSIGNED)
+_NEIGHBOURS = 256
+"""Tensors that live at the same time as one tensor, on average: with more of them in a
+function it is not packed, which keeps the time linear."""
+
+Place: TypeAlias = tuple[Attribute, Attribute]
+"""Scope and device."""
+
+
+@dataclass(eq=False)
+class Block:
+    """Bytes that a tensor needs, from one time to another, both inclusive."""
+
+    start: int
+    end: int
+    size: int
+    alignment: int
+    neighbours: list[Block] = field(default_factory=lambda: [])
+    """The blocks that live at the same time."""
+
+
+def arena_plan(
+    steps: Sequence[Step],
+    sizes: Mapping[Token, relax.Dim],
+    storages: Sequence[Storage],
+    alignment: int,
+) -> list[Storage]:
+    """The plan `storages`, with arenas in the place of storages of known size.
+
+    For each scope and device there is an arena if that is not larger than those storages
+    are together. Offsets are multiples of `alignment` and of the size of an element.
+    """
+    places = dict[Place, list[Storage]]()
+    for storage in storages:
+        if storage.size.value is not None:
+            scope, _, device = storage.kind
+            places.setdefault((scope, device), []).append(storage)
+    blocks = _blocks(steps, sizes, alignment)
+    replaced = dict[Storage, Storage | None]()
+    for place, given in places.items():
+        arena = _arena(place, given, blocks)
+        if arena is not None:
+            replaced.update(dict.fromkeys(given))
+            replaced[given[0]] = arena
+    kept = (replaced.get(storage, storage) for storage in storages)
+    return [storage for storage in kept if storage is not None]
+
+
+def _blocks(
+    steps: Iterable[Step], sizes: Mapping[Token, relax.Dim], alignment: int
+) -> dict[relax.AllocTensorOp, Block]:
+    """What the tensors of known size need; one without uses lives where it is made."""
+    blocks = dict[relax.AllocTensorOp, Block]()
+    for time, step in enumerate(steps):
+        match step:
+            case Begin(token, _) if (size := sizes[token].value) is not None:
+                element = bytes_of_lane(kind_of(token.alloc)[1])
+                blocks[token.alloc] = Block(time, time, size, lcm(alignment, element))
+            case End(token) if token.alloc in blocks:
+                blocks[token.alloc].end = time
+            case _:
+                pass
+    return blocks
+
+
+def _arena(
+    place: Place,
+    storages: Sequence[Storage],
+    blocks: Mapping[relax.AllocTensorOp, Block],
+) -> Storage | None:
+    """The arena for the tensors of some storages, None if it would be larger."""
+    tensors = [alloc for storage in storages for alloc, _ in storage.tensors]
+    chosen = [blocks[alloc] for alloc in tensors]
+    offsets = pack(chosen)
+    if offsets is None:
+        return None
+    size = arena_size(offsets)
+    if size > sum(storage.size.value or 0 for storage in storages):
+        return None
+    dtypes = {kind_of(alloc)[1] for alloc in tensors}
+    dtype = dtypes.pop() if len(dtypes) == 1 else _BYTES
+    arena = Storage((place[0], dtype, place[1]), relax.Dim.constant(size))
+    # In the order of allocation, so that the first is where the arena is needed first.
+    ordered = sorted(tensors, key=lambda alloc: blocks[alloc].start)
+    arena.tensors += [(alloc, offsets[blocks[alloc]]) for alloc in ordered]
+    return arena
+
+
+# ---- packing ----
+
+
+def pack(blocks: Sequence[Block]) -> dict[Block, int] | None:
+    """Offsets at which no two blocks that live at once overlap: the best that is found.
+
+    None if too many of them live at the same time.
+    """
+    if not _find_neighbours(blocks):
+        return None
+    least = most_at_once((block.start, block.end, block.size) for block in blocks)
+    best: dict[Block, int] | None = None
+    for order, fit in pairs(_ORDERS, _FITS):
+        found = _placed(sorted(blocks, key=order), fit)
+        if best is None or arena_size(found) < arena_size(best):
+            best = found
+        if arena_size(best) == least:
+            break
+    return best
+
+
+def arena_size(offsets: Mapping[Block, int]) -> int:
+    """Where the last block ends."""
+    return max((offset + block.size for block, offset in offsets.items()), default=0)
+
+
+def _find_neighbours(blocks: Sequence[Block]) -> bool:
+    """Find what lives at the same time; False if that is too much."""
+    budget = _NEIGHBOURS * len(blocks)
+    alive = list[Block]()
+    for block in sorted(blocks, key=lambda each: each.start):
+        alive = [each for each in alive if each.end >= block.start]
+        budget -= len(alive)
+        if budget < 0:
+            return False
+        block.neighbours += alive
+        for other in alive:
+            other.neighbours.append(block)
+        alive.append(block)
+    return True
+
+
+_ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+    lambda block: (-block.size, block.start),
+    lambda block: (block.start, -block.size),
+    lambda block: (-block.size * (block.end - block.start + 1), block.start),
+    lambda block: (block.start - block.end, -block.size),
+    lambda block: (-len(block.neighbours), -block.size),
+)
+"""By size, start, size times life, life, and by how many others live at the same time."""
+
+_Gap: TypeAlias = tuple[int, int | None]
+"""An offset at which a block fits, and the bytes that it leaves; None without an end."""
+
+
+def _lowest(gaps: Sequence[_Gap]) -> int:
+    return gaps[0][0]
+
+
+def _tightest(gaps: Sequence[_Gap]) -> int:
+    closed = [(left, offset) for offset, left in gaps if left is not None]
+    return min(closed)[1] if closed else gaps[0][0]
+
+
+_FITS = (_lowest, _tightest)
+
+
+def _placed(
+    blocks: Sequence[Block], fit: Callable[[Sequence[_Gap]], int]
+) -> dict[Block, int]:
+    offsets = dict[Block, int]()
+    for block in blocks:
+        taken = sorted(
+            (offsets[other], offsets[other] + other.size)
+            for other in block.neighbours
+            if other in offsets
+        )
+        offsets[block] = fit(_gaps(block, taken))
+    return offsets
+
+
+def _gaps(block: Block, taken: Sequence[tuple[int, int]]) -> list[_Gap]:
+    """Where a block fits between taken bytes, which are sorted, and behind them."""
+    found = list[_Gap]()
+    free = 0
+    for low, high in taken:
+        if free + block.size <= low:
+            found.append((free, low - free - block.size))
+        if high > free:
+            free = -(-high // block.alignment) * block.alignment
+    found.append((free, None))
+    return found

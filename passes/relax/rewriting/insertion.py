@@ -1,0 +1,75 @@
+"""Operations put in front of one that they will replace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xdsl_tvm.analysis.relax.functions import relax_functions
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.algebra import is_base_of
+from xdsl_tvm.dialects.relax.types import TensorInfo
+
+Inserted = TypeVar("Inserted", bound=Operation)
+Found = TypeVar("Found", bound=Operation)
+
+
+def by_function(
+    module: ModuleOp, kind: type[Found]
+) -> Iterator[tuple[list[Found], set[SSAValue]]]:
+    """The operations of a class in each Relax function, and what is written there."""
+    writers = Writers(module)
+    for func in relax_functions(module):
+        found = [each for each in func.walk() if isinstance(each, kind)]
+        if found:
+            yield found, values_with_written_memory(func, writers)
+
+
+class Place:
+    """In front of an operation, on its line."""
+
+    def __init__(self, at: Operation) -> None:
+        self._at = at
+
+    def insert(self, op: Inserted) -> Inserted:
+        """Insert an operation behind those inserted before."""
+        op.location = self._at.location
+        Rewriter.insert_op(op, InsertPoint.before(self._at))
+        return op
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Insert an operation; gives its first result."""
+        return self.insert(op).results[0]
+
+    def number(self, value: float, dtype: AnyFloat) -> SSAValue:
+        """A scalar of a float type."""
+        return self.emit(relax.PrimValueOp(FloatAttr(value, dtype)))
+
+    def typed(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """The value under a type that others expect it to have.
+
+        What is not known to be of that type is checked when the program runs.
+        """
+        if value.type == type_:
+            return value
+        if is_base_of(type_, value.type):
+            return self.emit(relax.AliasOp(value, type_))
+        return self.emit(relax.MatchCastOp(value, type_))
+
+    def along(self, value: SSAValue, rank: int, axis: int) -> SSAValue:
+        """A vector as a tensor of `rank` that has it on dimension `axis`."""
+        others = [each for each in range(rank) if each != axis]
+        return self.emit(relax.ExpandDimsOp(value, others)) if others else value
+
+
+def float_dtype(values: Sequence[SSAValue]) -> AnyFloat | None:
+    """The dtype that tensors have in common, where it is known and of floats."""
+    infos = [TensorInfo.of(value.type) for value in values]
+    dtypes = {None if info is None else info.dtype for info in infos}
+    dtype = dtypes.pop()
+    return dtype if not dtypes and isinstance(dtype, AnyFloat) else None

@@ -1,1 +1,0 @@
-"""Entry points into passes for tests, under the names of TVM's `relax.testing`."""

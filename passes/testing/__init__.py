@@ -1,0 +1,1 @@
+"""Passes that print what an analysis concludes, for FileCheck tests of it."""

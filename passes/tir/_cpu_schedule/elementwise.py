@@ -1,0 +1,216 @@
+"""The default schedule of maps: nests whose iterations are independent of each other.
+
+The outer loops become one parallel loop; the innermost one runs in vectors, with what
+remains in a loop behind it. Where all buffers are walked in the order in which they lie
+in memory, the nest becomes one loop over all elements first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    Machine,
+    kind_of,
+    product_of,
+    split_index,
+)
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+NONTEMPORAL = "nontemporal"
+"""Annotation of a loop whose stores are not read again soon."""
+_MAP_VECTORS = 2
+"""Vectors that a step of a vectorized map takes, where it has none of the math calls."""
+
+
+def is_map(nest: Nest) -> bool:
+    """Whether the nest is a map."""
+    return nest.block.init is None and not nest.carried and bool(nest.axes)
+
+
+def schedule_map(
+    code: LoopCode, nest: Nest, point: Point, machine: Machine, *, parallel: bool
+) -> None:
+    """Write a map over the axes that `point` leaves open."""
+    free = [axis for axis in nest.axes if axis.variable not in point]
+    if not free:
+        nest.write_instance(code, point)
+        return
+    run = _VectorRun(nest, machine, streams=parallel and streams(nest, machine))
+    if not point and len(free) > 1 and _is_walked_in_order(nest):
+        extents = [axis.extent for axis in free]
+
+        def place(flat: Expr) -> Point:
+            return points(free, split_index(flat, extents))
+
+        run.write(code, "f", product_of(extents), place, kind_of(parallel))
+        return
+    inner = next((axis for axis in reversed(free) if axis.size != 1), free[-1])
+    outer = [axis for axis in free if axis is not inner]
+    with fused_loop(code, outer, kind_of(parallel)) as outer_point:
+        here = {**point, **outer_point}
+        kind = kind_of(parallel and all(axis.size == 1 for axis in outer))
+        run.write_axis(code, inner, here, kind)
+
+
+def points(axes: Sequence[Axis], values: Sequence[Expr]) -> dict[SSAValue, Expr]:
+    """The point with these values on these axes."""
+    return {
+        axis.variable: smart.cast(axis.variable.type, value)
+        for axis, value in zip(axes, values, strict=True)
+    }
+
+
+@contextmanager
+def fused_loop(
+    code: LoopCode, axes: Sequence[Axis], kind: tir.ForKind
+) -> Generator[dict[SSAValue, Expr]]:
+    """One loop over several axes, in their order; none where there are none."""
+    wide = [axis for axis in axes if axis.size != 1]
+    one: dict[SSAValue, Expr] = {
+        a.variable: smart.const(0, a.variable.type) for a in axes if a.size == 1
+    }
+    if not wide:
+        yield one
+        return
+    extents = [axis.extent for axis in wide]
+    name = "_".join(axis.name for axis in wide)
+    with code.loop(name, product_of(extents), kind) as flat:
+        yield {**one, **points(wide, split_index(flat, extents))}
+
+
+@dataclass(frozen=True)
+class _VectorRun:
+    """Writes one loop of a map as a loop over vectors and one over the rest."""
+
+    nest: Nest
+    machine: Machine
+    streams: bool
+
+    def write_axis(
+        self, code: LoopCode, axis: Axis, point: Point, kind: tir.ForKind
+    ) -> None:
+        """The loop over an axis; in vectors where the elements are neighbours."""
+
+        def place(value: Expr) -> Point:
+            return {**point, axis.variable: value}
+
+        if _is_vectorizable(self.nest, axis):
+            self.write(code, axis.name, axis.extent, place, kind)
+            return
+        with code.loop(axis.name, axis.extent, kind) as value:
+            self.nest.write_instance(code, place(value))
+
+    def write(
+        self,
+        code: LoopCode,
+        name: str,
+        extent: Expr,
+        place: Callable[[Expr], Point],
+        kind: tir.ForKind,
+    ) -> None:
+        """A loop over `extent` neighbours."""
+        nest = self.nest
+        width = lanes_of_nest(nest, self.machine)
+        size = smart.literal(extent)
+        if size is not None and size < width:
+            width = 1
+        elif not _has_calls(nest) and (size is None or size >= 4 * width):
+            width *= _MAP_VECTORS
+        if width == 1 or is_lazy(nest):
+            with code.loop(name, extent, kind) as value:
+                nest.write_instance(code, place(value))
+            return
+
+        def write(start: Expr, length: int) -> None:
+            write_lanes(
+                code, start, length, lambda v: nest.write_instance(code, place(v))
+            )
+
+        hints: dict[str, Attribute] = {NONTEMPORAL: UnitAttr()} if self.streams else {}
+        code.steps(name, extent, width, write, kind, annotations=hints)
+
+
+def write_lanes(
+    code: LoopCode, start: Expr, length: int, write: Callable[[Expr], None]
+) -> None:
+    """`write(value)` for `length` values from `start` on, as lanes of a vector."""
+    if length == 1:
+        write(start)
+        return
+    lanes = smart.const(length, start.dtype)
+    with code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane:
+        write(smart.add(start, lane))
+
+
+def lanes_of_nest(nest: Nest, machine: Machine) -> int:
+    """The lanes of vectors of the widest type that the nest stores or loads."""
+    types = [tir.buffer_definition(a.buffer).type.element_type for a in nest.accesses]
+    return min(map(machine.lanes, types))
+
+
+def is_lazy(nest: Nest) -> bool:
+    """Whether the block chooses what to compute, which vectors cannot."""
+    return any(isinstance(op, tir.IfThenElseOp) for op in nest.block.body.walk())
+
+
+def _has_calls(nest: Nest) -> bool:
+    return any(isinstance(op, tir.CallOp) for op in nest.block.body.walk())
+
+
+def _is_vectorizable(nest: Nest, axis: Axis) -> bool:
+    """Whether stores go to neighbours along the axis, and no load jumps."""
+    steps = [(access.writes, access.step(axis)) for access in nest.accesses]
+    return all(step == 1 or (step == 0 and not writes) for writes, step in steps)
+
+
+def _is_walked_in_order(nest: Nest) -> bool:
+    """Whether each buffer is as large as the iteration space and indexed by all of it."""
+    variables = tuple(Value(axis.variable) for axis in nest.axes)
+    extents = [axis.extent for axis in nest.axes]
+    for access in nest.accesses:
+        definition = tir.buffer_definition(access.buffer)
+        if definition.layout_strides:
+            return False
+        pairs = [
+            (index, extent)
+            for index, extent in zip(access.indices, definition.shape, strict=True)
+            if extent != 1
+        ]
+        if not pairs:
+            continue
+        if tuple(index for index, _ in pairs) != variables:
+            return False
+        shape = [extent for _, extent in pairs]
+        if not all(map(_is_extent, shape, extents)):
+            return False
+    return True
+
+
+def _is_extent(extent: int | SSAValue, tree: Expr) -> bool:
+    if isinstance(extent, int):
+        return smart.literal(tree) == extent
+    return view(extent) is tree
+
+
+def streams(nest: Nest, machine: Machine) -> bool:
+    """Whether the buffers of a nest are so large that no cache holds them."""
+    total = 0
+    for buffer in {access.buffer for access in nest.accesses}:
+        type_ = tir.buffer_definition(buffer).type
+        shape = type_.get_shape()
+        if DYNAMIC_INDEX in shape:
+            return False
+        total += prod(shape) * tir.bytes_of_lane(type_.element_type)
+    reads_own = any(a.buffer in nest.written and not a.writes for a in nest.accesses)
+    return total > machine.cache_bytes and not reads_own

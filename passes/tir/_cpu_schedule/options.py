@@ -1,0 +1,117 @@
+"""What the strategies of the default CPU schedule go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor, as far as loops care."""
+
+    vector_bytes: int = 64
+    cache_bytes: int = 32 << 20
+    """Size of the last-level cache."""
+    reassociate: bool = True
+    """Whether sums of floats may be computed in another order."""
+    fuse_multiply_add: bool = True
+    """Whether the product in `a * b + c` may stay unrounded."""
+    parallel_grain: int = 16384
+    """Iterations of a block below which a loop nest stays on one thread."""
+
+    def lanes(self, dtype: Attribute) -> int:
+        """How many elements of a type a vector has."""
+        return max(self.vector_bytes // tir.bytes_of_lane(dtype), 1)
+
+    def multiply_add(self, a: Expr, b: Expr, c: Expr) -> Expr:
+        """`a * b + c`, rounded as the options say."""
+        if self.fuse_multiply_add and tir.is_float(c.dtype):
+            return Call("fma", [a, b, c], c.dtype)
+        return Add(c, Mul(a, b))
+
+    def is_parallel(self, axes: Iterable[Axis]) -> bool:
+        """Whether a nest over these axes has work for several threads."""
+        sizes = [axis.size for axis in axes]
+        known = [size for size in sizes if size is not None]
+        return len(known) < len(sizes) or prod(known) >= self.parallel_grain
+
+
+MANY_REGISTERS = 64
+"""Processors with vectors of so many bytes have 32 of them; others may have 16."""
+_MANY = 8
+"""So many iterations are enough to keep all threads busy."""
+
+
+def are_many(axes: Sequence[Axis]) -> bool:
+    """Whether a loop over these axes has an iteration for each thread."""
+    sizes = [axis.size for axis in axes]
+    return bool(sizes) and (None in sizes or prod(s or 1 for s in sizes) >= _MANY)
+
+
+def kind_of(parallel: bool) -> tir.ForKind:
+    """The kind of a loop whose iterations are independent."""
+    return tir.ForKind.PARALLEL if parallel else tir.ForKind.SERIAL
+
+
+def product_of(extents: Sequence[Expr]) -> Expr:
+    """The extents multiplied, in `i64` where the constants among them need that.
+
+    There is at least one.
+    """
+    sizes = (smart.literal(extent) for extent in extents)
+    wide = prod(int(size) for size in sizes if size is not None) >= 1 << 31
+    total = smart.cast(i64, extents[0]) if wide else extents[0]
+    for extent in extents[1:]:
+        total = smart.mul(total, extent)
+    return total
+
+
+def split_index(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
+    """The indices of a point of a box, given its place in row-major order.
+
+    They have the types of the extents.
+    """
+    found: list[Expr] = []
+    for extent in reversed(extents[1:]):
+        found.append(smart.cast(extent.dtype, smart.floormod(flat, extent)))
+        flat = smart.floordiv(flat, extent)
+    return [smart.cast(extents[0].dtype, flat), *reversed(found)]
+
+
+_CPU_TARGETS = ("c", "llvm")
+_OPAQUE = (
+    tir.AddressOfOp,
+    tir.DataOp,
+    tir.DeclBufferOp,
+    tir.LaunchThreadOp,
+    tir.MatchRegionOp,
+)
+"""Ops that may give memory a second name."""
+
+
+def is_unscheduled(function: tir.FuncOp) -> bool:
+    """Whether nothing in a function says how to run it, or that it is for no CPU."""
+    if "tir.is_scheduled" in function.attributes:
+        return False
+    target = function.attributes.get("target")
+    if isinstance(target, tir.Target) and target.kind.name not in _CPU_TARGETS:
+        return False
+    for op in function.walk():
+        if isinstance(op, _OPAQUE):
+            return False
+        if isinstance(op, tir.ForOp) and (
+            op.kind.data is not tir.ForKind.SERIAL or op.annotations
+        ):
+            return False
+    matched = [op.param for op in function.walk() if isinstance(op, tir.MatchBufferOp)]
+    return len(set(matched)) == len(matched)

@@ -1,0 +1,436 @@
+"""The default schedule of products of a few rows and a matrix, such as matrix by vector.
+
+Each element of the matrix counts for a few results only, so that such a product takes as
+long as the matrix takes to be read. It is read once, where it is and in the order in
+which it lies, for all rows; a copy of it would cost more than the product.
+
+Where the columns lie next to each other, a block of columns of one row stays in vector
+registers while all its terms are added; with more rows, or fewer registers, stretches of
+the results are in the cache, and several terms are added to them at a time. Terms are
+added in the order of the program. Where the terms lie next to each other, the results of
+all rows and of several columns are gathered at once, each in the lanes of a vector, which
+are combined at the end as those of other reductions are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.contraction import moving, ops_behind
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
+    fused_loop,
+    is_lazy,
+    lanes_of_nest,
+    points,
+    write_lanes,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    MANY_REGISTERS,
+    Machine,
+    are_many,
+    kind_of,
+    split_index,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.reduction import (
+    Reduction,
+    combine_lanes,
+    combine_rest,
+    has_rows,
+    is_gathered,
+    is_not_empty,
+    loops_over,
+    write_stretches,
+)
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_MOST_ROWS = 8
+_BLOCK_VECTORS = 16
+"""Vectors of a block of columns: with fewer, too little of each row is read at once."""
+_BLOCKS = 4
+"""Blocks at least, for several threads."""
+_STRETCH_BYTES = 4096
+"""Results of a row that stay in the cache, beside those of the other rows."""
+_TERMS_AT_ONCE = 8
+"""Terms that are added to a stretch at once."""
+_MOST_COLUMNS = 4
+"""Columns whose terms are gathered at once."""
+_MANY_SUMS = 16
+_FEW_SUMS = 8
+"""Vectors of partial sums, of 32 and of 16 registers."""
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """`C[batch, row, column] += a(batch, row, term) * b(batch, column, term)`."""
+
+    reduction: Reduction
+    a: SSAValue
+    b: SSAValue
+    batch: tuple[Axis, ...]
+    """All other axes along which results differ, those of one element among them."""
+    rows: tuple[Axis, ...]
+    column: Axis
+    is_along_columns: bool
+    """Whether columns of `b` lie next to each other, or else its terms."""
+
+    @property
+    def nest(self) -> Nest:
+        return self.reduction.nest
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether there are several such products."""
+        return any(axis.size != 1 for axis in self.batch)
+
+
+def match_few_rows(found: Reduction, point: Point, machine: Machine) -> FewRows | None:
+    """A reduction, over the axes that `point` leaves open, as such a product."""
+    product = found.term.owner
+    if found.combiner is not Add or not isinstance(product, tir.MulOp):
+        return None
+    if lanes_of_nest(found.nest, machine) == 1 or tir.bits_of_lane(found.dtype) < 32:
+        return None
+    if is_lazy(found.nest):
+        return None
+    spatial = [axis for axis in found.nest.spatial if axis.variable not in point]
+    a, b = product.operands
+    return _split(found, a, b, spatial, machine) or _split(found, b, a, spatial, machine)
+
+
+def _split(
+    found: Reduction,
+    a: SSAValue,
+    b: SSAValue,
+    spatial: Sequence[Axis],
+    machine: Machine,
+) -> FewRows | None:
+    """The product with `b` as the matrix, if it can be that."""
+    nest = found.nest
+    by_a, by_b = moving(nest, a), moving(nest, b)
+    wide = [axis for axis in spatial if axis.size != 1]
+    rows = tuple(axis for axis in wide if axis in by_a and axis not in by_b)
+    columns = [axis for axis in wide if axis in by_b and axis not in by_a]
+    height = _known_product(rows)
+    if len(columns) != 1 or height is None or height > _MOST_ROWS:
+        return None
+    (column,) = columns
+    least = max(lanes_of_nest(nest, machine), height)
+    if column.size is not None and column.size < least:
+        return None
+    if not _is_matrix(nest, b, column):
+        return None
+    is_along_columns = has_rows(found, column)
+    # One row with its terms next to each other is a reduction like any other.
+    if not is_along_columns and not (rows and is_gathered(found, machine)):
+        return None
+    batch = tuple(axis for axis in spatial if axis not in rows and axis is not column)
+    return FewRows(found, a, b, batch, rows, column, is_along_columns)
+
+
+def _known_product(axes: Sequence[Axis]) -> int | None:
+    sizes = [axis.size for axis in axes]
+    return None if None in sizes else prod(size or 1 for size in sizes)
+
+
+def _is_matrix(nest: Nest, b: SSAValue, column: Axis) -> bool:
+    """Whether each element that `b` is made of counts for one column and one term."""
+    behind = ops_behind(nest, b)
+    loads = [access for access in nest.accesses if access.op in behind]
+    variables = {Value(axis.variable) for axis in nest.axes}
+    if not all(
+        isinstance(index, Const) or index in variables
+        for access in loads
+        for index in access.indices
+    ):
+        return False
+    needed = {Value(axis.variable) for axis in nest.carried if axis.size != 1}
+    needed.add(Value(column.variable))
+    return any(needed <= set(access.indices) for access in loads)
+
+
+def schedule_few_rows(
+    code: LoopCode, found: FewRows, point: Point, machine: Machine, *, parallel: bool
+) -> None:
+    """Write such a product over the axes that `point` leaves open."""
+    many = are_many(found.batch)
+    with (
+        fused_loop(code, found.batch, kind_of(parallel and many)) as batch_point,
+        code.when(is_not_empty(found.nest.carried)),
+    ):
+        here = {**point, **batch_point}
+        _Product(code, found, machine, here, parallel=parallel and not many).write()
+
+
+@dataclass(frozen=True)
+class _Product:
+    """Writes the product of one batch."""
+
+    code: LoopCode
+    found: FewRows
+    machine: Machine
+    point: Point
+    parallel: bool
+
+    @cached_property
+    def dtype(self) -> Attribute:
+        return self.found.reduction.dtype
+
+    @cached_property
+    def lanes(self) -> int:
+        return lanes_of_nest(self.found.nest, self.machine)
+
+    @cached_property
+    def height(self) -> int:
+        return _known_product(self.found.rows) or 1
+
+    @property
+    def column(self) -> Axis:
+        return self.found.column
+
+    @cached_property
+    def has_many_registers(self) -> bool:
+        return self.machine.vector_bytes >= MANY_REGISTERS
+
+    def number(self, value: int) -> Expr:
+        return smart.const(value, self.column.extent.dtype)
+
+    def write(self) -> None:
+        """All rows and columns."""
+        if not self.found.is_along_columns:
+            self._gather_columns()
+        elif self.height == 1 and self.has_many_registers:
+            self._write_blocks()
+        else:
+            most = max(_STRETCH_BYTES // tir.bytes_of_lane(self.dtype), self.lanes)
+            write_stretches(
+                self.code,
+                self.column,
+                most,
+                self.lanes,
+                self._write_stretch,
+                parallel=self.parallel,
+            )
+
+    # ---- elements ----
+
+    def _row_at(self, row: Expr) -> Point:
+        rows = self.found.rows
+        if not rows:
+            return self.point
+        values = split_index(row, [axis.extent for axis in rows])
+        return {**self.point, **points(rows, values)}
+
+    @contextmanager
+    def _each_row(self, kind: tir.ForKind = tir.ForKind.SERIAL) -> Generator[Point]:
+        with self.code.loop("row", self.number(self.height), kind) as row:
+            yield self._row_at(row)
+
+    def _at(self, here: Point, column: Expr) -> Point:
+        return {**here, self.column.variable: column}
+
+    def _value(self, value: SSAValue, at: Point) -> Expr:
+        return self.found.nest.value_at(self.code, value, at)
+
+    def _places(self, at: Point) -> list[Expr]:
+        result = self.found.reduction.result
+        return [self.found.nest.tree_at(index, at) for index in result.indices]
+
+    def _load_result(self, at: Point) -> Expr:
+        return self.code.load(self.found.reduction.result.buffer, *self._places(at))
+
+    def _store_result(self, value: Expr, at: Point) -> None:
+        buffer = self.found.reduction.result.buffer
+        self.code.store(value, buffer, *self._places(at))
+
+    # ---- blocks of columns in registers ----
+
+    def _write_blocks(self) -> None:
+        """One row: blocks of columns, and a stretch of those that are left over."""
+        extent = self.column.extent
+        vectors = self._vectors_of_block()
+        width = self.number(vectors * self.lanes)
+        whole = smart.floordiv(extent, width)
+        kind = kind_of(self.parallel)
+        with self.code.loop(f"{self.column.name}.o", whole, kind) as block:
+            self._write_block(smart.mul(block, width), vectors)
+        rest = smart.floormod(extent, width)
+        if smart.literal(rest) != 0:
+            self._write_stretch(smart.mul(whole, width), rest, self.lanes)
+
+    def _vectors_of_block(self) -> int:
+        """As many as leave few columns over, and work for several threads."""
+        if self.column.size is None:
+            return _BLOCK_VECTORS
+        vectors = self.column.size // self.lanes
+        least = _BLOCKS if self.parallel else 1
+        most = max(min(_BLOCK_VECTORS, vectors // least), 1)
+        return min(
+            range(most, most * 2 // 3, -1),
+            key=lambda each: (vectors % each, vectors // each % least),
+        )
+
+    def _write_block(self, low: Expr, vectors: int) -> None:
+        code, found = self.code, self.found
+
+        def each(write: Callable[[Expr, Point], None]) -> None:
+            with (
+                code.loop("u", self.number(vectors), tir.ForKind.UNROLLED) as number,
+                code.loop("v", self.number(self.lanes), tir.ForKind.VECTORIZED) as lane,
+            ):
+                place = smart.add(smart.mul(number, self.number(self.lanes)), lane)
+                write(place, self._at(self.point, smart.add(low, place)))
+
+        def begin(at: Point) -> Expr:
+            init = found.reduction.init
+            return self._load_result(at) if init is None else self._value(init, at)
+
+        with code.block("columns"):
+            sums = code.alloc("sums", [vectors * self.lanes], self.dtype, "local")
+            each(lambda place, at: code.store(begin(at), sums, place))
+            with loops_over(code, found.nest.carried) as terms:
+                a = self._value(found.a, {**self.point, **terms})
+
+                def add(place: Expr, at: Point) -> None:
+                    b = self._value(found.b, {**at, **terms})
+                    before = code.load(sums, place)
+                    total = self.machine.multiply_add(a, b, before)
+                    code.store(total, sums, place)
+
+                each(add)
+            each(lambda place, at: self._store_result(code.load(sums, place), at))
+
+    # ---- stretches of columns in the cache ----
+
+    def _write_stretch(self, low: Expr | None, length: Expr, width: int) -> None:
+        """All rows of `length` columns from `low` on, several terms at a time."""
+        code, found = self.code, self.found
+
+        def each(write: Callable[[Expr], None]) -> None:
+            def step(start: Expr, lanes: int) -> None:
+                write_lanes(code, start, lanes, write)
+
+            code.steps(self.column.name, length, width, step, low=low)
+
+        if found.reduction.init is not None:
+            with self._each_row() as here:
+                each(lambda column: found.nest.write_init(code, self._at(here, column)))
+        *outer, last = found.nest.carried
+
+        with loops_over(code, outer) as outer_terms:
+
+            def add(first: Expr, count: int) -> None:
+                terms: list[Point] = [
+                    {
+                        **outer_terms,
+                        last.variable: smart.add(first, smart.const(k, first.dtype)),
+                    }
+                    for k in range(count)
+                ]
+                each(lambda column: self._add_terms(column, terms))
+
+            code.steps(last.name, last.extent, _TERMS_AT_ONCE, add)
+
+    def _add_terms(self, column: Expr, terms: Sequence[Point]) -> None:
+        """Add some terms to all rows of a column, each element of `b` read once."""
+        found = self.found
+        values = [
+            self._value(found.b, {**self._at(self.point, column), **each})
+            for each in terms
+        ]
+        with self._each_row(tir.ForKind.UNROLLED) as here:
+            at = self._at(here, column)
+            total = self._load_result(at)
+            for each, b in zip(terms, values, strict=True):
+                a = self._value(found.a, {**here, **each})
+                total = self.machine.multiply_add(a, b, total)
+            self._store_result(total, at)
+
+    # ---- columns whose terms are gathered ----
+
+    def _gather_columns(self) -> None:
+        """Several columns at a time, with all rows."""
+        sums = _MANY_SUMS if self.has_many_registers else _FEW_SUMS
+        count = min(max(sums // self.height, 1), _MOST_COLUMNS)
+        self.code.steps(
+            self.column.name,
+            self.column.extent,
+            1 << (count.bit_length() - 1),
+            self._gather,
+            kind_of(self.parallel),
+        )
+
+    def _gather(self, first: Expr, count: int) -> None:
+        """The results of `count` columns from `first` on."""
+        code, found = self.code, self.found
+        *outer, last = found.nest.carried
+        dtype = last.extent.dtype
+        lanes = smart.const(self.lanes, dtype)
+        whole = smart.floordiv(last.extent, lanes)
+
+        def each(
+            write: Callable[[Expr, Expr, Point], None],
+            kind: tir.ForKind = tir.ForKind.UNROLLED,
+        ) -> None:
+            """For all results, their numbers and their point."""
+            with (
+                code.loop("row", self.number(self.height), kind) as row,
+                code.loop("column", self.number(count), kind) as column,
+            ):
+                write(row, column, self._at(self._row_at(row), smart.add(first, column)))
+
+        def vector() -> AbstractContextManager[Expr]:
+            return code.loop("v", lanes, tir.ForKind.VECTORIZED)
+
+        with code.block("gathered"):
+            shape = [self.height, count, self.lanes]
+            partial = code.alloc("partial", shape, self.dtype, "local")
+            gathered = code.alloc("gathered", shape, self.dtype, "local")
+
+            def begin(row: Expr, column: Expr, at: Point) -> None:
+                with vector() as lane:
+                    code.store(smart.const(0, self.dtype), partial, row, column, lane)
+
+            def keep(row: Expr, column: Expr, at: Point) -> None:
+                with vector() as lane:
+                    value = code.load(partial, row, column, lane)
+                    code.store(value, gathered, row, column, lane)
+
+            def finish(row: Expr, column: Expr, at: Point) -> None:
+                found.nest.write_init(code, at)
+                with code.block("result"):
+                    result = code.alloc("result", [self.lanes], self.dtype, "local")
+                    with vector() as lane:
+                        value = code.load(gathered, row, column, lane)
+                        code.store(value, result, lane)
+                    combine_lanes(code, found.reduction, at, result, self.lanes)
+                combine_rest(code, found.reduction, at, smart.mul(whole, lanes))
+
+            each(begin)
+            with (
+                loops_over(code, outer) as terms,
+                code.loop(f"{last.name}.o", whole) as step,
+            ):
+
+                def add(row: Expr, column: Expr, at: Point) -> None:
+                    with vector() as lane:
+                        place = smart.add(smart.mul(step, lanes), lane)
+                        here = {**at, **terms, last.variable: place}
+                        a, b = self._value(found.a, here), self._value(found.b, here)
+                        before = code.load(partial, row, column, lane)
+                        total = self.machine.multiply_add(a, b, before)
+                        code.store(total, partial, row, column, lane)
+
+                each(add)
+            # Only loops with constant numbers leave the sums in registers.
+            each(keep)
+            each(finish, tir.ForKind.SERIAL)

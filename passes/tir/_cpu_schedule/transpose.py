@@ -1,0 +1,188 @@
+"""The default schedule of copies that swap the axis along which elements are neighbours.
+
+Square tiles as wide as a vector are read by rows, turned over in registers, and written
+by columns, so that both sides move whole cache lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import UnitAttr, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
+    NONTEMPORAL,
+    fused_loop,
+    is_map,
+    streams,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_MOST_LANES = 16
+"""Rows of a tile at most: as many vectors are alive at once."""
+_BLOCK = 64
+"""Tiles are taken in squares of so many elements, for whose pages there is room."""
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """A copy whose stores lie along `stored`, and whose loads lie along `loaded`."""
+
+    nest: Nest
+    load: Access
+    store: Access
+    stored: Axis
+    loaded: Axis
+
+
+def match_transpose(nest: Nest, machine: Machine) -> Transpose | None:
+    """The nest as a copy of that kind, if it is one."""
+    if not is_map(nest) or len(nest.accesses) != 2:
+        return None
+    load, store = sorted(nest.accesses, key=lambda access: access.writes)
+    if not isinstance(store.op, tir.StoreOp) or store.op.value not in load.op.results:
+        return None
+    if load.buffer is store.buffer or machine.lanes(store.op.value.type) < 2:
+        return None
+    # Vectors are accessed by the last index, so that dimension is to be wide.
+    if any(a.indices[-1:] != a.wide_indices[-1:] for a in (load, store)):
+        return None
+    stored = [axis for axis in nest.axes if store.step(axis) == 1]
+    loaded = [axis for axis in nest.axes if load.step(axis) == 1]
+    if len(stored) != 1 or len(loaded) != 1 or stored == loaded:
+        return None
+    lanes = min(machine.lanes(store.op.value.type), _MOST_LANES)
+    sizes = [axis.size for axis in (*stored, *loaded)]
+    if any(size is not None and size < lanes for size in sizes):
+        return None
+    return Transpose(nest, load, store, stored[0], loaded[0])
+
+
+def schedule_transpose(
+    code: LoopCode, found: Transpose, machine: Machine, *, parallel: bool
+) -> None:
+    """Write such a copy."""
+    others = [a for a in found.nest.axes if a not in (found.stored, found.loaded)]
+    hints: dict[str, Attribute] | None = None
+    if parallel and streams(found.nest, machine):
+        hints = {NONTEMPORAL: UnitAttr()}
+    lanes = min(machine.lanes(_dtype(found)), _MOST_LANES)
+    with fused_loop(code, others, kind_of(parallel and bool(others))) as point:
+        kind = kind_of(parallel and not others)
+        run = _Tiles(code, found, point, lanes)
+        rows, columns = found.loaded, found.stored
+
+        def rows_from(row: Expr, height: int) -> None:
+            def columns_from(column: Expr, width: int) -> None:
+                run.write_block(row, height, column, width)
+
+            width = _block(columns, lanes)
+            code.steps(columns.name, columns.extent, width, columns_from)
+
+        height = _block(rows, lanes)
+        code.steps(rows.name, rows.extent, height, rows_from, kind, annotations=hints)
+
+
+def _block(axis: Axis, lanes: int) -> int:
+    """The side of a block along an axis, of which few elements are to remain."""
+    return _BLOCK if axis.size is None or axis.size >= 4 * _BLOCK else lanes
+
+
+def _dtype(found: Transpose) -> Attribute:
+    return tir.buffer_definition(found.store.buffer).type.element_type
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Writes blocks of tiles at one point of the other axes."""
+
+    code: LoopCode
+    found: Transpose
+    point: Point
+    lanes: int
+
+    def write_block(self, row: Expr, height: int, column: Expr, width: int) -> None:
+        """A block of so many rows and columns of the stored buffer."""
+        code, lanes = self.code, self.lanes
+        if height % lanes or width % lanes:
+            with (
+                code.loop("r", smart.const(height, row.dtype)) as r,
+                code.loop("c", smart.const(width, column.dtype)) as c,
+            ):
+                at = self._at(smart.add(row, r), smart.add(column, c))
+                self.found.nest.write_instance(code, at)
+            return
+        step = smart.const(lanes, row.dtype)
+        with (
+            code.loop("c", smart.const(width // lanes, row.dtype)) as c,
+            code.loop("r", smart.const(height // lanes, row.dtype)) as r,
+        ):
+            self._write_tile(
+                smart.add(row, smart.mul(r, step)), smart.add(column, smart.mul(c, step))
+            )
+
+    def _at(self, row: Expr, column: Expr) -> Point:
+        return {
+            **self.point,
+            self.found.loaded.variable: row,
+            self.found.stored.variable: column,
+        }
+
+    def _write_tile(self, row: Expr, column: Expr) -> None:
+        code, found, lanes = self.code, self.found, self.lanes
+        vectors = [
+            code.load(found.load.buffer, *self._places(found.load, row, column, k, False))
+            for k in range(lanes)
+        ]
+        for k, vector in enumerate(self._turned(vectors)):
+            places = self._places(found.store, row, column, k, True)
+            code.store(vector, found.store.buffer, *places)
+
+    def _places(
+        self, access: Access, row: Expr, column: Expr, number: int, stored: bool
+    ) -> list[Expr]:
+        """The indices of line `number` of a tile, the last a vector."""
+        offset = smart.const(number, row.dtype)
+        if stored:
+            row = smart.add(row, offset)
+        else:
+            column = smart.add(column, offset)
+        *outer, last = [
+            self.found.nest.tree_at(index, self._at(row, column))
+            for index in access.indices
+        ]
+        dtype = tir.with_lanes(last.dtype, self.lanes)
+        return [*outer, Ramp(dtype, last, smart.const(1, last.dtype))]
+
+    def _turned(self, vectors: Sequence[Expr]) -> list[Expr]:
+        """The columns of the matrix whose rows are the vectors.
+
+        In each round, the off-diagonal halves of squares swap places, which double.
+        """
+        rows = [self.code.value(vector) for vector in vectors]
+        size = 1
+        while size < self.lanes:
+            for k in range(self.lanes):
+                if k & size:
+                    continue
+                upper, lower = rows[k], rows[k + size]
+                lanes = range(self.lanes)
+                first = [j if not j & size else self.lanes + j - size for j in lanes]
+                second = [j + size if not j & size else self.lanes + j for j in lanes]
+                rows[k] = self._shuffled(upper, lower, first)
+                rows[k + size] = self._shuffled(upper, lower, second)
+            size *= 2
+        return [Value(row) for row in rows]
+
+    def _shuffled(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        indices = [self.code.value(smart.const(lane, i32)) for lane in lanes]
+        op = tir.ShuffleOp([a, b], indices, a.type)
+        self.code.insert(op)
+        return op.result

@@ -1,0 +1,164 @@
+"""Loops, buffers and statements written from expression trees.
+
+Strategies of the default schedule do not edit the loops they find: they write new ones
+beside them, and the old ones go. `LoopCode` is the pen.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Generator, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.name_hints import set_name_hint
+
+_Known = MutableMapping[Expr, SSAValue]
+
+
+class LoopCode:
+    """Writes at one place, and into the loops that it opens there.
+
+    Trees that have been written are not written again while they are in scope.
+    """
+
+    def __init__(self, place: InsertPoint) -> None:
+        self._builder = Builder(place)
+        self._known: _Known = {}
+
+    # ---- expressions ----
+
+    def value(self, tree: Expr) -> SSAValue:
+        """The value of a tree, computed here unless it is at hand."""
+        return emit(tree, self._builder, self._known)
+
+    def insert(self, op: Operation) -> None:
+        """Put an op of its own here."""
+        self._builder.insert(op)
+
+    # ---- memory ----
+
+    def alloc(
+        self, name: str, shape: Sequence[int | Expr], dtype: Attribute, scope: str
+    ) -> SSAValue:
+        """A buffer for the rest of the block that is being written."""
+        static = [e if isinstance(e, int) else DYNAMIC_INDEX for e in shape]
+        dynamic = [self.value(extent) for extent in shape if isinstance(extent, Expr)]
+        type_ = tir.BufferType(static, dtype, scope)
+        op = tir.AllocBufferOp(type_, dynamic, name=name)
+        set_name_hint(op.buffer, name)
+        self.insert(op)
+        return op.buffer
+
+    def load(self, buffer: SSAValue, *indices: Expr) -> Expr:
+        """The element of a buffer as it is now."""
+        op = tir.LoadOp(buffer, [self.value(index) for index in indices])
+        self.insert(op)
+        return Value(op.result)
+
+    def store(self, value: Expr, buffer: SSAValue, *indices: Expr) -> None:
+        """Write an element of a buffer."""
+        places = [self.value(index) for index in indices]
+        self.insert(tir.StoreOp(self.value(value), buffer, places))
+
+    # ---- statements with a body ----
+
+    @contextmanager
+    def loop(
+        self,
+        name: str,
+        extent: Expr,
+        kind: tir.ForKind = tir.ForKind.SERIAL,
+        *,
+        low: Expr | None = None,
+        annotations: dict[str, Attribute] | None = None,
+    ) -> Generator[Expr]:
+        """A loop from `low`, or 0, over `extent` values; its variable."""
+        first = smart.const(0, extent.dtype) if low is None else low
+        first, extent = smart.matched(first, extent)
+        if smart.literal(extent) == 1 and kind is not tir.ForKind.VECTORIZED:
+            yield first
+            return
+        op = tir.ForOp(
+            self.value(first),
+            self.value(extent),
+            kind=kind,
+            annotations=DictionaryAttr(annotations) if annotations else None,
+            name=name,
+        )
+        set_name_hint(op.loop_var, name)
+        with self._inside(op, op.body.block):
+            yield Value(op.loop_var)
+
+    def steps(
+        self,
+        name: str,
+        extent: Expr,
+        step: int,
+        write: Callable[[Expr, int], None],
+        kind: tir.ForKind = tir.ForKind.SERIAL,
+        *,
+        low: Expr | None = None,
+        annotations: dict[str, Attribute] | None = None,
+    ) -> None:
+        """Strides of `step` from `low`, or 0, and single steps over what remains.
+
+        `write(start, length)` writes the body for values from `start`; the length is
+        `step` or 1. Loops that never run are not written.
+        """
+        dtype = extent.dtype
+        start = smart.const(0, dtype) if low is None else low
+        length = smart.const(step, dtype)
+        whole = smart.floordiv(extent, length)
+        done = smart.mul(whole, length)
+        if smart.literal(whole) != 0:
+            hints = annotations
+            with self.loop(f"{name}.o", whole, kind, annotations=hints) as number:
+                write(smart.add(start, smart.mul(number, length)), step)
+        rest = smart.floormod(extent, length)
+        if smart.literal(rest) != 0:
+            with self.loop(f"{name}.t", rest, low=smart.add(start, done)) as value:
+                write(value, 1)
+
+    @contextmanager
+    def block(self, name: str) -> Generator[tir.BlockOp]:
+        """An opaque block, which bounds what is allocated in it."""
+        op = tir.BlockOp(name)
+        with self._inside(op, op.body.block):
+            yield op
+
+    @contextmanager
+    def when(self, condition: Expr) -> Generator[None]:
+        """Statements under a condition; nothing is asked where it is constant."""
+        known = smart.literal(condition)
+        if known == 1:
+            yield
+            return
+        op = tir.IfOp(self.value(condition), Region(Block()))
+        with self._inside(op, op.then_region.block):
+            yield
+
+    @contextmanager
+    def otherwise(self, condition: Expr) -> Generator[None]:
+        """Statements for where `condition` does not hold."""
+        with self.when(smart.negation(condition)):
+            yield
+
+    @contextmanager
+    def _inside(self, op: Operation, body: Block) -> Generator[None]:
+        self.insert(op)
+        outer, known = self._builder, self._known
+        self._builder = Builder(InsertPoint.at_end(body))
+        self._known = cast(_Known, ChainMap({}, cast("dict[Expr, SSAValue]", known)))
+        try:
+            yield
+        finally:
+            self._builder, self._known = outer, known

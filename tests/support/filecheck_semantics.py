@@ -1,0 +1,95 @@
+"""Executes the inputs of FileCheck tests before and after the passes of their lines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import DiagnosticException, ParseError, PassFailedException
+
+from support.run_lines import RunLineError, parse_script
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.interpreters.semantics import SemanticsChecker, SemanticsError
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
+from xdsl_tvm.registry import new_context
+
+_OPT = re.compile(r"(?:^|&&|\|)\s*(?:xdsl-opt|xdsl-tvm opt)\s+(?P<arguments>[^|&]*)")
+_EXECUTABLE = (tir.FuncOp, relax.FuncOp)
+_RUNS = 1
+_SPECIALIZE = frozenset({"relax-bind-params", "relax-bind-symbolic-vars"})
+"""Passes after which functions take other arguments; their own tests run them."""
+
+
+def pipelines(path: Path) -> list[str]:
+    """The pipelines that the RUN lines of `path` apply and expect to succeed."""
+    if path.stem.endswith("-invalid"):
+        return []
+    try:
+        commands = parse_script(path).commands
+    except RunLineError:
+        # The test of the RUN lines reports it.
+        return []
+    found: list[str] = []
+    for command in commands:
+        for match in _OPT.finditer(command):
+            words = shlex.split(match["arguments"])
+            for word, following in pairwise(words):
+                if word == "-p" and following not in found:
+                    found.append(following)
+    return found
+
+
+def check_pipelines(path: Path) -> int:
+    """Runs every executable function of `path` before and after the passes of each
+    pipeline, and gives the number of those that were compared.
+
+    Fails the test at a difference. A pass that refuses a part of the file, or needs a
+    package that is missing, ends its pipeline there: whether it should is what the RUN
+    lines test.
+    """
+    executed = 0
+    universe = Universe.get_multiverse()
+    for pipeline in pipelines(path):
+        passes = parse_passes(universe.all_passes, pipeline)
+        for module in _modules(path):
+            executed += _check(path, module, passes)
+    return executed
+
+
+def _modules(path: Path) -> Iterator[ModuleOp]:
+    for text in re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE):
+        try:
+            module = Parser(new_context(allow_unregistered=True), text).parse_module()
+            module.verify()
+        except (ParseError, DiagnosticException):
+            continue
+        if any(isinstance(op, _EXECUTABLE) for op in module.body.block.ops):
+            yield module
+
+
+def _check(path: Path, module: ModuleOp, passes: tuple[ModulePass, ...]) -> int:
+    checker = SemanticsChecker(module.clone(), runs=_RUNS)
+    compared: set[str] = set()
+    context = new_context(allow_unregistered=True)
+    for one in passes:
+        if not checker.report.checked or one.name in _SPECIALIZE:
+            break
+        try:
+            one.apply(context, module)
+            module.verify()
+        except (DiagnosticException, PassFailedException):
+            break
+        try:
+            checker.check(one.name, module)
+        except SemanticsError as error:
+            pytest.fail(f"{path.name}: {error}", pytrace=False)
+        compared |= set(checker.report.checked)
+    return len(compared)

@@ -1,0 +1,197 @@
+"""tir-verify-thread-sync: what it can tell apart, and views of memory it cannot."""
+
+import numpy as np
+import pytest
+from support.effort import calls
+from support.ir import parse
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
+from xdsl_tvm.passes.tir import VerifyThreadSync
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.tvmscript import parse as parse_script
+
+CHECK = VerifyThreadSync()
+
+
+def kernel(body: str, *, threads: int = 64) -> str:
+    """Threads `%t` that share `%S` (64 x f32) and its memory `%s`, and write `%A`."""
+    constants = "\n".join(
+        f"%c{n} = tir.const {n} : i32" for n in (0, 1, 2, 4, 8, 16, 32, 63, 64)
+    )
+    return f"""
+tir.func @f(%a: !tir.handle, %k: i32) attributes {{global_symbol = "f"}} {{
+  %A = tir.match_buffer "A" %a : !tir.buffer<64xf32>
+  {constants}
+  %threads = tir.const {threads} : i32
+  %one = tir.const 1.0 : f32
+  %shared = tir.string "shared"
+  %s = tir.allocate [64] : !tir.ptr<f32, "shared">
+  %S = tir.decl_buffer "S" %s : !tir.buffer<64xf32, "shared">
+  tir.launch_thread %t = "threadIdx.x" to %threads {{
+    {body}
+  }}
+}}"""
+
+
+ACCEPTED = {
+    "an exclusive or": """
+      %x = tir.call "bitwise_xor"(%t, %c8) : (i32, i32) -> i32
+      tir.store %one, %S[%x] : f32
+    """,
+    "quotient and remainder": """
+      %q = tir.floordiv %t, %c8 : i32
+      %r = tir.floormod %t, %c8 : i32
+      %m = tir.mul %r, %c8 : i32
+      %i = tir.add %m, %q : i32
+      tir.store %one, %S[%i] : f32
+    """,
+    "two views of one shape": """
+      %T = tir.decl_buffer "T" %s : !tir.buffer<64xf32, "shared">
+      tir.store %one, %S[%t] : f32
+      tir.store %one, %T[%t] : f32
+    """,
+    "two views of two shapes": """
+      %T = tir.decl_buffer "T" %s : !tir.buffer<8x8xf32, "shared">
+      %q = tir.floordiv %t, %c8 : i32
+      %r = tir.floormod %t, %c8 : i32
+      tir.store %one, %S[%t] : f32
+      tir.store %one, %T[%q, %r] : f32
+    """,
+    "a branch that all threads take": """
+      tir.store %one, %S[%t] : f32
+      %p = tir.cmp lt %k, %c8 : i32
+      tir.if %p {
+        tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      } else {
+        tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      }
+      %i = tir.sub %c63, %t : i32
+      tir.store %one, %S[%i] : f32
+    """,
+    "a constant that only one thread writes": """
+      %p = tir.cmp eq %t, %c8 : i32
+      tir.if %p {
+        tir.store %one, %S[%c0] : f32
+      }
+    """,
+}
+REFUSED = {
+    "a pointer into the memory": """
+      %p = tir.address_of %S[%c32] : !tir.ptr<f32, "shared">
+      %T = tir.decl_buffer "T" %p : !tir.buffer<64xf32, "shared">
+      tir.store %one, %S[%t] : f32
+      tir.store %one, %T[%t] : f32
+    """,
+    "a pointer that depends on the thread": """
+      %i = tir.sub %c63, %t : i32
+      %p = tir.address_of %S[%i] : !tir.ptr<f32, "shared">
+      %T = tir.decl_buffer "T" %p : !tir.buffer<64xf32, "shared">
+      tir.store %one, %T[%t] : f32
+    """,
+    "a barrier in one branch only": """
+      tir.store %one, %S[%t] : f32
+      %p = tir.cmp lt %k, %c8 : i32
+      tir.if %p {
+        tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      }
+      %i = tir.sub %c63, %t : i32
+      tir.store %one, %S[%i] : f32
+    """,
+    "a barrier in a loop that may not run": """
+      tir.store %one, %S[%t] : f32
+      tir.for %j = %c0 to %k {
+        tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      }
+      %i = tir.sub %c63, %t : i32
+      tir.store %one, %S[%i] : f32
+    """,
+    "an index that is read from memory": """
+      %x = tir.load %A[%t] : f32
+      %i = tir.cast %x : f32 to i32
+      tir.store %one, %S[%i] : f32
+    """,
+    "other threads in the other branch": """
+      %p = tir.cmp lt %t, %c32 : i32
+      tir.if %p {
+        tir.store %one, %S[%t] : f32
+      } else {
+        %i = tir.sub %t, %c32 : i32
+        tir.store %one, %S[%i] : f32
+      }
+    """,
+    "a barrier of the warp only": """
+      %warp = tir.string "warp"
+      tir.store %one, %S[%t] : f32
+      tir.call "tvm_storage_sync"(%warp) : (!tir.handle) -> ()
+      %i = tir.sub %c63, %t : i32
+      tir.store %one, %S[%i] : f32
+    """,
+    "lanes of the next thread": """
+      %ramp = tir.ramp %t, %c1 : vector<2xi32>
+      %ones = tir.broadcast %one : vector<2xf32>
+      tir.store %ones, %S[%ramp] : vector<2xf32>
+    """,
+}
+
+
+@pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED)
+def test_elements_are_apart(body: str) -> None:
+    CHECK(parse(kernel(body)))
+
+
+@pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
+def test_elements_may_be_one(body: str) -> None:
+    with pytest.raises(PassFailedException, match=r"may (store|access) one element"):
+        CHECK(parse(kernel(body)))
+
+
+def test_lanes_are_elements() -> None:
+    body = """
+      %i = tir.mul %t, %c2 : i32
+      %ramp = tir.ramp %i, %c1 : vector<2xi32>
+      %ones = tir.broadcast %one : vector<2xf32>
+      tir.store %ones, %S[%ramp] : vector<2xf32>
+    """
+    CHECK(parse(kernel(body, threads=32)))
+
+
+def test_virtual_threads_keep_what_the_program_does() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for y in T.thread_binding(2, thread="vthread.x"):
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("block"):
+                v = T.axis.spatial(64, y * 32 + t)
+                S = T.alloc_buffer((1,), scope="local")
+                S[0] = A[v] * T.float32(2)
+                B[v] = S[0] + T.float32(1)
+"""
+    module = parse_script(source)
+    lowered = module.clone()
+    passes = gpu_pipeline(virtual_threads=True).removesuffix(",tir-convert-to-gpu")
+    run_pipeline(new_context(), lowered, passes)
+    a = np.arange(64, dtype=np.float32)
+    for each in (module, lowered):
+        b = np.zeros(64, np.float32)
+        interpret(each)["main"](a, b)
+        np.testing.assert_array_equal(b, a * 2 + 1)
+
+
+def test_effort() -> None:
+    """Linear in the number of intervals."""
+
+    def effort(count: int) -> int:
+        step = """
+          %y{0} = tir.load %S[%t] : f32
+          tir.store %y{0}, %S[%t] : f32
+          tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+        """
+        first = "tir.store %one, %S[%t] : f32\n"
+        body = first + "".join(step.format(number) for number in range(count))
+        module = parse(kernel(body))
+        return calls(lambda: CHECK(module))
+
+    assert effort(80) < 5 * effort(20)
