@@ -4,9 +4,8 @@
     python docs/generate.py --check    # name the files that would, and exit with 1
 
 Generated are one page a pass in `docs/passes/`, with the program `docs/examples/PASS.py`
-where there is one, the tables between the two markers in the README and in
-`docs/status.md`, `docs/tir.md`, `docs/relax.md`, `docs/tir-builtins.md`,
-`docs/tir-attributes.md` and `docs/pipelines.md`.
+where there is one, the index of them, `docs/tir.md`, `docs/relax.md`,
+`docs/tir-builtins.md`, `docs/tir-attributes.md` and `docs/pipelines.md`.
 """
 
 from __future__ import annotations
@@ -25,35 +24,38 @@ from xdsl_tvm.passes.infra.contract import Contract, all_contracts, markdown_tab
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "passes"
 EXAMPLES = ROOT / "docs" / "examples"
-STATUS = ROOT / "docs" / "status.md"
 BUILTINS = ROOT / "docs" / "tir-builtins.md"
 ATTRIBUTES = ROOT / "docs" / "tir-attributes.md"
 PIPELINES = ROOT / "docs" / "pipelines.md"
 TIR = ROOT / "docs" / "tir.md"
 RELAX = ROOT / "docs" / "relax.md"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- passes: begin -->\n", "<!-- passes: end -->\n"
+SECTIONS = {
+    "TIR": "passes.tir",
+    "Relax": "passes.relax",
+    "Lowering TIR to memref, scf, arith, vector and gpu": "lowering.tir",
+    "Lowering Relax to memref, scf and arith": "lowering.relax",
+    "Lowering to the llvm dialect": "lowering.to_llvm",
+    "Printing an analysis, for tests": "passes.testing",
+}
+"""Titles of the index of passes, and the modules of the passes below them."""
 
 
 def filecheck_path(contract: Contract) -> Path:
-    """Where the FileCheck test of a pass lies, relative to the repository."""
+    """Where the FileCheck test of a pass is, relative to the repository."""
     folders = contract.module.split(".")[1:-1]
     name = contract.module.split(".")[-1].replace("_", "-")
     return Path("tests", "filecheck", *folders, f"{name}.mlir")
 
 
-def _status_table(contracts: list[Contract]) -> str:
-    lines = [
-        "| Pass | TVM name | FileCheck | Errors |",
-        "|---|---|---|---|",
+def _tests(contract: Contract) -> str:
+    """The FileCheck tests of a pass for its page."""
+    path = filecheck_path(contract)
+    links = [
+        f"[{one.name}](../../{one})"
+        for one in (path, path.with_name(f"{path.stem}-invalid.mlir"))
+        if (ROOT / one).exists()
     ]
-    for contract in contracts:
-        path = filecheck_path(contract)
-        invalid = path.with_name(f"{path.stem}-invalid.mlir")
-        link = f"[`{contract.name}`](passes/{contract.name}.md)"
-        cells = [link, contract.tvm_name, _test_link(path), _test_link(invalid)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return f"\n## Tests\n\n{', '.join(links)}\n"
 
 
 def _example(contract: Contract) -> str:
@@ -64,30 +66,38 @@ def _example(contract: Contract) -> str:
     return f"\n## Example\n\n```python\n{path.read_text()}```\n"
 
 
-def _test_link(path: Path) -> str:
-    return f"[{path.name}](../{path})" if (ROOT / path).exists() else "none"
-
-
-def _with_table(path: Path, table: str) -> str:
-    """The text of a file with its generated table replaced."""
-    before, begin, rest = path.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"error: {path} lacks the markers of the table of passes")
-    return f"{before}{begin}{table}{end}{after}"
+def _passes_page(contracts: list[Contract]) -> str:
+    """The index of the passes, by where their files are."""
+    parts = [
+        "# Passes",
+        "",
+        "Each name links to the contract of the pass and its tests. `xdsl-tvm passes` "
+        "prints the same.",
+        "",
+    ]
+    left = list(contracts)
+    for title, prefix in SECTIONS.items():
+        chosen = [one for one in left if one.module.startswith(f"xdsl_tvm.{prefix}.")]
+        left = [one for one in left if one not in chosen]
+        parts += [f"## {title}", "", markdown_table(chosen, pages="."), ""]
+    if left:
+        raise SystemExit(f"error: no section of docs/passes/README.md has {left[0].name}")
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def generated_files() -> dict[Path, str]:
     """Path -> text of every generated file."""
     contracts = all_contracts()
-    files = {PAGES / f"{one.name}.md": page(one) + _example(one) for one in contracts}
+    files = {
+        PAGES / f"{one.name}.md": page(one) + _tests(one) + _example(one)
+        for one in contracts
+    }
     files[BUILTINS] = builtins_page()
     files[ATTRIBUTES] = attributes_page()
     files[PIPELINES] = pipelines_page()
     files[TIR] = tir_page()
     files[RELAX] = relax_page()
-    files[STATUS] = _with_table(STATUS, _status_table(contracts))
-    files[README] = _with_table(README, markdown_table(contracts, pages="docs/passes"))
+    files[PAGES / "README.md"] = _passes_page(contracts)
     return files
 
 
