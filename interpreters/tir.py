@@ -17,8 +17,8 @@ width gives 0, signed overflow wraps, masked-off lanes and `undef` are 0. Iterat
 parallel loops run one after the other; the threads of a GPU block run together, up to the
 next barrier, and races between them are reported (`gpu/simulator.py`). The threads of
 many blocks run as numpy arrays where their code allows it, with the same results and
-errors (`codegen/vector_code.py`). Math functions are computed in f64 and rounded once. An
-integer of a width that no machine has is stored in the next wider one.
+errors (`codegen/lockstep_launch.py`). Math functions are computed in f64 and rounded
+once. An integer of a width that no machine has is stored in the next wider one.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters.codegen import builtins
-from xdsl_tvm.interpreters.codegen.emitter import Emitter, Program, Settings
-from xdsl_tvm.interpreters.codegen.vector_code import Together
+from xdsl_tvm.interpreters.codegen.code_writer import Program, Settings
+from xdsl_tvm.interpreters.codegen.lockstep_launch import LockstepLaunches
+from xdsl_tvm.interpreters.codegen.translation import translate
 from xdsl_tvm.interpreters.data import memory, numbers
 from xdsl_tvm.interpreters.data.memory import (
     Pointer,
@@ -122,7 +123,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 if isinstance(symbol, StringAttr):
                     self._aliases.setdefault(symbol.data, name)
         self._grid = Grid()
-        self._together = Together() if vectorize_threads else None
+        self._together = LockstepLaunches() if vectorize_threads else None
         self._settings = Settings(
             module,
             vscale,
@@ -200,7 +201,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
     def _translate(self, func: tir.FuncOp, device: bool = False) -> Program:
         if func.is_declaration:
             raise unsupported(func, "it has no body", "pass an extern of its name")
-        return Emitter(func, self._settings, device=device).translate()
+        return translate(func, self._settings, device=device)
 
     def _compile(self, func: tir.FuncOp, device: bool = False) -> _Compiled:
         """The code of a function; `device` is that for calls by threads."""

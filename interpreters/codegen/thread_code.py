@@ -27,6 +27,7 @@ from xdsl_tvm.dialects.tir.threads import Identity, Place
 from xdsl_tvm.dialects.tir.types import is_handle, is_vector
 from xdsl_tvm.interpreters.codegen import async_code as _async_code
 from xdsl_tvm.interpreters.codegen import matrix_code as _matrix_code
+from xdsl_tvm.interpreters.codegen.code_writer import Mode
 from xdsl_tvm.interpreters.codegen.pointer_code import (
     is_private,
     require_operands,
@@ -75,7 +76,7 @@ def has_threads(func: tir.FuncOp) -> bool:
 
 def allocation(e: Emitter, op: Operation, scope: str, arguments: str) -> str:
     """The text of an allocation; what threads share is made by the first one."""
-    if not (e.threads and scope.startswith(("shared", "warp"))):
+    if not (e.mode is Mode.THREAD and scope.startswith(("shared", "warp"))):
         return f"allocate({arguments})"
     site = e.settings.grid.site(op)
     return f"grid.allocate({site}, {scope.startswith('warp')}, {arguments})"
@@ -95,7 +96,7 @@ def thread_axis(
         # Only reached where a thread launches a kernel, which the grid reports.
         e.line("grid.begin()")
         return
-    together = None if e.launch else e.settings.together
+    together = None if e.mode is not Mode.HOST else e.settings.together
     done = None if together is None else together(e, op)
     if done is None:
         _launched(e, op, low, extent, tag)
@@ -116,14 +117,14 @@ def _launched(
 
 @contextmanager
 def _launch(e: Emitter, root: AxisOp) -> Generator[None]:
-    if e.launch:
+    if e.mode is not Mode.HOST:
         yield
         return
-    e.together = _meets_blocks(e, root, set())
-    e.line(f"grid.begin({e.together})")
-    e.launch = True
+    e.cooperative = _meets_blocks(e, root, set())
+    e.line(f"grid.begin({e.cooperative})")
+    e.mode = Mode.BLOCK
     yield
-    e.launch = e.together = False
+    e.mode, e.cooperative = Mode.HOST, False
     e.line("grid.end()")
 
 
@@ -154,7 +155,7 @@ def _block_loop(e: Emitter, tag: str, count: str, body: Callable[[], None]) -> N
     e.axes[tag] = (name, count)
     header = f"for {name} in range({count}):"
     enter = f"grid.enter_block({'xyz'.index(tag[-1])}, {name})"
-    if e.together:
+    if e.cooperative:
         # Its variables are seen by threads that run when the loop is over.
         function = e.fresh("block")
         loops, e.loops = e.loops, 0
@@ -188,7 +189,7 @@ def _reopen(
         e.below[variable] = count
     else:
         e.define(variable, f"{start} + {index}")
-    meets = e.threads and isinstance(op, tir.ForOp) and tag in e.repeated
+    meets = e.mode is Mode.THREAD and isinstance(op, tir.ForOp) and tag in e.repeated
     if meets:
         _wait(e, Meeting("loop", op))
     e.block(op.body.block)
@@ -200,7 +201,7 @@ def _threads(e: Emitter, root: AxisOp, body: Callable[[], None]) -> None:
     """Run `body` in every thread of the axes that `root` holds."""
     extents: dict[str, str] = {}
     e.repeated = set()
-    if e.together:
+    if e.cooperative:
         _require_one_team(root)
     for op in root.walk():
         tag = axis_tag(op)
@@ -251,7 +252,7 @@ def _thread_function(
     name = e.fresh("threads")
     params = [e.fresh("v") for _ in THREAD_TAGS]
     counts = [extents.get(tag, "1") for tag in THREAD_TAGS]
-    loops, e.loops, e.threads = e.loops, 0, True
+    loops, e.loops, e.mode = e.loops, 0, Mode.THREAD
     for tag, param, count in zip(THREAD_TAGS, params, counts, strict=True):
         e.axes[tag] = (param, count)
     with e.nest(f"def {name}({', '.join(params)}):"):
@@ -263,7 +264,7 @@ def _thread_function(
         e.line("yield")
     for tag in THREAD_TAGS:
         del e.axes[tag]
-    e.loops, e.threads = loops, False
+    e.loops, e.mode = loops, Mode.BLOCK
     e.line(f"grid.run({name}, {', '.join(counts)})")
 
 
@@ -375,7 +376,7 @@ def meeting_call(e: Emitter, op: tir.CallOp) -> bool:
     if name in _async_code.HOST_CALLS:
         _async_code.HOST_CALLS[name](e, op)
     elif name in _CALLS:
-        if name != "tvm_storage_sync" or not e.launch:
+        if name != "tvm_storage_sync" or e.mode is Mode.HOST:
             _require_threads(e, op)
         _CALLS[name](e, op)
     else:
@@ -399,7 +400,7 @@ def _wait(e: Emitter, meeting: Meeting) -> None:
 
 
 def _require_threads(e: Emitter, op: Operation) -> None:
-    if not e.threads:
+    if e.mode is not Mode.THREAD:
         name = op.callee.data if isinstance(op, tir.CallOp) else op.name
         raise unsupported(
             op,
@@ -421,7 +422,7 @@ def _barrier(e: Emitter, op: tir.CallOp) -> None:
         lead, count = e[op.args[1]], e[op.args[2]]
         _require_threads(e, op)
         e.line(f"yield ({e.constant(Meeting(kind, op))}, {lead}, {count})")
-    elif e.threads:
+    elif e.mode is Mode.THREAD:
         _wait(e, Meeting(kind, op))
 
 

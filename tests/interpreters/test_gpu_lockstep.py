@@ -8,8 +8,8 @@ from support.gpu_kernels import CONSTANTS, SYNC, arrays, kernel
 from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.interpreters.gpu import vector_races as _vector_races
-from xdsl_tvm.interpreters.gpu import vector_threads as _vector_threads
+from xdsl_tvm.interpreters.gpu import lockstep_races as _lockstep_races
+from xdsl_tvm.interpreters.gpu import lockstep_threads as _lockstep_threads
 from xdsl_tvm.interpreters.tir import (
     ArgumentError,
     RaceError,
@@ -108,13 +108,13 @@ def test_blocks_of_several_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     tir.store %y, %O[%own] : f32"""
     function = kernel(body, threads=16, blocks=4)
     for most in (16, 40, 64):
-        monkeypatch.setattr(_vector_threads, "MOST_THREADS", most)
+        monkeypatch.setattr(_lockstep_threads, "MOST_THREADS", most)
         out, given = arrays()
         function(out, given)
         assert (out.reshape(4, 16) == given.reshape(4, 16)[:, ::-1]).all()
     assert counts(function) == (3, 0)
     for most in (16, 32, 64):
-        monkeypatch.setattr(_vector_threads, "MOST_THREADS", most)
+        monkeypatch.setattr(_lockstep_threads, "MOST_THREADS", most)
         with pytest.raises(RaceError, match=r"block \(0, 0, 0\) .* block \(2, 0, 0\)"):
             kernel(
                 "%h = tir.floormod %b, %c2 : i32\ntir.store %one, %O[%h] : f32",
@@ -171,7 +171,7 @@ def test_races_of_long_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     {SYNC}
     tir.for %k = %c0 to %c8 {{ %x = tir.load %S[%r] : f32 }}
     tir.store %zero, %S[%t] : f32"""
-    monkeypatch.setattr(_vector_races, "_LIMIT", 100)
+    monkeypatch.setattr(_lockstep_races, "_LIMIT", 100)
     good = kernel(body.replace("%r", "%t"))
     good(*arrays())
     assert counts(good) == (1, 0)

@@ -1,6 +1,6 @@
 """Races between threads that run together, found in bulk at barriers.
 
-While threads run together (`vector_threads.py`) the accesses of memory that they share
+While threads run together (`lockstep_threads.py`) the accesses of memory that they share
 are only listed. At a barrier the list is looked through: a location that one thread
 writes and another one touches is a race. What one block writes and another one touches
 is a race wherever the barriers are.

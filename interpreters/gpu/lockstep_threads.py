@@ -1,6 +1,6 @@
-"""Threads of a kernel that run together: one numpy array holds a value of all of them.
+"""Threads of a kernel in lockstep: one numpy array holds a value of all of them.
 
-The code of a kernel, written by `vector_code.py`, gets `Lanes`: the threads of as many
+The code of a kernel (`codegen/lockstep_launch.py`) gets `Lanes`: the threads of as many
 blocks as make good arrays. Integers of up to 32 bits are kept in arrays of i64, wrapped
 by the code; others in arrays of their dtype. What not all threads do is done under a
 mask.
@@ -26,8 +26,8 @@ import numpy as np
 from xdsl_tvm.interpreters.data.memory import Memory, Pointer
 from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.errors import SimulationError
+from xdsl_tvm.interpreters.gpu.lockstep_races import Array, Fault, Track
 from xdsl_tvm.interpreters.gpu.simulator import Grid
-from xdsl_tvm.interpreters.gpu.vector_races import Array, Fault, Track
 
 Value: TypeAlias = Any
 """A value of all threads: an array with one item each, or one scalar for all."""
@@ -634,7 +634,7 @@ NAMES: dict[str, Any] = {
     "v_logical_not": np.logical_not,
     "v_logical_or": np.logical_or,
     "v_not_equal": np.not_equal,
-    "v_run_together": run_together,
+    "v_run_lockstep": run_together,
     "v_shift_left": shift_left,
     "v_shift_right": shift_right,
     "v_signed64": signed64,
