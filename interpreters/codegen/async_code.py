@@ -23,7 +23,7 @@ from xdsl_tvm.interpreters.codegen.pointer_code import (
     require_operands,
 )
 from xdsl_tvm.interpreters.errors import AsyncCopyError, unsupported
-from xdsl_tvm.interpreters.gpu.simulator import Meeting
+from xdsl_tvm.interpreters.gpu.grid_memory import SyncPoint
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.codegen.emitter import Emitter
@@ -186,7 +186,9 @@ def _arrive(e: Emitter, op: tir.CallOp) -> None:
 
 def _wait_barrier(e: Emitter, op: tir.CallOp) -> None:
     require_operands(op, 1)
-    e.line(f"yield ({e.constant(Meeting('count', op))}, grid.counting({e[op.args[0]]}))")
+    e.line(
+        f"yield ({e.constant(SyncPoint('count', op))}, grid.counting({e[op.args[0]]}))"
+    )
 
 
 def _load_guarded(e: Emitter, op: tir.CallOp) -> None:

@@ -16,6 +16,7 @@ from xdsl_tvm.interpreters.codegen.pointer_code import (
 from xdsl_tvm.interpreters.errors import unsupported
 from xdsl_tvm.interpreters.gpu import fragments as _fragments
 from xdsl_tvm.interpreters.gpu.fragments import Places, Product, Shape
+from xdsl_tvm.interpreters.gpu.grid_memory import Act, SyncPoint
 from xdsl_tvm.interpreters.gpu.matrix_units import (
     FillFragment,
     FillRegisters,
@@ -29,7 +30,6 @@ from xdsl_tvm.interpreters.gpu.matrix_units import (
     StoreRegisters,
     Tile,
 )
-from xdsl_tvm.interpreters.gpu.simulator import Act, Meeting
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.codegen.emitter import Emitter
@@ -55,7 +55,7 @@ _RESULTS: dict[str, tuple[str, ...]] = {
 
 
 def _together(e: Emitter, op: tir.CallOp, act: Act, operands: Sequence[str]) -> None:
-    meeting = e.constant(Meeting("matrix", op, act=act))
+    meeting = e.constant(SyncPoint("matrix", op, act=act))
     e.line(f"yield ({meeting}, ({', '.join(operands)},))")
 
 

@@ -35,7 +35,7 @@ from xdsl_tvm.interpreters.codegen.pointer_code import (
 )
 from xdsl_tvm.interpreters.data.numbers import Number, number
 from xdsl_tvm.interpreters.errors import unsupported
-from xdsl_tvm.interpreters.gpu.simulator import WARP, Grid, Meeting
+from xdsl_tvm.interpreters.gpu.grid_memory import WARP, GridMemory, SyncPoint
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.codegen.emitter import Emitter
@@ -191,10 +191,10 @@ def _reopen(
         e.define(variable, f"{start} + {index}")
     meets = e.mode is Mode.THREAD and isinstance(op, tir.ForOp) and tag in e.repeated
     if meets:
-        _wait(e, Meeting("loop", op))
+        _wait(e, SyncPoint("loop", op))
     e.block(op.body.block)
     if meets:
-        _wait(e, Meeting("loop", op))
+        _wait(e, SyncPoint("loop", op))
 
 
 def _threads(e: Emitter, root: AxisOp, body: Callable[[], None]) -> None:
@@ -388,14 +388,14 @@ def meeting_call(e: Emitter, op: tir.CallOp) -> bool:
 
 def _active_mask(e: Emitter, op: tir.CallOp) -> None:
     assert op.result is not None
-    e.define(op.result, f"yield {e.constant((Meeting('mask', op),))}")
+    e.define(op.result, f"yield {e.constant((SyncPoint('mask', op),))}")
 
 
 def _prepare_grid_barrier(e: Emitter, op: tir.CallOp) -> None:
     e.line("grid.prepare_grid_barrier()")
 
 
-def _wait(e: Emitter, meeting: Meeting) -> None:
+def _wait(e: Emitter, meeting: SyncPoint) -> None:
     e.line(f"yield {e.constant((meeting,))}")
 
 
@@ -421,9 +421,9 @@ def _barrier(e: Emitter, op: tir.CallOp) -> None:
         require_operands(op, 3)
         lead, count = e[op.args[1]], e[op.args[2]]
         _require_threads(e, op)
-        e.line(f"yield ({e.constant(Meeting(kind, op))}, {lead}, {count})")
+        e.line(f"yield ({e.constant(SyncPoint(kind, op))}, {lead}, {count})")
     elif e.mode is Mode.THREAD:
-        _wait(e, Meeting(kind, op))
+        _wait(e, SyncPoint(kind, op))
 
 
 def _shuffle(e: Emitter, op: tir.CallOp) -> None:
@@ -431,7 +431,7 @@ def _shuffle(e: Emitter, op: tir.CallOp) -> None:
     if is_vector(op.result.type) or is_handle(op.result.type):
         raise unsupported(op, "only scalars are shuffled", "shuffle lane by lane")
     kind = _SHUFFLES[op.callee.data]
-    meeting = Meeting(kind, op, _undefined(number(op.result.type)))
+    meeting = SyncPoint(kind, op, _undefined(number(op.result.type)))
     operands = [e[arg] for arg in op.args[:4]]
     if op.callee.data.startswith("metal."):
         require_operands(op, 2)
@@ -458,7 +458,7 @@ def allreduce(e: Emitter, op: tir.ThreadAllreduceOp) -> None:
         f"{_contribution(e, op, source, identity)}, "
         for source, identity in zip(op.sources, reducer.identities, strict=True)
     )
-    meeting = e.constant(Meeting("reduce", op, act=_reduce, axes=axes))
+    meeting = e.constant(SyncPoint("reduce", op, act=_reduce, axes=axes))
     results = e.atom(f"yield ({meeting}, ({combine}, ({values})))")
     for position, place in enumerate(op.places):
         code = e.buffers[place.buffer]
@@ -539,7 +539,7 @@ def _contribution(
 
 
 def _reduce(
-    grid: Grid, threads: Sequence[int], operands: list[Any]
+    grid: GridMemory, threads: Sequence[int], operands: list[Any]
 ) -> Sequence[tuple[Any, ...]]:
     combine, total = operands[0]
     for _, values in operands[1:]:

@@ -21,15 +21,15 @@ from xdsl_tvm.interpreters.errors import (
 )
 from xdsl_tvm.interpreters.gpu import fragments as _fragments
 from xdsl_tvm.interpreters.gpu.fragments import LANES, Array, Format, Places, Product
+from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
 from xdsl_tvm.interpreters.gpu.raw_access import Access
-from xdsl_tvm.interpreters.gpu.simulator import Grid
 
 _ROW_BYTES = 16
 """Of a row of the 8 by 8 matrices that `ptx_ldmatrix` loads."""
 
 
 def _agree(
-    grid: Grid, threads: Sequence[int], operands: Sequence[Sequence[Any]], what: str
+    grid: GridMemory, threads: Sequence[int], operands: Sequence[Sequence[Any]], what: str
 ) -> tuple[Any, ...]:
     """What all lanes give. Raises DivergenceError naming two that differ."""
     first = operands[0]
@@ -72,7 +72,7 @@ class Fragments:
         shapes = {"matrix_a": (m, k), "matrix_b": (k, n)}
         return Tile(*shapes.get(self.kind, (m, n)), product)
 
-    def find(self, grid: Grid, pointer: Pointer, index: int) -> Tile:
+    def find(self, grid: GridMemory, pointer: Pointer, index: int) -> Tile:
         """The fragment at `index`. Raises UninitializedReadError if it has no value."""
         tile: Tile | None = grid.tiles.get((pointer.memory, pointer.offset, index))
         if tile is None:
@@ -81,13 +81,13 @@ class Fragments:
             )
         return tile
 
-    def get(self, grid: Grid, pointer: Pointer, index: int, tile: Tile) -> Array:
+    def get(self, grid: GridMemory, pointer: Pointer, index: int, tile: Tile) -> Array:
         """The matrix of a fragment."""
         places = self._places(index, tile)
         return self.access.read(grid, pointer, places).reshape(tile.rows, tile.columns)
 
     def set(
-        self, grid: Grid, pointer: Pointer, index: int, tile: Tile, matrix: Array
+        self, grid: GridMemory, pointer: Pointer, index: int, tile: Tile, matrix: Array
     ) -> None:
         """Give a fragment a value."""
         self.access.write(grid, pointer, self._places(index, tile), matrix.ravel())
@@ -106,7 +106,7 @@ class FillFragment:
     tile: Tile
 
     def __call__(
-        self, grid: Grid, threads: Sequence[int], operands: list[tuple[Any, ...]]
+        self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
     ) -> None:
         pointer = operands[0][0]
         values = [rest for _, *rest in operands]
@@ -130,7 +130,7 @@ class MoveFragment:
     loads: bool
 
     def __call__(
-        self, grid: Grid, threads: Sequence[int], operands: list[tuple[Any, ...]]
+        self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
     ) -> None:
         fragment = operands[0][0]
         index, pointer, stride = _agree(
@@ -168,7 +168,7 @@ class MultiplyFragments:
     operator: str | None
 
     def __call__(
-        self, grid: Grid, threads: Sequence[int], operands: list[tuple[Any, ...]]
+        self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
     ) -> None:
         di, ai, bi, ci = _agree(
             grid, threads, [one[1::2] for one in operands], "the indices of fragments"
@@ -206,7 +206,7 @@ class Registers:
         """Elements of a lane."""
         return self.places[0].shape[1]
 
-    def get(self, grid: Grid, pointer: Pointer) -> Array:
+    def get(self, grid: GridMemory, pointer: Pointer) -> Array:
         """The elements of the lane whose turn it is."""
         element = self.access.element
         if not element.is_float and element.bits == self.format.bits < 8:
@@ -216,7 +216,7 @@ class Registers:
         return self.format.unpack(data, self.count)
 
     def gather(
-        self, grid: Grid, threads: Sequence[int], pointers: Sequence[Pointer]
+        self, grid: GridMemory, threads: Sequence[int], pointers: Sequence[Pointer]
     ) -> Array:
         """The elements of all lanes, by lane and element."""
         found: list[Array] = []
@@ -237,7 +237,7 @@ class MultiplyRegisters:
     metadata: Access | None = None
 
     def __call__(
-        self, grid: Grid, threads: Sequence[int], operands: list[tuple[Any, ...]]
+        self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
     ) -> None:
         saturate, selector = _agree(
             grid, threads, [(one[3], one[5]) for one in operands], "how to multiply"
@@ -256,7 +256,7 @@ class MultiplyRegisters:
             self.c.access.write_bytes(grid, operands[lane][2], result[lane].tobytes())
 
     def _words(
-        self, grid: Grid, threads: Sequence[int], pointers: Sequence[Pointer]
+        self, grid: GridMemory, threads: Sequence[int], pointers: Sequence[Pointer]
     ) -> list[int]:
         if self.metadata is None:
             return []
@@ -317,7 +317,7 @@ class LoadMatrices:
     transposed: bool
 
     def __call__(
-        self, grid: Grid, threads: Sequence[int], operands: list[tuple[Any, ...]]
+        self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
     ) -> None:
         matrices = np.zeros((self.count, 8, 8), np.uint16)
         for lane in range(8 * self.count):
@@ -348,7 +348,7 @@ class LoadBytes:
     shared: Access
 
     def __call__(
-        self, grid: Grid, threads: Sequence[int], operands: list[tuple[Any, ...]]
+        self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
     ) -> None:
         slot = np.arange(16)
         for lane, thread in enumerate(threads):
@@ -371,7 +371,7 @@ class FillRegisters:
     local: Access
     of_warp: bool
 
-    def __call__(self, grid: Grid, pointer: Pointer, count: int) -> None:
+    def __call__(self, grid: GridMemory, pointer: Pointer, count: int) -> None:
         start = count * grid.lane if self.of_warp else 0
         self.local.write(grid, pointer, np.arange(start, start + count), 0)
 
@@ -384,7 +384,9 @@ class StoreRegisters:
     local: Access
     of_warp: bool
 
-    def __call__(self, grid: Grid, target: Pointer, source: Pointer, stride: int) -> None:
+    def __call__(
+        self, grid: GridMemory, target: Pointer, source: Pointer, stride: int
+    ) -> None:
         lane = grid.lane
         start = 8 * lane if self.of_warp else 0
         values = self.local.read(grid, source, np.arange(start, start + 8))

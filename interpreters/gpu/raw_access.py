@@ -11,7 +11,7 @@ import numpy as np
 from xdsl_tvm.interpreters.data.memory import Pointer
 from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.errors import OutOfBoundsError, SimulationError
-from xdsl_tvm.interpreters.gpu.simulator import Grid
+from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Places: TypeAlias = "Sequence[int] | Array"
@@ -28,7 +28,7 @@ class Access:
     across_blocks: bool
     """also those of other blocks."""
 
-    def read(self, grid: Grid, pointer: Pointer, places: Places) -> Array:
+    def read(self, grid: GridMemory, pointer: Pointer, places: Places) -> Array:
         """The elements at `places`, counted from the pointer, in one dimension."""
         taken = self._inside(pointer, places)
         size = self.element.size
@@ -45,7 +45,9 @@ class Access:
         self._note(grid, pointer, taken, "read")
         return pointer.array(self.element.storage)[taken]
 
-    def write(self, grid: Grid, pointer: Pointer, places: Places, values: Any) -> None:
+    def write(
+        self, grid: GridMemory, pointer: Pointer, places: Places, values: Any
+    ) -> None:
         """Write the elements at `places`."""
         taken = self._inside(pointer, places)
         pointer.array(self.element.storage)[taken] = values
@@ -58,18 +60,23 @@ class Access:
         self._note(grid, pointer, taken, "write")
 
     def load_guarded(
-        self, grid: Grid, source: Access, target: Pointer, guard: bool, pointer: Pointer
+        self,
+        grid: GridMemory,
+        source: Access,
+        target: Pointer,
+        guard: bool,
+        pointer: Pointer,
     ) -> None:
         """`ptx_ldg32`: write what lies behind `pointer`, or 0 if the guard fails."""
         value = source.read(grid, pointer, [0]) if guard else 0
         self.write(grid, target, [0], value)
 
-    def read_bytes(self, grid: Grid, pointer: Pointer, count: int) -> bytes:
+    def read_bytes(self, grid: GridMemory, pointer: Pointer, count: int) -> bytes:
         """The first `count` bytes behind a pointer, whole elements of which are read."""
         size = self.element.size
         return self.read(grid, pointer, np.arange(-(-count // size))).tobytes()[:count]
 
-    def write_bytes(self, grid: Grid, pointer: Pointer, data: bytes) -> None:
+    def write_bytes(self, grid: GridMemory, pointer: Pointer, data: bytes) -> None:
         """Write the first bytes behind a pointer."""
         values = np.frombuffer(data, self.element.storage)
         self.write(grid, pointer, np.arange(len(values)), values)
@@ -87,7 +94,7 @@ class Access:
                 )
         return taken
 
-    def _note(self, grid: Grid, pointer: Pointer, places: Array, verb: str) -> None:
+    def _note(self, grid: GridMemory, pointer: Pointer, places: Array, verb: str) -> None:
         if not self.watched:
             return
         size = self.element.size

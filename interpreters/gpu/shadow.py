@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from xdsl_tvm.interpreters.gpu.async_copies import Copy
 
 if TYPE_CHECKING:
-    from xdsl_tvm.interpreters.gpu.simulator import Grid
+    from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
 
 SITE_BITS = 20
 THREAD_BITS = 20
@@ -86,7 +86,7 @@ class Clash(Exception):
 class Shadow:
     """The stamps of a memory, one location per `unit` bytes."""
 
-    grid: Grid
+    grid: GridMemory
     unit: int
     across_blocks: bool
     """Whether blocks share the memory."""

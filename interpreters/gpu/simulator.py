@@ -26,161 +26,37 @@ barrier of a warp a race with a third reader may be missed.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
-
-from xdsl_tvm.analysis.derivation import origin
-from xdsl_tvm.dialects import tir
-from xdsl_tvm.interpreters.data import memory as _memory
-from xdsl_tvm.interpreters.data.memory import Memory, Pointer
-from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.errors import (
     AsyncCopyError,
     DivergenceError,
-    OutOfBoundsError,
-    RaceError,
     SimulationError,
-    UninitializedReadError,
     describe,
 )
-from xdsl_tvm.interpreters.gpu import async_copies as _async_copies
-from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier, Issued
+from xdsl_tvm.interpreters.gpu.async_copies import CountingBarrier
+from xdsl_tvm.interpreters.gpu.grid_copies import GridCopies
+from xdsl_tvm.interpreters.gpu.grid_memory import (
+    FIRST_WARP,
+    WARP,
+    Act,
+    BlockState,
+    Request,
+    SyncPoint,
+    Thread,
+    ThreadTeam,
+)
 from xdsl_tvm.interpreters.gpu.shadow import (
-    GENERATION,
     SITE_BITS,
-    SITE_MASK,
-    THREAD_MASK,
-    Clash,
-    InFlight,
-    Shadow,
-    View,
 )
 
-WARP = 32
-"""Lanes of a warp."""
-
-_FIRST_WARP = 1 << 19
-"""Stamps of this thread number and up are those of warps that act as one."""
 _MAX_GROUPS_NAMED = 4
 
-Request = tuple[Any, ...]
-"""What a thread yields: the meeting it waits at, and its operands."""
-Thread = Generator[Request, Any, None]
 
-
-Act = Callable[["Grid", Sequence[int], list[Any]], Sequence[Any] | None]
-"""What threads do together: gets them and their operands, gives their answers."""
-
-
-@dataclass(frozen=True, eq=False)
-class Meeting:
-    """A place where threads wait for each other.
-
-    `kind` is `block`, `warp` or `grid` for barriers, `loop` for the implied one around a
-    loop over threads, `mask` for the active lanes, `shuffle`, `shuffle_up`,
-    `shuffle_down`, `count` for the wait for a counting barrier. `matrix` is what all
-    lanes of a warp do together, `reduce` what all threads do that differ on `axes` only.
-    """
-
-    kind: str
-    op: Operation
-    undefined: Any = None
-    """What a shuffle gives for lanes that take no part."""
-    act: Act | None = None
-    axes: frozenset[int] = frozenset()
-
-
-@dataclass(eq=False)
-class _Block:
-    """What the threads of a block have in common."""
-
-    coordinates: tuple[int, ...]
-    shared: dict[tuple[int, int], Pointer] = field(
-        default_factory=dict[tuple[int, int], Pointer]
-    )
-    private: dict[tuple[Memory, int], Memory] = field(
-        default_factory=dict[tuple[Memory, int], Memory]
-    )
-    issued: dict[int, Issued] = field(default_factory=dict[int, Issued])
-    barriers: list[CountingBarrier] = field(default_factory=list[CountingBarrier])
-    counts: bool = False
-    """Whether the barrier of the grid was prepared."""
-
-
-@dataclass(eq=False)
-class _Team:
-    """The threads of a block, from their beginning to their end."""
-
-    block: _Block
-    extents: tuple[int, int, int]
-    threads: list[Thread]
-    requests: list[Request | None]
-    answers: list[Any]
-    runnable: Iterable[int]
-    parked: Meeting | None = None
-    """The barrier of the grid at which all of them wait."""
-
-
-class Grid:
+class Grid(GridCopies):
     """The state of the launches of a module."""
-
-    def __init__(self) -> None:
-        self._sites: list[tuple[Operation, SSAValue | None]] = []
-        self._site_numbers: dict[tuple[Operation, SSAValue | None], int] = {}
-        self._generation = 0
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget a launch that ended in an error."""
-        self.thread = 0
-        """The thread that runs, counted within its block."""
-        self._active = False
-        self._in_threads = False
-        self._together = False
-        self._teams: list[_Team] = []
-        self._extents = (1, 1, 1)
-        self._coordinates = [0, 0, 0]
-        self._block_starts: list[int] = []
-        self._block_names: list[tuple[int, ...]] = []
-        self._block: _Block = _Block((0, 0, 0))
-        self._host = self._block
-        self._tiles: dict[tuple[Memory, int, int], Any] = {}
-        self._warp_stamps: list[int] = []
-        self.pending: UninitializedReadError | None = None
-        self.me = self.launch = self.epoch = self.block = self._next_generation()
-
-    @property
-    def active(self) -> bool:
-        """Whether a kernel runs."""
-        return self._active
-
-    @property
-    def lane(self) -> int:
-        """The place of the running thread in its warp."""
-        return self.thread % WARP
-
-    @property
-    def tiles(self) -> dict[tuple[Memory, int, int], Any]:
-        """What is known of matrix fragments, by memory, first byte of it, and index."""
-        return self._tiles
-
-    # ---- what the code calls ----
-
-    def site(self, op: Operation, pointer: SSAValue | None = None) -> int:
-        """The number of an op in stamps, and of the pointer by which it accesses."""
-        key = (op, pointer)
-        number = self._site_numbers.get(key)
-        if number is None:
-            number = self._site_numbers[key] = len(self._sites)
-            if number > SITE_MASK:
-                raise SimulationError("too many accesses in threads to be watched", op)
-            self._sites.append(key)
-        return number
 
     def begin(self, together: bool = False) -> None:
         """A kernel starts. Raises SimulationError inside of another one.
@@ -212,7 +88,7 @@ class Grid:
         self._enter()
 
     def _enter(self) -> None:
-        self._block = _Block(tuple(self._coordinates))
+        self._block = BlockState(tuple(self._coordinates))
         self._continue_block()
 
     def _continue_block(self) -> None:
@@ -220,326 +96,6 @@ class Grid:
         self.me = self.epoch
         self._block_starts.append(self._generation)
         self._block_names.append(self._block.coordinates)
-
-    def _next_generation(self) -> int:
-        self._generation += 1
-        return self._generation << GENERATION
-
-    def view(self, pointer: Pointer, skip: int, size: int, across_blocks: bool) -> View:
-        """The elements of `size` bytes, `skip` behind a pointer, for watching."""
-        start = pointer.offset + skip * size
-        memory = pointer.memory
-        if memory.shadow is None:
-            memory.shadow = Shadow(self, size, across_blocks)
-        shadow: Shadow = memory.shadow
-        if shadow.unit != 1 and (shadow.unit != size or start % size):
-            shadow.refine()
-        return View(shadow, start, size)
-
-    def uninitialized(self, place: int, site: int) -> None:
-        """A thread reads what nobody has written.
-
-        The error waits for the next barrier: if another thread writes there meanwhile,
-        the two race.
-        """
-        if self.pending is None:
-            op, pointer = self._sites[site]
-            self.pending = UninitializedReadError(
-                f"{_location(op, pointer, place)} is read, but was never written"
-                f"{self.where()}",
-                op,
-            )
-
-    def marks(
-        self, marks: Any, mark: int, places: Sequence[int], predicate: Any, site: int
-    ) -> Any:
-        """The marks of memory, or None if a lane reads what nobody has written."""
-        if marks is None:
-            return None
-        for position, place in enumerate(places):
-            wanted = predicate is None or predicate[position]
-            if wanted and marks[place] != mark:
-                self.uninitialized(place, site)
-                return None
-        return marks
-
-    def atomic(self, pointer: Pointer | None, size: int, site: int) -> None:
-        """Note an atomic operation on the element behind a pointer."""
-        if pointer is None or pointer.offset % size:
-            raise SimulationError("an atomic operation on a null or misaligned pointer")
-        view = self.view(Pointer.to(pointer.memory, None), 0, size, True)
-        view.update(pointer.offset // size, site)
-
-    def allocate(
-        self, site: int, per_warp: bool, elements: int, element: Number, lanes: int
-    ) -> Pointer:
-        """The memory that the threads of a block, or of a warp, share at an op."""
-        key = (site, self.thread // WARP if per_warp else -1)
-        shared = self._block.shared
-        found = shared.get(key)
-        if found is None:
-            found = shared[key] = _memory.allocate(elements, element, lanes)
-        if len(found.memory.bytes) < max(0, elements) * lanes * element.size:
-            raise SimulationError("threads disagree about the size of shared memory")
-        return found
-
-    def private(self, pointer: Pointer, together: frozenset[int]) -> Pointer:
-        """The running thread's own copy of local memory, kept while the block runs.
-
-        Threads that differ on the axes `together` have one; it is the memory itself if
-        there are no others.
-        """
-        memory, private = pointer.memory, self._block.private
-        if together:
-            found = self._copy_of_group(memory, together)
-            private[memory, self.thread] = found
-        else:
-            known = private.get((memory, self.thread))
-            found = memory.copy() if known is None else known
-            private[memory, self.thread] = found
-        return Pointer.to(found, pointer.element, pointer.offset)
-
-    def _copy_of_group(self, memory: Memory, together: frozenset[int]) -> Memory:
-        first, stride = 0, 1
-        groups = 1
-        for axis, extent in enumerate(self._extents):
-            if axis not in together:
-                first += self.index(axis) * stride
-                groups *= extent
-            stride *= extent
-        if groups == 1:
-            return memory
-        private = self._block.private
-        key = (memory, -1 - first)
-        found = private.get(key)
-        if found is None:
-            found = private[key] = memory.copy()
-        return found
-
-    def require_all(self, axes: frozenset[int], site: int) -> None:
-        """Raise RaceError if several groups of threads that differ on `axes` run."""
-        if any(n > 1 for axis, n in enumerate(self._extents) if axis not in axes):
-            op, _ = self._sites[site]
-            raise RaceError(
-                "race on the result of a reduction, which several groups of threads of "
-                f"block {self._block.coordinates} put in one place",
-                op,
-            )
-
-    def index(self, axis: int) -> int:
-        """The coordinate of the running thread."""
-        return self._index(self.thread)[axis]
-
-    def extent(self, axis: int) -> int:
-        """The number of threads of the block on an axis."""
-        return self._extents[axis]
-
-    def turn(self, thread: int) -> None:
-        """What follows is done by `thread`, for all that meet."""
-        self.thread = thread
-        self.me = self._warp_stamps[thread // WARP] | thread << SITE_BITS
-
-    def turn_warp(self, thread: int) -> None:
-        """What follows is done by the warp of `thread` as a whole."""
-        self.thread = thread
-        warp = thread // WARP
-        self.me = self._warp_stamps[warp] | (_FIRST_WARP + warp) << SITE_BITS
-
-    # ---- copies ----
-
-    def copy_dma(
-        self,
-        queue: int,
-        target: Pointer,
-        source: Pointer,
-        count: int,
-        target_site: int,
-        source_site: int,
-    ) -> None:
-        """`dma_copy`: of the group that is open, or of one of its own."""
-        self.started(self._transfer(target, source, count, target_site, source_site))
-        if self._issued.grouped is None:
-            self.commit(queue)
-
-    def start_group(self, queue: int) -> None:
-        """`dma_start_group`."""
-        if self._issued.grouped is not None:
-            raise AsyncCopyError(
-                f"a group of queue {queue} is begun inside of one of queue "
-                f"{self._issued.grouped}"
-            )
-        self._issued.grouped = queue
-
-    def end_group(self, queue: int) -> None:
-        """`dma_end_group`."""
-        if self._issued.grouped != queue:
-            raise AsyncCopyError(f"a group of queue {queue} is ended, but was not begun")
-        self._issued.grouped = None
-        self.commit(queue)
-
-    @property
-    def _issued(self) -> Issued:
-        return self._block.issued.setdefault(self.thread, Issued())
-
-    def started(self, copy: Copy) -> None:
-        """The running thread began a copy."""
-        self._issued.open.append(copy)
-
-    def commit(self, queue: int) -> None:
-        """The running thread closes a group of copies."""
-        self._issued.commit(queue)
-
-    def wait(self, queue: int, inflight: int) -> None:
-        """It waits until no more than its `inflight` latest groups are in flight."""
-        for copy in self._issued.complete(queue, inflight):
-            copy.finish(self.me | copy.stamp & SITE_MASK)
-
-    def copy(
-        self,
-        target: Pointer,
-        source: Pointer,
-        count: int,
-        wanted: bool,
-        target_site: int,
-        source_site: int,
-    ) -> None:
-        """`cp.async` of `count` bytes; zeros are stored at once if it is not `wanted`."""
-        _async_copies.check_alignment(target.offset, source.offset, count)
-        if wanted:
-            copy = self._transfer(target, source, count, target_site, source_site)
-            self.started(copy)
-            return
-        view, start, size = self._window(target, count, across_blocks=False)
-        for place in range(start, start + size):
-            view.write(place, target_site)
-        _fill(target, count)
-
-    def copy_bulk(
-        self,
-        target: Pointer,
-        source: Pointer,
-        count: int,
-        number: int,
-        target_site: int,
-        source_site: int,
-    ) -> None:
-        """`cp.async.bulk` of `count` bytes, which arrive at a counting barrier."""
-        unit = _async_copies.BULK_BYTES
-        if count % unit:
-            raise AsyncCopyError(
-                f"a bulk copy of {count} bytes is no multiple of {unit} bytes"
-            )
-        _async_copies.check_alignment(target.offset, source.offset, unit)
-        barrier = self._barrier(number)
-        barrier.track(self._transfer(target, source, count, target_site, source_site))
-        barrier.bytes -= count
-        barrier.advance()
-
-    def _transfer(
-        self,
-        target: Pointer,
-        source: Pointer,
-        count: int,
-        target_site: int,
-        source_site: int,
-    ) -> Copy:
-        copy = Copy(self.thread, self.me | target_site)
-        view, start, size = self._window(source, count, across_blocks=True)
-        for place in range(start, start + size):
-            view.check_read(place, source_site)
-        view.join(copy, start, size, writes=False)
-        view, start, size = self._window(target, count, across_blocks=False)
-        for place in range(start, start + size):
-            view.write(place, target_site)
-        view.join(copy, start, size, writes=True)
-        _move(target, source, count)
-        return copy
-
-    def _window(
-        self, pointer: Pointer, count: int, *, across_blocks: bool
-    ) -> tuple[View, int, int]:
-        """The `count` bytes behind a pointer: view, first element, elements."""
-        first, end = pointer.offset, pointer.offset + count
-        if first < 0 or end > len(pointer.memory.bytes):
-            raise OutOfBoundsError(
-                f"a copy touches the bytes [{first}, {end}) of memory that has "
-                f"{len(pointer.memory.bytes)}"
-            )
-        size = 1 if pointer.element is None else pointer.element.size
-        if first % size or count % size:
-            size = 1
-        view = self.view(Pointer.to(pointer.memory, None), 0, size, across_blocks)
-        return view, first // size, count // size
-
-    def end_call(self) -> None:
-        """The program has ended. Raises AsyncCopyError for copies in flight."""
-        if self._block.issued:
-            self.check_issued()
-            self._block.issued.clear()
-
-    def check_issued(self) -> None:
-        """Raise AsyncCopyError if the running thread ends with copies in flight."""
-        issued = self._block.issued.get(self.thread)
-        for copy in () if issued is None else issued.unfinished():
-            raise self._leak(copy)
-
-    def _leak(self, copy: Copy) -> AsyncCopyError:
-        op, _ = self._sites[copy.stamp & SITE_MASK]
-        return AsyncCopyError(
-            f"{self._named(copy.stamp)} ends while a copy that it began is in flight: "
-            f"{copy.state}",
-            op,
-        )
-
-    # ---- counting barriers ----
-
-    def create_barriers(self, count: int) -> None:
-        """Declare the counting barriers of a block; every thread does so."""
-        found = self._block.barriers
-        if not found:
-            found.extend(CountingBarrier(number) for number in range(count))
-        elif len(found) != count:
-            raise AsyncCopyError(f"{count} barriers are created, and {len(found)} before")
-
-    def init_barrier(self, number: int, count: int) -> None:
-        """Set the number of arrivals of a counting barrier."""
-        self._declared_barrier(number).initialize(self.thread, self.epoch, count)
-
-    def _declared_barrier(self, number: int) -> CountingBarrier:
-        barriers = self._block.barriers
-        if not 0 <= number < len(barriers):
-            raise AsyncCopyError(
-                f"barrier {number} is used, {len(barriers)} barriers were created"
-            )
-        return barriers[number]
-
-    def _barrier(self, number: int) -> CountingBarrier:
-        barrier = self._declared_barrier(number)
-        known = barrier.initialized
-        if not known:
-            raise AsyncCopyError(f"barrier {number} is used before its initialization")
-        if self.thread not in known and max(known.values()) >= self.epoch:
-            raise RaceError(
-                f"race on barrier {number}: {self.name(next(iter(known)))} initializes "
-                f"it and {self.name(self.thread)} uses it without a barrier between"
-            )
-        return barrier
-
-    def arrive(self, number: int, count: int) -> None:
-        """Arrive at a counting barrier and expect `count` more bytes in its phase."""
-        barrier = self._barrier(number)
-        barrier.bytes += count
-        barrier.arrive()
-
-    def track(self, number: int) -> None:
-        """A counting barrier tracks the copies that the running thread began before."""
-        barrier = self._barrier(number)
-        for copy in self._issued.unfinished():
-            barrier.track(copy)
-
-    def counting(self, number: int) -> CountingBarrier:
-        """The barrier that the running thread is going to wait for."""
-        return self._barrier(number)
 
     # ---- running ----
 
@@ -549,10 +105,10 @@ class Grid:
         Raises DivergenceError when threads wait for others that do not come.
         """
         count = prod(max(0, extent) for extent in extents)
-        if count >= _FIRST_WARP:
+        if count >= FIRST_WARP:
             raise SimulationError(f"a block has {count} threads")
         x, y, z = extents
-        team = _Team(
+        team = ThreadTeam(
             self._block,
             (max(1, x), max(1, y), max(1, z)),
             [body(t % x, t // x % y, t // (x * y)) for t in range(count)],
@@ -578,7 +134,7 @@ class Grid:
                 self._meet_blocks(teams, waiting)
                 self.launch = self._next_generation()
 
-    def _meet_blocks(self, teams: list[_Team], waiting: list[_Team]) -> None:
+    def _meet_blocks(self, teams: list[ThreadTeam], waiting: list[ThreadTeam]) -> None:
         first = waiting[0]
         assert first.parked is not None
         other = next((team for team in teams if team.parked is not first.parked), None)
@@ -600,7 +156,7 @@ class Grid:
                     first.parked.op,
                 )
 
-    def _advance(self, team: _Team) -> None:
+    def _advance(self, team: ThreadTeam) -> None:
         """Run the threads to their end, or to a barrier of the grid."""
         self._extents = team.extents
         requests, answers = team.requests, team.answers
@@ -644,13 +200,13 @@ class Grid:
         for barrier in self._block.barriers:
             barrier.meet()
 
-    def _release(self, team: _Team) -> Iterable[int]:
+    def _release(self, team: ThreadTeam) -> Iterable[int]:
         """The threads that go on; none if all have ended."""
         requests = team.requests
         waiting = [(t, r) for t, r in enumerate(requests) if r is not None]
         if not waiting:
             return ()
-        meetings: dict[Meeting, list[int]] = {}
+        meetings: dict[SyncPoint, list[int]] = {}
         for t, request in waiting:
             meetings.setdefault(request[0], []).append(t)
         loops = [t for m, group in meetings.items() if m.kind == "loop" for t in group]
@@ -672,7 +228,7 @@ class Grid:
             raise self._deadlock(stuck, requests)
         raise self._divergence(meeting, group, requests)
 
-    def _park(self, team: _Team, meeting: Meeting) -> None:
+    def _park(self, team: ThreadTeam, meeting: SyncPoint) -> None:
         """All threads of a block wait at a barrier of the grid."""
         leads = 0
         counts: set[int] = set()
@@ -699,7 +255,7 @@ class Grid:
         self._block.counts = True
 
     def _deadlock(
-        self, stuck: dict[Meeting, list[int]], requests: list[Request | None]
+        self, stuck: dict[SyncPoint, list[int]], requests: list[Request | None]
     ) -> AsyncCopyError:
         threads = [t for group in stuck.values() for t in group]
         names = ", ".join(str(self._index(t)) for t in threads[:_MAX_GROUPS_NAMED])
@@ -712,7 +268,9 @@ class Grid:
             next(iter(stuck)).op,
         )
 
-    def _release_some(self, meetings: dict[Meeting, list[int]], team: _Team) -> list[int]:
+    def _release_some(
+        self, meetings: dict[SyncPoint, list[int]], team: ThreadTeam
+    ) -> list[int]:
         """The threads of all meetings that need no whole block and are complete."""
         released = self._release_warps(meetings, team.requests, team.answers)
         others: list[int] = []
@@ -734,7 +292,7 @@ class Grid:
         return released
 
     def _act_together(
-        self, meeting: Meeting, act: Act, group: list[int], team: _Team
+        self, meeting: SyncPoint, act: Act, group: list[int], team: ThreadTeam
     ) -> list[int]:
         waiting = set(group)
         released: list[int] = []
@@ -754,7 +312,7 @@ class Grid:
         return released
 
     def _attempt(
-        self, meeting: Meeting, act: Act, members: Sequence[int], operands: list[Any]
+        self, meeting: SyncPoint, act: Act, members: Sequence[int], operands: list[Any]
     ) -> Sequence[Any] | None:
         self.thread = members[0]
         try:
@@ -764,7 +322,7 @@ class Grid:
                 raise
             raise type(error)(f"{error.reason}{self.where()}", meeting.op) from None
 
-    def _members(self, meeting: Meeting, thread: int) -> Sequence[int]:
+    def _members(self, meeting: SyncPoint, thread: int) -> Sequence[int]:
         """All threads that have to meet with `thread`, also those that do not exist."""
         if meeting.kind == "matrix":
             first = thread - thread % WARP
@@ -784,7 +342,7 @@ class Grid:
 
     def _release_warps(
         self,
-        meetings: dict[Meeting, list[int]],
+        meetings: dict[SyncPoint, list[int]],
         requests: list[Request | None],
         answers: list[Any],
     ) -> list[int]:
@@ -810,7 +368,7 @@ class Grid:
 
     def _shuffle(
         self,
-        meeting: Meeting,
+        meeting: SyncPoint,
         lanes: list[int],
         requests: list[Request | None],
         answers: list[Any],
@@ -848,7 +406,7 @@ class Grid:
         return released
 
     def _divergence(
-        self, meeting: Meeting, group: list[int], requests: list[Request | None]
+        self, meeting: SyncPoint, group: list[int], requests: list[Request | None]
     ) -> DivergenceError:
         """The error for a meeting that is never complete."""
         here = group[0]
@@ -873,63 +431,6 @@ class Grid:
             f"{self.name(here)} waits for {self.name(away)}, which {doing}", meeting.op
         )
 
-    # ---- reports ----
-
-    def ordered(self, other: int, me: int) -> bool:
-        """Whether one thread did both, or a barrier of the warp lies between."""
-        its = other >> SITE_BITS & THREAD_MASK
-        mine = me >> SITE_BITS & THREAD_MASK
-        if its == mine:
-            return True
-        warp = _warp(mine)
-        return _warp(its) == warp and other < self._warp_stamps[warp]
-
-    def _index(self, thread: int) -> tuple[int, int, int]:
-        x, y, _ = self._extents
-        return (thread % x, thread // x % y, thread // (x * y))
-
-    def name(self, thread: int, generation: int | None = None) -> str:
-        """A thread, of the block that runs or that ran in `generation`."""
-        block = self._block_names[-1]
-        if generation is not None:
-            block = self._block_names[bisect_right(self._block_starts, generation) - 1]
-        if thread >= _FIRST_WARP:
-            first = self._index((thread - _FIRST_WARP) * WARP)
-            return f"the warp of thread {first} of block {block}"
-        return f"thread {self._index(thread)} of block {block}"
-
-    def where(self) -> str:
-        """The thread that runs, for messages; empty outside of kernels."""
-        return f", by {self.name(self.thread)}" if self._in_threads else ""
-
-    def race(self, place: int, me: int, clash: Clash) -> RaceError:
-        """The error for an access of the element at `place`."""
-        op, pointer = self._sites[me & SITE_MASK]
-        before, _ = self._sites[clash.other & SITE_MASK]
-        return RaceError(
-            f"race on {_location(op, pointer, place)}: {self._named(clash.other)} "
-            f"{clash.its} it and {self._named(me)} {clash.mine} it without a barrier "
-            f"between, the first in: {describe(before)}; the second",
-            op,
-        )
-
-    def in_flight(self, place: int, me: int, flight: InFlight) -> AsyncCopyError:
-        """The error for an access of what a copy that is in flight reads or writes."""
-        op, pointer = self._sites[me & SITE_MASK]
-        copy = flight.copy
-        begun, _ = self._sites[copy.stamp & SITE_MASK]
-        return AsyncCopyError(
-            f"{self._named(me)} {flight.mine} {_location(op, pointer, place)}, which a "
-            f"copy of {self._named(copy.stamp)} {flight.its} that is in flight "
-            f"({copy.state}), begun in: {describe(begun)}; the access",
-            op,
-        )
-
-    def _named(self, stamp: int) -> str:
-        if not self._active:
-            return "the program"
-        return self.name(stamp >> SITE_BITS & THREAD_MASK, stamp >> GENERATION)
-
 
 _OF_WARPS = ("warp", "mask", "shuffle", "shuffle_up", "shuffle_down")
 
@@ -939,34 +440,12 @@ def _counting(request: Request | None) -> CountingBarrier:
     return request[1]
 
 
-def _warp(thread: int) -> int:
-    return thread - _FIRST_WARP if thread >= _FIRST_WARP else thread // WARP
-
-
-def _move(target: Pointer, source: Pointer, count: int) -> None:
-    """Copy bytes, and which of them were written."""
-    begin, end = target.offset, target.offset + count
-    taken = slice(source.offset, source.offset + count)
-    target.memory.bytes[begin:end] = bytes(source.memory.bytes[taken])
-    if target.memory.mask is not None:
-        marks = source.memory.mask
-        target.memory.mask[begin:end] = (
-            b"\1" * count if marks is None else bytes(marks[taken])
-        )
-
-
-def _fill(target: Pointer, count: int) -> None:
-    """Write zeros."""
-    zeros = Memory(memoryview(bytes(count)))
-    _move(target, Pointer.to(zeros, None), count)
-
-
 def _live(warp: int, requests: list[Request | None]) -> list[int]:
     last = min((warp + 1) * WARP, len(requests))
     return [t for t in range(warp * WARP, last) if requests[t] is not None]
 
 
-def _source(meeting: Meeting, thread: int, lane: int, width: int) -> int | None:
+def _source(meeting: SyncPoint, thread: int, lane: int, width: int) -> int | None:
     """The thread a shuffle reads, None where it keeps the thread's own value."""
     if not 1 <= width <= WARP or width & width - 1:
         raise SimulationError(f"a shuffle has the width {width}", meeting.op)
@@ -975,48 +454,3 @@ def _source(meeting: Meeting, thread: int, lane: int, width: int) -> int | None:
         return start + lane % width
     source = thread - lane if meeting.kind == "shuffle_up" else thread + lane
     return source if start <= source < start + width else None
-
-
-def _location(op: Operation, pointer: SSAValue | None, place: int) -> str:
-    """The element of a memory that an access is about, as the program writes it."""
-    if isinstance(op, tir.LoadOp | tir.StoreOp):
-        buffer = op.buffer
-    else:
-        buffer = None if pointer is None else _buffer_behind(pointer)
-    if buffer is None:
-        return f"element {place} of the memory"
-    definition = buffer.owner
-    assert isinstance(definition, tir.BufferDefinition)
-    name = _buffer_name(buffer, definition)
-    shape = definition.type.get_shape()
-    plain = not definition.layout_strides and all(extent >= 0 for extent in shape[1:])
-    if pointer not in (None, buffer) and isinstance(definition, tir.DeclBufferOp):
-        plain = False
-    if not plain or isinstance(definition, tir.MatchRegionOp):
-        return f"element {place} of the memory of buffer {name}"
-    index: list[int] = []
-    for extent in reversed(shape[1:]):
-        place, rest = divmod(place, extent)
-        index.insert(0, rest)
-    index = [place, *index] if shape else []
-    return f"{name}{index}"
-
-
-def _buffer_behind(pointer: SSAValue) -> SSAValue | None:
-    """A buffer into whose memory a pointer points; a buffer itself."""
-    if isinstance(pointer.type, tir.BufferType):
-        return pointer
-    pointer = origin(pointer, (tir.AccessPtrOp,))
-    owner = pointer.owner
-    if isinstance(owner, tir.AddressOfOp | tir.DataOp):
-        return owner.buffer
-    for use in pointer.uses:
-        if isinstance(use.operation, tir.DeclBufferOp):
-            return use.operation.buffer
-    return None
-
-
-def _buffer_name(buffer: SSAValue, definition: tir.BufferDefinition) -> str:
-    if definition.buffer_name is not None:
-        return definition.buffer_name.data
-    return buffer.name_hint or "of no name"
