@@ -9,7 +9,7 @@ from typing import overload
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
-from xdsl_tvm.tvmscript.builder import PrimFuncFrame
+from xdsl_tvm.tvmscript.frames import PrimFuncFrame
 from xdsl_tvm.tvmscript.parser import (
     is_member_of_module,
     read_live_function,

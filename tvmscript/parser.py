@@ -21,8 +21,9 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.analysis.tir.well_formed import violations
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
-from xdsl_tvm.tvmscript.builder import IRBuilder, PrimFuncFrame
+from xdsl_tvm.tvmscript.builder import IRBuilder
 from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.frames import PrimFuncFrame
 from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError, Var
 from xdsl_tvm.tvmscript.reading.definitions import (

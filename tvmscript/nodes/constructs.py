@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import NoneType, i32
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.tvmscript import builder as frames
+from xdsl_tvm.tvmscript import frames
 from xdsl_tvm.tvmscript.builder import IRBuilder
 from xdsl_tvm.tvmscript.nodes.dtypes import Dtype, DtypeLike, dtype_of, pointer_type
 from xdsl_tvm.tvmscript.nodes.expressions import (

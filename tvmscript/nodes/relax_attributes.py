@@ -78,7 +78,7 @@ def python_attribute(attribute: Attribute, op: Operation) -> object:
     Raises DiagnosticException for what has no spelling.
     """
     # Here, since the printer of TIR is not needed for reading.
-    from xdsl_tvm.tvmscript.ssa.from_ssa import python_value
+    from xdsl_tvm.tvmscript.ssa.python_values import python_value
 
     match attribute:
         case IntegerAttr() if cast(Attribute, attribute.type) == i64:

@@ -30,7 +30,7 @@ from xdsl_tvm.tvmscript.printing.names import Names, identifier
 from xdsl_tvm.tvmscript.printing.usage import Anchor, Usage, usage_of
 from xdsl_tvm.tvmscript.reading.completion import needs_root
 from xdsl_tvm.tvmscript.reading.linear_form import is_same
-from xdsl_tvm.tvmscript.ssa.from_ssa import is_axis_of
+from xdsl_tvm.tvmscript.ssa.statement_readers import is_axis_of
 
 _AXES = {
     tir.IterKind.SPATIAL: "spatial",

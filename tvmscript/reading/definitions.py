@@ -17,8 +17,9 @@ from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
-from xdsl_tvm.tvmscript.builder import IRBuilder, PrimFuncFrame
+from xdsl_tvm.tvmscript.builder import IRBuilder
 from xdsl_tvm.tvmscript.errors import ScriptError
+from xdsl_tvm.tvmscript.frames import PrimFuncFrame
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes.constructs import serial
 from xdsl_tvm.tvmscript.nodes.dtypes import Dtype

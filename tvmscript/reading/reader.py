@@ -12,14 +12,13 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
-from xdsl_tvm.tvmscript.builder import (
+from xdsl_tvm.tvmscript.builder import Frame, IRBuilder
+from xdsl_tvm.tvmscript.frames import (
     AssertFrame,
     ElseFrame,
     ForFrame,
-    Frame,
     GridFrame,
     IfFrame,
-    IRBuilder,
     ThenFrame,
     WhileFrame,
 )

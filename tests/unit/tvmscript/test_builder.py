@@ -16,12 +16,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir import INTRINSICS
 from xdsl_tvm.tvmscript import tir as T
-from xdsl_tvm.tvmscript.builder import (
-    BuilderError,
-    IfFrame,
-    IRBuilder,
-    named,
-)
+from xdsl_tvm.tvmscript.builder import BuilderError, IRBuilder, named
+from xdsl_tvm.tvmscript.frames import IfFrame
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.nodes.dtypes import Dtype
