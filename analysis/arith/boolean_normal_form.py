@@ -145,7 +145,7 @@ def _of_two(
     if isinstance(both, And):
         a_own, b_own = both.operands
         return _changed(first, own[0], a_own), _changed(second, other[0], b_own)
-    return _changed(first, own[0], both), None
+    return None, _changed(second, other[0], both)
 
 
 def _changed(group: Group, member: Expr, new: Expr) -> Group | None:

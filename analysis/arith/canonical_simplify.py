@@ -10,7 +10,8 @@ it up, and `c > 0`, `d > 0` constants:
   a constant where the bounds of `L` lie within one multiple of `c`.
 - `(c*H + L) % c == L % c`, likewise.
 - `(d*H + L) // (d*c) == H // c` and `(d*H + L) % (d*c) == H % c * d + L` where `L` is at
-  least 0 and less than `d`; toward zero only with `H >= 0`.
+  least 0 and less than `d`; toward zero only with `H >= 0`. The constant of the sum is
+  divided by `d*c`, and all of its remainder is in `L`, so that `(4*x + 7) // 8` stays.
 - `(a*x) // (a*y) == x // y` and `(a*x) % (a*y) == x % y * a` for any `a` that is not 0,
   as it cannot be where the original is defined.
 - `c*H + L < 0` is `H + L // c < 0`.
@@ -514,13 +515,14 @@ class CanonicalSimplifier:
     ) -> tuple[Sum, Sum, int] | None:
         """The sum as `high + low` with `unit` dividing `high` and `0 <= low < unit`.
 
-        `unit > 1` is less than the divisor and divides it too. Rounding toward zero,
-        `high` must not be negative. None where there is no such number.
+        `unit > 1` is less than the divisor and divides it too; the constant of `high` is
+        a multiple of the divisor. Rounding toward zero, `high` must not be negative. None
+        where there is no such number.
         """
         units = {math.gcd(split.scale, divisor) for split in value.splits}
         for unit in sorted(units - {1, divisor}, reverse=True):
             high, low = value.based(0).parts(unit)
-            low = low.based(value.base % unit)
+            low = low.based(value.base % divisor)
             high = high.based(value.base - low.base)
             bound = self._bound(low)
             if bound.min < 0 or bound.max >= unit or not high.splits:

@@ -93,8 +93,20 @@ def test_quotients_of_sums():
     check((X * 8 + Y) // 8, X, [(Y, 0, 8)])
     check((X * 8 + Y) // 8, X - 2, [(Y, -16, -8)])
     check((X * 32 + Y) // 64, X // 2, [(Y, 0, 32)])
-    check((X * 32 + Y + 32) // 64, (X + 1) // 2, [(Y, 0, 32)])
-    check((X * 8 - 1) // 16, (X - 1) // 2)
+    check((X * 8 - 9) // 16, X // 2 - 1)
+    check((X * 8 + 39) // 16, X // 2 + 2)
+
+
+def test_constants_stay_with_the_low_part():
+    # As in TVM, a constant is not divided between the parts of a sum.
+    for tree in (
+        (X * 8 - 1) // 16,
+        (X * 4 + 7) // 8,
+        (X * 4 + 7) % 8,
+        ((X + 63) // 64 * 4 + 7) // 8,
+        (X * 32 + Y + 32) // 64,
+    ):
+        check(tree, tree, [(Y, 0, 32)])
 
 
 def test_nested_quotients_and_remainders():
