@@ -256,6 +256,10 @@ class _Flow(ABC):
         """The iterations after that with this value, in the order of the walk."""
 
     @abstractmethod
+    def _enter(self, op: Operation, holds: Expr, state: State) -> None:
+        """A branch of an op is entered, where this holds."""
+
+    @abstractmethod
     def _interrupted(self) -> None:
         """Something may have been touched."""
 
@@ -306,13 +310,15 @@ class _Flow(ABC):
     def _choice(self, op: tir.IfOp | tir.IfThenElseOp, state: State) -> None:
         condition = self._space.tree(op.condition)
         regions = [*op.regions, None][:2]
-        arms: list[tuple[Expr, State]] = []
-        for region, holds in zip(regions, (condition, negated(condition)), strict=True):
-            arm = dict(state)
+        arms = [(holds, dict(state)) for holds in (condition, negated(condition))]
+        for holds, arm in arms:
+            self._enter(op, holds, arm)
+        for region, (holds, arm) in zip(regions, arms, strict=True):
             if region is not None:
                 with self._space.analyzer.constraint(holds):
                     self._region(region, arm)
-            arms.append((holds, arm))
+            for buffer, known in list(arm.items()):
+                self._put(arm, buffer, [each for each in known if each.source is not op])
         self._set(state, _joined(*arms))
         self._leave(op, state)
 
@@ -519,6 +525,10 @@ class Forward(_Flow):
     def _done_after(self, span: Span, value: Expr) -> Span:
         return replace(span, low=smart.add(value, 1))
 
+    def _enter(self, op: Operation, holds: Expr, state: State) -> None:
+        for part in conjuncts(holds):
+            self._assume(op, part, state, exact=True)
+
     def _interrupted(self) -> None:
         self._clock += 1
 
@@ -572,8 +582,14 @@ class Forward(_Flow):
         found, analyzer = self._record.get(load, ()), self._space.analyzer
         return self._space.value(found, load.indices, load.result.type, analyzer)
 
-    def _assume(self, op: tir.CallOp, part: Expr, state: State) -> None:
-        """What one of several conditions says of an element, if the others are false."""
+    def _assume(
+        self, op: Operation, part: Expr, state: State, *, exact: bool = False
+    ) -> None:
+        """What one of several conditions says of an element, if the others are false.
+
+        Only what TVM concludes from a branch if it must be `exact`: values without loads,
+        and no floats, of which 0.0 equals -0.0.
+        """
         pieces = _disjuncts(part)
         for position, piece in enumerate(pieces):
             match piece:
@@ -588,6 +604,8 @@ class Forward(_Flow):
                 case _:
                     continue
             assert isinstance(load, tir.LoadOp)
+            if exact and not (tir.is_integer(value.dtype) and _is_load_free(value)):
+                continue
             indices = self._space.indices(load.indices)
             if indices is None or indices.lane is not None:
                 continue
@@ -605,6 +623,10 @@ class Forward(_Flow):
             and load.predicate is None
             and self._read_at.get(load) == self._clock
         )
+
+
+def _is_load_free(tree: Expr) -> bool:
+    return not any(isinstance(leaf.owner, tir.LoadOp) for leaf in leaf_values(tree))
 
 
 def _disjuncts(condition: Expr) -> tuple[Expr, ...]:
@@ -644,6 +666,9 @@ class Backward(_Flow):
 
     def _done_after(self, span: Span, value: Expr) -> Span:
         return replace(span, high=value)
+
+    def _enter(self, op: Operation, holds: Expr, state: State) -> None:
+        """Nothing to do: that an element will be overwritten is no matter of values."""
 
     def _interrupted(self) -> None:
         """Nothing to do: no statement depends on when it is made."""

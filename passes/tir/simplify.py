@@ -17,6 +17,7 @@ from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, substitute
 from xdsl_tvm.analysis.arith.extension import Extension
 from xdsl_tvm.analysis.tir.control_flow import ControlFlow
+from xdsl_tvm.analysis.tir.equal_loads import EqualLoads
 from xdsl_tvm.analysis.tir.memory_flow import is_volatile
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.analysis.tir.side_effect import is_assume, side_effect
@@ -79,9 +80,11 @@ class Simplify(CompilerPass):
         stays there.
     Errors: none
     Attributes: read: none; created: none; removed: none
-    Differs from TVM: what a condition says of a load holds for that load, not for a later
-        one of the same element: the tests of `if A[0] < 5 { A[0] = 100; if A[0] < 10`
-        are both kept. A store that goes, or an else branch that is not there, leaves
+    Differs from TVM: what a condition says of a load holds for that load, not for a load
+        after a write: the tests of `if A[0] < 5 { A[0] = 100; if A[0] < 10` are both
+        kept. With `propagate_knowns_to_prove_conditional` it holds for later loads of the
+        element too, up to a write that may reach it, where TVM uses equalities only. A
+        store that goes, or an else branch that is not there, leaves
         nothing, where TVM leaves `evaluate(0)`. A store with a predicate, or of volatile
         memory, is kept. Lazy choices around loads are decided as `tir.if` is. What is
         known of memory takes into account that buffers may share it and calls may write
@@ -144,6 +147,7 @@ class _Simplifier(ExpressionRewriter):
         flow = ControlFlow(root) if proves or replaces else None
         self._known_in_conditions = flow if proves else None
         self._known = flow if replaces else None
+        self._equal_loads = EqualLoads(root, self.tree)
 
     @cached_property
     def _writes(self) -> Facts:
@@ -170,6 +174,18 @@ class _Simplifier(ExpressionRewriter):
         if self._known_in_conditions is not None and is_assume(op):
             self._assume(self.tree(op.operands[0]), scopes)
 
+    def _assume(self, condition: Expr, scopes: ExitStack) -> None:
+        super()._assume(condition, scopes)
+        if self._known_in_conditions is not None:
+            same = self._with_equal_loads(condition)
+            if same is not condition:
+                super()._assume(same, scopes)
+
+    def _with_equal_loads(self, condition: Expr) -> Expr:
+        """The condition with one of several equal loads in the place of all of them."""
+        same = self._equal_loads.representatives(condition)
+        return substitute(condition, same) if same else condition
+
     # ---- ops ----
 
     def statement(self, op: Operation) -> None:
@@ -190,7 +206,14 @@ class _Simplifier(ExpressionRewriter):
     def rewritten(self, tree: Expr) -> Expr:
         if self._known is not None:
             tree = self._with_known(self._known, tree)
-        return self.analyzer.simplify(tree)
+        found = self.analyzer.simplify(tree)
+        same = self._equal_loads.repeated(tree)
+        if same:
+            # Loads are merged where that makes the expression simpler, else they stay.
+            merged = self.analyzer.simplify(substitute(tree, same))
+            if merged is not substitute(found, same):
+                return merged
+        return found
 
     def _if(self, op: tir.IfOp) -> None:
         truth = self._truth(op)
@@ -226,6 +249,7 @@ class _Simplifier(ExpressionRewriter):
         condition = substitute(self.tree(op.condition), self._proof_only)
         if self._known_in_conditions is not None:
             condition = self._with_known(self._known_in_conditions, condition)
+            condition = self._with_equal_loads(condition)
         decided = self.analyzer.simplify(condition)
         if not isinstance(decided, Const):
             self.rewrite(op)
