@@ -8,6 +8,7 @@ loaded value is about that load alone, not about the memory it came from.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Generic, TypeVar
 
 from xdsl_tvm.analysis.arith import smart
@@ -68,6 +69,10 @@ class ScopedTable(Generic[_V]):
     def remove(self, key: Expr) -> None:
         if key in self._entries:
             self._replaced.append((key, self._entries.pop(key)))
+
+    def newest(self) -> Iterator[_V]:
+        """What the table holds, the newest first."""
+        return reversed(self._entries.values())
 
     def mark(self) -> int:
         """The present state, for `rewind`."""
@@ -171,7 +176,14 @@ class Facts:
         self._moduli: ScopedTable[ModularSet] = ScopedTable()
         self._values: ScopedTable[Expr] = ScopedTable()
         self._truths: ScopedTable[bool] = ScopedTable()
-        self._tables = (self._bounds, self._moduli, self._values, self._truths)
+        self._alternatives: ScopedTable[Or] = ScopedTable()
+        self._tables = (
+            self._bounds,
+            self._moduli,
+            self._values,
+            self._truths,
+            self._alternatives,
+        )
 
     # ---- scopes ----
 
@@ -209,6 +221,10 @@ class Facts:
             return None
         return self._truths.get(Cmp(condition.predicate, condition.rhs, condition.lhs))
 
+    def alternatives(self, count: int) -> Iterator[Or]:
+        """The disjunctions that are facts, the newest ones, as many as `count`."""
+        return islice(self._alternatives.newest(), count)
+
     # ---- recording ----
 
     def set_bound(self, node: Expr, bound: Bound) -> None:
@@ -235,6 +251,8 @@ class Facts:
         self._truths.set(part, True)
         self._truths.set(negated(part), False)
         match part:
+            case Or():
+                self._alternatives.set(part, part)
             case Cmp(predicate=predicate, lhs=lhs, rhs=Const(value=int() as value)):
                 self._compared(predicate, lhs, value)
             case Cmp(predicate=predicate, lhs=Const(value=int() as value), rhs=rhs):

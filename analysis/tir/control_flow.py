@@ -21,10 +21,14 @@ and values that mention a value of an inner scope are dropped at the end of the 
 
 The structure of the program gives the order, so that no fixpoint is needed: of what
 earlier iterations establish, an iteration knows what was so before the loop, and what
-they leave alone. Buffers that may share memory with a written one lose all; calls with an
-unknown effect, and ops of other dialects that may write, make all be forgotten. Only some
-statements are kept for each buffer, and for some buffers at a time, the newest: time is
-linear in the number of ops, times the depth of loops.
+they leave alone. They leave alone also what they write as it was, by induction over the
+iterations: sums stay zero where products with known zeros are added. In a branch, an
+integer element that the condition compares with `==` is known.
+
+Buffers that may share memory with a written one lose all; calls with an unknown effect,
+and ops of other dialects that may write, make all be forgotten. Only some statements are
+kept for each buffer, and for some buffers at a time, the newest: time is linear in the
+number of ops, times the depth of loops.
 
 Threads of a launch and iterations of a parallel loop count as having no order; what one
 writes is not seen by another without a barrier, which is a call with an effect.

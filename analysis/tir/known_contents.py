@@ -6,10 +6,10 @@ The parts that `control_flow` is made of: what it knows (`Known`), what ops touc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import count
+from itertools import count, islice, product
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -33,6 +33,10 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 
+MAX_BOUNDS = 4
+"""Lower and upper bounds of a variable that are compared when it ends."""
+MAX_ALTERNATIVES = 4
+"""Disjunctions whose cases are told apart where an element is outside of a hole."""
 MAX_HOLES = 6
 """Holes in one statement; with more, it is dropped."""
 
@@ -221,7 +225,7 @@ class Space:
         indices = self.indices(operands)
         if known is None or known.value is None or indices is None:
             return None
-        value = substitute(known.value, _environment(known, indices))
+        value = substitute(known.value, environment(known, indices))
         if indices.lane is not None:
             value = analyzer.simplify(value)
         return _of_all_lanes(value, indices.lane, dtype)
@@ -238,7 +242,7 @@ class Space:
                 analyzer.bind(indices.lane, indices.lane_range)
             for known in reversed(found):
                 if known.axes is self.axes(indices.trees) and _holds(
-                    known, _environment(known, indices), analyzer
+                    known, environment(known, indices), analyzer
                 ):
                     return known
         return None
@@ -255,7 +259,7 @@ class Space:
             rest, value = solved
             return (*rest, *span.around(value))
         kept = tuple(part for part in where if not mentions(part, variable))
-        return (*kept, span.is_some)
+        return (*kept, span.is_some, *_between(where, span))
 
     def solved(
         self, where: Region, variable: Value, full: Range
@@ -325,7 +329,34 @@ def whole(variable: Value, full: Range) -> Span:
     return Span(variable, full, full.min, smart.add(full.min, full.extent))
 
 
-def _environment(known: Known, indices: Indices) -> dict[Expr, Expr]:
+def _between(where: Region, span: Span) -> Iterator[Expr]:
+    """What follows from the bounds that conditions set to a variable, without it."""
+    lows, highs = [span.low], [span.high]
+    for part in where:
+        match part:
+            case Cmp(predicate=CmpPredicate.LT | CmpPredicate.LE, lhs=lhs, rhs=rhs):
+                is_strict = part.predicate is CmpPredicate.LT
+            case Cmp(predicate=CmpPredicate.GT | CmpPredicate.GE, lhs=rhs, rhs=lhs):
+                is_strict = part.predicate is CmpPredicate.GT
+            case _:
+                continue
+        if lhs.dtype != span.variable.dtype or not mentions(part, span.variable):
+            continue
+        form = detect_linear_equation(smart.sub(rhs, lhs), [span.variable])
+        factor = None if form is None else smart.literal(form[0])
+        # The difference is above 0, or at least 0: factor * variable + base.
+        if form is not None and factor == 1 and len(lows) < MAX_BOUNDS:
+            lows.append(smart.sub(1 if is_strict else 0, form[1]))
+        elif form is not None and factor == -1 and len(highs) < MAX_BOUNDS:
+            highs.append(form[1] if is_strict else smart.add(form[1], 1))
+    for low, high in islice(product(lows, highs), 1, None):
+        condition = smart.lt(low, high)
+        if smart.literal(condition) != 1:
+            yield condition
+
+
+def environment(known: Known, indices: Indices) -> dict[Expr, Expr]:
+    """The axes of a statement, and the indices that take their places."""
     return dict(zip(known.axes, indices.trees, strict=True))
 
 
@@ -337,9 +368,27 @@ def _holds(known: Known, environment: Mapping[Expr, Expr], analyzer: Analyzer) -
 
     if not all(map(proves, known.where)):
         return False
+
+    def proves_one(conditions: Sequence[Expr]) -> bool:
+        return any(map(proves, conditions))
+
+    def proves_by_cases(conditions: Sequence[Expr]) -> bool:
+        for known in list(analyzer.facts.alternatives(MAX_ALTERNATIVES)):
+            for case in known.operands:
+                with analyzer.constraint(case):
+                    if not proves_one(conditions):
+                        break
+            else:
+                return True
+        return False
+
     for hole in known.holes:
         outside = [negated(part) for part in hole]
-        if not (any(map(proves, outside)) or proves(reduce(smart.disjunction, outside))):
+        if not (
+            proves_one(outside)
+            or proves(reduce(smart.disjunction, outside))
+            or proves_by_cases(outside)
+        ):
             return False
     return True
 

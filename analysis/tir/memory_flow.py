@@ -7,10 +7,11 @@ read. What ops touch makes holes in them: writes forward, reads backward.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
@@ -31,10 +32,12 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.arith.facts import conjuncts, negated
 from xdsl_tvm.analysis.tir.known_contents import (
+    MAX_HOLES,
     Known,
     Space,
     Span,
     Touch,
+    environment,
     whole,
     without_values_in,
 )
@@ -55,6 +58,11 @@ State: TypeAlias = dict[SSAValue, tuple[Known, ...]]
 """The statements about each buffer, oldest first."""
 Touches: TypeAlias = dict[SSAValue, tuple[Touch, ...]]
 """What is touched of each buffer."""
+Stores: TypeAlias = dict[SSAValue, tuple[tir.StoreOp, ...]]
+"""The stores to each buffer; of many, not all."""
+Changes: TypeAlias = dict[int, tuple[Touch, ...]]
+"""What may change of the elements that a statement is about, by its serial number."""
+_Key = TypeVar("_Key")
 
 _ONCE = (tir.ScopeOp, tir.AttrOp, tir.IfOp, tir.IfThenElseOp, tir.InitOp)
 _LOOPS = (tir.ForOp, tir.LaunchThreadOp)
@@ -194,15 +202,17 @@ def _outside(op: Operation, found: Touches, variable: Value | None = None) -> To
     return outside
 
 
-def over(touches: Touches, spans: Sequence[Span], space: Space) -> Touches:
+def over(
+    touches: Mapping[_Key, tuple[Touch, ...]], spans: Sequence[Span], space: Space
+) -> dict[_Key, tuple[Touch, ...]]:
     """What is touched in the iterations of spans."""
     return {
-        buffer: tuple(
+        key: tuple(
             replace(touch, where=space.covering(touch.where, span))
             for touch in each
             for span in spans
         )
-        for buffer, each in touches.items()
+        for key, each in touches.items()
     }
 
 
@@ -258,6 +268,13 @@ class _Flow(ABC):
     @abstractmethod
     def _enter(self, op: Operation, holds: Expr, state: State) -> None:
         """A branch of an op is entered, where this holds."""
+
+    @abstractmethod
+    def _changes(self, op: _Loop, state: State, touches: Touches) -> Changes:
+        """For statements that hold before a loop, where an iteration may change them.
+
+        It may leave statements out: all that the iteration touches may change then.
+        """
 
     @abstractmethod
     def _interrupted(self) -> None:
@@ -354,15 +371,16 @@ class _Flow(ABC):
             self._interrupted()
         span = whole(variable, full)
         serial = isinstance(op, tir.ForOp) and op.kind.data in _IN_ORDER
+        changes = self._changes(op, state, touches)
         old = {known.serial for each in state.values() for known in each}
         inner = dict(state)
         spans = self._before(span, variable, serial)
-        self._touch_all(inner, over(touches, spans, self._space))
+        self._touch_all(inner, touches, changes, spans)
         with self._space.analyzer.assumed(()):
             self._space.analyzer.bind(variable, full)
             self._region(op.body, inner)
         # What was so before stays so apart from what the whole loop touches.
-        self._touch_all(state, over(touches, (span,), self._space))
+        self._touch_all(state, touches, changes, (span,))
         for buffer, each in inner.items():
             for known in each:
                 if known.serial not in old:
@@ -402,12 +420,32 @@ class _Flow(ABC):
 
     # ---- statements ----
 
-    def _touch_all(self, state: State, touches: Touches) -> None:
+    def _touch_all(
+        self,
+        state: State,
+        touches: Touches,
+        changes: Changes | None = None,
+        spans: Sequence[Span] = (),
+    ) -> None:
+        """Touch what the iterations of spans touch, if there are spans."""
+        changes = changes or {}
+        if spans:
+            touches = over(touches, spans, self._space)
+            changes = over(changes, spans, self._space)
         for buffer, each in touches.items():
-            self._touch(state, buffer, each)
+            self._touch(state, buffer, each, changes)
 
-    def _touch(self, state: State, buffer: SSAValue, touches: Sequence[Touch]) -> None:
-        """Something is touched: make holes, and drop what is said of the same memory."""
+    def _touch(
+        self,
+        state: State,
+        buffer: SSAValue,
+        touches: Sequence[Touch],
+        changes: Changes | None = None,
+    ) -> None:
+        """Something is touched: make holes, and drop what is said of the same memory.
+
+        For statements that are keys of `changes`, only those touches make holes.
+        """
         self._interrupted()
         memory = memory_of(buffer)
         for other in list(state):
@@ -415,10 +453,13 @@ class _Flow(ABC):
                 continue
             if memory is None or memory_of(other) in (memory, None):
                 del state[other]
-        kept = list(state.get(buffer, ()))
-        for touch in touches:
-            left = (self._without(known, touch) for known in kept)
-            kept = [known for known in left if known is not None]
+        kept: list[Known] = []
+        for known in state.get(buffer, ()):
+            left: Known | None = known
+            for touch in (changes or {}).get(known.serial, touches):
+                left = None if left is None else self._without(left, touch)
+            if left is not None:
+                kept.append(left)
         self._put(state, buffer, kept)
 
     def _without(self, known: Known, touch: Touch) -> Known | None:
@@ -515,6 +556,7 @@ class Forward(_Flow):
         super().__init__(space, record, _Touched(space, tir.StoreOp, reads=False))
         self._clock = 0
         self._read_at: dict[Operation, int] = {}
+        self._stores: dict[Operation, Stores] = {}
 
     def _ops(self, block: Block) -> Sequence[Operation]:
         return list(block.ops)
@@ -566,6 +608,166 @@ class Forward(_Flow):
             known = self._behind(known, span, (), serial=False)
         if known is not None:
             self._add(state, op.buffer, known)
+
+    # ---- what loops leave as it is ----
+
+    def _changes(self, op: _Loop, state: State, touches: Touches) -> Changes:
+        """Stores of a loop that write what is there, as zeros are added to padding.
+
+        By induction over the iterations: if each store writes to its element the value of
+        the statement, provided that the element held it before and that conditions hold
+        on what the loop only reads, then the statement stays true of all elements that no
+        store touches where a condition fails.
+        """
+        changes: Changes = {}
+        if not any(buffer in touches for buffer in state):
+            return changes
+        all_stores = self._stores_in(op)
+        for buffer, each in state.items():
+            stores = all_stores.get(buffer, ()) if buffer in touches else ()
+            if not stores or len(stores) > MAX_KNOWN:
+                continue
+            for known in each:
+                found: list[Touch] = []
+                for store in stores:
+                    changed = self._changed_by(store, op, known, state, touches)
+                    if changed is None:
+                        break
+                    found += changed
+                else:
+                    if len(found) <= MAX_HOLES:
+                        changes[known.serial] = tuple(found)
+        return changes
+
+    def _stores_in(self, op: Operation) -> Stores:
+        found = self._stores.get(op)
+        if found is None:
+            found = self._stores[op] = {}
+            for region in op.regions:
+                for block in region.blocks:
+                    for each in block.ops:
+                        if isinstance(each, tir.StoreOp):
+                            inner: Stores = {each.buffer: (each,)}
+                        else:
+                            inner = self._stores_in(each) if each.regions else {}
+                        for buffer, stores in inner.items():
+                            merged = (*found.get(buffer, ()), *stores)
+                            found[buffer] = merged[: MAX_KNOWN + 1]
+        return found
+
+    def _changed_by(
+        self,
+        store: tir.StoreOp,
+        loop: _Loop,
+        known: Known,
+        state: State,
+        touches: Touches,
+    ) -> list[Touch] | None:
+        """Where a store in an iteration may write another value than the known one.
+
+        In terms of the variable of the loop and values outside. None where that may be
+        wherever it writes.
+        """
+        indices = self._space.indices(store.indices)
+        surroundings = self._around(store, loop)
+        if (
+            indices is None
+            or indices.lane is not None
+            or known.axes is not self._space.axes(indices.trees)
+            or surroundings is None
+            or known.value is None
+            or not tir.is_integer(known.value.dtype)
+        ):
+            return None
+        given, spans = surroundings
+        expected = substitute(known.value, environment(known, indices))
+        needed: list[Expr] = []
+        replaced: dict[Expr, Expr] = {}
+        value = self._space.tree(store.value)
+        for leaf in leaf_values(value):
+            load = leaf.owner
+            if not (isinstance(load, tir.LoadOp) and loop.is_ancestor(load)):
+                continue
+            if load.predicate is not None:
+                continue
+            at = self._space.indices(load.indices)
+            if load.buffer is store.buffer:
+                if at is not None and at.trees == indices.trees:
+                    replaced[Value(leaf)] = expected
+            elif at is not None and at.lane is None:
+                read = self._read_only(load, state, touches)
+                if read is None or read.axes is not self._space.axes(at.trees):
+                    continue
+                element: dict[Expr, Expr] = environment(read, at)
+                if read.value is not None:
+                    replaced[Value(leaf)] = substitute(read.value, element)
+                    needed += [substitute(part, element) for part in read.where]
+        element = dict(zip(known.axes, indices.trees, strict=True))
+        expected = substitute(known.value, element)
+        value = substitute(
+            value, {k: substitute(v, element) for k, v in replaced.items()}
+        )
+        analyzer = self._space.analyzer
+        with ExitStack() as scopes:
+            scopes.enter_context(analyzer.assumed(()))
+            for span in reversed(spans):
+                analyzer.bind(span.variable, span.full)
+            for condition in given:
+                scopes.enter_context(analyzer.constraint(condition))
+            if value.dtype != expected.dtype or not analyzer.can_prove_equal(
+                value, expected
+            ):
+                return None
+            needed = [part for part in needed if not analyzer.can_prove(part)]
+        found: list[Touch] = []
+        for part in dict.fromkeys(needed):
+            where = (*self._space.region(indices), *conjuncts(negated(part)))
+            for condition in given:
+                where += tuple(conjuncts(condition))
+            for span in spans[:-1]:
+                where = self._space.covering(where, span)
+            where = without_values_in(loop, where, spans[-1].variable)
+            found.append(Touch(known.axes, where))
+        return found
+
+    def _around(self, op: Operation, loop: _Loop) -> tuple[list[Expr], list[Span]] | None:
+        """Conditions and loops around an op, innermost first, the last one `loop`.
+
+        None where they are not all there is around it.
+        """
+        given: list[Expr] = []
+        spans: list[Span] = []
+        inner: Operation = op
+        while inner is not loop:
+            outer = inner.parent_op()
+            match outer:
+                case tir.IfOp():
+                    condition = self._space.tree(outer.condition)
+                    is_else = inner.parent_region() is not outer.then_region
+                    given.append(negated(condition) if is_else else condition)
+                case tir.ForOp() | tir.LaunchThreadOp():
+                    variable, full = range_of(outer, self._space)
+                    if full is None:
+                        return None
+                    spans.append(whole(variable, full))
+                case tir.ScopeOp():
+                    pass
+                case _:
+                    return None
+            inner = outer
+        return given, spans
+
+    def _read_only(
+        self, load: tir.LoadOp, state: State, touches: Touches
+    ) -> Known | None:
+        """What is known of elements like the loaded one, if touches leave its memory."""
+        each = [known for known in state.get(load.buffer, ()) if not known.holes]
+        memory = memory_of(load.buffer)
+        if not each or memory is None:
+            return None
+        if any(memory_of(touched) in (memory, None) for touched in touches):
+            return None
+        return each[-1]
 
     def _known_value(self, value: SSAValue) -> Expr:
         """What is stored, if possible in terms of what is not loaded."""
@@ -669,6 +871,10 @@ class Backward(_Flow):
 
     def _enter(self, op: Operation, holds: Expr, state: State) -> None:
         """Nothing to do: that an element will be overwritten is no matter of values."""
+
+    def _changes(self, op: _Loop, state: State, touches: Touches) -> Changes:
+        """None are told apart: any read makes a difference."""
+        return {}
 
     def _interrupted(self) -> None:
         """Nothing to do: no statement depends on when it is made."""

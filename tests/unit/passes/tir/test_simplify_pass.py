@@ -143,3 +143,59 @@ def test_time_is_linear(one: Simplify | RenormalizeSplitPattern) -> None:
         return calls(lambda: one.apply(context, module))
 
     assert effort(160) < 5 * effort(40)
+
+
+def sums(length: int) -> ModuleOp:
+    """As many nests that add to what is zero, and conditions on equal loads."""
+    nests = "\n".join(
+        """
+        tir.for %i = %c0 to %c8 {
+          tir.for %f = %c0 to %c2 {
+            %k = tir.add %i, %f : i32
+            %x = tir.load %B[%k] : i32
+            %y = tir.load %A[%i] : i32
+            %s = tir.add %x, %y : i32
+            %m = tir.cmp lt %x, %c2 : i32
+            tir.if %m {
+              tir.store %s, %B[%k] : i32
+            }
+          }
+          %z = tir.load %B[%i] : i32
+          %w = tir.load %A[%i] : i32
+          %v = tir.load %A[%i] : i32
+          %d = tir.sub %w, %v : i32
+          %p = tir.cmp lt %z, %d : i32
+          tir.if %p {
+            tir.store %c0, %B[%i] : i32
+          }
+        }"""
+        for _ in range(length)
+    )
+    return parsed(
+        f"""
+        tir.func @main(%a: !tir.handle, %b: !tir.handle)
+            attributes {{tir.noalias = true}} {{
+          %A = tir.match_buffer "A" %a : !tir.buffer<10xi32>
+          %B = tir.match_buffer "B" %b : !tir.buffer<10xi32>
+          %c0 = tir.const 0 : i32
+          %c2 = tir.const 2 : i32
+          %c8 = tir.const 8 : i32
+          %c10 = tir.const 10 : i32
+          tir.for %i = %c0 to %c10 {{
+            tir.store %c0, %A[%i] : i32
+            tir.store %c0, %B[%i] : i32
+          }}
+          {nests}
+        }}"""
+    )
+
+
+def test_time_is_linear_in_loops() -> None:
+    one = Simplify(propagate_knowns_to_prove_conditional=True)
+
+    def effort(length: int) -> int:
+        module = sums(length)
+        context = new_context()
+        return calls(lambda: one.apply(context, module))
+
+    assert effort(40) < 5 * effort(10)
