@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import islice
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.arith.expr import Expr, Value, postorder
 from xdsl_tvm.analysis.tir.memory_flow import is_volatile
-from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.dialects import tir
+
+MAX_NODES = 128
+"""Nodes of a tree whose loads are compared."""
 
 _Element = tuple[SSAValue, tuple[Expr, ...]]
 
@@ -22,8 +26,8 @@ class EqualLoads:
     have no predicate, memory is not volatile, and no write that may reach the memory is
     between them. Where both dominate an op, their values there are equal. The program may
     lose ops while questions are asked, and indices may change to equal ones; loads and
-    writes must not be added. A question takes time linear in the number of loads in a
-    tree, times the number of ops around them.
+    writes must not be added. Trees of more than `MAX_NODES` nodes have no equal loads, so
+    that a question takes time linear in the number of ops around a load.
     """
 
     def __init__(self, root: Operation, tree: Callable[[SSAValue], Expr]) -> None:
@@ -86,5 +90,9 @@ class EqualLoads:
 
 
 def _loads(tree: Expr) -> list[tir.LoadOp]:
-    owners = (value.owner for value in leaf_values(tree))
+    """The loads in a tree; none of a large one, parts of which many uses may share."""
+    nodes = list(islice(postorder(tree), MAX_NODES + 1))
+    if len(nodes) > MAX_NODES:
+        return []
+    owners = (node.value.owner for node in nodes if isinstance(node, Value))
     return [owner for owner in owners if isinstance(owner, tir.LoadOp)]

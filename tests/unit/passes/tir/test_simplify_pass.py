@@ -198,4 +198,28 @@ def test_time_is_linear_in_loops() -> None:
         context = new_context()
         return calls(lambda: one.apply(context, module))
 
-    assert effort(40) < 5 * effort(10)
+    assert effort(32) < 5 * effort(8)
+
+
+def test_time_is_linear_in_a_growing_sum_of_loads() -> None:
+    def effort(length: int) -> int:
+        sums = "\n".join(
+            f"""
+            %x{k} = tir.load %A[%c0] : i32
+            %s{k + 1} = tir.add %s{k}, %x{k} : i32
+            tir.evaluate %s{k + 1} : i32"""
+            for k in range(length)
+        )
+        module = parsed(
+            f"""
+            tir.func @main(%a: !tir.handle, %s0: i32) {{
+              %A = tir.match_buffer "A" %a : !tir.buffer<4xi32>
+              %c0 = tir.const 0 : i32
+              {sums}
+            }}"""
+        )
+        context = new_context()
+        return calls(lambda: Simplify().apply(context, module))
+
+    short, long = effort(40), effort(160)
+    assert long < 5 * short
