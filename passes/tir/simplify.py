@@ -68,12 +68,13 @@ class Simplify(CompilerPass):
         What an op uses is simplified where the op stands: loops, launches, blocks,
         branches, lets and asserts around it give facts. Equal expressions of one place
         become one value, and values that are at hand are used. A branch whose condition
-        is known is replaced by what is taken, at once. A store of the value that was
-        loaded from the same element goes, if nothing has written in between. A `tir.let`
-        of a constant, a variable, or a pure signed integer is put in for its uses, and
-        goes unless a buffer is defined by it. Extents of the buffers of parameters are
-        never negative. Time is linear in the size of the module, where an expression
-        counts once for each scope it is used in.
+        is known is replaced by what is taken, at once. Loads of one element in an
+        expression count as one where no write is between them. A store of the value that
+        was loaded from the same element goes, if nothing has written in between. A
+        `tir.let` of a constant, a variable, or a pure signed integer is put in for its
+        uses, and goes unless a buffer is defined by it. Extents of the buffers of
+        parameters are never negative. Time is linear in the size of the module, where an
+        expression counts once for each scope it is used in.
     Leaves alone: loops, also those without iterations; asserts, also of what is true; the
         definitions of buffers; the operands of ops of other dialects, and reducers. Loads
         stay where they are, and what is evaluated in one branch of a lazy choice only
