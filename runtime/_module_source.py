@@ -42,7 +42,11 @@ def load_module(source: Source, context: Context | None = None) -> ModuleOp:
             module = source if is_module else ModuleOp([source.clone()])
             module.verify()
             return module
-    text = _text(source)
+    return load_text(_text(source), context)
+
+
+def load_text(text: ModuleText, context: Context | None = None) -> ModuleOp:
+    """The module of a text, verified. Raises InputError as `load_module` does."""
     try:
         module = text.parsed(context)
     except ParseError as error:

@@ -40,6 +40,7 @@ from xdsl_tvm.runtime import _fork as _fork
 from xdsl_tvm.runtime._arguments import Arguments, Bound
 from xdsl_tvm.runtime._module_source import Source as Source
 from xdsl_tvm.runtime._module_source import load_module as load_module
+from xdsl_tvm.runtime._module_source import load_text as load_text
 from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs

@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tvm.passes.infra import pipeline_text
@@ -182,6 +183,17 @@ class OptMain(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         self.runner.run(self.ctx, prog, verify=not self.args.disable_verify)
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        output = super().output_resulting_program
+        try:
+            return output(prog)
+        except UserError:
+            raise
+        except DiagnosticException as error:
+            count = len(self.runner.passes)
+            placed = self.runner.placed_error(self.ctx, error, count, output)
+            raise placed or error from error
 
     def _writing(self) -> AbstractContextManager[None]:
         file: str | None = self.args.output_file

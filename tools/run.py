@@ -11,15 +11,17 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
-from xdsl_tvm.passes.infra.module_text import reading
+from xdsl_tvm.passes.infra.module_text import ModuleText, reading
 from xdsl_tvm.passes.infra.pipeline_runner import check_name
 from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.executable import (
@@ -27,7 +29,7 @@ from xdsl_tvm.runtime.executable import (
     Executable,
     NativeExecutable,
     compile,
-    load_module,
+    load_text,
 )
 from xdsl_tvm.runtime.interpreted import interpret
 from xdsl_tvm.runtime.sample_inputs import (
@@ -119,9 +121,10 @@ def _files(outputs: Iterable[str]) -> list[str]:
 
 def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The outputs by name, and what there is to say of a Relax module."""
-    module = load_module(_source(options))
+    text = None if options.execute else ModuleText.of_file(options.file)
+    module = executed_module(options.file) if text is None else load_text(text)
     working_on(f"{options.file}: its compilation was")
-    executable = None if options.interpret else _compiled(options, module)
+    executable = None if options.interpret else _compiled(options, module, text)
     if executable is None:
         function, signature = _interpreted(options, module)
     else:
@@ -170,13 +173,6 @@ def _origin(files: Sequence[Path], signature: Signature, error: Exception) -> st
     return ""
 
 
-def _source(options: argparse.Namespace) -> Path | ModuleOp:
-    """The file, or the module of one that is executed."""
-    if not options.execute:
-        return options.file
-    return executed_module(options.file)
-
-
 def _array(path: Path) -> Any:
     """The array of a `.npy` file; UserError, which names the file, for any other."""
     array_of = f"{path}: no array of numbers, as numpy.save writes it"
@@ -218,17 +214,20 @@ def _report(
     ]
 
 
-def _compiled(options: argparse.Namespace, module: ModuleOp) -> Executable:
+def _compiled(
+    options: argparse.Namespace, module: ModuleOp, text: ModuleText | None
+) -> Executable:
     if options.threads is not None:
         set_num_threads(options.threads)
     bar = ProgressBar(sys.stderr)
+    compiled = partial(compile, target=options.target, profile=options.target == "llvm")
     try:
-        return compile(
-            module,
-            options.target,
-            profile=options.target == "llvm",
-            progress=bar.update if wanted(options.progress) else None,
-        )
+        return compiled(module, progress=bar.update if wanted(options.progress) else None)
+    except UserError:
+        raise
+    except DiagnosticException as error:
+        placed = None if text is None else text.placed_error(error, compiled)
+        raise placed or error from error
     finally:
         bar.close()
 

@@ -107,25 +107,26 @@ def _translated(file: Path, ending: str, options: argparse.Namespace) -> str:
 
 
 def _translated_text(file: Path, ending: str, options: argparse.Namespace) -> str:
+    text: ModuleText | None = None
     if file.suffix == ".py":
         module = read_file(file, options.name, execute=options.execute)
     elif options.name is not None:
         raise UserError(f"{file}: --name chooses from .py files")
     else:
-        module = _parsed(file)
+        text = ModuleText.of_file(file)
+        module = text.parsed()
+        text.verify(module)
     if ending == ".mlir":
         return _printed(module)
-    try:
+
+    def script(module: ModuleOp) -> str:
         return print_script(module, version=options.version, sugar=not options.no_sugar)
+
+    try:
+        return script(module)
     except DiagnosticException as error:
-        raise UserError(f"{file}: {error_line(error)}") from error
-
-
-def _parsed(file: Path) -> ModuleOp:
-    text = ModuleText.of_file(file)
-    module = text.parsed()
-    text.verify(module)
-    return module
+        placed = None if text is None else text.placed_error(error, script)
+        raise placed or UserError(f"{file}: {error_line(error)}") from error
 
 
 def _printed(module: ModuleOp) -> str:

@@ -50,6 +50,7 @@ def parse(
     env: Mapping[str, object] | None = None,
     *,
     file: str = "<script>",
+    locations: bool = False,
 ) -> IRModule:
     """The module of a script: text, a live function, or a live class.
 
@@ -57,7 +58,8 @@ def parse(
     it. Undecorated ones are TIR functions, as are the members of an undecorated class.
     Imports are ignored, but for the names that they give to TVM's namespaces. `env` adds
     names to those of the text, or of the Python code around a live definition. `file`
-    names the text in errors.
+    names the text in errors. With `locations`, operations of a text have the place of
+    their statement as location.
 
     A text is read and never run: it sees the vocabularies, the names of `env`, and the
     functions of Python on numbers and lists that `TextRules` lists. Its work is bounded.
@@ -69,7 +71,7 @@ def parse(
     """
     if not isinstance(source, str):
         return module_op(_read_live(source, env or _NO_NAMES))
-    text = Source(source, file)
+    text = Source(source, file, locations)
     with text.blaming_nesting():
         return module_op(_TextReader(text, env or _NO_NAMES).read())
 
@@ -427,13 +429,14 @@ def module_op(module: ReadModule) -> IRModule:
 
 
 def _emitted(module: ReadModule) -> ModuleOp:
+    # All functions of a module come from one source.
+    read = next(
+        iter((*module.functions.values(), *module.relax_functions.values())), None
+    )
+    locate = None if read is None or not read.source.locates else read.source.location
     try:
-        return module_to_ssa(module.nodes())
+        return module_to_ssa(module.nodes(), locate)
     except ScriptTypeError as error:
-        # All functions of a module come from one source.
-        read = next(
-            iter((*module.functions.values(), *module.relax_functions.values())), None
-        )
         if read is None:
             raise
         if not isinstance(error, StatementError):

@@ -7,18 +7,17 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
-from traceback import walk_tb
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.pass_config import ConfigStruct
 from xdsl_tvm.passes.infra.pass_context import PassContext
+from xdsl_tvm.passes.infra.pass_failure import function_named
 from xdsl_tvm.passes.infra.pass_info import PassInfo
 from xdsl_tvm.passes.infra.verification import Trail
 from xdsl_tvm.registry import new_context
@@ -69,27 +68,14 @@ def _guarded(apply: Callable[..., None]) -> Callable[..., None]:
         except (DiagnosticException, UserError, MemoryError):
             raise
         except Exception as error:
-            where = _function_at(error)
+            function = function_named(error)
+            where = "" if function is None else f" in @{function}"
             raise PassFailedException(
                 f"{self.name}: internal error{where}: {error_line(error)}; report it "
                 "with the module, and leave the pass out"
             ) from error
 
     return guarded
-
-
-def _function_at(error: Exception) -> str:
-    """The function that a pass was at where it failed, if the frames tell."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    for frame in reversed(frames):
-        for value in frame.f_locals.values():
-            op = value if isinstance(value, Operation) else None
-            while op is not None and not isinstance(op, ModuleOp):
-                symbol = op.properties.get("sym_name")
-                if isinstance(symbol, StringAttr):
-                    return f" in @{symbol.data}"
-                op = op.parent_op()
-    return ""
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Generator
+from bisect import bisect_right
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
@@ -26,6 +34,7 @@ from xdsl_tvm.passes.infra.error_lines import (
     names_operation,
     nesting_line,
 )
+from xdsl_tvm.passes.infra.pass_failure import failure_of
 from xdsl_tvm.registry import new_context
 
 ENDINGS = (".mlir", ".py")
@@ -87,12 +96,17 @@ class ModuleText:
         return ModuleText(text, str(path), is_script=path.suffix == ".py")
 
     def parsed(
-        self, context: Context | None = None, *, implicit_module: bool = True
+        self,
+        context: Context | None = None,
+        *,
+        implicit_module: bool = True,
+        locations: bool = False,
     ) -> ModuleOp:
         """The module of the text, which is not verified.
 
-        Raises ParseError, InputError if the text is empty, holds a NUL character or is
-        nested too deeply, and DiagnosticException for a script that is no valid module.
+        With `locations`, operations have their place in the text as location. Raises
+        ParseError, InputError if the text is empty, holds a NUL character or is nested
+        too deeply, and DiagnosticException for a script that is no valid module.
         """
         if not self.text.strip():
             what = "TVMScript" if self.is_script else "MLIR text"
@@ -107,14 +121,90 @@ class ModuleText:
                 # Late: most modules are no scripts.
                 from xdsl_tvm.tvmscript.parser import parse
 
-                return parse(self.text, file=self.name)
+                return parse(self.text, file=self.name, locations=locations)
             parser = _Parser(context or new_context(), self.text, self.name)
             try:
                 module = parser.parse_module(implicit_module)
             except ParseError as error:
                 raise self._with_names(parser, error) from None
             self._starts.update(parser.starts)
+            if locations:
+                for op in parser.starts:
+                    op.location = self._location(op)
             return module
+
+    def placed_error(
+        self,
+        error: DiagnosticException,
+        again: Callable[[ModuleOp], object],
+        context: Context | None = None,
+    ) -> InputPlaceError | None:
+        """The error of a pass, with the place in the text of the operation it refused.
+
+        None if that is not known. `again` does on another module of the text what raised
+        `error`: operations get locations only then, so that parsing takes no time for
+        them where nothing fails. What passes made of an operation may have kept its.
+        """
+        failure = failure_of(error)
+        if failure.operation is None:
+            return None
+        place = None
+        if failure.operation in self._starts:
+            place = self.place_of(failure.operation)
+        else:
+            place = self._place_in_rerun(error, again, context)
+        if place is None:
+            return None
+        message = error_line(error)
+        name = failure.pass_name
+        is_named = name is None or message.startswith(f"{name}:")
+        return InputPlaceError(place, message if is_named else f"{name}: {message}")
+
+    def _place_in_rerun(
+        self,
+        error: DiagnosticException,
+        again: Callable[[ModuleOp], object],
+        context: Context | None,
+    ) -> Span[str] | None:
+        module = self.parsed(context, locations=True)
+        try:
+            again(module)
+        except DiagnosticException as repeated:
+            if error_line(repeated) == error_line(error):
+                return self._located(failure_of(repeated).operation)
+        return None
+
+    def _located(self, op: Operation | None) -> Span[str] | None:
+        """The place that the location of an operation tells, or of one around it."""
+        while op is not None:
+            match op.location:
+                case FileLineColLoc(
+                    filename=StringAttr(data=self.name),
+                    line=IntAttr(data=line),
+                    column=IntAttr(data=column),
+                ):
+                    start = self._line_starts[line - 1] + column - 1
+                    name = _WORD.match(self.text, start)
+                    end = start + 1 if name is None or self.is_script else name.end()
+                    return self._span(start, end)
+                case _:
+                    op = op.parent_op()
+        return None
+
+    def _location(self, op: Operation) -> LocationAttr:
+        start = self._name_start(op)
+        line = bisect_right(self._line_starts, start)
+        column = start - self._line_starts[line - 1] + 1
+        return FileLineColLoc(StringAttr(self.name), IntAttr(line), IntAttr(column))
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def _name_start(self, op: Operation) -> int:
+        start = self._starts[op]
+        named = self.text.find(op.name, start)
+        return start if named < 0 else named
 
     def place_of(self, op: Operation) -> Span[str] | None:
         """Where the name of an operation is, or that of the closest one around it."""
@@ -123,9 +213,7 @@ class ModuleText:
             around = around.parent_op()
         if around is None:
             return None
-        start = self._starts[around]
-        named = self.text.find(around.name, start)
-        start = start if named < 0 else named
+        start = self._name_start(around)
         return self._span(start, start + len(around.name))
 
     def _span(self, start: int, end: int) -> Span[str]:
@@ -173,6 +261,8 @@ def check_ending(path: Path) -> None:
             "or of TVMScript, which ends in .py"
         )
 
+
+_WORD = re.compile(r"[\w.]+")
 
 _UNKNOWN = re.compile(r"Operation (\S+) is not registered")
 

@@ -20,7 +20,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
-from xdsl_tvm.passes.infra.error_lines import UserError, error_line
+from xdsl_tvm.passes.infra.error_lines import PlacedError, UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText
 from xdsl_tvm.passes.infra.verification import BrokenIRError, Trail
 
@@ -32,6 +32,10 @@ class PipelineError(UserError, DiagnosticException):
 
     One line; `__cause__` is the error itself.
     """
+
+
+class PipelinePlaceError(PlacedError, PipelineError):
+    """A pass raised on an operation at a known place of the text."""
 
 
 def parse_passes(available: PassFactories, pipeline: str) -> tuple[ModulePass, ...]:
@@ -158,10 +162,11 @@ class PipelineRunner:
         for index, one in enumerate(self.passes):
             self._dump(one.name in self.print_before, "before", one, module)
             before = module.clone() if self.reproducer is not None else None
-            checked = False
+            applied = checked = False
             try:
                 with nullcontext() if trail is None else trail.explaining(module):
                     self._apply(ctx, one, module)
+                applied = True
                 if trail is not None:
                     trail.add(one.name, one)
                 elif verify:
@@ -174,8 +179,13 @@ class PipelineRunner:
                 line = error_line(error)
                 if trail is None or not isinstance(error, BrokenIRError):
                     line = f"pass '{one.name}' failed: {line}"
+                placed = None if applied else self.placed_error(ctx, error, index + 1)
+                if placed is not None:
+                    line = placed.message
                 if before is not None:
                     line += self._save(before, index, line, checked)
+                if placed is not None:
+                    raise PipelinePlaceError(placed.span, line) from error
                 raise PipelineError(line) from error
             self._dump(one.name in self.print_after, "after", one, module)
         if trail is not None:
@@ -191,6 +201,28 @@ class PipelineRunner:
             if self.text is not None:
                 raise self.text.verification_error(module, error) from error
             raise PipelineError(f"{self.source}: {error_line(error)}") from error
+
+    def placed_error(
+        self,
+        ctx: Context,
+        error: Exception,
+        count: int,
+        then: Callable[[ModuleOp], object] | None = None,
+    ) -> PlacedError | None:
+        """An error with the place of its operation in the text; None if not known.
+
+        It was raised in the first `count` passes, or in what is done after them.
+        """
+        if self.text is None or not isinstance(error, DiagnosticException):
+            return None
+
+        def again(module: ModuleOp) -> None:
+            for one in self.passes[:count]:
+                one.apply(ctx, module)
+            if then is not None:
+                then(module)
+
+        return self.text.placed_error(error, again, ctx)
 
     def _apply(self, ctx: Context, one: ModulePass, module: ModuleOp) -> None:
         start = time.perf_counter()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import LocationAttr, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -223,6 +223,7 @@ class RelaxFunctions:
             attributes=attributes,
             impure=not options.pure,
         )
+        op.location = self._location(node)
         return ReadRelaxFunction(
             op, self.source, node, options.check_well_formed, builder.calls
         )
@@ -238,7 +239,14 @@ class RelaxFunctions:
             operators=_operator,
             function_type=self.value_type,
             around=around,
+            locate=self._location,
         )
+
+    def _location(self, place: object) -> LocationAttr:
+        """The location of what a statement becomes."""
+        if not isinstance(place, ast.stmt):
+            return UnknownLoc()
+        return self.source.location(place.lineno, place.col_offset)
 
     def _body(
         self,
@@ -674,6 +682,7 @@ class RelaxBodyReader(ExpressionReader):
         block.add_op(relax.OutputOp(*(value.ssa for value in values)))
         types = [value.type for value in values]
         op = relax.DataflowOp(types, Region(block))
+        self._at(node)
         builder.emit(op)
         for name, result in zip(names, op.results, strict=True):
             self._name_value(name, Value(result))
@@ -738,6 +747,7 @@ class RelaxBodyReader(ExpressionReader):
             types = [each.declared or each.value.type for each in (first, second)]
             result = relax.common_base(*types)
         op = relax.IfOp(operand, *regions, result)
+        self._at(node)
         found = self._builder.value_of(op)
         self._name_value(first.name, found)
         return first.name, found

@@ -23,7 +23,9 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerType,
+    LocationAttr,
     TensorType,
+    UnknownLoc,
     f32,
     i1,
     i32,
@@ -315,12 +317,16 @@ def prim(value: object) -> PrimLeaf:
 _CURRENT: ContextVar[FunctionBuilder | None] = ContextVar("function", default=None)
 
 
+def _unlocated(position: object) -> LocationAttr:
+    return UnknownLoc()
+
+
 class FunctionBuilder:
     """Builds the body of a function: where operations go, and what is visible there.
 
     `operators` builds an operator by its name and arguments, `function_type` tells the
     type of a function of the module. `around` builds the function that this one is a
-    literal in.
+    literal in. `locate` tells the location of what is at a position.
     """
 
     def __init__(
@@ -332,7 +338,9 @@ class FunctionBuilder:
         operators: Callable[[str, Sequence[object], Mapping[str, object]], object],
         function_type: Callable[[str], Attribute],
         around: FunctionBuilder | None = None,
+        locate: Callable[[object], LocationAttr] = _unlocated,
     ) -> None:
+        self._locate = locate
         self.entry = Block(arg_types=params)
         self.block = self.entry
         self.is_pure = is_pure
@@ -406,6 +414,7 @@ class FunctionBuilder:
                 op.verify(verify_nested_ops=False)
             except VerifyException as error:
                 raise ScriptTypeError(_reason(error)) from None
+        op.location = self._locate(self.position)
         self.block.add_op(op)
         if isinstance(op, relax.CallOp | relax.AnyCallTIROp):
             self.calls.append((op, self.position))

@@ -15,6 +15,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import FrameType, FunctionType
 
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.utils.lexer import Input, Span
 
 from xdsl_tvm.tvmscript.errors import ScriptError
@@ -35,6 +42,8 @@ class Source:
 
     text: str
     name: str = "<script>"
+    locates: bool = False
+    """Whether operations get the place of their statement as location."""
     body: Sequence[ast.stmt] = field(init=False)
     """The statements at the top of the text."""
 
@@ -102,6 +111,18 @@ class Source:
         first = _characters(text, column)
         end = first + 1 if end_column is None else _characters(text, end_column)
         return self._span_at(line, first, end)
+
+    def location(self, line: int | None, column: int | None) -> LocationAttr:
+        """The location of operations of the statement at a place, as trees have it.
+
+        It is unknown unless the source `locates`.
+        """
+        if not self.locates or line is None or column is None:
+            return UnknownLoc()
+        start = self._starts[line - 1]
+        text = self.text[start : self._input.get_end_of_line(start)]
+        column = _characters(text, column) + 1
+        return FileLineColLoc(StringAttr(self.name), IntAttr(line), IntAttr(column))
 
     def error(self, node: ast.AST, message: str) -> ScriptError:
         """An error at a node of the tree."""

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, NoneType, StringAttr, i1, i32
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    LocationAttr,
+    NoneType,
+    StringAttr,
+    UnknownLoc,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
@@ -110,9 +118,12 @@ class ExpressionOps:
         self._effects: set[int] = set()
         self.constants: dict[tuple[Attribute, str], tir.ConstOp] = {}
         """One op for each constant, to stand at the beginning of the function."""
+        self.location: LocationAttr = UnknownLoc()
+        """The location of the operations that are added."""
 
     def add(self, op: Operation) -> None:
-        """Add an op."""
+        """Add an op, at the location of the statement."""
+        op.location = self.location
         self.block.add_op(op)
 
     def start(self) -> None:

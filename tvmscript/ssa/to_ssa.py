@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
     IntegerType,
+    LocationAttr,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -61,14 +62,19 @@ class StatementError(ScriptTypeError):
         self.column = column
 
 
-def module_to_ssa(module: st.IRModule) -> ModuleOp:
+Locate: TypeAlias = Callable[[int | None, int | None], LocationAttr]
+"""The location of operations of the statement at a line and a column."""
+
+
+def module_to_ssa(module: st.IRModule, locate: Locate | None = None) -> ModuleOp:
     """The module of node trees that have been completed (spec tvmscript.md §9).
 
-    The result is not verified. Raises StatementError for what has no meaning, such as a
-    variable that is used outside of its scope.
+    Operations have the locations that `locate` tells for their statements. The result is
+    not verified. Raises StatementError for what has no meaning, such as a variable that
+    is used outside of its scope.
     """
     functions = [
-        _Function(function, module.functions).build()
+        _Function(function, module.functions, locate).build()
         for function in module.functions.values()
     ]
     return ModuleOp(functions, _module_attributes(module))
@@ -153,9 +159,13 @@ class _Function(ExpressionOps):
     """Makes one function. Neither deep expressions nor deep statements recurse."""
 
     def __init__(
-        self, function: st.PrimFunc, functions: Mapping[str, st.PrimFunc]
+        self,
+        function: st.PrimFunc,
+        functions: Mapping[str, st.PrimFunc],
+        locate: Locate | None = None,
     ) -> None:
         super().__init__(functions)
+        self._locate_at = locate
         self.function = function
         self.usage = usage_of(function)
         self._realized = _realized(function.body)
@@ -169,6 +179,7 @@ class _Function(ExpressionOps):
         for param, arg in zip(function.params, entry.args, strict=True):
             self.values[param] = arg
             set_name_hint(arg, param.name)
+        self._locate(function)
         _at(function, self._match_params)
         self._open(function.body, entry)
         self._run()
@@ -185,13 +196,16 @@ class _Function(ExpressionOps):
         if not function.private and "global_symbol" not in attributes:
             attributes["global_symbol"] = StringAttr(function.name)
         outputs = [] if function.ret_type is None else [function.ret_type]
-        return tir.FuncOp(
+        op = tir.FuncOp(
             function.name,
             ([param.type for param in function.params], outputs),
             Region(entry),
             attributes=attributes,
             param_names=[param.name for param in function.params],
         )
+        self._locate(function)
+        op.location = self.location
+        return op
 
     def _match_params(self) -> None:
         if self.function.alloc_buffers:
@@ -207,6 +221,10 @@ class _Function(ExpressionOps):
             self._define(
                 buffer, tir.MatchBufferOp(source, _type(buffer), extents, **layout)
             )
+
+    def _locate(self, place: _HasPosition) -> None:
+        if self._locate_at is not None:
+            self.location = self._locate_at(place.line, place.column)
 
     # ---- scopes ----
 
@@ -265,6 +283,7 @@ class _Function(ExpressionOps):
 
     def _stmt(self, stmt: Stmt) -> None:
         emit = _STATEMENTS[type(stmt)]
+        self._locate(stmt)
 
         def work() -> None:
             self.start()

@@ -1,0 +1,123 @@
+"""Errors of passes in the command lines: at which place of the text they point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc, UnknownLoc
+
+from xdsl_tvm.passes.infra.module_text import ModuleText
+from xdsl_tvm.tools.cli import main
+
+_SCRIPT = """\
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), n: T.int32):
+    for i in T.serial(4):
+        A[i] = 0.0
+    for i in T.vectorized(n):
+        A[i] = 1.0
+"""
+_MLIR = """\
+tir.func @main(%a: !tir.handle, %n: i32) attributes {global_symbol = "main"} {
+  %c0 = tir.const 0 : i32
+  %one = tir.const 1.000000e+00 : f32
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xf32>
+  tir.for "i" %i = %c0 to %n {
+    tir.store %one, %A[%i] : f32
+  }
+  tir.for "i" %i = %c0 to %n vectorized {
+    tir.store %one, %A[%i] : f32
+  }
+}
+"""
+_MESSAGE = (
+    "tir-vectorize-loop: tir.for in @main is vectorized, but its extent %n is no number "
+    "of lanes for no target; make it a constant, or vscale times a constant of 2 or more "
+    "for a target with SVE"
+)
+
+
+def _error(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(arguments) == 1
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize(
+    "pipeline", ["tir-vectorize-loop", "tir-lower-init-block,tir-default-pipeline"]
+)
+def test_opt_points_at_the_operation(
+    pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.mlir"
+    file.write_text(_MLIR)
+    assert _error(capsys, "opt", str(file), "-p", pipeline) == [
+        f"{file}:8:3: error: {_MESSAGE}",
+        '  tir.for "i" %i = %c0 to %n vectorized {',
+        "  ^^^^^^^",
+    ]
+
+
+@pytest.mark.parametrize("command", [["run"], ["opt", "-p", "tir-default-pipeline"]])
+def test_script_points_at_the_statement(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(_SCRIPT)
+    assert _error(capsys, *command, str(file)) == [
+        f"{file}:5:5: error: {_MESSAGE}",
+        "    for i in T.vectorized(n):",
+        "    ^",
+    ]
+
+
+def test_later_part_of_a_split_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.mlir"
+    file.write_text(f"builtin.module {{\n}}\n// -----\n{_MLIR}")
+    arguments = ["--split-input-file", "-p", "tir-vectorize-loop"]
+    first = _error(capsys, "opt", str(file), *arguments)[0]
+    assert first.startswith(f"{file}:11:3: error: tir-vectorize-loop: ")
+
+
+def test_failure_without_an_operation_has_no_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.mlir"
+    file.write_text(_MLIR)
+    pipeline = 'relax-dead-code-elimination{entry_functions="other"}'
+    (line,) = _error(capsys, "opt", str(file), "-p", pipeline)
+    assert line.startswith("error: pass 'relax-dead-code-elimination' failed: ")
+
+
+def test_relax_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(
+        "@R.function(pure=False)\n"
+        'def main(x: R.Tensor((4,), "float32")):\n'
+        "    y = R.nn.relu(x)\n"
+        '    z = R.call_packed("f", y, sinfo_args=R.Object())\n'
+        "    with R.dataflow():\n"
+        "        a = R.add(x, y)\n"
+        "        R.output(a)\n"
+        "    return a\n"
+    )
+    lines = _error(capsys, "opt", str(file), "-p", "relax-kill-after-last-use")
+    assert lines[0].startswith(
+        f"{file}:5:5: error: relax-kill-after-last-use: relax.dataflow in @main can hold"
+    )
+    assert lines[1:] == ["    with R.dataflow():", "    ^"]
+
+
+@pytest.mark.parametrize("is_script", [False, True])
+def test_locations_are_asked_for(is_script: bool) -> None:
+    text = ModuleText(_SCRIPT if is_script else _MLIR, is_script=is_script)
+    assert {type(op.location) for op in text.parsed().walk()} == {UnknownLoc}
+    located = [op for op in text.parsed(locations=True).walk() if op.name == "tir.for"]
+    lines = [op.location for op in located]
+    assert [
+        (each.line.data, each.column.data)
+        for each in lines
+        if isinstance(each, FileLineColLoc)
+    ] == ([(3, 5), (5, 5)] if is_script else [(5, 3), (8, 3)])
