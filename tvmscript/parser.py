@@ -183,10 +183,19 @@ class _TextReader:
         self._module = self._reader.module(node, marker, self._scope, {})
 
     def _check_alone(self, node: ast.stmt, is_second: bool) -> None:
-        if is_second:
-            raise self._source.error(
-                node, "a text holds one module: one class, or functions only"
-            )
+        if not is_second:
+            return
+        classes = [n.name for n in self._source.body if isinstance(n, ast.ClassDef)]
+        if len(classes) > 1:
+            found = f"{', '.join(classes[:-1])} and {classes[-1]}"
+            what = f"the text defines the modules {found}"
+        else:
+            what = f"the text defines the module {classes[0]} and functions outside of it"
+        raise self._source.error(
+            node,
+            f"{what}, but a text is one module: one class, or functions only; take one "
+            "by 'xdsl-tvm translate --name', or put each into a file of its own",
+        )
 
 
 def _imported(stmt: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, object]]:

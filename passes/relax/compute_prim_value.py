@@ -16,7 +16,6 @@ from xdsl_tvm.dialects.relax.attributes import DimAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import SymbolNames
-from xdsl_tvm.passes.relax.rewriting.bindings import allow_effects
 from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
 
 
@@ -25,8 +24,7 @@ class ComputePrimValue(CompilerPass):
     """Summary: Computes scalars that are expressions of symbols in functions.
 
     TVM name: relax.ComputePrimValue (v0.20)
-    Input form: no `relax.prim_value` of an expression or a float in a dataflow block
-        (`relax-to-non-dataflow`)
+    Input form: any
     Output form: every `relax.prim_value` is a symbol or an integer
     Options: none
     Rewrites: before
@@ -36,7 +34,7 @@ class ComputePrimValue(CompilerPass):
         after
 
             %n = relax.prim_value n : i64
-            %m = relax.call impure @compute_symbolic_expr(%n)
+            %m = relax.call @compute_symbolic_expr(%n)
               : (!relax.prim<i64, n>) -> !relax.prim<i64, n * 2>
 
             tir.func @compute_symbolic_expr(%n: i64) -> i64
@@ -47,11 +45,10 @@ class ComputePrimValue(CompilerPass):
         the module.
     Leaves alone: symbols and integers; expressions in types and in other attributes;
         nested modules
-    Errors: such a `relax.prim_value` in a dataflow block
-    Attributes: read: none; created: `tir.is_host_func` on the new functions,
-        `relax.force_pure` on pure functions that call one; removed: none
-    Differs from TVM: `relax.force_pure` is set here, so that the result is well-formed
-        also without RemovePurityChecking.
+    Errors: none
+    Attributes: read: none; created: `tir.is_host_func` on the new functions; removed:
+        none
+    Differs from TVM: none
     """
 
     name = "relax-compute-prim-value"
@@ -60,7 +57,6 @@ class ComputePrimValue(CompilerPass):
         functions = _Functions(op)
         for value in [each for each in op.walk() if isinstance(each, relax.PrimValueOp)]:
             if _is_computed(value) and module_of(value) is op:
-                allow_effects(value, self.name)
                 _replace(value, functions)
 
 
@@ -76,7 +72,7 @@ def _replace(op: relax.PrimValueOp, functions: _Functions) -> None:
     symbols = [relax.PrimValueOp(name) for name in names]
     arguments = [symbol.result for symbol in symbols]
     callee = functions.of(op, names)
-    call = relax.CallOp(callee, arguments, op.result.type, impure=True)
+    call = relax.CallOp(callee, arguments, op.result.type)
     call.attributes.update(op.attributes)
     new: list[Operation] = [*symbols, call]
     for each in new:

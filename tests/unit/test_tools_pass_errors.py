@@ -121,3 +121,21 @@ def test_locations_are_asked_for(is_script: bool) -> None:
         for each in lines
         if isinstance(each, FileLineColLoc)
     ] == ([(3, 5), (5, 5)] if is_script else [(5, 3), (8, 3)])
+
+
+def test_functions_of_a_script_are_one_module_and_several_modules_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    functions, modules = tmp_path / "f.py", tmp_path / "m.py"
+    functions.write_text(_SCRIPT + _SCRIPT.replace("main", "other"))
+    assert main(["opt", str(functions)]) == 0
+    found = capsys.readouterr().out
+    assert [name in found for name in ("@main", "@other")] == [True, True]
+    body = "".join(f"    {line}\n" for line in _SCRIPT.splitlines())
+    modules.write_text("".join(f"@I.ir_module\nclass {n}:\n{body}" for n in "MN"))
+    for command in ("opt", "run"):
+        first = _error(capsys, command, str(modules))[0]
+        assert first.startswith(
+            f"{modules}:10:1: error: the text defines the modules M and N, but "
+        )
+    assert main(["translate", str(modules), "--name", "N"]) == 0

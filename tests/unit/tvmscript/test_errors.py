@@ -496,7 +496,14 @@ WHOLE = {
     ),
     "two modules": (
         "@I.ir_module\nclass M:\n    pass\n«def f():»\n    pass\n",
-        "a text holds one module",
+        "the text defines the module M and functions outside of it, but a text is one "
+        "module",
+    ),
+    "two classes": (
+        "@I.ir_module\nclass M:\n    pass\n@I.ir_module\n«class N:»\n    pass\n",
+        "the text defines the modules M and N, but a text is one module: one class, or "
+        "functions only; take one by 'xdsl-tvm translate --name', or put each into a "
+        "file of its own",
     ),
     "two functions": (
         "@T.prim_func\ndef f():\n    pass\n@T.prim_func\n«def f():»\n    pass\n",
