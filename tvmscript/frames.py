@@ -523,22 +523,5 @@ class RealizeFrame(NestingFrame[None]):
     def closed(self, builder: IRBuilder, body: list[Stmt]) -> None:
         buffer = self.region.buffer
         realize = BufferRealize(buffer, self.region.region, self.condition)
-        around: list[tuple[str, Expr]] = []
-        while len(body) == 1 and _is_rolling(first := body[0], buffer):
-            # An attribute of the buffer, which TVM's pass looks for inside.
-            assert isinstance(first, AttrStmt)
-            around.append((first.key, first.value))
-            body = first.body
         value = StringImm(self.scope)
-        stmt = AttrStmt(buffer, "realize_scope", value, [realize, *body])
-        for key, setting in around:
-            stmt = AttrStmt(buffer, key, setting, [stmt])
-        builder.emit(stmt)
-
-
-def _is_rolling(stmt: Stmt, buffer: Buffer) -> bool:
-    match stmt:
-        case AttrStmt(key="rolling_buffer_scope"):
-            return stmt.node is buffer
-        case _:
-            return False
+        builder.emit(AttrStmt(buffer, "realize_scope", value, [realize, *body]))

@@ -148,14 +148,25 @@ def _implicit_buffer(body: BodyReader, op: tir.DeclBufferOp) -> st.Stmt | None:
     return None
 
 
+_ROLLING = "rolling_buffer_scope"
+
+
 def _buffer_realize(body: BodyReader, op: tir.BufferRealizeOp) -> st.Stmt:
     bounds = tuple(body.range(low, extent) for low, extent in op.bounds)
     condition = body.optional_root(op.condition)
     buffer = body.buffer(op)
     inner: list[st.Stmt] = [st.BufferRealize(buffer, bounds, condition)]
-    body.nest(inner)
+    annotations = dict(op.annotations.data) if op.annotations is not None else {}
+    rest = inner
+    if (rolling := annotations.pop(_ROLLING, None)) is not None:
+        # TVM's pass looks for it inside of the realization.
+        value = _attr_value(python_value(rolling, op), op)
+        held: list[st.Stmt] = []
+        inner.append(st.AttrStmt(buffer, _ROLLING, value, held))
+        rest = held
+    body.nest(rest)
     found = st.AttrStmt(buffer, "realize_scope", StringImm(buffer.scope()), inner)
-    return _annotated(found, buffer, op.annotations, op)
+    return _annotated(found, buffer, DictionaryAttr(annotations), op)
 
 
 def _prefetch(body: BodyReader, op: tir.PrefetchOp) -> st.Stmt:

@@ -417,6 +417,12 @@ class _Function(ExpressionOps):
             return False
         if not all(self._names(each, inner) for each in pending):
             return False
+        if isinstance(inner, st.BufferRealize):
+            # An attribute of the buffer, which TVM's pass looks for inside.
+            while len(rest) == 1 and _is_rolling(first := rest[0], inner.buffer):
+                assert isinstance(first, st.AttrStmt)
+                pending.append(first)
+                rest = first.body
         annotations = {each.key: _listed(each.value) for each in pending}
         if isinstance(inner, st.For | st.Allocate):
             annotations = {**inner.annotations, **annotations}
@@ -759,6 +765,14 @@ def _may_wrap(stmt: st.AttrStmt) -> bool:
     """Whether the key is one that wraps the definition of its node."""
     starts = stmt.key.startswith(("pragma_", "fragment_"))
     return bool(stmt.body) and (starts or stmt.key in _REALIZE_KEYS)
+
+
+def _is_rolling(stmt: Stmt, buffer: Buffer) -> bool:
+    match stmt:
+        case st.AttrStmt(key="rolling_buffer_scope"):
+            return stmt.node is buffer
+        case _:
+            return False
 
 
 def _listed(value: Expr) -> object:

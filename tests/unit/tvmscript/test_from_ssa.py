@@ -543,8 +543,8 @@ def test_realized_buffers_hold_what_follows():
         """,
         """
         R = T.Buffer((16, 32), "int32", scope="shared")
-        T.attr(R, "rolling_buffer_scope", T.bool(True))
         T.realize(R[0:16, n], "shared")
+        T.attr(R, "rolling_buffer_scope", T.bool(True))
         T.prefetch(R, [T.Range(0, 16), T.Range(n, n + 2)])
         R[0, n] = n
         """,
