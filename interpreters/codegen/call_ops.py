@@ -233,6 +233,19 @@ def _stack_array(e: Emitter, op: tir.CallOp) -> None:
     )
 
 
+def _nd_mem_alloc(e: Emitter, op: tir.CallOp) -> None:
+    """Memory for the product of extents, which are a tuple in the code."""
+    assert op.result is not None
+    pointer = op.result.type
+    if not isinstance(pointer, tir.PtrType):
+        raise unsupported(op, "it is not known what the memory holds", "give a tir.ptr")
+    dtype = number(element_of(pointer.element_type))
+    arguments = f"prod({e[op.args[2]]}), {e.kind(dtype)}, {e.lanes(pointer.element_type)}"
+    scope = pointer.scope.data
+    e.define(op.result, e.allocation(op, scope, arguments))
+    e.allocated(e[op.result], scope)
+
+
 def _tuple(e: Emitter, op: tir.CallOp) -> None:
     if op.result is not None:
         _stack_shape(e, op)
@@ -283,6 +296,7 @@ _SPECIAL: dict[str, Call] = {
     "vectorcombine": _vectorcombine,
     "tvm_stack_make_shape": _stack_shape,
     "tvm_stack_make_array": _stack_array,
+    "nd_mem_alloc_with_scope": _nd_mem_alloc,
     "tvm_tuple": _tuple,
     "atomic_add": _atomic,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -101,6 +102,7 @@ CALLED_FUNCTIONS: dict[str, Any] = {
     "make_array": _make_array,
     "pick_lanes": _pick_lanes,
     "format_message": tir.format_message,
+    "prod": prod,
     "raise_assertion": _raise_assertion,
     "raise_uninitialized": _memory.raise_uninitialized,
     "reinterpreted": reinterpreted,

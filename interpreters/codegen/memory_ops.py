@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.module import CONSTANTS, module_attributes
 from xdsl_tvm.dialects.tir.types import (
     element_of,
     is_vector,
@@ -124,7 +125,7 @@ def _allocate_const(e: Emitter, op: Operation) -> None:
     assert isinstance(op, tir.AllocateConstOp)
     data = op.data
     if isinstance(data, IntegerAttr):
-        table = e.settings.module.attributes.get("constants")
+        table = module_attributes(e.settings.module).get(CONSTANTS)
         index = cast("IntegerAttr[Any]", data).value.data
         if not isinstance(table, ArrayAttr) or not 0 <= index < len(
             cast("ArrayAttr[Attribute]", table)
@@ -132,7 +133,7 @@ def _allocate_const(e: Emitter, op: Operation) -> None:
             raise unsupported(
                 op,
                 f"the module has no constant {index}",
-                "add the module attribute `constants`",
+                "add it to `constants` in the module's tir.module_attrs",
             )
         data = cast("ArrayAttr[Attribute]", table).data[index]
     dtype = number(element_of(op.result.type.element_type))
