@@ -704,6 +704,9 @@ def _node(op: Operation, operands: list[Expr]) -> Expr:
     if binary is not None:
         return binary(*operands)
     match op:
+        case tir.ConstOp() if isinstance(op.value, tir.CustomValueAttr):
+            # What a number of a custom dtype is, is not known: it is like a variable.
+            return Value(op.result)
         case tir.ConstOp():
             return Const(_literal(op), op.result.type)
         case tir.CmpOp():

@@ -252,7 +252,7 @@ def largest_finite(dtype: AnyFloat) -> float | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FloatImm(Expr):
-    """A constant of a float dtype, held as written, not rounded.
+    """A constant of a float dtype or a custom one, held as written, not rounded.
 
     Raises ScriptTypeError for a finite value beyond the largest of the dtype.
     """
@@ -261,6 +261,8 @@ class FloatImm(Expr):
     value: float
 
     def __post_init__(self) -> None:
+        if isinstance(self.type, tir.CustomType):
+            return
         if not isinstance(self.type, AnyFloat):
             raise ScriptTypeError(
                 f"a float constant needs a scalar float dtype, got {self.type}"
@@ -554,8 +556,13 @@ def _require_bool(what: str, value: Expr) -> None:
 
 
 def literal(value: Expr) -> Literal | None:
-    """The number of a constant, None for any other expression."""
-    return value.value if isinstance(value, IntImm | FloatImm) else None
+    """The number of a constant, None for any other expression.
+
+    What constants of custom dtypes stand for, and so their arithmetic, is not known.
+    """
+    if not isinstance(value, IntImm | FloatImm) or isinstance(value.type, tir.CustomType):
+        return None
+    return value.value
 
 
 def _type_of_number(value: float) -> Attribute:
@@ -589,7 +596,7 @@ def const(value: float, dtype: str | Attribute | None = None) -> Expr:
         return Broadcast(const(value, element_of(target)), target)
     if is_integer_type(target):
         return IntImm(target, int(value != 0) if target == i1 else int(value))
-    if isinstance(target, AnyFloat):
+    if isinstance(target, AnyFloat | tir.CustomType):
         return FloatImm(target, float(value))
     raise ScriptTypeError(f"there is no constant of type {target}")
 

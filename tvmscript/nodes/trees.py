@@ -13,6 +13,7 @@ from types import MappingProxyType
 from xdsl.ir import Block
 
 from xdsl_tvm.analysis.arith import expr as tree
+from xdsl_tvm.dialects import tir
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 
 _BINARY: Mapping[str, type[tree.Binary]] = {
@@ -93,6 +94,8 @@ class Trees:
         match node:
             case ex.Var():
                 return values.get(node) or self.leaf(node)
+            case ex.FloatImm(type=tir.CustomType()):
+                return self._leaf(("custom", node.type, node.value), node, parts)
             case ex.IntImm() | ex.FloatImm():
                 return tree.Const(node.value, node.type)
             case ex.Binary():

@@ -206,10 +206,11 @@ def _integer(node: ex.IntImm) -> str:
 
 def _float(node: ex.FloatImm) -> str:
     name = tir.dtype_name(node.type)
-    if math.isnan(node.value) or math.isinf(node.value):
+    is_finite = math.isfinite(node.value)
+    if not is_finite and not isinstance(node.type, tir.CustomType):
         return f'T.{name}("{node.value}")'
-    if abs(node.value) > _FLOAT32_MAX:
-        # TVM's constructors take floats through float32.
+    if isinstance(node.type, tir.CustomType) or abs(node.value) > _FLOAT32_MAX:
+        # Custom dtypes have no constructors; the others take floats through float32.
         return f'T.FloatImm("{name}", {node.value!r})'
     return f"T.{name}({number(node.value)})"
 

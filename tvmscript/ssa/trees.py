@@ -74,6 +74,8 @@ def constant(attribute: Attribute, op: Operation) -> Expr:
                 is_bool = number.type.width.data == 1
                 return IntImm(number.type, abs(int(value)) if is_bool else int(value))
             return FloatImm(number.type, float(value))
+        if isinstance(attribute, tir.CustomValueAttr):
+            return FloatImm(attribute.type, attribute.value.value.data)
     except ScriptTypeError as error:
         raise DiagnosticException(f"{name_of(op)}: {error}") from None
     raise DiagnosticException(

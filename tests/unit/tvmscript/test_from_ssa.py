@@ -718,12 +718,6 @@ REFUSED = {
         "tir.allocate_const: an index into the module's constants has no form in "
         "TVMScript; give the contents",
     ),
-    "custom dtype": (
-        '%x = tir.const #tir.custom_value<1.5 : f64, !tir.custom<"p", 16>>\n'
-        'tir.evaluate %x : !tir.custom<"p", 16>',
-        'tir.const: #tir.custom_value<1.500000e+00 : f64, !tir.custom<"p", 16>> has no '
-        "spelling in TVMScript; use an integer or a float of a builtin dtype",
-    ),
 }
 
 
