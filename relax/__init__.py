@@ -12,7 +12,6 @@ from typing import Any
 
 from xdsl_tvm.dialects.relax.signatures import Device
 from xdsl_tvm.relax import op
-from xdsl_tvm.relax._scripts import script_attribute
 from xdsl_tvm.relax.block_builder import BlockBuilder
 from xdsl_tvm.relax.calls import (
     GlobalVar,
@@ -70,11 +69,18 @@ __all__ = [
 ]
 
 
+_PIPELINES = ("get_default_pipeline", "get_pipeline")
+
+
 def __getattr__(name: str) -> Any:
+    # TVM's `relax` is one namespace of the builder, passes and scripts. Here the builder
+    # is below the others, so their words are found when they are asked for.
     if name == "transform":
         return importlib.import_module("xdsl_tvm.relax.transform")
-    if name in ("get_pipeline", "get_default_pipeline"):
-        return getattr(importlib.import_module("xdsl_tvm.relax.pipeline"), name)
-    if name.startswith("_"):
+    if name in _PIPELINES:
+        home = importlib.import_module("xdsl_tvm.passes.relax.default_pipeline")
+    elif name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return script_attribute(name)
+    else:
+        home = importlib.import_module("xdsl_tvm.tvmscript.relax")
+    return getattr(home, name)

@@ -28,26 +28,21 @@ from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
-from xdsl_tvm.dialects.relax.types import (
-    definable_symbols,
-    is_bool_scalar,
-    symbols_in,
-    verify_type,
-)
+from xdsl_tvm.dialects.relax.types import is_bool_scalar, verify_type
 from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
 from xdsl_tvm.relax.calls import GlobalVar
-from xdsl_tvm.relax.expr import Computed, Emittable, Expr, Operands, Var, as_expr
+from xdsl_tvm.relax.expr import Computed, Emittable, Expr, Placeholders, Var, as_expr
+from xdsl_tvm.relax.function_body import FunctionBody
 
 _Kind: TypeAlias = Literal["function", "dataflow", "if", "branch"]
 
 
 @dataclass
 class _Scope:
-    """What is open: a block that is filled, what is known in it."""
+    """What is open: a block that is filled, and which values are in it."""
 
     kind: _Kind
     block: Block = field(default_factory=Block)
-    symbols: set[str] = field(default_factory=set[str])
     placed: dict[Expr, SSAValue] = field(default_factory=dict[Expr, SSAValue])
     """Values of the expressions that are part of the program."""
     outputs: list[Var] = field(default_factory=list[Var])
@@ -60,12 +55,17 @@ class _Scope:
 class _Function:
     """The function that is built."""
 
-    name: str
     params: Sequence[Var]
     pure: bool
     attributes: dict[str, Attribute]
+    body: FunctionBody
     op: relax.FuncOp | None = None
     """The operation, once the function has its result."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.body.name
 
 
 class BlockBuilder:
@@ -107,9 +107,10 @@ class BlockBuilder:
             raise VerifyException(f"relax.func @{name}: there is such a function already")
         variables = [params] if isinstance(params, Var) else list(params)
         attributes = _attributes(name, attrs or {}, private)
-        scope = _function_scope(name, variables)
-        self._function = _Function(name, variables, pure, attributes)
-        self._scopes = [scope]
+        body = _function_body(name, variables)
+        body.is_pure = pure and not is_true(attributes.get(FORCE_PURE))
+        self._function = _Function(variables, pure, attributes, body)
+        self._scopes = [_Scope("function", body.entry)]
         try:
             yield
             if (func := self._function.op) is None:
@@ -211,7 +212,7 @@ class BlockBuilder:
         scope = self._fillable("emit")
         expr = as_expr(value)
         if isinstance(expr, Var):
-            operands = Operands()
+            operands = Placeholders()
             expr = operands.expr(relax.AliasOp(operands.of(expr)))
         assert isinstance(expr, Computed)
         op = self._emit(expr, name_hint)
@@ -226,28 +227,22 @@ class BlockBuilder:
         Symbols of the type that are not known here, and are a dimension by themselves,
         are defined by it. Raises VerifyException for a type that the value cannot have.
         """
-        scope = self._fillable("match_cast")
+        self._fillable("match_cast")
         verify_type(struct_info)
-        new = [s for s in definable_symbols(struct_info) if s not in self._symbols]
         operand = self._place(as_expr(value))
-        op = relax.MatchCastOp(operand, struct_info, new)
-        op.verify_()
-        scope.symbols.update(new)
-        self._insert(op, name_hint)
-        return Var.bound(op.result.name_hint or self._default_name, op.result)
+        found = self._body.match_cast(operand, struct_info)
+        self._name_result(found, name_hint)
+        return Var.bound(found.name_hint or self._default_name, found)
 
     @contextmanager
     def dataflow(self) -> Generator[None]:
         """A block of bindings without side effects; `emit_output` gives what it makes."""
         scope = self._fillable("dataflow")
-        if scope.kind == "dataflow":
-            raise VerifyException("relax.dataflow cannot stand in a relax.dataflow")
-        inner = _Scope("dataflow")
-        with self._inside(inner):
-            yield
-        # Symbols that a match_cast defines stay visible after the block.
-        scope.symbols.update(inner.symbols)
-        values = [_value(output) for output in inner.outputs]
+        with self._body.dataflow() as block:
+            inner = _Scope("dataflow", block)
+            with self._inside(inner):
+                yield
+        values = [output.ssa for output in inner.outputs]
         inner.block.add_op(relax.OutputOp(*values))
         op = relax.DataflowOp([value.type for value in values], Region(inner.block))
         scope.block.add_op(op)
@@ -281,11 +276,8 @@ class BlockBuilder:
         Raises VerifyException where it stands in a dataflow block and where the condition
         is no bool scalar.
         """
-        outer = self._fillable("If")
-        if outer.kind == "dataflow":
-            raise VerifyException(
-                "relax.if stands in a dataflow block, which holds no control flow"
-            )
+        self._fillable("If")
+        self._body.check_control_flow()
         condition = as_expr(condition)
         if not is_bool_scalar(condition.struct_info):
             raise VerifyException(
@@ -324,7 +316,7 @@ class BlockBuilder:
         if key in outer.branches:
             raise VerifyException(f"relax.if: {word} stands there twice")
         scope = _Scope("branch")
-        with self._inside(scope):
+        with self._body.inside(scope.block), self._inside(scope):
             yield
         if not isinstance(scope.block.last_op, relax.YieldOp):
             raise VerifyException(
@@ -368,8 +360,9 @@ class BlockBuilder:
             del self._scopes[depth:]
 
     @property
-    def _symbols(self) -> set[str]:
-        return {name for scope in self._scopes for name in scope.symbols}
+    def _body(self) -> FunctionBody:
+        assert self._function is not None
+        return self._function.body
 
     @property
     def _default_name(self) -> str:
@@ -414,19 +407,20 @@ class BlockBuilder:
     def _build(self, expr: Computed) -> Operation:
         """The operation of an expression whose operands are computed."""
         values = map(self._value_here, expr.operands)
-        op = expr.op.clone(dict(zip(expr.op.operands, values, strict=True)))
-        op.verify_()
-        return op
+        return expr.op.clone(dict(zip(expr.op.operands, values, strict=True)))
 
     def _insert(self, op: Operation, name_hint: str) -> None:
-        self._check_purity(op)
-        self._check_symbols(op)
-        self._scopes[-1].block.add_op(op)
+        self._body.add(op)
+        for result in op.results:
+            self._name_result(result, name_hint)
+
+    def _name_result(self, result: SSAValue, name_hint: str) -> None:
         name = name_hint or self._default_name
         if not SSAValue.is_valid_name(name):
-            raise VerifyException(f"{op.name}: '{name}' cannot be the name of a variable")
-        for result in op.results:
-            set_name_hint(result, name)
+            owner = result.owner
+            what = owner.name if isinstance(owner, Operation) else "relax.func"
+            raise VerifyException(f"{what}: '{name}' cannot be the name of a variable")
+        set_name_hint(result, name)
 
     def _find(self, expr: Expr) -> SSAValue | None:
         for scope in reversed(self._scopes):
@@ -439,47 +433,14 @@ class BlockBuilder:
             value = self._find(expr)
             assert value is not None, "placed before"
             return value
-        if expr.value is None and expr.struct_info == relax.VOID:
-            raise VerifyException(
-                f"relax.Var '{expr.name_hint}' stands for what has no result; give an "
-                "empty list, []"
-            )
-        if expr.value is None:
-            raise VerifyException(
-                f"relax.Var '{expr.name_hint}' has no value: it is no parameter of the "
-                "function, and nothing was bound to it"
-            )
-        owner = expr.value.owner
+        owner = expr.ssa.owner
         block = owner if isinstance(owner, Block) else owner.parent
         if all(scope.block is not block for scope in self._scopes):
             raise VerifyException(
                 f"relax.Var '{expr.name_hint}' is not visible here: it belongs to "
                 "another function, or to a dataflow block or branch that is closed"
             )
-        return expr.value
-
-    def _check_purity(self, op: Operation) -> None:
-        if not relax.is_impure(op):
-            return
-        function = self._function
-        assert function is not None
-        if self._scopes[-1].kind == "dataflow":
-            raise VerifyException(
-                f"{op.name} in @{function.name} is impure and stands in a dataflow block"
-            )
-        if function.pure and not is_true(function.attributes.get(FORCE_PURE)):
-            raise VerifyException(
-                f"{op.name} in @{function.name} is impure; give bb.function pure=False"
-            )
-
-    def _check_symbols(self, op: Operation) -> None:
-        visible = self._symbols
-        for name in symbols_in(op):
-            if name not in visible:
-                raise VerifyException(
-                    f"{op.name}: the symbol '{name}' is unknown here; a parameter or a "
-                    "match_cast must define it"
-                )
+        return expr.ssa
 
 
 def _result(op: Operation) -> SSAValue:
@@ -488,12 +449,7 @@ def _result(op: Operation) -> SSAValue:
     return op.results[0]
 
 
-def _value(var: Var) -> SSAValue:
-    assert var.value is not None
-    return var.value
-
-
-def _function_scope(name: str, params: Sequence[Var]) -> _Scope:
+def _function_body(name: str, params: Sequence[Var]) -> FunctionBody:
     for param in params:
         _expect_var(name, param)
         if param.value is not None:
@@ -505,11 +461,11 @@ def _function_scope(name: str, params: Sequence[Var]) -> _Scope:
     if len(set(params)) != len(params):
         raise VerifyException(f"relax.func @{name}: a parameter stands there twice")
     inputs = [param.struct_info for param in params]
-    scope = _Scope("function", Block(arg_types=inputs), set(parameter_symbols(inputs)))
-    for param, value in zip(params, scope.block.args, strict=True):
+    body = FunctionBody(name, inputs, is_pure=True)
+    for param, value in zip(params, body.entry.args, strict=True):
         set_name_hint(value, param.name_hint)
         param.value = value
-    return scope
+    return body
 
 
 def _expect_var(name: str, param: object) -> None:

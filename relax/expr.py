@@ -3,11 +3,13 @@
 An expression has a type as soon as it is made, so what does not fit is refused there. It
 becomes operations when `BlockBuilder` emits it, or something that uses it; what is never
 emitted is not part of the program. So an expression holds an operation whose operands
-are placeholders, and the expressions that stand for them.
+are placeholders, and the expressions that stand for them. While a script is read, what
+is made is part of the function at once; see `xdsl_tvm.relax.reading`.
 """
 
 from __future__ import annotations
 
+import importlib
 import operator
 import reprlib
 from collections.abc import Iterator, Sequence
@@ -24,8 +26,8 @@ from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
 from xdsl_tvm.dialects.relax.symbolic import DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name, is_integer
-from xdsl_tvm.relax._scripts import is_reading, script_attribute, script_type
-from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo
+from xdsl_tvm.relax.reading import Operands, current_reader
+from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo, struct_info_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -64,64 +66,64 @@ class Expr:
     # ---- operators ----
 
     def __add__(self, other: ExprLike) -> Expr:
-        return call("add", self, other)
+        return _operator("add", self, other)
 
     def __radd__(self, other: ExprLike) -> Expr:
-        return call("add", other, self)
+        return _operator("add", other, self)
 
     def __sub__(self, other: ExprLike) -> Expr:
-        return call("subtract", self, other)
+        return _operator("subtract", self, other)
 
     def __rsub__(self, other: ExprLike) -> Expr:
-        return call("subtract", other, self)
+        return _operator("subtract", other, self)
 
     def __mul__(self, other: ExprLike) -> Expr:
-        return call("multiply", self, other)
+        return _operator("multiply", self, other)
 
     def __rmul__(self, other: ExprLike) -> Expr:
-        return call("multiply", other, self)
+        return _operator("multiply", other, self)
 
     def __truediv__(self, other: ExprLike) -> Expr:
-        return call("divide", self, other)
+        return _operator("divide", self, other)
 
     def __rtruediv__(self, other: ExprLike) -> Expr:
-        return call("divide", other, self)
+        return _operator("divide", other, self)
 
     def __floordiv__(self, other: ExprLike) -> Expr:
-        return call("floor_divide", self, other)
+        return _operator("floor_divide", self, other)
 
     def __rfloordiv__(self, other: ExprLike) -> Expr:
-        return call("floor_divide", other, self)
+        return _operator("floor_divide", other, self)
 
     def __mod__(self, other: ExprLike) -> Expr:
-        return call("mod", self, other)
+        return _operator("mod", self, other)
 
     def __rmod__(self, other: ExprLike) -> Expr:
-        return call("mod", other, self)
+        return _operator("mod", other, self)
 
     def __pow__(self, other: ExprLike) -> Expr:
-        return call("power", self, other)
+        return _operator("power", self, other)
 
     def __rpow__(self, other: ExprLike) -> Expr:
-        return call("power", other, self)
+        return _operator("power", other, self)
 
     def __matmul__(self, other: Expr) -> Expr:
-        return call("matmul", self, other)
+        return _operator("matmul", self, other)
 
     def __neg__(self) -> Expr:
-        return call("negative", self)
+        return _operator("negative", self)
 
     def __lt__(self, other: ExprLike) -> Expr:
-        return call("less", self, other)
+        return _operator("less", self, other)
 
     def __le__(self, other: ExprLike) -> Expr:
-        return call("less_equal", self, other)
+        return _operator("less_equal", self, other)
 
     def __gt__(self, other: ExprLike) -> Expr:
-        return call("greater", self, other)
+        return _operator("greater", self, other)
 
     def __ge__(self, other: ExprLike) -> Expr:
-        return call("greater_equal", self, other)
+        return _operator("greater_equal", self, other)
 
     def astype(self, dtype: DtypeLike) -> Expr:
         """The elements converted to a dtype."""
@@ -133,13 +135,24 @@ class Expr:
             index = operator.index(index)
         except TypeError:
             raise VerifyException(
-                f"relax.get_item: a field has an integer as its index, not {index!r}; "
-                "tensors have relax.op.take and relax.op.strided_slice"
+                "relax.get_item: only a tuple has fields, and a field has an integer as "
+                f"its index, not {index!r}; tensors are taken apart by take, "
+                "strided_slice and split"
             ) from None
         if isinstance(self.struct_info, relax.TupleType) and index < 0:
             index += len(self.struct_info.fields.data)
-        operands = Operands()
+        operands = current_operands()
         return operands.expr(relax.GetItemOp(operands.of(self), index))
+
+    def __call__(self, *args: ExprLike) -> Expr:
+        """The call of a function that is a value."""
+        if not isinstance(self.struct_info, relax.FuncType):
+            raise VerifyException(
+                f"relax.call_indirect: a {self.struct_info} cannot be called"
+            )
+        operands = current_operands()
+        function, values = operands.of(self), [operands.of(arg) for arg in args]
+        return operands.expr(relax.CallIndirectOp(function, values))
 
     def __iter__(self) -> Iterator[Expr]:
         if not isinstance(self.struct_info, relax.TupleType):
@@ -148,15 +161,20 @@ class Expr:
             )
         return (self[index] for index in range(len(self.struct_info.fields.data)))
 
+    def __eq__(self, other: object) -> bool:
+        if current_reader() is not None:
+            raise VerifyException("'==' and '!=' do not compare values; use R.equal")
+        return self is other
+
+    __hash__ = object.__hash__
+
     def __bool__(self) -> NoReturn:
         raise VerifyException(
             "an expression has no truth value while the program is built; use "
-            "BlockBuilder.If for a choice, and `is` to compare expressions"
+            "BlockBuilder.If for a choice and `is` to compare expressions, and in a "
+            "script use 'if' as a statement, R.where, R.logical_and, R.logical_or or "
+            "R.logical_not"
         )
-
-
-def _struct_info(given: object) -> Attribute:
-    return given if isinstance(given, Attribute) else cast(Attribute, script_type(given))
 
 
 class Var(Expr):
@@ -166,19 +184,35 @@ class Var(Expr):
         """`struct_info` is a type, or an annotation such as `R.Tensor((4,), "int8")`."""
         if not SSAValue.is_valid_name(name_hint):
             raise VerifyException(f"'{name_hint}' cannot name a relax.Var")
-        super().__init__(_struct_info(struct_info))
+        super().__init__(struct_info_of(struct_info))
         self.name_hint = name_hint
+        """The name, empty for a value of a script that no name stands for."""
         self.value: SSAValue | None = None
         """The value in the program, once there is one."""
 
     def __repr__(self) -> str:
         return f"<relax.Var '{self.name_hint}' of {self.struct_info}>"
 
+    @property
+    def ssa(self) -> SSAValue:
+        """The value in the program. Raises VerifyException while there is none."""
+        if self.value is not None:
+            return self.value
+        if self.struct_info == relax.VOID:
+            raise VerifyException(
+                f"relax.Var '{self.name_hint}' stands for what has no result; give an "
+                "empty list, []"
+            )
+        raise VerifyException(
+            f"relax.Var '{self.name_hint}' has no value: it is no parameter of the "
+            "function, and nothing was bound to it"
+        )
+
     @classmethod
     def bound(cls, name_hint: str, value: SSAValue) -> Self:
         """The variable of a value that is part of the program."""
-        result = cls(name_hint, value.type)
-        result.value = value
+        result = cls(name_hint or "_", value.type)
+        result.name_hint, result.value = name_hint, value
         return result
 
 
@@ -191,31 +225,23 @@ class Computed(Expr):
         self.operands = tuple(operands)
 
 
-class Operands:
+class Placeholders(Operands):
     """Placeholders that an operation is made on, and the expressions they stand for."""
 
     def __init__(self) -> None:
         self._block = Block()
         self._exprs: dict[SSAValue, Expr] = {}
 
-    def of(self, expr: Expr) -> SSAValue:
+    def of(self, value: object) -> SSAValue:
         """A placeholder of the expression's type; of a scalar's value, too."""
-        expr = as_expr(expr)
+        expr = _as_expr(value)
         if isinstance(expr, Computed) and isinstance(expr.op, relax.PrimValueOp):
             # The rule of arange reads the values of floats, which types do not hold.
-            value = expr.op.clone().result
+            placeholder = expr.op.clone().result
         else:
-            value = self._block.insert_arg(expr.struct_info, len(self._block.args))
-        self._exprs[value] = expr
-        return value
-
-    def all_of(self, exprs: Expr | Sequence[Expr]) -> list[SSAValue]:
-        """Placeholders of the arguments of a call; one may stand without a list."""
-        return [self.of(each) for each in ([exprs] if isinstance(exprs, Expr) else exprs)]
-
-    def insert(self, op: Operation) -> SSAValue:
-        """A placeholder of what an operation on placeholders gives."""
-        return self.of(self.expr(op))
+            placeholder = self._block.insert_arg(expr.struct_info, len(self._block.args))
+        self._exprs[placeholder] = expr
+        return placeholder
 
     def expr(self, op: Operation) -> Computed:
         """The expression of an operation on placeholders."""
@@ -231,6 +257,11 @@ class Operands:
         return argument
 
 
+def current_operands() -> Operands:
+    """Those of the script that is being read, or new placeholders."""
+    return current_reader() or Placeholders()
+
+
 ExprLike: TypeAlias = "Expr | int | float | bool | np.generic"
 Emittable: TypeAlias = "Expr | Sequence[Emittable]"
 """An expression, or several that become a tuple."""
@@ -242,14 +273,21 @@ def call(name: str, *args: object, **kwargs: object) -> Expr:
     In a binary operator a number stands for a constant of the other operand's dtype.
     Raises VerifyException for arguments that do not fit.
     """
+    if (reader := current_reader()) is not None:
+        return reader.call(name, args, kwargs)
     signature = OPERATORS[name]
     if issubclass(signature.op_class, BinaryOperatorOp):
         bound = signature.bind(args, kwargs)
         args, kwargs = _same_dtype(*bound.values()), {}
-    operands = Operands()
+    operands = Placeholders()
     values = [operands.unwrap(argument) for argument in args]
     named = {key: operands.unwrap(argument) for key, argument in kwargs.items()}
     return operands.expr(signature.make(values, named, operands.insert))
+
+
+def _operator(name: str, *args: object) -> Expr:
+    reader = current_reader()
+    return call(name, *args) if reader is None else reader.operator(name, args)
 
 
 def _same_dtype(lhs: object, rhs: object) -> tuple[object, object]:
@@ -286,20 +324,34 @@ def const(
     `float32`. Raises VerifyException for what no tensor holds, and for integers of
     Python's that an integer dtype does not have.
     """
-    if is_reading():
-        return script_attribute("const")(value, dtype)
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise VerifyException(f"relax.constant: {error}") from None
-    element = _default_dtype(value, array) if dtype is None else dtype_of(dtype)
+    if (reader := current_reader()) is not None:
+        return reader.call("const", (value, dtype), {})
+    element = None if dtype is None else dtype_of(dtype)
     if dtype is not None and element is None:
         raise VerifyException("relax.constant: dtype cannot be void")
+    return constant(value, element)
+
+
+def constant(
+    value: object, element: Attribute | None, *, always_exact: bool = False
+) -> Computed:
+    """A tensor of known elements, also while a script is read.
+
+    `always_exact` refuses what an integer dtype does not hold in arrays and of floats,
+    too, which numpy converts. Raises VerifyException.
+    """
+    try:
+        array: np.ndarray[Any, Any] = np.asarray(value)
+    except ValueError:
+        raise VerifyException("relax.constant: rows must have equal lengths") from None
+    if element is None:
+        element = _default_dtype(value, array)
     if element is not None:
-        is_given = isinstance(value, np.ndarray | np.generic)
-        array = _converted(
-            array, element, is_integer(element) and element != i1 and not is_given
-        )
+        is_array = isinstance(value, np.ndarray | np.generic)
+        kinds = "biufO" if always_exact else "" if is_array else "biuO"
+        if not is_integer(element) or element == i1:
+            kinds = ""
+        array = _converted(array, element, array.dtype.kind in kinds)
     return Computed(relax.ConstantOp(dense_of(array)), ())
 
 
@@ -313,22 +365,25 @@ def _default_dtype(value: object, array: np.ndarray[Any, Any]) -> Attribute | No
 def _converted(
     array: np.ndarray[Any, Any], element: Attribute, exact: bool
 ) -> np.ndarray[Any, Any]:
-    """The array with elements of a dtype; `exact` if integers must stay as they are."""
-    message = (
-        f"relax.constant: {dtype_name(element)} does not hold "
-        f"{reprlib.repr(array.tolist())}; give a dtype that does, or an array"
-    )
+    """The array with elements of a dtype; `exact` if numbers must stay as they are."""
     try:
         with np.errstate(invalid="ignore"):
             result = array.astype(numpy_dtype(element))
     except (OverflowError, TypeError, ValueError):
-        raise VerifyException(message) from None
-    if exact and array.dtype.kind in "iuO" and (result != array).any():
-        raise VerifyException(message)
+        raise _not_held(array, element) from None
+    if exact and (result != array).any():
+        raise _not_held(array, element)
     return result
 
 
-def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Expr:
+def _not_held(array: np.ndarray[Any, Any], element: Attribute) -> VerifyException:
+    return VerifyException(
+        f"relax.constant: {dtype_name(element)} does not hold "
+        f"{reprlib.repr(array.tolist())}; give a dtype that does, or an array"
+    )
+
+
+def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Computed:
     """A scalar that is not a tensor: `int64` for integers and symbols, else `float32`."""
     if dtype is None:
         dtype = "float32" if isinstance(value, float) else "int64"
@@ -348,20 +403,19 @@ def _name(dtype: DtypeLike) -> str:
     return dtype if isinstance(dtype, str) else dtype_name(dtype)
 
 
-def ShapeExpr(values: Sequence[DimLike]) -> Expr:
+def ShapeExpr(values: Sequence[DimLike]) -> Computed:
     """A shape as a value."""
-    operands = Operands()
     try:
         op = relax.ShapeOp(values)
         op.verify_()
-        return operands.expr(op)
+        return Computed(op, ())
     except ValueError as error:
         raise VerifyException(f"relax.shape: {error}") from None
 
 
-def Tuple(fields: Sequence[Expr]) -> Expr:
+def Tuple(fields: Sequence[ExprLike]) -> Expr:
     """Several values in one."""
-    operands = Operands()
+    operands = current_operands()
     return operands.expr(relax.TupleOp([operands.of(field) for field in fields]))
 
 
@@ -387,5 +441,5 @@ def _as_expr(value: object) -> Expr:
 
 def __getattr__(name: str) -> Any:
     if name == "function":
-        return script_attribute(name)
+        return getattr(importlib.import_module("xdsl_tvm.relax"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

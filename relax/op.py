@@ -1,15 +1,12 @@
 """All operators as functions: `op.add(x, y)`, `op.nn.conv2d(data, weight, strides=2)`.
 
-Names, parameters and defaults are TVM's, from `dialects/relax/signatures.py`.
+Names, parameters and defaults are TVM's, from `dialects/relax/signatures.py` and, for
+what is no operator, from `xdsl_tvm.relax.vocabulary`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
-from xdsl_tvm.relax._scripts import is_reading, script_attribute
 from xdsl_tvm.relax.calls import (
     call_dps_packed,
     call_packed,
@@ -18,8 +15,9 @@ from xdsl_tvm.relax.calls import (
     call_tir_inplace,
     call_tir_with_grad,
 )
-from xdsl_tvm.relax.expr import Expr, Operands, call
-from xdsl_tvm.relax.runtime import FUNCTIONS
+from xdsl_tvm.relax.expr import Expr, call
+from xdsl_tvm.relax.runtime import assert_op, print
+from xdsl_tvm.relax.vocabulary import CALLS
 
 __all__ = [
     "assert_op",
@@ -32,7 +30,7 @@ __all__ = [
     "print",
 ]
 
-_KNOWN = (*OPERATORS, *FUNCTIONS)
+_KNOWN = (*OPERATORS, *CALLS)
 
 
 class Operator:
@@ -42,8 +40,8 @@ class Operator:
         self._name = name
         if (signature := OPERATORS.get(name)) is not None:
             self.__doc__ = f"relax.{signature}\n\n{signature.op_class.__doc__}"
-        elif (function := FUNCTIONS.get(name)) is not None:
-            self.__doc__ = function.__doc__
+        elif (found := CALLS.get(name)) is not None:
+            self.__doc__ = found.__doc__
 
     def __getattr__(self, name: str) -> Operator:
         return _operator(f"{self._name}.{name}")
@@ -51,10 +49,8 @@ class Operator:
     def __call__(self, *args: object, **kwargs: object) -> Expr:
         if self._name not in _KNOWN:
             raise AttributeError(f"there is no operator relax.op.{self._name}")
-        if is_reading():
-            return script_attribute(self._name)(*args, **kwargs)
-        if (function := FUNCTIONS.get(self._name)) is not None:
-            return function(*args, **kwargs)
+        if (found := CALLS.get(self._name)) is not None:
+            return found(*args, **kwargs)
         return call(self._name, *args, **kwargs)
 
     def __dir__(self) -> list[str]:
@@ -84,20 +80,3 @@ def __getattr__(name: str) -> Operator:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_names("")})
-
-
-def print(*values: Expr, format: str = "") -> Expr:
-    """Print values; the empty format prints them one behind the other. Impure."""
-    operands = Operands()
-    return operands.expr(relax.PrintOp(format, [operands.of(v) for v in values]))
-
-
-def assert_op(
-    condition: Expr, format_args: Expr | Sequence[Expr] | None = None, format: str = ""
-) -> Expr:
-    """Stop the program with a message unless the condition holds. Impure."""
-    args = [format_args] if isinstance(format_args, Expr) else format_args or []
-    operands = Operands()
-    given = operands.of(condition)
-    values = [operands.of(arg) for arg in args]
-    return operands.expr(relax.AssertOp(given, format, values))

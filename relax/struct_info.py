@@ -8,7 +8,7 @@ expressions of `sym`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
@@ -31,6 +31,31 @@ from xdsl_tvm.dialects.relax.symbolic import DimLike
 DtypeLike: TypeAlias = "str | Attribute"
 """A dtype by TVM's name or by its type."""
 ShapeLike: TypeAlias = "Iterable[DimLike]"
+
+
+@runtime_checkable
+class TypeAnnotation(Protocol):
+    """What stands for a type of Relax, such as `R.Tensor((4,), "float32")`."""
+
+    def relax_type(self) -> Attribute:
+        """The type. Raises DiagnosticException where only a module tells it."""
+        ...
+
+
+def struct_info_of(given: object) -> Attribute:
+    """The type that is given, or that an annotation stands for.
+
+    Raises VerifyException for anything else.
+    """
+    if isinstance(given, Attribute):
+        return given
+    if isinstance(given, TypeAnnotation):
+        return given.relax_type()
+    raise VerifyException(
+        f"a {type(given).__name__} annotates nothing in Relax; use a struct info, such "
+        'as relax.TensorStructInfo((4,), "float32"), or its annotation, as in '
+        'R.Tensor((4,), "float32")'
+    )
 
 
 def sym(name: str) -> Dim:

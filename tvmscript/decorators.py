@@ -23,7 +23,7 @@ from xdsl_tvm.tvmscript.reading.definitions import (
     ModuleMarker,
 )
 from xdsl_tvm.tvmscript.reading.macros import Macro
-from xdsl_tvm.tvmscript.reading.relax_reader import RelaxMarker
+from xdsl_tvm.tvmscript.reading.relax_body import RelaxMarker
 
 
 class PrimFuncDecorator(PrimFuncFrame):

@@ -37,7 +37,8 @@ from xdsl_tvm.tvmscript.reading.definitions import (
 )
 from xdsl_tvm.tvmscript.reading.macros import Macro
 from xdsl_tvm.tvmscript.reading.reader import BodyReader
-from xdsl_tvm.tvmscript.reading.relax_reader import RelaxFunctions, RelaxMarker
+from xdsl_tvm.tvmscript.reading.relax_body import RelaxMarker
+from xdsl_tvm.tvmscript.reading.relax_reader import RelaxFunctions
 from xdsl_tvm.tvmscript.reading.rules import LIVE, TextRules
 from xdsl_tvm.tvmscript.reading.source import LiveDefinition, Source, find_definition
 from xdsl_tvm.tvmscript.ssa.to_ssa import StatementError, module_to_ssa

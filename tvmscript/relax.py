@@ -8,19 +8,14 @@ make operations while a function is read, and cannot be called outside of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable as _Callable
-from collections.abc import Mapping as _Mapping
-from functools import cache as _cache
-
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
 from xdsl_tvm.tvmscript.decorators import function as function
 from xdsl_tvm.tvmscript.decorators import macro as macro
-from xdsl_tvm.tvmscript.nodes import relax_operators as _relax_operators
 from xdsl_tvm.tvmscript.nodes import relax_types as _relax_types
-from xdsl_tvm.tvmscript.reading import relax_calls as _relax_calls
-from xdsl_tvm.tvmscript.reading.relax_reader import DataflowFrame as _DataflowFrame
+from xdsl_tvm.tvmscript.reading.relax_body import DataflowFrame as _DataflowFrame
 from xdsl_tvm.tvmscript.reading.relax_values import const as const
 from xdsl_tvm.tvmscript.reading.relax_values import const_data as const_data
+from xdsl_tvm.tvmscript.reading.relax_vocabulary import vocabulary as _vocabulary
 from xdsl_tvm.tvmscript.reading.rules import Namespace as _Namespace
 
 Tensor = _relax_types.Tensor
@@ -36,18 +31,8 @@ def dataflow() -> _DataflowFrame:
     return _DataflowFrame()
 
 
-@_cache
-def _known() -> _Mapping[str, _Callable[..., object]]:
-    """Operators and calls by their full names."""
-    # Made once: every operator of a script is looked up here.
-    operators = _relax_operators.operators()
-    # TVM has this one under a short name, too.
-    short = {"stop_lift_params": operators["builtin.stop_lift_params"]}
-    return {**operators, **_relax_calls.FUNCTIONS, **short}
-
-
 def _find(name: str) -> object:
-    known = _known()
+    known = _vocabulary()
     if name in known:
         return known[name]
     if any(each.startswith(f"{name}.") for each in known):
@@ -57,7 +42,7 @@ def _find(name: str) -> object:
 
 
 def _names_after(prefix: str) -> list[str]:
-    return [name[len(prefix) :] for name in _known() if name.startswith(prefix)]
+    return [name[len(prefix) :] for name in _vocabulary() if name.startswith(prefix)]
 
 
 _NAMES = tuple(name for name in globals() if not name.startswith("_"))
@@ -70,4 +55,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_NAMES, *(name.partition(".")[0] for name in _known())})
+    return sorted({*_NAMES, *(name.partition(".")[0] for name in _vocabulary())})

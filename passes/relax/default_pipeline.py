@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.target import DeviceType, Target
-from xdsl_tvm.passes.infra import CompositePass
+from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 
 
@@ -144,3 +144,23 @@ class DefaultPipeline(CompositePass):
                 f"{self.name}: the target '{self.target}' is no CPU; call kernels for "
                 "other devices by themselves"
             )
+
+
+def get_pipeline(name: str = "zero") -> CompilerPass:
+    """The passes `zero`, up to fused kernels, or `default_build`, without fusion.
+
+    TVM's `relax.get_pipeline`. Both are `relax-default-pipeline`, whose page says what
+    they lack. Raises ValueError for another name.
+    """
+    if name not in ROWS:
+        raise ValueError(f"there is no pipeline '{name}'; use one of {', '.join(ROWS)}")
+    return DefaultPipeline(pipeline=name)
+
+
+def get_default_pipeline(target: str = "llvm") -> CompilerPass:
+    """The passes for a target, a CPU in a form that `Target.parse` reads.
+
+    TVM's `relax.get_default_pipeline`, which `xdsl_tvm.compile` runs. The pass raises
+    PassFailedException for other targets.
+    """
+    return DefaultPipeline(target=target)

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.relax.types import PrimType
 from xdsl_tvm.tvmscript.nodes.expressions import (
     Expr,
     ExprLike,
@@ -33,6 +34,10 @@ class Dtype:
 
     def __repr__(self) -> str:
         return f"T.{tir.dtype_name(self.type)}"
+
+    def relax_type(self) -> Attribute:
+        """The type of scalars in Relax, which newer TVM annotates so."""
+        return PrimType.of(self.type)
 
     @overload
     def __call__(self, value: None = None, *, is_size_var: bool = False) -> Var: ...

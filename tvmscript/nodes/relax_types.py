@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import update_wrapper
 from itertools import count
-from typing import TypeAlias, cast
+from typing import Generic, ParamSpec, TypeAlias, cast
 
 from xdsl.dialects.builtin import NoneAttr, NoneType, i64
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimsAttr, PlacedAttr, VDeviceAttr
@@ -27,6 +28,7 @@ from xdsl_tvm.tvmscript.nodes.dtypes import Dtype, dtype_of
 from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.printing.expressions import dtype_string, string
 
+P = ParamSpec("P")
 Devices: TypeAlias = Sequence[VDeviceAttr]
 """The virtual devices of the module, in its order."""
 DimSpec: TypeAlias = "Dim | ex.Expr | int | str | None"
@@ -192,22 +194,35 @@ class Annotation:
     def __repr__(self) -> str:
         return self.text
 
+    def relax_type(self, devices: Devices = ()) -> Attribute:
+        """The type in a module with these devices."""
+        return self.make(devices)
+
+
+class AnnotationFunction(Generic[P]):
+    """A function of `R` that makes annotations, and is one without its arguments."""
+
+    def __init__(self, make: Callable[P, Annotation]) -> None:
+        self._make = make
+        update_wrapper(self, make)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Annotation:
+        return self._make(*args, **kwargs)
+
+    def relax_type(self, devices: Devices = ()) -> Attribute:
+        """The type that it stands for without arguments, as in `x: R.Tensor`."""
+        return cast("Callable[[], Annotation]", self._make)().relax_type(devices)
+
 
 def annotated_type(value: object, devices: Devices = ()) -> Attribute:
     """The type that the value of an annotation stands for.
 
     Raises ScriptTypeError for what is no annotation of Relax.
     """
-    if any(value is each for each in _CONSTRUCTORS):
-        value = cast("Callable[[], Annotation]", value)()
-    if isinstance(value, Annotation):
-        try:
-            return value.make(devices)
-        except VerifyException as error:
-            raise ScriptTypeError(str(error)) from None
+    if isinstance(value, Annotation | AnnotationFunction):
+        return value.relax_type(devices)
     if isinstance(value, Dtype):
-        # Newer TVM has scalars so.
-        return relax.PrimType.of(value.type)
+        return value.relax_type()
     raise ScriptTypeError(
         f"a {type(value).__name__} annotates nothing in Relax; use R.Tensor, R.Shape, "
         "R.Prim, R.Tuple, R.Callable or R.Object"
@@ -252,6 +267,7 @@ def _rank(what: str, ndim: object) -> list[None] | None:
 _MAX_RANK = 1024
 
 
+@AnnotationFunction
 def Tensor(
     shape: object = None,
     dtype: object = None,
@@ -275,6 +291,7 @@ def Tensor(
     return Annotation("R.Tensor(...)", make)
 
 
+@AnnotationFunction
 def Shape(values: object = None, ndim: int = -1) -> Annotation:
     """A shape as a value: its dimensions or `ndim`, as far as known."""
     if values is not None and ndim != -1:
@@ -283,6 +300,7 @@ def Shape(values: object = None, ndim: int = -1) -> Annotation:
     return Annotation("R.Shape(...)", lambda devices: relax.ShapeType.of(dims))
 
 
+@AnnotationFunction
 def Prim(dtype: object = None, value: DimSpec = None) -> Annotation:
     """A scalar that is no tensor: its dtype, and its value where it is known."""
     element = known_dtype(dtype)
@@ -296,6 +314,7 @@ def Prim(dtype: object = None, value: DimSpec = None) -> Annotation:
     return Annotation("R.Prim(...)", lambda devices: relax.PrimType.of(known, dim))
 
 
+@AnnotationFunction
 def Tuple(*fields: object) -> Annotation:
     """Several values in one; the types of the fields, or a list of them."""
     if len(fields) == 1 and isinstance(fields[0], list | tuple):
@@ -307,6 +326,7 @@ def Tuple(*fields: object) -> Annotation:
     return Annotation("R.Tuple(...)", make, fields)
 
 
+@AnnotationFunction
 def Function(
     params: object = None, ret: object = None, purity: bool | None = None
 ) -> Annotation:
@@ -332,12 +352,10 @@ def Function(
     return Annotation("R.Callable(...)", make, (*(given or ()), ret))
 
 
+@AnnotationFunction
 def Object() -> Annotation:
     """Any value."""
     return Annotation("R.Object", lambda devices: relax.OBJECT)
-
-
-_CONSTRUCTORS: tuple[object, ...] = (Tensor, Shape, Prim, Tuple, Function, Object)
 
 
 # ---- virtual devices ----

@@ -39,7 +39,6 @@ from xdsl_tvm.tvmscript.nodes.relax_attributes import (
     python_attribute,
     relax_text,
 )
-from xdsl_tvm.tvmscript.nodes.relax_operators import operator_arguments
 from xdsl_tvm.tvmscript.nodes.relax_types import (
     Devices,
     TypeText,
@@ -49,6 +48,7 @@ from xdsl_tvm.tvmscript.nodes.relax_types import (
 )
 from xdsl_tvm.tvmscript.printing.expressions import Style, string
 from xdsl_tvm.tvmscript.printing.names import Names, identifier
+from xdsl_tvm.tvmscript.printing.relax_operators import operator_arguments
 from xdsl_tvm.tvmscript.ssa.trees import refuse_attributes
 
 _RESERVED = ("R", "I", "T", "cls", "metadata", "tvm")

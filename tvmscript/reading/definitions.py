@@ -28,11 +28,8 @@ from xdsl_tvm.tvmscript.nodes.statements import Buffer, IRModule, PrimFunc
 from xdsl_tvm.tvmscript.reading.completion import CompletionError, complete
 from xdsl_tvm.tvmscript.reading.macros import Macro, signature_of
 from xdsl_tvm.tvmscript.reading.reader import BodyReader, called
-from xdsl_tvm.tvmscript.reading.relax_reader import (
-    ReadRelaxFunction,
-    RelaxFunctions,
-    RelaxMarker,
-)
+from xdsl_tvm.tvmscript.reading.relax_body import RelaxMarker
+from xdsl_tvm.tvmscript.reading.relax_reader import ReadRelaxFunction, RelaxFunctions
 from xdsl_tvm.tvmscript.reading.relax_values import Extern
 from xdsl_tvm.tvmscript.reading.rules import ModuleName, Rules
 from xdsl_tvm.tvmscript.reading.scope import Scope

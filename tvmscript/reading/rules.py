@@ -20,13 +20,13 @@ import numpy as np
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
+from xdsl_tvm.relax.expr import Expr as RelaxExpr
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes.constructs import Axis, BufferConstructor, MetaVar
 from xdsl_tvm.tvmscript.nodes.dtypes import Dtype
 from xdsl_tvm.tvmscript.nodes.operators import LetAnnotation
-from xdsl_tvm.tvmscript.nodes.relax_types import Annotation
+from xdsl_tvm.tvmscript.nodes.relax_types import Annotation, AnnotationFunction
 from xdsl_tvm.tvmscript.nodes.statements import Buffer, BufferRegion, Range
-from xdsl_tvm.tvmscript.reading.relax_values import Operand, Value
 
 
 class UndefinedName(NameError):
@@ -246,7 +246,7 @@ _ATTRIBUTES: Mapping[type, frozenset[str]] = {
     BufferRegion: frozenset(("buffer", "region")),
     Range: frozenset(("extent", "min")),
     Axis: frozenset(("R", "S", "opaque", "reduce", "remap", "scan", "spatial")),
-    Operand: frozenset(("astype",)),
+    RelaxExpr: frozenset(("astype",)),
     str: frozenset(("endswith", "lower", "startswith", "upper")),
     dict: frozenset(("get", "items", "keys", "values")),
     list: frozenset(("count", "index")),
@@ -261,7 +261,7 @@ _INDEXED: tuple[type, ...] = (
     BufferConstructor,
     Dtype,
     LetAnnotation,
-    Value,
+    RelaxExpr,
     dict,
     list,
     np.ndarray,
@@ -505,8 +505,8 @@ def _parts(value: object) -> Sequence[object]:
             return (bounds.start, bounds.stop, bounds.step)
         case MetaVar():
             return (cast("MetaVar[object]", value).value,)
-        case Value():
-            return (value.type,)
+        case RelaxExpr():
+            return (value.struct_info,)
         case Annotation():
             return value.parts
         case relax.TupleType():
@@ -525,7 +525,7 @@ def kind_of(value: object) -> str:
     """What an error calls a value of this kind."""
     if isinstance(value, ModuleType):
         return "module"
-    if isinstance(value, FunctionType | ScriptFunction):
+    if isinstance(value, FunctionType | ScriptFunction | AnnotationFunction):
         return "function"
     return type(value).__name__
 

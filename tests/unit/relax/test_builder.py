@@ -5,10 +5,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from support.live_scripts import import_text
+from support.paths import ROOT
 from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
@@ -21,10 +24,13 @@ from xdsl_tvm.dialects.relax.signatures import OPERATORS
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.relax.expr import Computed
+from xdsl_tvm.relax.vocabulary import CALLS
 from xdsl_tvm.tvmscript import parse, print_script
 from xdsl_tvm.tvmscript import relax as script
 from xdsl_tvm.tvmscript import tir as T
 from xdsl_tvm.tvmscript.builder import IRBuilder
+from xdsl_tvm.tvmscript.reading.relax_calls import CONVERSIONS
+from xdsl_tvm.tvmscript.reading.relax_vocabulary import vocabulary
 
 F32 = np.float32
 _Body: TypeAlias = Callable[[relax.BlockBuilder, relax.Var], object]
@@ -713,7 +719,7 @@ _WRONG_BINDINGS: list[tuple[_Body, str]] = [
     (lambda bb, x: None, "@main: the result is missing; call emit_func_output"),
     (_nested_function, "@inner: @main is not finished yet"),
     (lambda bb, x: bb.get(), "@main is not finished yet"),
-    (_nested_dataflow, "relax.dataflow cannot stand in a relax.dataflow"),
+    (_nested_dataflow, "a dataflow block cannot stand in another one"),
     (
         _in_dataflow(lambda bb, x: bb.emit_func_output(x)),
         "emit_func_output must stand directly in a function",
@@ -725,20 +731,20 @@ _WRONG_BINDINGS: list[tuple[_Body, str]] = [
     (_in_dataflow(_if), "relax.if stands in a dataflow block"),
     (
         lambda bb, x: bb.emit(relax.op.print(x)),
-        "relax.print in @main is impure; give bb.function pure=False",
+        "relax.print in @main is impure and the function is not; build it with pure=",
     ),
     (lambda bb, x: bb.emit_output(x), "must stand in `with bb.dataflow():`"),
     (
         lambda bb, x: bb.emit(relax.op.zeros(["m"], "int8")),
-        "relax.shape: the symbol 'm' is unknown here",
+        "relax.shape: the symbolic dimension 'm' has no value here",
     ),
     (
         lambda bb, x: bb.emit(relax.PrimValue("m")),
-        "relax.prim_value: the symbol 'm' is unknown here",
+        "relax.prim_value: the symbolic dimension 'm' has no value here",
     ),
     (
         lambda bb, x: bb.match_cast(x, relax.TensorStructInfo((relax.sym("m") * 2, 4))),
-        "relax.match_cast: the symbol 'm' is unknown here",
+        "relax.match_cast: the symbolic dimension 'm' has no value here",
     ),
     (lambda bb, x: bb.match_cast(x, SCALAR), "relax.match_cast: "),
     (
@@ -782,7 +788,7 @@ def test_bindings_that_are_refused(body: _Body, message: str):
 def test_a_block_that_an_error_left_is_closed():
     def body(bb: relax.BlockBuilder, x: relax.Var):
         for _ in range(2):
-            with pytest.raises(VerifyException, match="'m' is unknown"), bb.dataflow():
+            with pytest.raises(VerifyException, match="'m' has no value"), bb.dataflow():
                 bb.emit(relax.op.zeros(["m"], "int8"))
         missing = pytest.raises(VerifyException, match="result of Then is missing")
         with missing, bb.If(relax.op.sum(x) > 0.0), bb.Then():
@@ -824,9 +830,9 @@ def test_functions_that_are_refused():
     ):
         with pytest.raises(VerifyException, match=message):
             bb.add_func(added, "g")
-    with pytest.raises(VerifyException, match="@f takes 1 arguments, 2 are given"):
+    with pytest.raises(VerifyException, match="f takes 1 arguments, 2 are given"):
         f(relax.Var("a", ROW), relax.Var("b", ROW))
-    with pytest.raises(VerifyException, match=r"argument 0 of relax\.call: @f must be"):
+    with pytest.raises(VerifyException, match="argument 0 of function f must be"):
         f(relax.Var("a", FLAG))
     with pytest.raises(VerifyException, match="emit must stand in"):
         bb.emit(relax.const(1))
@@ -870,7 +876,7 @@ def test_numbers_and_arrays_beside_expressions():
         (2**40, None, "int32 does not hold 1099511627776"),
         ([1, -1], "uint8", r"uint8 does not hold \[1, -1\]"),
         (2**64, "int64", "int64 does not hold 18446744073709551616"),
-        ([[1], [2, 3]], None, "inhomogeneous"),
+        ([[1], [2, 3]], None, "rows must have equal lengths"),
     ],
 )
 def test_constants_that_no_dtype_holds(value: Any, dtype: str | None, text: str):
@@ -948,5 +954,85 @@ def test_annotations_of_scripts_with_variables() -> None:
     assert_structural_equal(module, again)
     found = run(module, np.ones((2, 784), F32), np.ones((2, 3), F32))
     assert found.tolist() == [[2] * 784] * 2
-    with pytest.raises(TypeError, match="a int annotates nothing in Relax"):
+    with pytest.raises(VerifyException, match="a int annotates nothing in Relax"):
         relax.Var("x", 4)
+
+
+# ---- the vocabulary that the builder and scripts share ----
+
+_SCRIPT = """
+from xdsl_tvm import relax
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def scale(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), f: R.Callable((R.Object,), R.Object)):
+        y = {R}.add(x, {R}.const(1, "float32"))
+        with R.dataflow():
+            lv = {call}.call_tir(Module.scale, (y,), R.Tensor((4,), "float32"))
+            pair = {tuple}(lv, {R}.exp(x))
+            z = {call}.call_pure_packed("f", pair[1], sinfo_args=R.Tensor((4,)))
+            R.output(z)
+        w = {R}.linear(z, {R}.const([1.0, 2.0, 3.0, 4.0]))
+        u = f(w)
+        return u
+"""
+
+
+def test_calls_of_the_builder_are_those_of_scripts_where_one_is_read(tmp_path: Path):
+    words = {
+        "R": {"R": "R", "call": "R", "tuple": "R.tuple"},
+        "relax": {"R": "relax.op", "call": "relax", "tuple": "R.tuple"},
+    }
+    found: dict[str, str] = {}
+    for name, given in words.items():
+        text = _SCRIPT.replace("{R}.const", "{const}").format(
+            **given, const="relax.const" if name == "relax" else "R.const"
+        )
+        found[name] = str(import_text(tmp_path, text).Module)
+    assert found["R"] == found["relax"]
+    assert "relax.call_indirect" in found["R"]
+
+
+def test_scripts_convert_every_kind_of_argument():
+    """Nothing in the table of calls is known to the builder only."""
+    for name, call in CALLS.items():
+        assert name in vocabulary()
+        for parameter in call.parameters:
+            assert parameter.is_variadic or parameter.kind in CONVERSIONS, call
+
+
+def test_the_builder_knows_no_loaded_modules():
+    """What a script means is told to the builder; it does not look around for scripts."""
+    for file in (ROOT / "relax").glob("*.py"):
+        assert "sys.modules" not in file.read_text(), file
+
+
+def test_values_that_are_functions_are_called():
+    def body(bb: relax.BlockBuilder, x: relax.Var):
+        return bb.emit(f(x, [x, x])[-1])
+
+    f = relax.Var(
+        "f",
+        relax.FuncStructInfo(
+            [MATRIX, relax.TupleStructInfo([MATRIX, MATRIX])],
+            relax.TupleStructInfo([SCALAR, MATRIX]),
+        ),
+    )
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", MATRIX)
+    with bb.function("main", [x, f]):
+        bb.emit_func_output(body(bb, x))
+    assert names(bb.get())[-4:] == [
+        "relax.tuple",
+        "relax.call_indirect",
+        "relax.get_item",
+        "relax.return",
+    ]
+    with pytest.raises(VerifyException, match="cannot be called"):
+        x(x)

@@ -282,9 +282,12 @@ BODIES = {
     ),
     "constant out of range": (
         'return «R.const(300, "uint8")»',
-        "300 is out of range for uint8",
+        "uint8 does not hold 300; give a dtype that does",
     ),
-    "constant of another kind": ('return «R.const(1.5, "int32")»', "1.5 is no int32"),
+    "constant of another kind": (
+        'return «R.const(1.5, "int32")»',
+        "int32 does not hold 1.5",
+    ),
     "map of other variables": (
         "return «R.layout_transform(x, lambda i, j: (i, n))»",
         "an index is made of the map's indices",

@@ -1,41 +1,31 @@
-"""The operators of `R`: arguments of scripts as those of the operations, and back.
+"""The operators of `R`: arguments of scripts as those of the operations.
 
 Parameters, their kinds and defaults are those of `dialects/relax/signatures.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import NoneType
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, Parameter, Signature
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
+from xdsl_tvm.relax.expr import Var
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.nodes.operators import IndexMap
 from xdsl_tvm.tvmscript.nodes.operators import index_map as make_index_map
-from xdsl_tvm.tvmscript.nodes.relax_attributes import float_text
-from xdsl_tvm.tvmscript.nodes.relax_types import (
-    device_of,
-    dim_of,
-    dtype_text,
-    known_dtype,
-)
-from xdsl_tvm.tvmscript.printing.expressions import string
-from xdsl_tvm.tvmscript.printing.index_maps import index_map, index_map_attr
+from xdsl_tvm.tvmscript.nodes.relax_types import device_of, dim_of, known_dtype
+from xdsl_tvm.tvmscript.printing.index_maps import index_map_attr
 from xdsl_tvm.tvmscript.reading.relax_values import (
     DtypeLeaf,
     FunctionBuilder,
     Text,
-    Value,
     const,
     prim,
 )
@@ -53,23 +43,22 @@ class Operator:
     def __repr__(self) -> str:
         return f"R.{self.signature.name}"
 
-    def __call__(self, *args: object, **named: object) -> Value:
-        """The result of the operator. Raises ScriptTypeError for wrong arguments."""
+    def __call__(self, *args: object, **named: object) -> Var:
+        """The result of the operator.
+
+        Raises ScriptTypeError or VerifyException for wrong arguments.
+        """
         builder = FunctionBuilder.current()
         signature = self.signature
         self._check_names(named)
         constants = _CONSTANTS.get(signature.name, {})
         others = {key: value for key, value in named.items() if key not in constants}
-        try:
-            bound = signature.bind(args, others)
-            given = {
-                parameter.name: self._argument(builder, parameter, bound)
-                for parameter in signature.parameters
-            }
-            op = signature.make([], given, builder.insert)
-        except VerifyException as error:
-            raise ScriptTypeError(str(error)) from None
-        return builder.value_of(op)
+        bound = signature.bind(args, others)
+        given = {
+            parameter.name: self._argument(builder, parameter, bound)
+            for parameter in signature.parameters
+        }
+        return builder.value_of(signature.make([], given, builder.insert))
 
     def _check_names(self, named: Mapping[str, object]) -> None:
         known = [parameter.name for parameter in self.signature.parameters]
@@ -109,10 +98,10 @@ def _operand(
     if parameter.name == "size" and isinstance(value, int | ex.Expr):
         return [dim_of(value)]
     if parameter.name == "fill_value" and isinstance(value, bool | int | float):
-        return builder.value(const(value, bound.get("dtype")))
+        return builder.of(const(value, bound.get("dtype")))
     if parameter.kind == "value" and isinstance(value, bool | int | float):
-        return builder.value(prim(value))
-    return builder.value(value)
+        return builder.of(prim(value))
+    return builder.of(value)
 
 
 def _attribute(parameter: Parameter, value: object, builder: FunctionBuilder) -> object:
@@ -154,52 +143,3 @@ def _number(value: object) -> object:
 def operators() -> Mapping[str, Operator]:
     """All operators by their names in `R`."""
     return {name: Operator(signature) for name, signature in OPERATORS.items()}
-
-
-# ---- writing ----
-
-
-def operator_arguments(
-    op: Operation,
-    operand: Callable[[SSAValue, Parameter], str],
-    device: Callable[[VDeviceAttr], str],
-) -> Iterator[str]:
-    """The arguments of the call that makes an operator.
-
-    `operand` writes an operand, `device` a virtual device. Operands come first and
-    without names, as far as that goes.
-    """
-    signature = OPERATORS[op.name.removeprefix("relax.")]
-    given, is_first = signature.arguments(op), True
-    for parameter in signature.parameters:
-        if parameter.name not in given:
-            is_first = False
-            continue
-        value = given[parameter.name]
-        if parameter.is_operand and value is None:
-            is_first = False
-        elif parameter.is_operand:
-            text = operand(cast(SSAValue, value), parameter)
-            yield text if is_first else f"{parameter.name}={text}"
-        elif value is not None or parameter.takes_none:
-            is_first = False
-            yield f"{parameter.name}={_attribute_text(value, device)}"
-
-
-def _attribute_text(value: object, device: Callable[[VDeviceAttr], str]) -> str:
-    match value:
-        case None | bool() | int():
-            return str(value)
-        case float():
-            return float_text(value)
-        case str():
-            return string(value)
-        case list():
-            items = cast("list[object]", value)
-            return f"[{', '.join(_attribute_text(item, device) for item in items)}]"
-        case IndexMapAttr():
-            return index_map(value)
-        case VDeviceAttr():
-            return device(value)
-        case _:
-            return dtype_text(cast(Attribute, value))
