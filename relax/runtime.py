@@ -85,8 +85,9 @@ def alloc_tensor(
     storage_scope: str = "global",
 ) -> Expr:
     """A new tensor."""
-    type_ = _tensor("builtin.alloc_tensor", shape, dtype)
-    op = relax.AllocTensorOp(type_, _number(runtime_device_index), storage_scope)
+    name = "builtin.alloc_tensor"
+    type_ = _tensor(name, shape, dtype)
+    op = relax.AllocTensorOp(type_, _number(name, runtime_device_index), storage_scope)
     return operands.expr(op)
 
 
@@ -103,7 +104,7 @@ def memory_alloc_storage(
     dims = _dims(name, size)
     if len(dims) != 1:
         raise VerifyException(f"relax.{name}: the size is a shape of one number of bytes")
-    device = _number(virtual_device_index)
+    device = _number(name, virtual_device_index)
     op = relax.AllocStorageOp(dims[0], _element(name, dtype), device, storage_scope)
     return operands.expr(op)
 
@@ -113,8 +114,9 @@ def memory_alloc_tensor(
     operands: Operands, storage: Value, offset: Scalar, shape: Shape, dtype: DtypeLike
 ) -> Expr:
     """A tensor on memory that exists, `offset` bytes from its start."""
-    type_ = _tensor("memory.alloc_tensor", shape, dtype)
-    start, memory = _dim(offset), operands.of(storage)
+    name = "memory.alloc_tensor"
+    type_ = _tensor(name, shape, dtype)
+    start, memory = _dim(name, offset), operands.of(storage)
     return operands.expr(relax.AllocTensorFromStorageOp(memory, type_, start))
 
 
@@ -127,8 +129,9 @@ def vm_alloc_storage(
     storage_scope: str = "global",
 ) -> Expr:
     """New raw memory; its size is a shape that may be computed at run time."""
-    size, device = _shape(operands, shape), _number(runtime_device_index)
-    element = _element("vm.alloc_storage", dtype)
+    name = "vm.alloc_storage"
+    size, device = _shape(operands, shape), _number(name, runtime_device_index)
+    element = _element(name, dtype)
     return operands.expr(relax.VMAllocStorageOp(size, element, device, storage_scope))
 
 
@@ -181,19 +184,21 @@ def _tensor(name: str, shape: Shape, dtype: DtypeLike) -> Attribute:
     return TensorStructInfo(_dims(name, shape), _element(name, dtype))
 
 
-def _dim(number: Scalar) -> DimLike:
+def _dim(name: str, number: Scalar) -> DimLike:
     if not isinstance(number, Expr):
         return number
     info = number.struct_info
     if not isinstance(info, relax.PrimType) or info.dim is None:
-        raise VerifyException(f"{info} is no integer of known value")
+        raise VerifyException(f"relax.{name}: {info} is no integer of known value")
     return info.dim
 
 
-def _number(index: DeviceIndex) -> int:
-    value = Dim.of(_dim(index)).value
+def _number(name: str, index: DeviceIndex) -> int:
+    value = Dim.of(_dim(name, index)).value
     if value is None:
-        raise VerifyException(f"the number of a device is constant, not {index}")
+        raise VerifyException(
+            f"relax.{name}: the number of a device is constant, not {index}"
+        )
     return value
 
 

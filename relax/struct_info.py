@@ -30,7 +30,8 @@ from xdsl_tvm.dialects.relax.symbolic import DimLike
 
 DtypeLike: TypeAlias = "str | Attribute"
 """A dtype by TVM's name or by its type."""
-ShapeLike: TypeAlias = "Iterable[DimLike]"
+ShapeLike: TypeAlias = "Iterable[DimLike | None]"
+"""Dimensions; None is one that is not known next to others, which TVM has not."""
 
 
 @runtime_checkable
@@ -73,10 +74,10 @@ def _dim(value: DimLike) -> Dim:
         raise VerifyException(str(error)) from None
 
 
-def _dims(shape: ShapeLike) -> list[Dim]:
-    dims = [_dim(extent) for extent in shape]
+def _dims(shape: ShapeLike) -> list[Dim | None]:
+    dims = [None if extent is None else _dim(extent) for extent in shape]
     for dim in dims:
-        if dim.value is not None and dim.value < 0:
+        if dim is not None and dim.value is not None and dim.value < 0:
             raise VerifyException(
                 f"a dimension cannot be {dim}; give one that is not known a name"
             )
@@ -97,6 +98,8 @@ def TensorStructInfo(
     element = None if dtype is None else dtype_of(dtype)
     if element is not None:
         element = expect_dtype("a tensor", element)
+    if shape is None and ndim < 0 and vdevice is not None:
+        raise VerifyException("a tensor on a vdevice needs its rank")
     if shape is None:
         dims = None if ndim < 0 else [None] * ndim
         return TensorInfo.shaped(dims, element, vdevice).type

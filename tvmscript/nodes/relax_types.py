@@ -23,6 +23,12 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import DimsAttr, PlacedAttr, VDeviceAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim, ceildiv, maximum, minimum
+from xdsl_tvm.relax.struct_info import (
+    FuncStructInfo,
+    PrimStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes.dtypes import Dtype, dtype_of
 from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError
@@ -283,10 +289,7 @@ def Tensor(
     element = known_dtype(dtype)
 
     def make(devices: Devices) -> Attribute:
-        place = device_of(vdevice, devices)
-        if place is not None and dims is None:
-            raise ScriptTypeError("R.Tensor: a tensor on a vdevice needs its rank")
-        return relax.TensorInfo.shaped(dims, element, place).type
+        return TensorStructInfo(dims, element, device_of(vdevice, devices))
 
     return Annotation("R.Tensor(...)", make)
 
@@ -307,11 +310,11 @@ def Prim(dtype: object = None, value: DimSpec = None) -> Annotation:
     if value is None:
         if element is None:
             raise ScriptTypeError('R.Prim needs a dtype or a value: R.Prim("int64")')
-        return Annotation("R.Prim(...)", lambda devices: relax.PrimType.of(element))
+        return Annotation("R.Prim(...)", lambda devices: PrimStructInfo(element))
     if element is None:
         element = value.type if isinstance(value, ex.IntImm) else i64
     known, dim = element, dim_of(value)
-    return Annotation("R.Prim(...)", lambda devices: relax.PrimType.of(known, dim))
+    return Annotation("R.Prim(...)", lambda devices: PrimStructInfo(known, dim))
 
 
 @AnnotationFunction
@@ -321,7 +324,7 @@ def Tuple(*fields: object) -> Annotation:
         fields = tuple(cast("Sequence[object]", fields[0]))
 
     def make(devices: Devices) -> Attribute:
-        return relax.TupleType.of(annotated_type(field, devices) for field in fields)
+        return TupleStructInfo([annotated_type(field, devices) for field in fields])
 
     return Annotation("R.Tuple(...)", make, fields)
 
@@ -347,7 +350,7 @@ def Function(
         result = relax.OBJECT if ret is None else annotated_type(ret, devices)
         if given is not None and ret is None:
             raise ScriptTypeError("R.Callable with parameters needs the type it returns")
-        return relax.FuncType.of(types, result, pure)
+        return FuncStructInfo(types, result, pure)
 
     return Annotation("R.Callable(...)", make, (*(given or ()), ret))
 

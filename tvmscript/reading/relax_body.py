@@ -181,11 +181,10 @@ class RelaxBodyReader(ExpressionReader):
 
     def _call_global(self, function: ex.GlobalVar, args: Sequence[object]) -> object:
         name, builder = function.name, self._builder
-        operands = [builder.of(arg) for arg in args]
         if name in self._functions:
-            callee = GlobalVar(name, self._functions.type_of(name))
-            found = callee(*(Var.bound("", operand) for operand in operands))
+            found = GlobalVar(name, self._functions.type_of(name))(*cast(Any, args))
             return found if isinstance(found, Var) else None
+        operands = [builder.of(arg) for arg in args]
         returned = function.ret_type
         result = None if returned is None else relax.PrimType.of(returned)
         is_pure = self._functions.is_pure_prim_func(name)

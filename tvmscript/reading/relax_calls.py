@@ -69,7 +69,7 @@ def tuple_(*fields: object) -> tuple[object, ...]:
 
 def extern_func(name: str) -> Extern:
     """A function of the runtime."""
-    return Extern(_text(None, "R.ExternFunc", name))
+    return Extern(_text("R.ExternFunc", name))
 
 
 _DEVICE_TYPES = {
@@ -151,6 +151,16 @@ _TENSOR_DEVICE = Parameter("runtime_device_ind", "DeviceIndex", default=0)
 
 
 @dataclass(frozen=True)
+class Argument:
+    """What a script writes for one parameter of a call."""
+
+    builder: FunctionBuilder
+    call: str
+    name: str
+    value: object
+
+
+@dataclass(frozen=True)
 class ScriptCall:
     """A call of the builder, by its name in `R`."""
 
@@ -223,7 +233,7 @@ class ScriptCall:
         if parameter.is_variadic:
             return list(cast("Sequence[object]", value))
         convert = CONVERSIONS[parameter.kind]
-        return convert(builder, repr(self), value)
+        return convert(Argument(builder, repr(self), parameter.name, value))
 
 
 def assert_op(
@@ -237,27 +247,6 @@ def assert_op(
 
 
 # ---- what scripts write for arguments ----
-
-
-def _same(builder: FunctionBuilder, what: str, value: object) -> object:
-    return value
-
-
-def _values(builder: FunctionBuilder, what: str, value: object) -> Sequence[object]:
-    """The arguments of a call that has them as a tuple, or a single one.
-
-    The fields of a tuple that is a value are taken from it.
-    """
-    if not isinstance(value, Var) or not isinstance(value.struct_info, relax.TupleType):
-        return _listed(value)
-    owner = value.ssa.owner
-    if isinstance(owner, relax.TupleOp):
-        return [Var.bound("", element) for element in owner.elements]
-    return list(value)
-
-
-def _expr(builder: FunctionBuilder, what: str, value: object) -> Expr:
-    return value if isinstance(value, Expr) else Var.bound("", builder.of(value))
 
 
 def _one(what: str, name: str, value: object, newer: Mapping[str, object]) -> object:
@@ -282,44 +271,64 @@ def _listed(value: object) -> Sequence[object]:
     return (value,)
 
 
-def _types(builder: FunctionBuilder, value: object) -> list[Attribute]:
-    return [annotated_type(item, builder.devices) for item in _listed(value)]
+def _given(argument: Argument) -> object:
+    return argument.value
 
 
-def _outputs(builder: FunctionBuilder, what: str, value: object) -> Attribute:
+def _values(argument: Argument) -> Sequence[object]:
+    """The arguments of a call that has them as a tuple, or a single one.
+
+    The fields of a tuple that is a value are taken from it.
+    """
+    value = argument.value
+    if not isinstance(value, Var) or not isinstance(value.struct_info, relax.TupleType):
+        return _listed(value)
+    owner = value.ssa.owner
+    if isinstance(owner, relax.TupleOp):
+        return [Var.bound("", element) for element in owner.elements]
+    return list(value)
+
+
+def _expr(argument: Argument) -> Expr:
+    value = argument.value
+    return value if isinstance(value, Expr) else Var.bound("", argument.builder.of(value))
+
+
+def _types(argument: Argument) -> list[Attribute]:
+    devices = argument.builder.devices
+    return [annotated_type(item, devices) for item in _listed(argument.value)]
+
+
+def _outputs(argument: Argument) -> Attribute:
     """The result of a call that writes tensors: one, or a tuple of a list of them."""
-    types = _types(builder, value)
+    types = _types(argument)
     # A list of one is that one: only R.Tuple makes a tuple of one tensor.
     return types[0] if len(types) == 1 else relax.TupleType.of(types)
 
 
-def _returned(builder: FunctionBuilder, what: str, value: object) -> list[Attribute]:
-    return _types(builder, value)
-
-
-def _returned_or_nothing(
-    builder: FunctionBuilder, what: str, value: object
-) -> list[Attribute] | None:
+def _types_or_nothing(argument: Argument) -> list[Attribute] | None:
     """An empty tuple is nothing (spec relax-ir.md §4.1)."""
-    types = _types(builder, value)
+    types = _types(argument)
     return None if types == [relax.VOID] else types
 
 
-def _function(builder: FunctionBuilder, what: str, gvar: object) -> GlobalVar:
-    if isinstance(gvar, ex.GlobalVar):
-        return GlobalVar(gvar.name)
+def _function(argument: Argument) -> GlobalVar:
+    if isinstance(argument.value, ex.GlobalVar):
+        return GlobalVar(argument.value.name)
     raise ScriptTypeError(
-        f"{what} calls a function of the module, as in cls.f, not {_described(gvar)}"
+        f"{argument.call} calls a function of the module, as in cls.f, not "
+        f"{_described(argument.value)}"
     )
 
 
-def _extern(builder: FunctionBuilder, what: str, func: object) -> str:
-    if isinstance(func, Extern):
-        return func.symbol
-    if isinstance(func, str):
-        return func
+def _extern(argument: Argument) -> str:
+    if isinstance(argument.value, Extern):
+        return argument.value.symbol
+    if isinstance(argument.value, str):
+        return argument.value
     raise ScriptTypeError(
-        f"{what} calls a function of the runtime by its name, not {_described(func)}"
+        f"{argument.call} calls a function of the runtime by its name, not "
+        f"{_described(argument.value)}"
     )
 
 
@@ -327,12 +336,20 @@ def _described(value: object) -> str:
     return "a value" if isinstance(value, Expr) else f"a {type(value).__name__}"
 
 
-def _text(builder: FunctionBuilder | None, what: str, value: object) -> str:
+def _string(argument: Argument) -> str:
+    return _text(f"{argument.call}: '{argument.name}'", argument.value)
+
+
+def _text(what: str, value: object) -> str:
     if isinstance(value, Text):
         return value.text
     if isinstance(value, str):
         return value
     raise ScriptTypeError(f"{what} must be a string, not {_described(value)}")
+
+
+def _device_index(argument: Argument) -> int:
+    return _integer(argument.value)
 
 
 def _integer(value: object) -> int:
@@ -344,10 +361,6 @@ def _integer(value: object) -> int:
     return number
 
 
-def _device_index(builder: FunctionBuilder, what: str, value: object) -> int:
-    return _integer(value)
-
-
 def _check_device(what: str, storage: object, device: object) -> None:
     """Newer TVM says the device of a tensor once more; 0 where it does not."""
     owner = storage.ssa.owner if isinstance(storage, Var) else None
@@ -356,40 +369,44 @@ def _check_device(what: str, storage: object, device: object) -> None:
         raise ScriptTypeError(f"{what}: the device is that of the storage")
 
 
-def _dtype(builder: FunctionBuilder, what: str, value: object) -> Attribute:
+def _dtype(argument: Argument) -> Attribute:
+    value = argument.value
     found = known_dtype(value.dtype if isinstance(value, DtypeLeaf) else value)
     return found or NoneType()
 
 
-def _shape(builder: FunctionBuilder, what: str, value: object) -> Expr | Sequence[object]:
+def _shape(argument: Argument) -> Expr | Sequence[object]:
+    value = argument.value
     return value if isinstance(value, Expr) else dims_of(value)
 
 
-def _scalar(builder: FunctionBuilder, what: str, value: object) -> object:
+def _scalar(argument: Argument) -> object:
+    value = argument.value
     return value if isinstance(value, Expr) else dim_of(value)
 
 
-def _indices(builder: FunctionBuilder, what: str, value: object) -> list[int]:
-    given = _listed(value)
+def _indices(argument: Argument) -> list[int]:
+    given = _listed(argument.value)
     found = [each for each in given if isinstance(each, int)]
     if len(found) < len(given):
-        raise ScriptTypeError(f"{what}: inplace_indices must be a list of integers")
+        raise ScriptTypeError(
+            f"{argument.call}: {argument.name} must be a list of integers"
+        )
     return found
 
 
-def _dims(builder: FunctionBuilder, what: str, value: object) -> Sequence[Dim]:
+def _dims(argument: Argument) -> Sequence[Dim]:
+    value = argument.value
     if isinstance(value, Computed) and isinstance(value.op, relax.ShapeOp):
         return value.op.values.known or ()
     return [dim for dim in dims_of(value) if dim is not None]
 
 
-def _annotations(
-    builder: FunctionBuilder, what: str, value: object
-) -> Mapping[str, Attribute]:
-    return relax_attributes(cast("Mapping[str, object]", value))
+def _annotations(argument: Argument) -> Mapping[str, Attribute]:
+    return relax_attributes(cast("Mapping[str, object]", argument.value))
 
 
-CONVERSIONS: Mapping[str, Callable[[FunctionBuilder, str, object], object]] = {
+CONVERSIONS: Mapping[str, Callable[[Argument], object]] = {
     "Annotations": _annotations,
     "DeviceIndex": _device_index,
     "Dims": _dims,
@@ -399,14 +416,14 @@ CONVERSIONS: Mapping[str, Callable[[FunctionBuilder, str, object], object]] = {
     "GlobalVar": _function,
     "Indices": _indices,
     "Outputs": _outputs,
-    "Returned": _returned,
-    "ReturnedOrNothing": _returned_or_nothing,
+    "Returned": _types,
+    "ReturnedOrNothing": _types_or_nothing,
     "Scalar": _scalar,
     "Shape": _shape,
-    "Value": _same,
+    "Value": _given,
     "Values": _values,
-    "float": _same,
-    "str": _text,
+    "float": _given,
+    "str": _string,
 }
 """By the kinds of parameters, see `xdsl_tvm.relax.vocabulary`."""
 

@@ -308,6 +308,18 @@ BODIES = {
         "'n' has no value here",
     ),
     "call of a tensor": ("return «x(y)»", "cannot be called"),
+    "offset of a tensor": (
+        'return «R.memory.alloc_tensor(x, x, (4,), "float32")»',
+        "relax.memory.alloc_tensor: tensor<?x4xf32",
+    ),
+    "scope of another kind": (
+        'return «R.builtin.alloc_tensor((4,), "float32", 0, 3)»',
+        "R.builtin.alloc_tensor: 'storage_scope' must be a string",
+    ),
+    "argument of a call without any": (
+        "return «R.null_value(3)»",
+        "takes 0 arguments, 1 are given",
+    ),
     "storage of two sizes": (
         'return «R.memory.alloc_storage((4, 4), 0, "global", "float32")»',
         "a shape of one number of bytes",
@@ -327,6 +339,14 @@ WHOLE = {
     "bad dimension": (
         '@R.function\ndef f(x: «R.Tensor(("n +",), "float32")»):\n    return x\n',
         "'n +' is no dimension",
+    ),
+    "negative dimension": (
+        '@R.function\ndef f(x: «R.Tensor((-1,), "float32")»):\n    return x\n',
+        "a dimension cannot be -1",
+    ),
+    "dtype of a tensor": (
+        '@R.function\ndef f(x: «R.Tensor((4,), "handle")»):\n    return x\n',
+        "a tensor: dtype must be an integer or float",
     ),
     "reserved symbol": (
         '@R.function\ndef f(x: «R.Tensor(("min",), "float32")»):\n    return x\n',
