@@ -28,7 +28,7 @@ from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
-from xdsl_tvm.dialects.relax.types import is_bool_scalar, verify_type
+from xdsl_tvm.dialects.relax.types import verify_type
 from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
 from xdsl_tvm.relax.calls import GlobalVar
 from xdsl_tvm.relax.expr import Computed, Emittable, Expr, Placeholders, Var, as_expr
@@ -237,16 +237,14 @@ class BlockBuilder:
     @contextmanager
     def dataflow(self) -> Generator[None]:
         """A block of bindings without side effects; `emit_output` gives what it makes."""
-        scope = self._fillable("dataflow")
+        self._fillable("dataflow")
         with self._body.dataflow() as block:
             inner = _Scope("dataflow", block)
             with self._inside(inner):
                 yield
         values = [output.ssa for output in inner.outputs]
-        inner.block.add_op(relax.OutputOp(*values))
-        op = relax.DataflowOp([value.type for value in values], Region(inner.block))
-        scope.block.add_op(op)
-        for output, result in zip(inner.outputs, op.outputs, strict=True):
+        results = self._body.add_dataflow(block, values)
+        for output, result in zip(inner.outputs, results, strict=True):
             set_name_hint(result, output.name_hint)
             output.value = result
 
@@ -277,13 +275,8 @@ class BlockBuilder:
         is no bool scalar.
         """
         self._fillable("If")
-        self._body.check_control_flow()
         condition = as_expr(condition)
-        if not is_bool_scalar(condition.struct_info):
-            raise VerifyException(
-                "relax.if: the condition must be a tensor of rank 0 of bool, not "
-                f"{condition.struct_info}"
-            )
+        self._body.check_if(condition.struct_info)
         value = self._place(condition)
         result = Var(name_hint or "gv", relax.OBJECT)
         scope = _Scope("if")

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import infer_call
 from xdsl_tvm.dialects.tir.annotations import annotation_attr
-from xdsl_tvm.relax.expr import Expr, ExprLike, current_operands
+from xdsl_tvm.relax.expr import Emittable, Expr, current_operands
 from xdsl_tvm.relax.reading import Operands
 from xdsl_tvm.relax.vocabulary import (
     Annotations,
@@ -38,7 +38,7 @@ class GlobalVar:
         self.struct_info = struct_info
         """The type of a Relax function, None for a TIR function."""
 
-    def __call__(self, *args: ExprLike) -> Expr:
+    def __call__(self, *args: Emittable) -> Expr:
         """The call of a Relax function. Raises VerifyException for wrong arguments."""
         if self.struct_info is None:
             raise VerifyException(

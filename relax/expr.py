@@ -144,7 +144,7 @@ class Expr:
         operands = current_operands()
         return operands.expr(relax.GetItemOp(operands.of(self), index))
 
-    def __call__(self, *args: ExprLike) -> Expr:
+    def __call__(self, *args: Emittable) -> Expr:
         """The call of a function that is a value."""
         if not isinstance(self.struct_info, relax.FuncType):
             raise VerifyException(
@@ -413,7 +413,7 @@ def ShapeExpr(values: Sequence[DimLike]) -> Computed:
         raise VerifyException(f"relax.shape: {error}") from None
 
 
-def Tuple(fields: Sequence[ExprLike]) -> Expr:
+def Tuple(fields: Sequence[Emittable]) -> Expr:
     """Several values in one."""
     operands = current_operands()
     return operands.expr(relax.TupleOp([operands.of(field) for field in fields]))

@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import parameter_symbols
-from xdsl_tvm.dialects.relax.types import definable_symbols, symbols_in, verify_type
+from xdsl_tvm.dialects.relax.types import (
+    definable_symbols,
+    is_bool_scalar,
+    symbols_in,
+    verify_type,
+)
 
 
 class FunctionBody:
@@ -85,6 +90,15 @@ class FunctionBody:
         self.add(op, is_verified=True)
         return op.result
 
+    def add_dataflow(
+        self, block: Block, outputs: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """End a dataflow block and add it; what stands for its outputs after it."""
+        block.add_op(relax.OutputOp(*outputs))
+        op = relax.DataflowOp([output.type for output in outputs], Region(block))
+        self.add(op)
+        return op.results
+
     # ---- rules ----
 
     @property
@@ -92,12 +106,17 @@ class FunctionBody:
         """Whether an impure operation may be added."""
         return not self.is_in_dataflow and not self.is_pure
 
-    def check_control_flow(self) -> None:
-        """Raises VerifyException where no `relax.if` may be added."""
+    def check_if(self, condition: Attribute) -> None:
+        """Check that a `relax.if` on a condition of that type may be added."""
         if self.is_in_dataflow:
             raise VerifyException(
                 "relax.if stands in a dataflow block; a dataflow block holds no 'if', "
                 "put it before or after"
+            )
+        if not is_bool_scalar(condition):
+            raise VerifyException(
+                "relax.if: the condition must be a tensor of rank 0 of bool, not "
+                f"{condition}"
             )
 
     def _check_purity(self, op: Operation) -> None:

@@ -16,7 +16,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeAlias
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects.relax.symbolic import DimLike
-from xdsl_tvm.relax.expr import Expr, ExprLike, Placeholders
+from xdsl_tvm.relax.expr import Emittable, Expr, Placeholders
 from xdsl_tvm.relax.reading import Operands, current_reader
 from xdsl_tvm.relax.struct_info import DtypeLike as DtypeLike
 
@@ -24,9 +24,9 @@ P = ParamSpec("P")
 
 # ---- kinds of parameters, besides GlobalVar, DtypeLike and str ----
 
-Value: TypeAlias = "ExprLike"
+Value: TypeAlias = "Emittable"
 """A value."""
-Values: TypeAlias = "Expr | Sequence[ExprLike]"
+Values: TypeAlias = "Expr | Sequence[Emittable]"
 """The arguments of a function, one or a list of them."""
 Outputs: TypeAlias = "Attribute | Sequence[Attribute]"
 """The types of the tensors that a call writes, one or several."""

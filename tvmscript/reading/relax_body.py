@@ -389,11 +389,8 @@ class RelaxBodyReader(ExpressionReader):
             names = self._output(last)
             values = [self._output_value(last, name, block) for name in names]
         self._at(node)
-        block.add_op(relax.OutputOp(*(value.ssa for value in values)))
-        types = [value.struct_info for value in values]
-        op = relax.DataflowOp(types, Region(block))
-        builder.emit(op)
-        for name, result in zip(names, op.results, strict=True):
+        results = builder.add_dataflow(block, [value.ssa for value in values])
+        for name, result in zip(names, results, strict=True):
             self._name_value(name, Var.bound(name, result))
 
     def _output(self, node: ast.stmt) -> list[str]:
@@ -439,7 +436,7 @@ class RelaxBodyReader(ExpressionReader):
             return None
         with self.blaming(node.test):
             operand = self._builder.of(condition)
-        self._builder.check_control_flow()
+        self._builder.check_if(operand.type)
         if not node.orelse:
             raise SyntaxError("'if' needs 'else': each branch gives the result a value")
         first, second = self._branch(node.body), self._branch(node.orelse)
