@@ -109,16 +109,28 @@ def module_fingerprint(module: ModuleOp) -> str:
     return digest.hexdigest()
 
 
+_COMPILER = ("dialects", "analysis", "passes", "interpreters", "lowering", "runtime")
+"""The folders whose code decides what a module is compiled to."""
+
+
+def compiler_files() -> list[Path]:
+    """The files of this compiler, code and the LLVM IR that it adds, in order."""
+    found = list(_ROOT.glob("*.py"))
+    for folder in _COMPILER:
+        for suffix in ("py", "ll"):
+            found += (_ROOT / folder).rglob(f"*.{suffix}")
+    return sorted(found)
+
+
 @cache
 def compiler_fingerprint() -> str:
     """What tells this compiler from an edited or a later one: its files.
 
-    Names, sizes and times of change of the package's Python files.
+    Their names, sizes and times of change.
     """
     digest = hashlib.sha256()
-    for folder in ("dialects", "analysis", "passes", "lowering", "targets", "runtime"):
-        for path in sorted((_ROOT / folder).rglob("*.py")):
-            status = path.stat()
-            line = f"{path.relative_to(_ROOT)} {status.st_size} {status.st_mtime_ns}\n"
-            digest.update(line.encode())
+    for path in compiler_files():
+        status = path.stat()
+        line = f"{path.relative_to(_ROOT)} {status.st_size} {status.st_mtime_ns}\n"
+        digest.update(line.encode())
     return digest.hexdigest()

@@ -7,7 +7,7 @@ thread that calls a compiled function is one of them. Results do not depend on t
 a loop is cut into one range of iterations per thread, in order.
 
 `$XDSL_TVM_THREAD_POOL` chooses the pool: `futex` (Linux on x86-64 and AArch64) or
-`pthread` (POSIX), which `lowering/llvm_text/thread_pool.py` describes, or `executor`,
+`pthread` (POSIX), which `lowering/llvm_text/thread_pool/` describes, or `executor`,
 Python's own `ThreadPoolExecutor`, which works anywhere and takes some 100 µs for a loop.
 
 With as many threads as processors, on Linux, each is bound to a processor, but for those

@@ -30,7 +30,9 @@ def expected_files() -> set[str]:
     files = {f"xdsl_tvm/{path.name}" for path in (ROOT / "src/xdsl_tvm").glob("*.py")}
     files.add("xdsl_tvm/py.typed")
     for folder in CODE_FOLDERS:
-        for path in (ROOT / folder).rglob("*.py"):
+        code = (ROOT / folder).rglob("*.py")
+        data = (ROOT / folder).rglob("*.ll")
+        for path in (*code, *data):
             files.add(f"xdsl_tvm/{path.relative_to(ROOT).as_posix()}")
     return files
 

@@ -1,5 +1,6 @@
 """The digest by which a compiled module is found again."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from support.ir import parse
 
 import xdsl_tvm
-from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
+from xdsl_tvm.runtime.module_fingerprint import compiler_files, module_fingerprint
 
 TEXT = """
 tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "f"} {
@@ -81,6 +82,28 @@ def test_it_is_the_same_in_every_process(tmp_path: Path):
         check=True,
     )
     assert found.stdout.strip() == fingerprint(TEXT)
+
+
+def test_the_compiler_is_all_that_a_compilation_imports(tmp_path: Path):
+    file = tmp_path / "module.mlir"
+    file.write_text(TEXT)
+    program = (
+        "import sys, xdsl_tvm\n"
+        "xdsl_tvm.compile(sys.argv[1])\n"
+        "for name, module in sys.modules.items():\n"
+        "    if name.startswith('xdsl_tvm'): print(module.__file__)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program, str(file)],
+        env={**os.environ, "XDSL_TVM_CACHE": "off"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {Path(line).resolve() for line in found.stdout.splitlines()}
+    known = {path.resolve() for path in compiler_files()}
+    assert imported <= known, sorted(imported - known)
+    assert any(path.suffix == ".ll" for path in known)
 
 
 def test_a_second_compile_does_not_lower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
