@@ -42,8 +42,8 @@ from xdsl.transforms.common_subexpression_elimination import (
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
+from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-from xdsl_tvm.lowering.llvm_text.input import host_functions
 from xdsl_tvm.lowering.pipelines import llvm_pipeline
 from xdsl_tvm.passes.infra import pipeline_text
 from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
@@ -99,7 +99,7 @@ def compile_once(module: ModuleOp) -> Times:
     for each in road(relax=False):
         step(each.name, lambda each=each: each.apply(context, module))
     text: list[str] = []
-    emit = lambda: text.append(emit_llvm_ir(host_functions(context, module)))  # noqa: E731
+    emit = lambda: text.append(llvm_ir(context, module))  # noqa: E731
     step("emit LLVM IR", emit)
     step("LLVM", lambda: llvm_jit.compile_object(text[0], 2))
     return times

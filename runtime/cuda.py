@@ -27,6 +27,7 @@ from xdsl_tvm.runtime._host_code import run_host_function, unsigned, width_of
 from xdsl_tvm.runtime._overlap import OverlapCheck
 from xdsl_tvm.runtime.cuda_driver import Dim3, default_driver
 from xdsl_tvm.runtime.executable import Executable
+from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
 from xdsl_tvm.runtime.signature import ArraySpec, Signature
 
 
@@ -61,8 +62,6 @@ def gpu_arch(capability: tuple[int, int]) -> str:
 
     Raises RuntimeError for a GPU that is too old.
     """
-    from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS
-
     number = capability[0] * 10 + capability[1]
     numbers = [
         int(a[3:]) for a in NVPTX_ARCHS if a[3:].isdigit() and int(a[3:]) <= number
@@ -81,8 +80,7 @@ class CudaExecutable(Executable):
     def __init__(
         self, module: ModuleOp, arch: str | None = None, driver: Driver | None = None
     ) -> None:
-        from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-        from xdsl_tvm.lowering.llvm_text.input import device_functions
+        from xdsl_tvm.lowering.llvm_ir import llvm_ir
         from xdsl_tvm.lowering.pipelines import lower_to_gpu
 
         super().__init__(module)
@@ -94,8 +92,7 @@ class CudaExecutable(Executable):
         self._host = {
             op.sym_name.data: op for op in lowered.body.ops if isinstance(op, func.FuncOp)
         }
-        kernels = device_functions(context, lowered, self.arch)
-        self.ptx: str = _ptx(emit_llvm_ir(kernels, nvptx=True), self.arch)
+        self.ptx: str = ptx(llvm_ir(context, lowered, "nvptx", self.arch), self.arch)
         self._module = self._driver.load(self.ptx)
         self._kernels: dict[str, int] = {}
 
@@ -175,12 +172,6 @@ class CudaExecutable(Executable):
             for pointer in allocated:
                 driver.free(pointer)
         return result
-
-
-def _ptx(text: str, arch: str) -> str:
-    from xdsl_tvm.runtime.llvm_jit import ptx
-
-    return ptx(text, arch)
 
 
 def _span(array: Any) -> int:

@@ -195,8 +195,7 @@ class NativeExecutable(Executable):
     @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the module, before LLVM's own passes."""
-        from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-        from xdsl_tvm.lowering.llvm_text.input import host_functions
+        from xdsl_tvm.lowering.llvm_ir import llvm_ir
         from xdsl_tvm.lowering.pipelines import lower_to_llvm
         from xdsl_tvm.runtime.llvm_jit import host_vector_bytes
 
@@ -213,7 +212,7 @@ class NativeExecutable(Executable):
             bound_checks=settings.bound_checks,
             progress=settings.progress,
         )
-        return emit_llvm_ir(host_functions(context, self._module))
+        return llvm_ir(context, self._module)
 
     def object_file(self, path: str | Path) -> None:
         """Write the object file, for a linker, to `path`.

@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-from xdsl_tvm.lowering.llvm_text.input import host_functions
-from xdsl_tvm.lowering.llvm_text.thread_pool import system_of, with_thread_pool
+from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.lowering.llvm_text.thread_pool import system_of
+from xdsl_tvm.runtime.llvm_jit import assembly
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,5 @@ class AsmTarget(Target):
     triple: str = ""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        from xdsl_tvm.lowering.to_llvm.verify_llvm_legal import (
-            check_llvm_legal,
-            rules_for,
-        )
-        from xdsl_tvm.runtime.llvm_jit import assembly
-
-        functions = host_functions(ctx, module)
-        check_llvm_legal(functions, rules_for("cpu"))
-        text = with_thread_pool(emit_llvm_ir(functions), system_of(self.triple))
+        text = llvm_ir(ctx, module, system=system_of(self.triple), check=True)
         output.write(assembly(text, triple=self.triple, cpu=self.cpu))

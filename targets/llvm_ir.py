@@ -9,17 +9,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-from xdsl_tvm.lowering.llvm_text.input import device_functions, host_functions
-from xdsl_tvm.lowering.llvm_text.thread_pool import host_system, with_thread_pool
+from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.lowering.llvm_text.thread_pool import host_system
 
 
 @dataclass(frozen=True)
 class LLVMIRTarget(Target):
     """LLVM IR text for LLVM 22.
 
-    A module of the llvm dialect is written as it stands; any other is lowered first, on
-    a copy. With `triple_kind="nvptx"` the contents of the `gpu.module`s are written
+    A module of the llvm dialect is written as it is; of any other a copy is lowered
+    first. With `triple_kind="nvptx"` the contents of the `gpu.module`s are written
     instead of the host code. Needs nothing beyond xDSL.
 
     Parallel loops come with the thread pool they run on, written for this machine's
@@ -34,9 +33,5 @@ class LLVMIRTarget(Target):
     arch: str = "sm_80"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        if self.triple_kind == "nvptx":
-            functions = device_functions(ctx, module, self.arch)
-            output.write(emit_llvm_ir(functions, nvptx=True))
-        else:
-            text = emit_llvm_ir(host_functions(ctx, module, self.triple_kind))
-            output.write(with_thread_pool(text, host_system()))
+        system = host_system()
+        output.write(llvm_ir(ctx, module, self.triple_kind, self.arch, system=system))

@@ -9,8 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-from xdsl_tvm.lowering.llvm_text.input import device_functions
+from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.runtime.llvm_jit import ptx
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,5 @@ class PTXTarget(Target):
     arch: str = "sm_80"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        from xdsl_tvm.lowering.to_llvm.verify_llvm_legal import (
-            check_llvm_legal,
-            rules_for,
-        )
-        from xdsl_tvm.runtime.llvm_jit import ptx
-
-        functions = device_functions(ctx, module, self.arch)
-        check_llvm_legal(functions, rules_for("nvptx", self.arch))
-        output.write(ptx(emit_llvm_ir(functions, nvptx=True), self.arch))
+        text = llvm_ir(ctx, module, "nvptx", self.arch, check=True)
+        output.write(ptx(text, self.arch))

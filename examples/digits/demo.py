@@ -129,8 +129,7 @@ def reference(images: Array) -> NDArray[np.float64]:
 
 def write_stages(folder: Path) -> list[str]:
     """Write the module at every stage of the road; gives the names of the files."""
-    from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
-    from xdsl_tvm.lowering.llvm_text.input import host_functions
+    from xdsl_tvm.lowering.llvm_ir import llvm_ir
 
     folder.mkdir(parents=True, exist_ok=True)
     names: list[str] = []
@@ -145,7 +144,7 @@ def write_stages(folder: Path) -> list[str]:
     for name, passes in STAGES:
         run_pipeline(context, module, passes)
         write(f"{name}.mlir", f"{module}\n")
-    text = emit_llvm_ir(host_functions(context, module))
+    text = llvm_ir(context, module)
     write("llvm-ir.ll", text)
     write("assembly.s", assembly(text))
     return names

@@ -9,7 +9,7 @@ Sources: the LLVM Language Reference for LLVM 22; MLIR's translation of the llvm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -28,11 +28,10 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.dialects import nvvm, tvm_llvm
+from xdsl_tvm.dialects import nvvm
 from xdsl_tvm.lowering.llvm_text.attributes import (
     FUNCTION_KEYWORDS,
     FUNCTION_STRINGS,
@@ -43,14 +42,15 @@ from xdsl_tvm.lowering.llvm_text.attributes import (
     PARAMETER_UNITS,
     REFUSED_FUNCTION_ATTRIBUTES,
 )
+from xdsl_tvm.lowering.llvm_text.function import FunctionEmitter
+from xdsl_tvm.lowering.llvm_text.module_tables import ModuleTables
+from xdsl_tvm.lowering.llvm_text.ops import emit_block
 from xdsl_tvm.lowering.llvm_text.types import (
-    TypeTable,
     constant_text,
     element_count,
     name_text,
     quote,
     scalar_of,
-    space_of,
 )
 
 _VISIBILITY = ("", "hidden ", "protected ")
@@ -62,12 +62,9 @@ class ModuleEmitter:
 
     def __init__(self, nvptx: bool) -> None:
         self.nvptx = nvptx
-        self.types = TypeTable()
-        self.symbols: dict[str, Operation] = {}
+        self.tables = ModuleTables()
+        self.types = self.tables.types
         self._parts: list[str] = []
-        self._declarations: dict[str, str] = {}
-        self._metadata: list[str] = []
-        self._shared_metadata: dict[object, str] = {}
 
     # ------------------------------------------------------------------ module
 
@@ -91,11 +88,17 @@ class ModuleEmitter:
         structs = [f"{name} = {body}" for name, body in self.types.structs.items()]
         declarations = [
             text
-            for name, text in sorted(self._declarations.items())
-            if name not in self.symbols
+            for name, text in sorted(self.tables.declarations.items())
+            if name not in self.tables.symbols
         ]
         header = ['target triple = "nvptx64-nvidia-cuda"'] if self.nvptx else []
-        sections = [header, structs, self._parts, declarations, self._metadata]
+        sections = [
+            header,
+            structs,
+            self._parts,
+            declarations,
+            self.tables.metadata_lines,
+        ]
         return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
     def _add_symbol(self, op: Operation) -> None:
@@ -105,61 +108,11 @@ class ModuleEmitter:
                 "only llvm.func and llvm.mlir.global belong there"
             )
         name = op.sym_name.data
-        if name in self.symbols:
+        if name in self.tables.symbols:
             raise DiagnosticException(
                 f"symbol '@{name}' is defined twice: rename one of the two"
             )
-        self.symbols[name] = op
-
-    def declare(self, name: str, signature: str) -> None:
-        """Declares an intrinsic; `signature` is `result @name(arguments)`."""
-        known = self._declarations.setdefault(name, f"declare {signature}")
-        if known != f"declare {signature}":
-            raise DiagnosticException(
-                f"intrinsic '{name}' is called with two signatures: give each overload "
-                "its own suffix"
-            )
-
-    # ---------------------------------------------------------------- metadata
-
-    def metadata(self, key: object, body: str) -> str:
-        """A metadata node, one for equal keys."""
-        node = self._shared_metadata.get(key)
-        if node is None:
-            node = self._shared_metadata[key] = self._new_metadata(body)
-        return node
-
-    def _new_metadata(self, body: str) -> str:
-        node = f"!{len(self._metadata)}"
-        self._metadata.append(f"{node} = {body.replace('!self', node)}")
-        return node
-
-    def loop_metadata(self, loop: tvm_llvm.LoopAttr) -> str:
-        """A new loop identity with the hints of `loop`."""
-        hints = [
-            self.metadata(("hint", key, value), _hint(key, value))
-            for key, value in loop.hints.data.items()
-        ]
-        return self._new_metadata(f"distinct !{{{', '.join(['!self', *hints])}}}")
-
-    def scope_list(self, scopes: ArrayAttr[Attribute]) -> str:
-        """The list node of alias scopes."""
-        nodes = [
-            self._scope(scope)
-            for scope in scopes
-            if isinstance(scope, tvm_llvm.AliasScopeAttr)
-        ]
-        return self.metadata(("scopes", scopes), f"!{{{', '.join(nodes)}}}")
-
-    def _scope(self, scope: tvm_llvm.AliasScopeAttr) -> str:
-        domain = self.metadata(
-            ("domain", scope.domain),
-            f'distinct !{{!self, !"{quote(scope.domain.data.encode())}"}}',
-        )
-        return self.metadata(
-            ("scope", scope),
-            f'distinct !{{!self, {domain}, !"{quote(scope.scope.data.encode())}"}}',
-        )
+        self.tables.symbols[name] = op
 
     # ----------------------------------------------------------------- globals
 
@@ -231,7 +184,7 @@ class ModuleEmitter:
     def _region_initializer(self, op: llvm.GlobalOp) -> str | None:
         if not op.body.blocks:
             return None
-        emitter = FunctionEmitter(self)
+        emitter = FunctionEmitter(self.tables)
         values: dict[SSAValue, str] = emitter.values
         for inner in op.body.block.ops:
             if isinstance(inner, llvm.ReturnOp) and inner.arg is not None:
@@ -248,13 +201,11 @@ class ModuleEmitter:
     # --------------------------------------------------------------- functions
 
     def _function(self, op: llvm.FuncOp) -> None:
-        from xdsl_tvm.lowering.llvm_text.ops import emit_block
-
         head = self._head(op)
         if not op.body.blocks:
             self._parts.append(f"declare {head}")
             return
-        emitter = FunctionEmitter(self)
+        emitter = FunctionEmitter(self.tables)
         emitter.name_all(op)
         for block in op.body.blocks:
             emit_block(emitter, block)
@@ -358,16 +309,6 @@ def top_level(operations: Iterable[Operation]) -> Iterable[Operation]:
             yield op
 
 
-def _hint(key: str, value: Attribute) -> str:
-    name = f'!"llvm.loop.{key}"'
-    if not isinstance(value, IntegerAttr):
-        return f"!{{{name}}}"
-    type = cast("IntegerType", value.type)
-    if type.bitwidth == 1:
-        return f"!{{{name}, i1 {'true' if value.value.data else 'false'}}}"
-    return f"!{{{name}, i32 {value.value.data}}}"
-
-
 def function_attributes(op: llvm.FuncOp) -> str:
     """The attributes after a function's parameter list.
 
@@ -422,159 +363,6 @@ def _passthrough(item: Attribute) -> str:
     raise DiagnosticException(f"'passthrough' cannot hold {item}")
 
 
-# ---------------------------------------------------------------------- functions
-
-
-class FunctionEmitter:
-    """The text of one function: names of its values and blocks, and its lines."""
-
-    def __init__(self, module: ModuleEmitter) -> None:
-        self.module = module
-        self.types = module.types
-        self.lines: list[str] = []
-        self.values: dict[SSAValue, str] = {}
-        self.labels: dict[Block, str] = {}
-        self.incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
-        self.edge_labels: dict[tuple[Operation, int], str] = {}
-        self._counter = 0
-
-    def name_all(self, op: llvm.FuncOp) -> None:
-        """Names blocks and values ahead, so that blocks may stand in any order."""
-        from xdsl_tvm.lowering.llvm_text.ops import edges
-
-        blocks = op.body.blocks
-        for index, argument in enumerate(blocks[0].args):
-            self.values[argument] = f"%a{index}"
-        for index, block in enumerate(blocks):
-            self.labels[block] = f"b{index}"
-        for block in blocks:
-            for argument in block.args:
-                self.values.setdefault(argument, self.fresh())
-            for inner in block.ops:
-                if not self.add_constant(inner):
-                    for result in inner.results:
-                        self.values[result] = self.fresh()
-            if (last := block.last_op) is not None:
-                self._add_edges(block, last, edges(last), blocks[0])
-
-    def _add_edges(
-        self,
-        block: Block,
-        last: Operation,
-        targets: Sequence[tuple[Block, Sequence[SSAValue]]],
-        entry: Block,
-    ) -> None:
-        seen: set[Block] = set()
-        for index, (target, arguments) in enumerate(targets):
-            if target is entry:
-                raise DiagnosticException(
-                    f"'{last.name}' jumps to the entry block of its function: "
-                    "put an empty block before it"
-                )
-            source = self.labels[block]
-            if target in seen and arguments:
-                # Two edges between the same blocks cannot carry different values.
-                source = self.edge_labels[last, index] = f"{source}.e{index}"
-            seen.add(target)
-            self.incoming.setdefault(target, []).append((source, arguments))
-
-    def fresh(self) -> str:
-        """A new local name."""
-        self._counter += 1
-        return f"%v{self._counter}"
-
-    def add_constant(self, op: Operation) -> bool:
-        """Whether `op` is a constant; then its uses are written as the constant."""
-        if isinstance(op, llvm.ConstantOp):
-            text = constant_text(op.value, op.result.type, self.types)
-        elif isinstance(op, llvm.AddressOfOp):
-            text = self._address(op)
-        elif isinstance(op, llvm.UndefOp):
-            text = "undef"
-        elif isinstance(op, llvm.ZeroOp):
-            pointer = isinstance(op.res.type, llvm.LLVMPointerType)
-            text = "null" if pointer else "zeroinitializer"
-        elif isinstance(op, tvm_llvm.PoisonOp):
-            text = "poison"
-        else:
-            return False
-        self.values[op.results[0]] = text
-        return True
-
-    def _address(self, op: llvm.AddressOfOp) -> str:
-        name = op.global_name.string_value()
-        target = self.module.symbols.get(name)
-        if target is None:
-            raise DiagnosticException(
-                f"'{op.name}' refers to '@{name}', which is not there"
-            )
-        space = target.addr_space.value.data if isinstance(target, llvm.GlobalOp) else 0
-        type = op.result.type
-        if space_of(type) != space:
-            raise DiagnosticException(
-                f"'@{name}' is in address space {space}, but its address is {type}"
-            )
-        return f"@{name_text(name)}"
-
-    # ------------------------------------------------------------------- lines
-
-    def value(self, value: SSAValue) -> str:
-        """The operand, without its type."""
-        text = self.values.get(value)
-        if text is None:
-            raise DiagnosticException(
-                "a function uses a value of another function: pass it as an argument"
-            )
-        return text
-
-    def type(self, value: SSAValue) -> str:
-        """The type of a value."""
-        return self.types.text(value.type)
-
-    def typed(self, value: SSAValue) -> str:
-        """The operand with its type before it."""
-        return f"{self.types.text(value.type)} {self.value(value)}"
-
-    def typed_list(self, values: Iterable[SSAValue]) -> str:
-        """Operands with types, separated by commas."""
-        return ", ".join(map(self.typed, values))
-
-    def line(self, text: str) -> None:
-        """Adds an instruction without a result."""
-        self.lines.append(f"  {text}")
-
-    def assign(self, op: Operation, text: str) -> None:
-        """Adds the instruction that defines the only result of `op`."""
-        self.lines.append(f"  {self.values[op.results[0]]} = {text}")
-
-    def call_intrinsic(
-        self,
-        op: Operation,
-        name: str,
-        arguments: Sequence[str],
-        types: Sequence[Attribute],
-        flags: str = "",
-    ) -> None:
-        """Calls an intrinsic with operands `arguments` (typed) of types `types`."""
-        result = self.type(op.results[0]) if op.results else "void"
-        self.module.declare(name, f"{result} @{name}({self.types.list(types)})")
-        text = f"call {flags}{result} @{name}({', '.join(arguments)})"
-        if op.results:
-            self.assign(op, text)
-        else:
-            self.line(text)
-
-
-def fast_math(op: Operation) -> str:
-    """The fast-math flags of `op`, each followed by a space."""
-    flags = op.properties.get("fastmathFlags")
-    if not isinstance(flags, llvm.FastMathAttr) or not flags.data:
-        return ""
-    if len(flags.data) == len(FastMathFlag):
-        return "fast "
-    return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)
-
-
 def emit_llvm_ir(
     operations: ModuleOp | Iterable[Operation], *, nvptx: bool = False
 ) -> str:
@@ -587,13 +375,3 @@ def emit_llvm_ir(
     emitter = ModuleEmitter(nvptx)
     emitter.add(operations.body.ops if isinstance(operations, ModuleOp) else operations)
     return emitter.text()
-
-
-__all__ = [
-    "FunctionEmitter",
-    "ModuleEmitter",
-    "emit_llvm_ir",
-    "fast_math",
-    "function_attributes",
-    "top_level",
-]

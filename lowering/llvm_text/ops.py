@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar, cast
 
 from xdsl.dialects import llvm
@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
-from xdsl_tvm.lowering.llvm_text.emitter import FunctionEmitter, fast_math
+from xdsl_tvm.lowering.llvm_text.function import FunctionEmitter, edges, fast_math
 from xdsl_tvm.lowering.llvm_text.intrinsics import overloaded_name
 from xdsl_tvm.lowering.llvm_text.types import name_text, numbers_of, quote
 
@@ -63,21 +63,6 @@ def _emits(
         return handler
 
     return register
-
-
-def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
-    """The successors of a terminator with the arguments they get."""
-    if isinstance(op, llvm.BrOp):
-        return [(op.successor, op.arguments)]
-    if isinstance(op, llvm.CondBrOp):
-        return [
-            (op.then_block, op.then_arguments),
-            (op.else_block, op.else_arguments),
-        ]
-    if isinstance(op, tvm_llvm.SwitchOp):
-        cases = [(block, arguments) for _, block, arguments in op.cases]
-        return [(op.default_destination, op.default_operands), *cases]
-    return []
 
 
 def emit_block(e: FunctionEmitter, block: Block) -> None:

@@ -1,0 +1,177 @@
+"""The text of one function of an LLVM module: names of values and blocks, and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.lowering.llvm_text.module_tables import ModuleTables
+from xdsl_tvm.lowering.llvm_text.types import constant_text, name_text, space_of
+
+
+def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
+    """The successors of a terminator with the arguments they get."""
+    if isinstance(op, llvm.BrOp):
+        return [(op.successor, op.arguments)]
+    if isinstance(op, llvm.CondBrOp):
+        return [
+            (op.then_block, op.then_arguments),
+            (op.else_block, op.else_arguments),
+        ]
+    if isinstance(op, tvm_llvm.SwitchOp):
+        cases = [(block, arguments) for _, block, arguments in op.cases]
+        return [(op.default_destination, op.default_operands), *cases]
+    return []
+
+
+class FunctionEmitter:
+    """The text of one function: names of its values and blocks, and its lines."""
+
+    def __init__(self, module: ModuleTables) -> None:
+        self.module = module
+        self.types = module.types
+        self.lines: list[str] = []
+        self.values: dict[SSAValue, str] = {}
+        self.labels: dict[Block, str] = {}
+        self.incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
+        self.edge_labels: dict[tuple[Operation, int], str] = {}
+        self._counter = 0
+
+    def name_all(self, op: llvm.FuncOp) -> None:
+        """Names blocks and values ahead, so that blocks may stand in any order."""
+        blocks = op.body.blocks
+        for index, argument in enumerate(blocks[0].args):
+            self.values[argument] = f"%a{index}"
+        for index, block in enumerate(blocks):
+            self.labels[block] = f"b{index}"
+        for block in blocks:
+            for argument in block.args:
+                self.values.setdefault(argument, self.fresh())
+            for inner in block.ops:
+                if not self.add_constant(inner):
+                    for result in inner.results:
+                        self.values[result] = self.fresh()
+            if (last := block.last_op) is not None:
+                self._add_edges(block, last, edges(last), blocks[0])
+
+    def _add_edges(
+        self,
+        block: Block,
+        last: Operation,
+        targets: Sequence[tuple[Block, Sequence[SSAValue]]],
+        entry: Block,
+    ) -> None:
+        seen: set[Block] = set()
+        for index, (target, arguments) in enumerate(targets):
+            if target is entry:
+                raise DiagnosticException(
+                    f"'{last.name}' jumps to the entry block of its function: "
+                    "put an empty block before it"
+                )
+            source = self.labels[block]
+            if target in seen and arguments:
+                # Two edges between the same blocks cannot carry different values.
+                source = self.edge_labels[last, index] = f"{source}.e{index}"
+            seen.add(target)
+            self.incoming.setdefault(target, []).append((source, arguments))
+
+    def fresh(self) -> str:
+        """A new local name."""
+        self._counter += 1
+        return f"%v{self._counter}"
+
+    def add_constant(self, op: Operation) -> bool:
+        """Whether `op` is a constant; then its uses are written as the constant."""
+        if isinstance(op, llvm.ConstantOp):
+            text = constant_text(op.value, op.result.type, self.types)
+        elif isinstance(op, llvm.AddressOfOp):
+            text = self._address(op)
+        elif isinstance(op, llvm.UndefOp):
+            text = "undef"
+        elif isinstance(op, llvm.ZeroOp):
+            pointer = isinstance(op.res.type, llvm.LLVMPointerType)
+            text = "null" if pointer else "zeroinitializer"
+        elif isinstance(op, tvm_llvm.PoisonOp):
+            text = "poison"
+        else:
+            return False
+        self.values[op.results[0]] = text
+        return True
+
+    def _address(self, op: llvm.AddressOfOp) -> str:
+        name = op.global_name.string_value()
+        target = self.module.symbols.get(name)
+        if target is None:
+            raise DiagnosticException(
+                f"'{op.name}' refers to '@{name}', which is not there"
+            )
+        space = target.addr_space.value.data if isinstance(target, llvm.GlobalOp) else 0
+        type = op.result.type
+        if space_of(type) != space:
+            raise DiagnosticException(
+                f"'@{name}' is in address space {space}, but its address is {type}"
+            )
+        return f"@{name_text(name)}"
+
+    # ------------------------------------------------------------------- lines
+
+    def value(self, value: SSAValue) -> str:
+        """The operand, without its type."""
+        text = self.values.get(value)
+        if text is None:
+            raise DiagnosticException(
+                "a function uses a value of another function: pass it as an argument"
+            )
+        return text
+
+    def type(self, value: SSAValue) -> str:
+        """The type of a value."""
+        return self.types.text(value.type)
+
+    def typed(self, value: SSAValue) -> str:
+        """The operand with its type before it."""
+        return f"{self.types.text(value.type)} {self.value(value)}"
+
+    def typed_list(self, values: Iterable[SSAValue]) -> str:
+        """Operands with types, separated by commas."""
+        return ", ".join(map(self.typed, values))
+
+    def line(self, text: str) -> None:
+        """Adds an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def assign(self, op: Operation, text: str) -> None:
+        """Adds the instruction that defines the only result of `op`."""
+        self.lines.append(f"  {self.values[op.results[0]]} = {text}")
+
+    def call_intrinsic(
+        self,
+        op: Operation,
+        name: str,
+        arguments: Sequence[str],
+        types: Sequence[Attribute],
+        flags: str = "",
+    ) -> None:
+        """Calls an intrinsic with operands `arguments` (typed) of types `types`."""
+        result = self.type(op.results[0]) if op.results else "void"
+        self.module.declare(name, f"{result} @{name}({self.types.list(types)})")
+        text = f"call {flags}{result} @{name}({', '.join(arguments)})"
+        if op.results:
+            self.assign(op, text)
+        else:
+            self.line(text)
+
+
+def fast_math(op: Operation) -> str:
+    """The fast-math flags of `op`, each followed by a space."""
+    flags = op.properties.get("fastmathFlags")
+    if not isinstance(flags, llvm.FastMathAttr) or not flags.data:
+        return ""
+    if len(flags.data) == len(FastMathFlag):
+        return "fast "
+    return "".join(f"{flag.value} " for flag in FastMathFlag if flag in flags.data)
