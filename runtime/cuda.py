@@ -26,7 +26,7 @@ from xdsl_tvm.runtime._arguments import Arguments
 from xdsl_tvm.runtime._host_code import run_host_function, unsigned, width_of
 from xdsl_tvm.runtime._overlap import OverlapCheck
 from xdsl_tvm.runtime.cuda_driver import Dim3, default_driver
-from xdsl_tvm.runtime.executable import Executable
+from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
 from xdsl_tvm.runtime.signature import ArraySpec, Signature
 

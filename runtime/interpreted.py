@@ -10,7 +10,7 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl_tvm.interpreters.relax import InterpretedRelax
 from xdsl_tvm.interpreters.relax import interpret as interpret_module
 from xdsl_tvm.interpreters.tir import DEFAULT_STEP_LIMIT
-from xdsl_tvm.runtime._module_source import Source, load_module
+from xdsl_tvm.runtime.load import Source, load_module
 
 
 def interpret(

@@ -24,7 +24,6 @@ from typing import Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.runtime import _elf
 from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
 
@@ -416,7 +415,7 @@ def load_object(
 ) -> NativeCode:
     """Loads an object file that `object_file` made; arguments as of `load`."""
     exports = list(exports)
-    symbols = {**_runtime_symbols(data, exports), **(symbols or {})}
+    symbols = symbols or {}
     _check_symbols(data, exports, symbols)
     builder = _binding().JITLibraryBuilder()
     builder.add_object_img(data).add_current_process()
@@ -440,18 +439,12 @@ def mentions(data: bytes, name: str) -> bool:
     return name.encode() in data
 
 
-def _runtime_symbols(data: bytes, exports: Iterable[str]) -> dict[str, int]:
-    """What this runtime defines for the code: the launch of parallel loops."""
-    if LAUNCH.encode() not in data or LAUNCH in exports:
-        return {}
-    if _elf.is_elf(data) and any(
-        symbol.name == LAUNCH and symbol.defined for symbol in _elf.symbols(data)
-    ):
-        return {}
-    # Late: only code with parallel loops makes threads.
-    from xdsl_tvm.runtime.threads import launch_address
-
-    return {LAUNCH: launch_address()}
+def needs(data: bytes, name: str) -> bool:
+    """Whether an object file that `object_file` made uses a symbol and defines none."""
+    if _elf.is_elf(data):
+        found = [symbol for symbol in _elf.symbols(data) if symbol.name == name]
+        return bool(found) and not any(symbol.defined for symbol in found)
+    return name.encode() in data
 
 
 def _check_symbols(

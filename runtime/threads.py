@@ -39,6 +39,7 @@ from xdsl_tvm.lowering.llvm_text.thread_pool import (
     host_system,
     thread_pool_ir,
 )
+from xdsl_tvm.runtime import llvm_jit
 
 POOL_VARIABLE = "XDSL_TVM_THREAD_POOL"
 """The environment variable that chooses the pool."""
@@ -79,8 +80,6 @@ class NativePool(Pool):
     """A pool that is native code."""
 
     def __init__(self, kind: str) -> None:
-        from xdsl_tvm.runtime import llvm_jit
-
         text = thread_pool_ir(host_system(), kind, linked=False)
         exports = (LAUNCH, SET_NUM_THREADS, STOP_THREADS, FORGET_THREADS)
         self._code = llvm_jit.load(text, exports, symbols=_c_functions(text))
@@ -278,3 +277,12 @@ def pool_kind() -> str:
 def launch_address() -> int:
     """The address of the function that parallel loops call; makes the pool."""
     return _THREADS.get().launch
+
+
+def launch_symbols(data: bytes) -> dict[str, int]:
+    """What an object file has to be loaded with for its parallel loops.
+
+    That is the launch of such loops, by name, if the object calls it; then this makes the
+    pool.
+    """
+    return {LAUNCH: launch_address()} if llvm_jit.needs(data, LAUNCH) else {}

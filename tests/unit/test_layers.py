@@ -141,7 +141,7 @@ def _module(path: Path) -> str:
     return ".".join(("xdsl_tvm", *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
 
-@pytest.mark.parametrize("folder", ["lowering", "targets"])
+@pytest.mark.parametrize("folder", ["lowering", "runtime", "targets"])
 def test_modules_have_no_circle(folder: str):
     """Not even by imports within functions."""
     files = {_module(path): path for path in FILES if _in(path, folder)}

@@ -1,0 +1,143 @@
+"""Calls of compiled functions: what is passed for each argument, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xdsl_tvm.runtime._arguments import Arguments, Bound
+from xdsl_tvm.runtime._overlap import OverlapCheck
+from xdsl_tvm.runtime._scalars import SMALL_FLOATS
+from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, ShapeSpec, Signature, Spec
+
+Entry: TypeAlias = Callable[..., Any]
+"""A function in machine code, called with addresses and numbers."""
+
+
+class CompiledFunction:
+    """A compiled function, to call with numpy arrays, numbers and tuples."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        entry: Entry,
+        overlapping_entry: Callable[[], Entry],
+        bound: Bound | None = None,
+    ) -> None:
+        self.signature = signature
+        self.__name__ = self.__qualname__ = signature.function
+        self._arguments = Arguments(signature)
+        self._entry = entry
+        self._overlapping_entry = overlapping_entry
+        self._overlap = OverlapCheck(signature)
+        self._bound = Bound({}, {}) if bound is None else bound
+        scalar = signature.scalar_result
+        form = None if scalar is None else SMALL_FLOATS.get(scalar.name)
+        self._decode = None if form is None else form.decode
+        # What to pass for bound parameters is known once and for all.
+        self._encoders = [
+            _constant(encoder(self._bound.params[position]))
+            if position in self._bound.params
+            else encoder
+            for position, encoder in enumerate(map(_encoder, signature.params))
+        ]
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.signature}>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the function, with its parameters in order or by name.
+
+        Arrays may share elements, even if the function writes them, unless it promises
+        `tir.noalias`: the result is that of the loops as they are written. The first such
+        call compiles the module again, without schedules and without parallel loops.
+
+        Raises TypeError or ValueError for arguments that do not fit, MemoryError where
+        memory cannot be allocated, RuntimeError if an assertion fails, and what a Python
+        function raises that the code calls.
+        """
+        if named:
+            args = tuple(self._arguments.ordered(args, named, self._bound))
+        prepared = self._arguments(args, self._bound)
+        values: list[Any] = []
+        for encode, value in zip(self._encoders, prepared.params, strict=True):
+            values += encode(value)
+        entry = self._entry
+        if self._overlap.needed and (names := self._overlap(prepared.params, values)):
+            if self.signature.noalias:
+                other_way = ", or compile the function without tir.noalias"
+                raise self._overlap.error(names, other_way)
+            entry = self._overlapping_entry()
+        values += map(_address, prepared.results)
+        values += prepared.symbols
+        result = entry(*values)
+        if self.signature.result is None:
+            return result if self._decode is None else self._decode(result)
+        return self._arguments.tree(prepared.results)
+
+    def bind(self, *trailing: Any, **named: Any) -> CompiledFunction:
+        """The function with its last parameters, and those named, given once.
+
+        Bound arrays are checked now, not at every call, and are used as they are then.
+
+        >>> main = compile(model)["main"].bind(*weights)
+        >>> y = main(x)
+
+        Raises TypeError or ValueError for a value that does not fit its parameter.
+        """
+        signature = self.signature
+        if signature.tuples is not None:
+            raise TypeError(
+                f"@{signature.function}: parameters of a function that takes tuples "
+                "cannot be bound"
+            )
+        values = {**self._positions(trailing), **self._named(named)}
+        bound = self._arguments.bind(values)
+        params = {**self._bound.params, **bound.params}
+        symbols = {**self._bound.symbols, **bound.symbols}
+        return CompiledFunction(
+            signature, self._entry, self._overlapping_entry, Bound(params, symbols)
+        )
+
+    def _positions(self, trailing: Sequence[Any]) -> dict[int, Any]:
+        count = len(self.signature.params)
+        free = [p for p in range(count) if p not in self._bound.params]
+        if len(trailing) > len(free):
+            raise TypeError(
+                f"@{self.signature.function} has {len(free)} parameters to bind, got "
+                f"{len(trailing)}"
+            )
+        return dict(zip(free[len(free) - len(trailing) :], trailing, strict=True))
+
+    def _named(self, named: Mapping[str, Any]) -> dict[int, Any]:
+        names = [spec.name for spec in self.signature.params]
+        for name in named:
+            if name not in names:
+                raise TypeError(
+                    f"@{self.signature.function} has no parameter '{name}'; it has "
+                    f"{', '.join(names)}"
+                )
+        return {names.index(name): value for name, value in named.items()}
+
+
+Encoder: TypeAlias = "Callable[[Any], Sequence[Any]]"
+"""What is passed for a checked argument."""
+
+
+def _encoder(spec: Spec) -> Encoder:
+    if isinstance(spec, ArraySpec):
+        return lambda value: (_address(value),)
+    if isinstance(spec, ScalarSpec) and spec.dtype.name in SMALL_FLOATS:
+        encode, dtype = SMALL_FLOATS[spec.dtype.name].encode, spec.dtype
+        return lambda value: (encode(dtype.type(value)),)
+    return (
+        (lambda value: value) if isinstance(spec, ShapeSpec) else lambda value: (value,)
+    )
+
+
+def _constant(values: Sequence[Any]) -> Encoder:
+    return lambda value: values
+
+
+def _address(array: Any) -> int:
+    return array.__array_interface__["data"][0]

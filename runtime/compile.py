@@ -1,0 +1,95 @@
+"""Modules to executables: `xdsl_tvm.compile`."""
+
+from __future__ import annotations
+
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.lowering.pipelines import Progress
+from xdsl_tvm.runtime.executable_base import Executable
+from xdsl_tvm.runtime.load import Source, load_module
+from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
+from xdsl_tvm.runtime.packed_calls import Externs
+
+TARGETS = ("llvm", "cuda")
+
+
+def compile(
+    module: Source,
+    target: str | Target = "llvm",
+    *,
+    opt_level: int = 2,
+    optimize: bool = True,
+    arch: str | None = None,
+    profile: bool = False,
+    bound_checks: bool = False,
+    progress: Progress | None = None,
+    externs: Externs | None = None,
+) -> Executable:
+    """Compile a module for this machine.
+
+    `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
+    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With `optimize`, Relax functions
+    take `relax-default-pipeline`, and TIR functions for the processor are scheduled by
+    `tir-default-cpu-schedule`, unless they have a schedule, and take
+    `tir-default-pipeline`; without, they are compiled as they are written. `arch` is the
+    GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
+    The module is left as it is. Arrays that a function writes may overlap others, unless
+    it has `tir.noalias`; such calls run code without a schedule, see `CompiledFunction`.
+
+    With `bound_checks`, code is compiled as it is written, and every access and integer
+    division of TIR functions is asserted: where an index is out of bounds, or a division
+    has no result, the call raises RuntimeError, instead of having undefined behavior. It
+    is for the processor only.
+
+    With `profile`, calls of TIR functions from Relax functions are timed, and
+    `kernel_times` of the executable gives the times. `progress` is told of each step; a
+    module that is found in the cache takes none. `externs` are the Python functions that
+    Relax functions call by name, as `relax.call_packed` does: they get arrays on memory
+    that they must not keep, numbers and tuples.
+
+    >>> executable = compile(Path("vector_add.mlir"))
+    >>> executable["vector_add"](a, b, c)
+
+    `module` may be a function, such as one that `T.prim_func` or `R.function` decorates,
+    a file or the text of one, too; see `Source`.
+
+    Raises TypeError for any other object, ValueError for text that is no module, an
+    unknown target or one with attributes that this machine's processor would not heed,
+    PassFailedException where something has no lowering, DiagnosticException if an extra
+    is not installed, and RuntimeError if there is no GPU. A call of a compiled function
+    raises RuntimeError if an assertion in it fails.
+    """
+    kind, target_arch = _kind_and_arch(Target.parse(target))
+    arch = arch or target_arch
+    loaded = load_module(module)
+    if kind == "cuda":
+        # Late: whoever compiles for the processor needs nothing of the GPU.
+        from xdsl_tvm.runtime.cuda import CudaExecutable
+
+        if bound_checks:
+            raise ValueError(
+                "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
+            )
+        return CudaExecutable(loaded, arch)
+    # The executable keeps the module and lowers it in place where it has to.
+    owned = loaded.clone() if loaded is module else loaded
+    settings = Settings(
+        opt_level,
+        optimize and not bound_checks,
+        profile,
+        bound_checks,
+        progress or no_progress,
+    )
+    return NativeExecutable(owned, settings, externs)
+
+
+def _kind_and_arch(target: Target) -> tuple[str, str | None]:
+    kind = target.kind.name
+    if kind not in TARGETS:
+        raise ValueError(f"unknown target '{kind}'; use one of {', '.join(TARGETS)}")
+    if kind == "llvm" and target.attrs.data:
+        raise ValueError(
+            "the target llvm is this machine's processor, and takes no attributes; leave "
+            f"out {', '.join(target.attrs.data)}"
+        )
+    arch = target.attr("arch") if kind == "cuda" else None
+    return kind, arch if isinstance(arch, str) else None

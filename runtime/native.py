@@ -1,0 +1,235 @@
+"""Modules compiled for this machine's processor."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_thread_pool
+from xdsl_tvm.lowering.pipelines import Progress, has_relax_functions
+from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
+from xdsl_tvm.lowering.relax.conversion.profile import KERNEL_NAMES, KERNEL_TIMES
+from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
+from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime import llvm_jit, threads
+from xdsl_tvm.runtime._failed_assert import FailedAssert
+from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
+from xdsl_tvm.runtime._scalars import argument_types, result_type
+from xdsl_tvm.runtime.call import CompiledFunction, Entry
+from xdsl_tvm.runtime.executable_base import Executable
+from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
+from xdsl_tvm.runtime.object_cache import ObjectCache
+from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
+from xdsl_tvm.runtime.signature import Signature, module_symbols
+
+
+def no_progress(name: str, number: int, count: int) -> None:
+    """Tells nobody of the steps of a compilation."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a module is compiled; see `compile`."""
+
+    opt_level: int = 2
+    optimize: bool = True
+    profile: bool = False
+    bound_checks: bool = False
+    progress: Progress = no_progress
+
+
+class KernelTime(NamedTuple):
+    """How often a kernel was called, and for how long in all."""
+
+    name: str
+    calls: int
+    seconds: float
+
+
+class NativeExecutable(Executable):
+    """Functions compiled for this machine's processor."""
+
+    def __init__(
+        self, module: ModuleOp, settings: Settings, externs: Externs | None = None
+    ) -> None:
+        super().__init__(module)
+        check_externs(module, externs or {})
+        _check_names(module)
+        self._module = module
+        self._unlowered = module
+        self._overlapping: NativeExecutable | None = None
+        self._settings = settings
+        self._externs = externs
+        self._is_profiled = settings.profile and has_relax_functions(module)
+        key = llvm_jit.host_cache_key(
+            "module",
+            module_fingerprint(module),
+            compiler_fingerprint(),
+            repr(sorted(PassContext.current().config.items())),
+            f"{settings.opt_level} {settings.optimize} {settings.profile} "
+            f"{settings.bound_checks}",
+        )
+        self._object = ObjectCache.default().get_or_make(key, self._compiled)
+        exports = dict.fromkeys(s.function for s in self.signatures.values())
+        can_fail = llvm_jit.mentions(self._object, FAILED_ASSERT)
+        # As many as messages have: with no gaps, from the first on.
+        numbers = list(
+            itertools.takewhile(
+                functools.partial(llvm_jit.mentions, self._object),
+                map(failed_number, itertools.count()),
+            )
+        )
+        if can_fail:
+            exports.update(dict.fromkeys([FAILED_ASSERT, *numbers]))
+        if self._is_profiled:
+            exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
+        calls_python = llvm_jit.mentions(self._object, CALL_PACKED)
+        packed = PackedCalls(externs or {}) if calls_python else None
+        symbols = threads.launch_symbols(self._object)
+        if packed is not None:
+            symbols[CALL_PACKED] = packed.address
+        self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
+        address = self._code.address
+        self._failure = (
+            FailedAssert(address(FAILED_ASSERT), [address(n) for n in numbers], packed)
+            if can_fail
+            else None
+        )
+
+    def _compiled(self) -> bytes:
+        text = self.llvm_ir
+        self._settings.progress("machine code", 1, 1)
+        return llvm_jit.compile_object(text, self._settings.opt_level)
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the module, before LLVM's own passes."""
+        # Late: a module that is found in the cache needs neither.
+        from xdsl_tvm.lowering.llvm_ir import llvm_ir
+        from xdsl_tvm.lowering.pipelines import lower_to_llvm
+
+        context = new_context()
+        settings = self._settings
+        if any(_may_overlap(signature) for signature in self.signatures.values()):
+            self._unlowered = self._module.clone()
+        vectors = llvm_jit.host_vector_bytes() if settings.optimize else None
+        lower_to_llvm(
+            context,
+            self._module,
+            vector_bytes=vectors,
+            profile=settings.profile,
+            bound_checks=settings.bound_checks,
+            progress=settings.progress,
+        )
+        return llvm_ir(context, self._module)
+
+    def object_file(self, path: str | Path) -> None:
+        """Write the object file, for a linker, to `path`.
+
+        With parallel loops comes the thread pool, which programs have once, however many
+        such files they are linked from. Calls of functions by name need a definition of
+        `tvm_call_packed` (`lowering/relax/conversion/packed.py`) from whoever links them.
+        """
+        text = with_thread_pool(self.llvm_ir, host_system())
+        data = llvm_jit.compile_object(text, self._settings.opt_level, linked=True)
+        Path(path).write_bytes(data)
+
+    def __getitem__(self, name: str) -> CompiledFunction:
+        found = super().__getitem__(name)
+        assert isinstance(found, CompiledFunction)
+        return found
+
+    @cached_property
+    def _kernel_tables(self) -> tuple[list[str], Any]:
+        """The names of the kernels, and the array of their calls and nanoseconds."""
+        text = ctypes.string_at(self._code.address(KERNEL_NAMES)).decode()
+        names = text.split("\n") if text else []
+        table = ctypes.c_int64 * (2 * len(names))
+        return names, table.from_address(self._code.address(KERNEL_TIMES))
+
+    def kernel_times(self) -> list[KernelTime]:
+        """The time in each kernel since the last `reset_kernel_times`, longest first.
+
+        Raises RuntimeError if the module was not compiled with `profile`.
+        """
+        if not self._is_profiled:
+            raise RuntimeError("no times are taken; compile with profile=True")
+        names, table = self._kernel_tables
+        times = [
+            KernelTime(name, table[2 * i], table[2 * i + 1] * 1e-9)
+            for i, name in enumerate(names)
+        ]
+        return sorted(times, key=lambda time: -time.seconds)
+
+    def reset_kernel_times(self) -> None:
+        """Forget all times so far."""
+        if self._is_profiled:
+            ctypes.memset(
+                self._kernel_tables[1], 0, ctypes.sizeof(self._kernel_tables[1])
+            )
+
+    def _bind(self, signature: Signature) -> CompiledFunction:
+        return CompiledFunction(
+            signature,
+            self._entry(signature),
+            functools.partial(self._overlapping_entry, signature),
+        )
+
+    def _entry(self, signature: Signature) -> Entry:
+        native = self._code.function(
+            signature.function,
+            result_type(signature),
+            *argument_types(signature),
+        )
+        if self._failure is None:
+            return native
+        return functools.partial(self._failure.guard, native)
+
+    @property
+    def overlapping(self) -> NativeExecutable:
+        """The module compiled such that arguments may overlap, made when first needed.
+
+        It has neither schedules nor parallel loops.
+        """
+        if self._overlapping is None:
+            module = self._unlowered.clone()
+            allow_overlap(module)
+            settings = replace(self._settings, optimize=False, profile=False)
+            self._overlapping = NativeExecutable(module, settings, self._externs)
+        return self._overlapping
+
+    def _overlapping_entry(self, signature: Signature) -> Entry:
+        return self.overlapping._entry(signature)
+
+
+_RUNTIME_SYMBOLS = (FAILED_ASSERT, CALL_PACKED, KERNEL_NAMES, KERNEL_TIMES, LAUNCH)
+
+
+def _check_names(module: ModuleOp) -> None:
+    """Check that a module defines nothing that compiled code has or calls by itself.
+
+    Raises PassFailedException, of one line, for the first that is.
+    """
+    for name, op in module_symbols(module).items():
+        if not any(region.blocks for region in op.regions):
+            continue
+        if name in _RUNTIME_SYMBOLS or name in llvm_jit.IMPLICIT_CALLS:
+            where = "the runtime" if name in _RUNTIME_SYMBOLS else "the C library"
+            raise PassFailedException(
+                f"{op.name} @{name}: compiled code calls the function of {where} that "
+                "has this name; rename it"
+            )
+
+
+def _may_overlap(signature: Signature) -> bool:
+    """Whether a call whose arguments overlap runs code of its own."""
+    return not signature.noalias and OverlapCheck(signature).needed
