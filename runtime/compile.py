@@ -28,8 +28,8 @@ def compile(
 
     `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
     `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With `optimize`, Relax functions
-    take `relax-default-pipeline`, and TIR functions for the processor are scheduled by
-    `tir-default-cpu-schedule`, unless they have a schedule, and take
+    are lowered by `relax-default-pipeline`, and TIR functions for the processor are
+    scheduled by `tir-default-cpu-schedule`, unless they have a schedule, and lowered by
     `tir-default-pipeline`; without, they are compiled as they are written. `arch` is the
     GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
     The module is left as it is. Arrays that a function writes may overlap others, unless
@@ -41,10 +41,10 @@ def compile(
     is for the processor only.
 
     With `profile`, calls of TIR functions from Relax functions are timed, and
-    `kernel_times` of the executable gives the times. `progress` is told of each step; a
-    module that is found in the cache takes none. `externs` are the Python functions that
-    Relax functions call by name, as `relax.call_packed` does: they get arrays on memory
-    that they must not keep, numbers and tuples.
+    `kernel_times` of the executable returns the times. `progress` is called before each
+    step; a module that is found in the cache has none. `externs` are the Python functions
+    that Relax functions call by name, as `relax.call_packed` does: they get arrays on
+    memory that they must not keep, numbers and tuples.
 
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)

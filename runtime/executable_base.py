@@ -14,7 +14,7 @@ from xdsl_tvm.runtime.signature import Signature, signatures
 
 
 class Executable(ABC, Mapping[str, Callable[..., Any]]):
-    """Compiled functions, by name; made by `compile`."""
+    """Compiled functions, by name; `compile` returns one."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._signatures = signatures(module)

@@ -32,7 +32,7 @@ _ARCH_NUMBERS = """
 """
 
 NVPTX_ARCHS: tuple[str, ...] = tuple(f"sm_{name}" for name in _ARCH_NUMBERS.split())
-"""The GPU architectures that `ptx` takes."""
+"""The GPU architectures that `ptx` accepts."""
 
 X86_CPUS: frozenset[str] = frozenset(
     {
@@ -68,7 +68,7 @@ X86_CPUS: frozenset[str] = frozenset(
         "znver5",
     }
 )
-"""The x86-64 processors that `assembly` takes besides this machine's own.
+"""The x86-64 processors that `assembly` accepts besides this machine's own.
 
 LLVM ends the process when it is given a 32-bit one.
 """

@@ -7,7 +7,7 @@ by spinning for a while and then asleep, and stay until the process ends. A loop
 
 which calls `chunk(t, n, context)` for every t from 0 to n - 1, for one n of at most
 `limit` and at most the number of threads. Each call runs on a thread of its own, t = 0
-on the caller's. It gives the result of the first call, in order of t, that is not 0. A
+on the caller's. It returns the result of the first call, in order of t, that is not 0. A
 loop that begins while another one runs, be it inside of that one or on another thread of
 the program, is one call `chunk(0, 1, context)` on the thread that asks.
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.llvm_text.thread_pool import (
     LAUNCH,
@@ -17,8 +18,9 @@ from xdsl_tvm.lowering.llvm_text.thread_pool import (
     host_system,
     system_of,
     thread_pool_ir,
+    with_thread_pool,
 )
-from xdsl_tvm.runtime import threads
+from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime.threads import Chunk, ExecutorPool, NativePool, Pool
 
 KINDS = threads.POOLS[threads.POOLS.index(threads.pool_kind()) :]
@@ -271,6 +273,26 @@ def test_bad_number(count: int) -> None:
     with pytest.raises(ValueError, match=rf"^the number .* from 1 to 256, got {count}$"):
         threads.set_num_threads(count)
     assert threads.num_threads() == before
+
+
+LOOP = f"""
+declare i64 @{LAUNCH}(ptr, ptr, i64)
+define i64 @f(ptr %c) {{
+  %r = call i64 @{LAUNCH}(ptr %c, ptr null, i64 2)
+  ret i64 %r
+}}
+"""
+
+
+def test_only_code_that_launches_loops_is_loaded_with_the_pool() -> None:
+    loop = llvm_jit.compile_object(LOOP, 2)
+    assert threads.launch_symbols(loop) == {LAUNCH: threads.launch_address()}
+    with pytest.raises(DiagnosticException, match=f"the code calls '{LAUNCH}'"):
+        llvm_jit.load_object(loop, ["f"])
+    serial = llvm_jit.compile_object("define void @f() { ret void }", 2)
+    assert threads.launch_symbols(serial) == {}
+    whole = llvm_jit.compile_object(with_thread_pool(LOOP, host_system()), 2)
+    assert threads.launch_symbols(whole) == {}
 
 
 @pytest.mark.parametrize(
