@@ -361,7 +361,7 @@ def test_errors_of_the_command(
     assert "into one" in error_of(capsys, two, two, "-o", tmp_path / "o")
     mlir = tmp_path / "f.mlir"
     mlir.write_text("func.func @f() {\n  func.return\n}\n")
-    assert f"error: {mlir}: func.func" in error_of(capsys, mlir)
+    assert f"{mlir}:1:1: error: func.func: has no form" in error_of(capsys, mlir)
     assert "--name chooses" in error_of(capsys, mlir, "--name", "f")
     mlir.write_text("tir.func @f() {\n")
     assert "f.mlir:" in error_of(capsys, mlir)

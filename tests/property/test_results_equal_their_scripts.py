@@ -25,8 +25,10 @@ COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 SEED = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 OPTIONS = {"tir-narrow-data-type": "tir-narrow-data-type{target_bits=32}"}
 """Passes that need some."""
+NOT_SCRIPTS = frozenset(("tir-decorate-device-scope",))
+"""It puts an attribute around the root block; a script with one gets another root."""
 PIPELINES = (
-    *(OPTIONS.get(name, name) for name in rewriting_passes()),
+    *(OPTIONS.get(name, name) for name in rewriting_passes() if name not in NOT_SCRIPTS),
     LOWERING,
     "tir-default-pipeline",
     f"{LOWERING},tir-flatten-buffer,tir-unroll-loop,tir-simplify",
