@@ -17,8 +17,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims
-from xdsl_tvm.dialects.relax.operators import expect_rank, expect_tensor, integer
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, real, text
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_rank, expect_tensor
+from xdsl_tvm.dialects.relax.properties import integer, real, text
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.window import differ
 
@@ -29,7 +29,7 @@ _ATTRIBUTES = (
 )
 
 
-class AnyAttentionOp(RuleOp, ABC):
+class AnyAttentionOp(OperatorOp, ABC):
     """Values, weighted by the softmax of the products of queries and keys.
 
     All have dimensions batch, sequence, heads, features. Products are multiplied by

@@ -8,8 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
-from xdsl_tvm.dialects.relax.operators import expect_tensor, flag, normalize_axis
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, number, text
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_tensor, normalize_axis
+from xdsl_tvm.dialects.relax.properties import flag, number, text
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 
 _OP_TYPES = ("sum", "prod", "min", "max", "avg")
@@ -23,7 +23,7 @@ def _workers(op: str, count: IntegerAttr) -> int:
 
 
 @irdl_op_definition
-class AllReduceOp(RuleOp):
+class AllReduceOp(OperatorOp):
     """The elements of all workers combined, for each of them.
 
     `kind` is "sum", "prod", "min", "max" or "avg"; without `all_groups` only workers of
@@ -66,7 +66,7 @@ class AllReduceOp(RuleOp):
 
 
 @irdl_op_definition
-class AllGatherOp(RuleOp):
+class AllGatherOp(OperatorOp):
     """The tensors of all workers, joined along dimension 0, for each of them.
 
     Without `all_groups` only workers of one group work together.
@@ -125,7 +125,7 @@ class BroadcastFromWorker0Op(UnaryOperatorOp):
 
 
 @irdl_op_definition
-class ScatterFromWorker0Op(RuleOp):
+class ScatterFromWorker0Op(OperatorOp):
     """The parts of the first worker's tensor along `axis`, one for each worker.
 
     TVM's `relax.ccl.scatter_from_worker0`.

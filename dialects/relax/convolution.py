@@ -18,13 +18,13 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.layout import Layout
 from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
     common_dtype,
     common_vdevice,
     expect_tensor,
-    integers,
 )
-from xdsl_tvm.dialects.relax.rule_op import (
-    RuleOp,
+from xdsl_tvm.dialects.relax.properties import (
+    integers,
     ints_prop,
     number,
     text,
@@ -43,7 +43,7 @@ from xdsl_tvm.dialects.relax.window import (
 )
 
 
-class AnyConvolutionOp(RuleOp, ABC):
+class AnyConvolutionOp(OperatorOp, ABC):
     """What convolutions and transposed convolutions have in common.
 
     Strides, dilation and padding are one number, or one per dimension; padding also one

@@ -69,24 +69,13 @@ class FullOp(OperatorOp):
         dtype: Attribute | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        shape, fill_value = SSAValue.get(shape), SSAValue.get(fill_value)
-        super().__init__(
-            operands=[shape, fill_value],
-            result_types=[result_type or self.infer(shape.type, fill_value.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(
-        cls, shape: Attribute, fill_value: Attribute, dtype: Attribute | None = None
-    ) -> Attribute:
-        """A tensor of the given shape, on the device of the fill value."""
-        dims = expect_shape(cls.name, "shape", shape).values
-        fill = expect_scalar_tensor(cls.name, "fill_value", fill_value)
-        return _with_dtype(cls.name, replace(fill, dims=dims), dtype).type
+        self._make([shape, fill_value], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.shape.type, self.fill_value.type, self.dtype)
+        """A tensor of the given shape, on the device of the fill value."""
+        dims = expect_shape(self.name, "shape", self.shape.type).values
+        fill = expect_scalar_tensor(self.name, "fill_value", self.fill_value.type)
+        return _with_dtype(self.name, replace(fill, dims=dims), self.dtype).type
 
 
 @irdl_op_definition
@@ -118,24 +107,13 @@ class FullLikeOp(OperatorOp):
         dtype: Attribute | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data, fill_value = SSAValue.get(data), SSAValue.get(fill_value)
-        super().__init__(
-            operands=[data, fill_value],
-            result_types=[result_type or self.infer(data.type, fill_value.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(
-        cls, data: Attribute, fill_value: Attribute, dtype: Attribute | None = None
-    ) -> Attribute:
-        """The type of `data`, its dtype replaced where one is given."""
-        info = expect_tensor(cls.name, "data", data)
-        expect_scalar_tensor(cls.name, "fill_value", fill_value)
-        return _with_dtype(cls.name, info, dtype).type
+        self._make([data, fill_value], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.fill_value.type, self.dtype)
+        """The type of `data`, its dtype replaced where one is given."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        expect_scalar_tensor(self.name, "fill_value", self.fill_value.type)
+        return _with_dtype(self.name, info, self.dtype).type
 
 
 class FilledOp(OperatorOp, ABC):
@@ -154,21 +132,12 @@ class FilledOp(OperatorOp, ABC):
         dtype: Attribute,
         result_type: Attribute | None = None,
     ) -> None:
-        shape = SSAValue.get(shape)
-        super().__init__(
-            operands=[shape],
-            result_types=[result_type or self.infer(shape.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(cls, shape: Attribute, dtype: Attribute) -> Attribute:
-        """A tensor of the given shape and dtype."""
-        dims = expect_shape(cls.name, "shape", shape).values
-        return TensorInfo(dims, expect_dtype(cls.name, dtype)).type
+        self._make([shape], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.shape.type, self.dtype)
+        """A tensor of the given shape and dtype."""
+        dims = expect_shape(self.name, "shape", self.shape.type).values
+        return TensorInfo(dims, expect_dtype(self.name, self.dtype)).type
 
 
 @irdl_op_definition
@@ -213,21 +182,12 @@ class FilledLikeOp(OperatorOp, ABC):
         dtype: Attribute | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, dtype: Attribute | None = None) -> Attribute:
-        """The operand's type, its dtype replaced where one is given."""
-        info = expect_tensor(cls.name, "data", data)
-        return _with_dtype(cls.name, info, dtype).type
+        self._make([data], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.dtype)
+        """The operand's type, its dtype replaced where one is given."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        return _with_dtype(self.name, info, self.dtype).type
 
 
 @irdl_op_definition
@@ -287,25 +247,14 @@ class EyeOp(OperatorOp):
         dtype: Attribute = f32,
         result_type: Attribute | None = None,
     ) -> None:
-        n, m, k = (SSAValue.get(v) for v in (n, m, k))
-        super().__init__(
-            operands=[n, m, k],
-            result_types=[result_type or self.infer(n.type, m.type, k.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(
-        cls, n: Attribute, m: Attribute, k: Attribute, dtype: Attribute = f32
-    ) -> Attribute:
-        """A matrix with as many rows and columns as the scalars say."""
-        rows = expect_integer_prim(cls.name, "n", n)
-        columns = expect_integer_prim(cls.name, "m", m)
-        expect_integer_prim(cls.name, "k", k)
-        return TensorInfo((rows, columns), expect_dtype(cls.name, dtype)).type
+        self._make([n, m, k], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.n.type, self.m.type, self.k.type, self.dtype)
+        """A matrix with as many rows and columns as the scalars say."""
+        rows = expect_integer_prim(self.name, "n", self.n.type)
+        columns = expect_integer_prim(self.name, "m", self.m.type)
+        expect_integer_prim(self.name, "k", self.k.type)
+        return TensorInfo((rows, columns), expect_dtype(self.name, self.dtype)).type
 
 
 @irdl_op_definition
@@ -337,87 +286,15 @@ class EyeLikeOp(OperatorOp):
         dtype: Attribute | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data, k = SSAValue.get(data), SSAValue.get(k)
-        super().__init__(
-            operands=[data, k],
-            result_types=[result_type or self.infer(data.type, k.type, dtype)],
-            properties={"dtype": dtype},
-        )
+        self._make([data, k], {"dtype": dtype}, result_type)
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, k: Attribute, dtype: Attribute | None = None
-    ) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A matrix of the operand's shape."""
-        info = expect_tensor(cls.name, "data", data)
-        expect_rank(cls.name, "data", info, 2)
-        expect_integer_prim(cls.name, "k", k)
+        info = expect_tensor(self.name, "data", self.data.type)
+        expect_rank(self.name, "data", info, 2)
+        expect_integer_prim(self.name, "k", self.k.type)
         matrix = info.with_dims((None, None) if info.dims is None else info.dims)
-        return _with_dtype(cls.name, matrix, dtype).type
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.k.type, self.dtype)
-
-
-class TriangleOp(OperatorOp, ABC):
-    """A triangle of the last two dimensions, zeros in place of the rest."""
-
-    data = operand_def()
-    k = operand_def()
-
-    assembly_format = "$data `,` $k attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: SSAValue | Operation,
-        k: SSAValue | Operation,
-        result_type: Attribute | None = None,
-    ) -> None:
-        data, k = SSAValue.get(data), SSAValue.get(k)
-        super().__init__(
-            operands=[data, k],
-            result_types=[result_type or self.infer(data.type, k.type)],
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, k: Attribute) -> Attribute:
-        """The operand's own type."""
-        info = expect_tensor(cls.name, "data", data)
-        expect_integer_prim(cls.name, "k", k)
-        if info.rank is not None and info.rank < 2:
-            raise VerifyException(
-                f"{cls.name}: operand 'data' must have rank 2 or more, not {info.rank}"
-            )
-        return data
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.k.type)
-
-
-@irdl_op_definition
-class TrilOp(TriangleOp):
-    """The elements on and below diagonal `k`, zeros above. TVM's `relax.tril`.
-
-    ```mlir
-    %k = relax.prim_value 0 : i64
-    %r = relax.tril %a, %k : (tensor<4x8xf32>, !relax.prim<i64, 0>) -> tensor<4x8xf32>
-    ```
-    """
-
-    name = "relax.tril"
-
-
-@irdl_op_definition
-class TriuOp(TriangleOp):
-    """The elements on and above diagonal `k`, zeros below. TVM's `relax.triu`.
-
-    ```mlir
-    %k = relax.prim_value -1 : i64
-    %r = relax.triu %a, %k : (tensor<4x8xf32>, !relax.prim<i64, -1>) -> tensor<4x8xf32>
-    ```
-    """
-
-    name = "relax.triu"
+        return _with_dtype(self.name, matrix, self.dtype).type
 
 
 @irdl_op_definition
@@ -457,13 +334,8 @@ class ArangeOp(OperatorOp):
         result_type: Attribute | None = None,
     ) -> None:
         values = [SSAValue.get(v) for v in (start, end, step)]
-        types = [v.type for v in values]
-        dtype = dtype or self.default_dtype(types)
-        super().__init__(
-            operands=values,
-            result_types=[result_type or self.infer(types, dtype, _numbers(values))],
-            properties={"dtype": dtype},
-        )
+        dtype = dtype or self.default_dtype([v.type for v in values])
+        self._make(values, {"dtype": dtype}, result_type)
 
     @staticmethod
     def default_dtype(bounds: Sequence[Attribute]) -> Attribute:
@@ -471,37 +343,78 @@ class ArangeOp(OperatorOp):
         prims = [expect_prim(ArangeOp.name, "start, end, step", b) for b in bounds]
         return i64 if all(isinstance(p.dtype, IntegerType) for p in prims) else f32
 
-    @classmethod
-    def infer(
-        cls,
-        bounds: Sequence[Attribute],
-        dtype: Attribute,
-        numbers: Sequence[float | None] = (None, None, None),
-    ) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A tensor of rank 1.
 
-        `bounds` are the types of start, end and step, `numbers` their values as far as
-        they are constant: types do not hold the values of floats.
+        Its length is known where start, end and step are: those of integers by their
+        types, those of floats where constants define them.
         """
         prims = [
-            expect_prim(cls.name, name, type_)
-            for name, type_ in zip(("start", "end", "step"), bounds, strict=True)
+            expect_prim(self.name, name, operand.type)
+            for name, operand in zip(("start", "end", "step"), self.operands, strict=True)
         ]
-        expect_dtype(cls.name, dtype)
+        numbers = _numbers(self.operands)
+        expect_dtype(self.name, self.dtype)
         if prims[2].dim == Dim.constant(0) or numbers[2] == 0:
-            raise VerifyException(f"{cls.name}: the step must not be 0")
+            raise VerifyException(f"{self.name}: the step must not be 0")
         if all(isinstance(prim.dtype, IntegerType) for prim in prims):
             length = _integer_length(*(prim.dim for prim in prims))
         else:
             length = _float_length(*numbers)
-        return TensorInfo((length,), dtype).type
+        return TensorInfo((length,), self.dtype).type
+
+
+class TriangleOp(OperatorOp, ABC):
+    """A triangle of the last two dimensions, zeros in place of the rest."""
+
+    data = operand_def()
+    k = operand_def()
+
+    assembly_format = "$data `,` $k attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: SSAValue | Operation,
+        k: SSAValue | Operation,
+        result_type: Attribute | None = None,
+    ) -> None:
+        self._make([data, k], {}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(
-            [operand.type for operand in self.operands],
-            self.dtype,
-            _numbers(self.operands),
-        )
+        """The operand's own type."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        expect_integer_prim(self.name, "k", self.k.type)
+        if info.rank is not None and info.rank < 2:
+            raise VerifyException(
+                f"{self.name}: operand 'data' must have rank 2 or more, not {info.rank}"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class TrilOp(TriangleOp):
+    """The elements on and below diagonal `k`, zeros above. TVM's `relax.tril`.
+
+    ```mlir
+    %k = relax.prim_value 0 : i64
+    %r = relax.tril %a, %k : (tensor<4x8xf32>, !relax.prim<i64, 0>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.tril"
+
+
+@irdl_op_definition
+class TriuOp(TriangleOp):
+    """The elements on and above diagonal `k`, zeros below. TVM's `relax.triu`.
+
+    ```mlir
+    %k = relax.prim_value -1 : i64
+    %r = relax.triu %a, %k : (tensor<4x8xf32>, !relax.prim<i64, -1>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "relax.triu"
 
 
 def _integer_length(start: Dim | None, end: Dim | None, step: Dim | None) -> Dim | None:

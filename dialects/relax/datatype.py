@@ -30,21 +30,12 @@ class DtypeOp(OperatorOp, ABC):
         dtype: Attribute,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, dtype: Attribute) -> Attribute:
-        """The operand's type with the given dtype."""
-        info = expect_tensor(cls.name, "data", data)
-        return replace(info, dtype=expect_dtype(cls.name, dtype)).type
+        self._make([data], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.dtype)
+        """The operand's type with the given dtype."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        return replace(info, dtype=expect_dtype(self.name, self.dtype)).type
 
 
 @irdl_op_definition
@@ -108,20 +99,13 @@ class ToVDeviceOp(OperatorOp):
         dst_vdevice: VDeviceAttr,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, dst_vdevice)],
-            properties={"dst_vdevice": dst_vdevice},
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, dst_vdevice: VDeviceAttr) -> Attribute:
-        """The operand's type on the given device."""
-        return replace(expect_tensor(cls.name, "data", data), vdevice=dst_vdevice).type
+        self._make([data], {"dst_vdevice": dst_vdevice}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.dst_vdevice)
+        """The operand's type on the given device."""
+        return replace(
+            expect_tensor(self.name, "data", self.data.type), vdevice=self.dst_vdevice
+        ).type
 
 
 @irdl_op_definition

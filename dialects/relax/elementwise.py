@@ -37,23 +37,14 @@ class UnaryOperatorOp(OperatorOp, ABC):
         result_type: Attribute | None = None,
         properties: Mapping[str, Attribute | None] | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type)],
-            properties=properties,
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
-        """The operand's own type."""
-        info = expect_tensor(cls.name, "data", data)
-        if cls.NEEDS_FLOAT:
-            expect_float(cls.name, "data", info)
-        return data
+        self._make([data], properties or {}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type)
+        """The operand's own type."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        if self.NEEDS_FLOAT:
+            expect_float(self.name, "data", info)
+        return self.data.type
 
 
 class BinaryOperatorOp(OperatorOp, ABC):
@@ -70,24 +61,7 @@ class BinaryOperatorOp(OperatorOp, ABC):
         rhs: SSAValue | Operation,
         result_type: Attribute | None = None,
     ) -> None:
-        lhs, rhs = SSAValue.get(lhs), SSAValue.get(rhs)
-        super().__init__(
-            operands=[lhs, rhs],
-            result_types=[result_type or self.infer(lhs.type, rhs.type)],
-        )
-
-    @classmethod
-    def infer(cls, lhs: Attribute, rhs: Attribute) -> Attribute:
-        """The broadcast tensor; a scalar where both operands are scalars."""
-        a, b = cls._operand("lhs", lhs), cls._operand("rhs", rhs)
-        dtype = cls.result_dtype(a.dtype, b.dtype)
-        if isinstance(lhs, PrimType) and isinstance(rhs, PrimType):
-            return PrimType.of(lhs.dtype if dtype is None else dtype)
-        dims = None
-        if a.dims is not None and b.dims is not None:
-            dims = broadcast(cls.name, a.dims, b.dims)
-        vdevice = common_vdevice(cls.name, a.vdevice, b.vdevice)
-        return TensorInfo(dims, dtype, vdevice).type
+        self._make([lhs, rhs], {}, result_type)
 
     @classmethod
     def result_dtype(
@@ -104,7 +78,17 @@ class BinaryOperatorOp(OperatorOp, ABC):
         return expect_tensor(cls.name, name, type_)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.lhs.type, self.rhs.type)
+        """The broadcast tensor; a scalar where both operands are scalars."""
+        lhs, rhs = self.lhs.type, self.rhs.type
+        a, b = self._operand("lhs", lhs), self._operand("rhs", rhs)
+        dtype = self.result_dtype(a.dtype, b.dtype)
+        if isinstance(lhs, PrimType) and isinstance(rhs, PrimType):
+            return PrimType.of(lhs.dtype if dtype is None else dtype)
+        dims = None
+        if a.dims is not None and b.dims is not None:
+            dims = broadcast(self.name, a.dims, b.dims)
+        vdevice = common_vdevice(self.name, a.vdevice, b.vdevice)
+        return TensorInfo(dims, dtype, vdevice).type
 
 
 @irdl_op_definition

@@ -11,13 +11,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
     common_dtype,
     expect_integer,
     expect_prim,
     expect_tensor,
     normalize_axis,
 )
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, number, text
+from xdsl_tvm.dialects.relax.properties import number, text
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.window import differ
@@ -31,7 +32,7 @@ def _same_rank(op: str, lhs: TensorInfo, rhs: TensorInfo) -> None:
 
 
 @irdl_op_definition
-class GatherElementsOp(RuleOp):
+class GatherElementsOp(OperatorOp):
     """Elements of the data, one for each index, which replaces the position on `axis`.
 
     An index below 0 counts from the end, which TVM's own code does not know; one that is
@@ -74,7 +75,7 @@ class GatherElementsOp(RuleOp):
 
 
 @irdl_op_definition
-class GatherNDOp(RuleOp):
+class GatherNDOp(OperatorOp):
     """Elements or slices of the data, at positions along the last axis of the indices.
 
     The first `batch_dims` dimensions belong together; unlike in TVM, both operands have
@@ -144,7 +145,7 @@ def _check_reduction(op: str, reduction: str) -> None:
 
 
 @irdl_op_definition
-class ScatterElementsOp(RuleOp):
+class ScatterElementsOp(OperatorOp):
     """The data with updates put in, one for each index, the position on `axis`.
 
     `reduction` says how an update and the element become one. Updates are put in one
@@ -206,7 +207,7 @@ class ScatterElementsOp(RuleOp):
 
 
 @irdl_op_definition
-class ScatterNDOp(RuleOp):
+class ScatterNDOp(OperatorOp):
     """The data with updates put in, at positions along the last axis of the indices.
 
     `reduction` says how an update and the element become one, and indices are those of
@@ -283,7 +284,7 @@ def _dtype_text(info: TensorInfo) -> str:
 
 
 @irdl_op_definition
-class OneHotOp(RuleOp):
+class OneHotOp(OperatorOp):
     """A new axis of extent `depth`: `on` where it is the index, `off` elsewhere.
 
     An index that is out of range has `off` everywhere. TVM's `relax.one_hot`.

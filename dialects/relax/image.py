@@ -19,13 +19,13 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.layout import Layout
-from xdsl_tvm.dialects.relax.operators import expect_shape, expect_tensor
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, number, real, text
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_shape, expect_tensor
+from xdsl_tvm.dialects.relax.properties import number, real, text
 from xdsl_tvm.dialects.relax.window import plain_dims
 
 
 @irdl_op_definition
-class Resize2DOp(RuleOp):
+class Resize2DOp(OperatorOp):
     """Images of another size. TVM's `relax.image.resize2d`.
 
     `size` has the new height and width. `roi` is the part of the image that is taken, for

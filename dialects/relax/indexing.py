@@ -13,12 +13,10 @@ from xdsl_tvm.dialects.relax.operators import (
     expect_integer,
     expect_rank,
     expect_tensor,
-    flag,
-    integer,
     normalize_axes,
     normalize_axis,
-    number_of,
 )
+from xdsl_tvm.dialects.relax.properties import flag, integer, number_of
 from xdsl_tvm.dialects.relax.symbolic import (
     Dim,
     ceildiv,
@@ -61,37 +59,29 @@ class TakeOp(OperatorOp):
         axis: int | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data, indices = SSAValue.get(data), SSAValue.get(indices)
-        super().__init__(
-            operands=[data, indices],
-            result_types=[result_type or self.infer(data.type, indices.type, axis)],
-            properties={"axis": integer(axis)},
-        )
+        self._make([data, indices], {"axis": integer(axis)}, result_type)
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, indices: Attribute, axis: int | None = None
-    ) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """The data's dimensions, the one of `axis` replaced by those of the indices."""
-        info = expect_tensor(cls.name, "data", data)
+        info = expect_tensor(self.name, "data", self.data.type)
+        indices = self.indices.type
         if isinstance(indices, PrimType):
             places = TensorInfo((), indices.dtype)
         else:
-            places = expect_tensor(cls.name, "indices", indices)
-        expect_integer(cls.name, "indices", places)
+            places = expect_tensor(self.name, "indices", indices)
+        expect_integer(self.name, "indices", places)
+        axis = number_of(self.axis)
         if axis is None and info.rank != 1:
             raise VerifyException(
-                f"{cls.name}: without an axis the data must have rank 1, not {data}"
+                f"{self.name}: without an axis the data must have rank 1, "
+                f"not {self.data.type}"
             )
         if info.dims is None:
-            return data
-        at = normalize_axis(cls.name, axis or 0, len(info.dims))
+            return self.data.type
+        at = normalize_axis(self.name, axis or 0, len(info.dims))
         if places.dims is None:
             return info.with_dims(None).type
         return info.with_dims(info.dims[:at] + places.dims + info.dims[at + 1 :]).type
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.indices.type, number_of(self.axis))
 
 
 @irdl_op_definition
@@ -144,73 +134,42 @@ class StridedSliceOp(OperatorOp):
         assume_inbound: bool = False,
         result_type: Attribute | None = None,
     ) -> None:
-        data, axes, begin, end = (SSAValue.get(v) for v in (data, axes, begin, end))
-        steps = None if strides is None else SSAValue.get(strides)
-        super().__init__(
-            operands=[data, axes, begin, end, steps],
-            result_types=[
-                result_type
-                or self.infer(
-                    data.type,
-                    axes.type,
-                    begin.type,
-                    end.type,
-                    None if steps is None else steps.type,
-                    assume_inbound,
-                )
-            ],
-            properties={"assume_inbound": flag(assume_inbound)},
+        self._make(
+            [data, axes, begin, end, strides],
+            {"assume_inbound": flag(assume_inbound)},
+            result_type,
         )
 
-    @classmethod
-    def infer(
-        cls,
-        data: Attribute,
-        axes: Attribute,
-        begin: Attribute,
-        end: Attribute,
-        strides: Attribute | None = None,
-        assume_inbound: bool = False,
-    ) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """The operand's type, shorter along the axes.
 
         A dimension is unknown where an index, its sign or the stride is.
         """
-        info = expect_tensor(cls.name, "data", data)
-        lists = {"axes": axes, "begin": begin, "end": end}
-        if strides is not None:
-            lists["strides"] = strides
-        values = {name: _scalars(cls.name, name, type_) for name, type_ in lists.items()}
-        _check_lengths(cls.name, values)
+        info = expect_tensor(self.name, "data", self.data.type)
+        lists = {"axes": self.axes.type, "begin": self.begin.type, "end": self.end.type}
+        if self.strides is not None:
+            lists["strides"] = self.strides.type
+        values = {name: _scalars(self.name, name, type_) for name, type_ in lists.items()}
+        _check_lengths(self.name, values)
         if info.dims is None:
-            return data
+            return self.data.type
         numbers = _constants(values["axes"])
         if numbers is None:
             return info.with_dims((None,) * len(info.dims)).type
         dims = list(info.dims)
-        for index, axis in enumerate(normalize_axes(cls.name, numbers, len(dims))):
+        for index, axis in enumerate(normalize_axes(self.name, numbers, len(dims))):
             start, stop = _at(values["begin"], index), _at(values["end"], index)
             step = Dim.constant(1)
-            if strides is not None:
+            if self.strides is not None:
                 step = _at(values["strides"], index)
             if step is not None and step.value == 0:
-                raise VerifyException(f"{cls.name}: a stride must not be 0")
+                raise VerifyException(f"{self.name}: a stride must not be 0")
             dims[axis] = (
                 _inbound_length(start, stop, step)
-                if assume_inbound
+                if self.assume_inbound is not None
                 else _sliced_length(dims[axis], start, stop, step)
             )
         return info.with_dims(dims).type
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(
-            self.data.type,
-            self.axes.type,
-            self.begin.type,
-            self.end.type,
-            None if self.strides is None else self.strides.type,
-            self.assume_inbound is not None,
-        )
 
 
 def _scalars(op: str, name: str, type_: Attribute) -> Dims | None:
@@ -349,28 +308,7 @@ class DynamicStridedSliceOp(OperatorOp):
         strides: SSAValue | Operation,
         result_type: Attribute | None = None,
     ) -> None:
-        values = [SSAValue.get(v) for v in (data, begin, end, strides)]
-        super().__init__(
-            operands=values,
-            result_types=[result_type or self.infer(*(v.type for v in values))],
-        )
-
-    @classmethod
-    def infer(
-        cls, data: Attribute, begin: Attribute, end: Attribute, strides: Attribute
-    ) -> Attribute:
-        """A tensor of the operand's rank, no dimension known."""
-        info = expect_tensor(cls.name, "data", data)
-        rank = info.rank
-        for name, type_ in (("begin", begin), ("end", end), ("strides", strides)):
-            length = cls._length(name, type_)
-            rank = length if rank is None else rank
-            if length != rank:
-                raise VerifyException(
-                    f"{cls.name}: operand '{name}' must have length {rank}, one per "
-                    f"axis, not {length}"
-                )
-        return info.with_dims((None,) * (rank or 0)).type
+        self._make([data, begin, end, strides], {}, result_type)
 
     @classmethod
     def _length(cls, name: str, type_: Attribute) -> int:
@@ -385,7 +323,19 @@ class DynamicStridedSliceOp(OperatorOp):
         return length.value
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(*(operand.type for operand in self.operands))
+        """A tensor of the operand's rank, no dimension known."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        rank = info.rank
+        bounds = {"begin": self.begin, "end": self.end, "strides": self.strides}
+        for name, operand in bounds.items():
+            length = self._length(name, operand.type)
+            rank = length if rank is None else rank
+            if length != rank:
+                raise VerifyException(
+                    f"{self.name}: operand '{name}' must have length {rank}, one per "
+                    f"axis, not {length}"
+                )
+        return info.with_dims((None,) * (rank or 0)).type
 
 
 OPS = (TakeOp, StridedSliceOp, DynamicStridedSliceOp)

@@ -18,8 +18,11 @@ from xdsl.irdl import irdl_op_definition, operand_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from xdsl_tvm.dialects.relax.operators import expect_integer_prim, expect_tensor
-from xdsl_tvm.dialects.relax.rule_op import RuleOp
+from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
+    expect_integer_prim,
+    expect_tensor,
+)
 from xdsl_tvm.dialects.relax.symbolic import (
     Dim,
     DimLike,
@@ -35,7 +38,7 @@ _U64 = IntegerType(64, _UNSIGNED)
 _INT, _UINT, _FLOAT, _BFLOAT = 0, 1, 2, 4
 
 
-class InspectOp(RuleOp, ABC):
+class InspectOp(OperatorOp, ABC):
     """A number that describes a tensor, known where the type says it."""
 
     tensor = operand_def()
@@ -55,7 +58,7 @@ class InspectOp(RuleOp, ABC):
         return self._value(expect_tensor(self.name, "tensor", self.tensor.type))
 
 
-class InspectDimensionOp(RuleOp, ABC):
+class InspectDimensionOp(OperatorOp, ABC):
     """A number that describes one dimension of a tensor."""
 
     tensor = operand_def()

@@ -23,19 +23,19 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
     common_dtype,
     expect_prim,
     expect_rank,
     expect_tensor,
-    integers,
 )
-from xdsl_tvm.dialects.relax.rule_op import RuleOp
+from xdsl_tvm.dialects.relax.properties import integers
 from xdsl_tvm.dialects.relax.symbolic import Dim, ceildiv, provably_at_least
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 
 
 @irdl_op_definition
-class LayoutTransformOp(RuleOp):
+class LayoutTransformOp(OperatorOp):
     """The elements at the indices that a map gives; `pad` where it gives none.
 
     The separators say before which axes of the operand and of the result the memory's

@@ -57,28 +57,7 @@ class MatmulOp(OperatorOp):
         out_dtype: Attribute | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        lhs, rhs = SSAValue.get(lhs), SSAValue.get(rhs)
-        super().__init__(
-            operands=[lhs, rhs],
-            result_types=[result_type or self.infer(lhs.type, rhs.type, out_dtype)],
-            properties={"out_dtype": out_dtype},
-        )
-
-    @classmethod
-    def infer(
-        cls, lhs: Attribute, rhs: Attribute, out_dtype: Attribute | None = None
-    ) -> Attribute:
-        """The tensor of batch dimensions, rows and columns."""
-        a = expect_tensor(cls.name, "lhs", lhs)
-        b = expect_tensor(cls.name, "rhs", rhs)
-        dtype = out_dtype or common_dtype(cls.name, a.dtype, b.dtype)
-        vdevice = _vdevice(a.vdevice, b.vdevice)
-        if a.rank == 0 or b.rank == 0:
-            side = "lhs" if a.rank == 0 else "rhs"
-            raise VerifyException(f"{cls.name}: operand '{side}' must not have rank 0")
-        if a.dims is None or b.dims is None:
-            return TensorInfo(None, dtype, vdevice).type
-        return TensorInfo(cls._dims(a.dims, b.dims), dtype, vdevice).type
+        self._make([lhs, rhs], {"out_dtype": out_dtype}, result_type)
 
     @classmethod
     def _dims(cls, lhs: Dims, rhs: Dims) -> Dims:
@@ -97,7 +76,17 @@ class MatmulOp(OperatorOp):
         return batch + rows + columns
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.lhs.type, self.rhs.type, self.out_dtype)
+        """The tensor of batch dimensions, rows and columns."""
+        a = expect_tensor(self.name, "lhs", self.lhs.type)
+        b = expect_tensor(self.name, "rhs", self.rhs.type)
+        dtype = self.out_dtype or common_dtype(self.name, a.dtype, b.dtype)
+        vdevice = _vdevice(a.vdevice, b.vdevice)
+        if a.rank == 0 or b.rank == 0:
+            side = "lhs" if a.rank == 0 else "rhs"
+            raise VerifyException(f"{self.name}: operand '{side}' must not have rank 0")
+        if a.dims is None or b.dims is None:
+            return TensorInfo(None, dtype, vdevice).type
+        return TensorInfo(self._dims(a.dims, b.dims), dtype, vdevice).type
 
 
 def _vdevice(lhs: VDeviceAttr | None, rhs: VDeviceAttr | None) -> VDeviceAttr | None:
@@ -139,24 +128,15 @@ class EinsumOp(OperatorOp):
         subscripts: str,
         result_type: Attribute | None = None,
     ) -> None:
-        value = SSAValue.get(tensors)
-        super().__init__(
-            operands=[value],
-            result_types=[result_type or self.infer(value.type, subscripts)],
-            properties={"subscripts": StringAttr(subscripts)},
-        )
-
-    @classmethod
-    def infer(cls, tensors: Attribute, subscripts: str) -> Attribute:
-        """A tensor with the extents of the labels of the result."""
-        infos = expect_tensors(cls.name, "tensors", tensors)
-        dtype = common_dtypes(cls.name, [info.dtype for info in infos])
-        dims = einsum_dims(cls.name, [info.dims for info in infos], subscripts)
-        vdevice = merged_vdevice(info.vdevice for info in infos)
-        return TensorInfo(dims, dtype, vdevice).type
+        self._make([tensors], {"subscripts": StringAttr(subscripts)}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.tensors.type, self.subscripts.data)
+        """A tensor with the extents of the labels of the result."""
+        infos = expect_tensors(self.name, "tensors", self.tensors.type)
+        dtype = common_dtypes(self.name, [info.dtype for info in infos])
+        dims = einsum_dims(self.name, [info.dims for info in infos], self.subscripts.data)
+        vdevice = merged_vdevice(info.vdevice for info in infos)
+        return TensorInfo(dims, dtype, vdevice).type
 
 
 ELLIPSIS = "..."

@@ -18,15 +18,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
     common_dtype,
     common_vdevice,
     expect_integer,
     expect_rank,
     expect_tensor,
-    integers,
 )
-from xdsl_tvm.dialects.relax.rule_op import (
-    RuleOp,
+from xdsl_tvm.dialects.relax.properties import (
+    integers,
     ints_prop,
     number,
     real,
@@ -38,7 +38,7 @@ from xdsl_tvm.dialects.relax.window import differ
 
 
 @irdl_op_definition
-class PadOp(RuleOp):
+class PadOp(OperatorOp):
     """The elements with others before and behind them, along every dimension.
 
     `width` has their number before and behind the first dimension, then the second, and
@@ -97,7 +97,7 @@ class PadOp(RuleOp):
 
 
 @irdl_op_definition
-class DropoutOp(RuleOp):
+class DropoutOp(OperatorOp):
     """Some elements replaced by 0, and which: a tuple. TVM's `relax.nn.dropout`.
 
     ```mlir
@@ -129,7 +129,7 @@ class DropoutOp(RuleOp):
 
 
 @irdl_op_definition
-class CrossEntropyWithLogitsOp(RuleOp):
+class CrossEntropyWithLogitsOp(OperatorOp):
     """Minus the sum of the products, divided by the batch where there is one.
 
     TVM's `relax.nn.cross_entropy_with_logits`.
@@ -180,7 +180,7 @@ def _check_equal(op: str, what: str, lhs: Dims, rhs: Dims) -> None:
 
 
 @irdl_op_definition
-class NLLLossOp(RuleOp):
+class NLLLossOp(OperatorOp):
     """Minus the predictions at the targets, times the weights of their classes.
 
     The predictions have classes as dimension 1, or only that. `reduction` is "none",

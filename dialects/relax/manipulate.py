@@ -20,13 +20,17 @@ from xdsl_tvm.dialects.relax.operators import (
     expect_shape,
     expect_tensor,
     expect_tensors,
-    integer,
-    integers,
     merged_vdevice,
     normalize_axes,
     normalize_axis,
 )
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, ints_prop, number, values_of
+from xdsl_tvm.dialects.relax.properties import (
+    integer,
+    integers,
+    ints_prop,
+    number,
+    values_of,
+)
 from xdsl_tvm.dialects.relax.symbolic import (
     Dim,
     DimLike,
@@ -66,32 +70,21 @@ class PermuteDimsOp(OperatorOp):
         axes: Sequence[int] | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axes)],
-            properties={
-                "axes": None if axes is None else DenseArrayBase.from_list(i64, axes)
-            },
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, axes: Sequence[int] | None = None) -> Attribute:
-        """The operand's type with its dimensions reordered."""
-        info = expect_tensor(cls.name, "data", data)
-        if info.dims is None:
-            return data
-        rank = len(info.dims)
-        if axes is None:
-            return info.with_dims(reversed(info.dims)).type
-        if len(axes) != rank:
-            raise VerifyException(f"{cls.name}: {len(axes)} axes do not fit rank {rank}")
-        order = normalize_axes(cls.name, axes, rank)
-        return info.with_dims(info.dims[axis] for axis in order).type
+        self._make([data], {"axes": integers(axes)}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        axes = self.axes
-        return self.infer(self.data.type, None if axes is None else axes.get_values())
+        """The operand's type with its dimensions reordered."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        if info.dims is None:
+            return self.data.type
+        rank = len(info.dims)
+        if self.axes is None:
+            return info.with_dims(reversed(info.dims)).type
+        axes = values_of(self.axes)
+        if len(axes) != rank:
+            raise VerifyException(f"{self.name}: {len(axes)} axes do not fit rank {rank}")
+        order = normalize_axes(self.name, axes, rank)
+        return info.with_dims(info.dims[axis] for axis in order).type
 
 
 @irdl_op_definition
@@ -120,17 +113,12 @@ class ReshapeOp(OperatorOp):
         shape: SSAValue | Operation,
         result_type: Attribute | None = None,
     ) -> None:
-        data, shape = SSAValue.get(data), SSAValue.get(shape)
-        super().__init__(
-            operands=[data, shape],
-            result_types=[result_type or self.infer(data.type, shape.type)],
-        )
+        self._make([data, shape], {}, result_type)
 
-    @classmethod
-    def infer(cls, data: Attribute, shape: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A tensor of the given shape, dtype and device as in the operand."""
-        info = expect_tensor(cls.name, "data", data)
-        target = expect_shape(cls.name, "shape", shape)
+        info = expect_tensor(self.name, "data", self.data.type)
+        target = expect_shape(self.name, "shape", self.shape.type)
         old, new = info.shape, target.known
         if (
             old is not None
@@ -138,12 +126,9 @@ class ReshapeOp(OperatorOp):
             and provably_different(product(old), product(new))
         ):
             raise VerifyException(
-                f"{cls.name}: {product(old)} elements cannot be viewed as {product(new)}"
+                f"{self.name}: {product(old)} elements cannot be viewed as {product(new)}"
             )
         return info.with_dims(target.values).type
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.shape.type)
 
 
 def reshape_dims(data: Attribute, shape: Iterable[DimLike]) -> tuple[Dim, ...]:
@@ -184,7 +169,7 @@ _ONE = Dim.constant(1)
 
 
 @irdl_op_definition
-class BroadcastToOp(RuleOp):
+class BroadcastToOp(OperatorOp):
     """The elements, repeated along new dimensions and those of extent 1.
 
     TVM's `relax.broadcast_to`.
@@ -231,7 +216,7 @@ class BroadcastToOp(RuleOp):
 
 
 @irdl_op_definition
-class ConcatOp(RuleOp):
+class ConcatOp(OperatorOp):
     """The tensors of a tuple, one behind the other along `axis`.
 
     Without `axis` they must have rank 1. TVM's `relax.concat`.
@@ -307,7 +292,7 @@ def _sum(dims: Dims) -> Dim | None:
 
 
 @irdl_op_definition
-class ExpandDimsOp(RuleOp):
+class ExpandDimsOp(OperatorOp):
     """New dimensions of extent 1, at the positions `axis` of the result.
 
     TVM's `relax.expand_dims`.
@@ -355,12 +340,11 @@ class FlattenOp(UnaryOperatorOp):
 
     name = "relax.flatten"
 
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A tensor of rank 1."""
-        info = expect_tensor(cls.name, "data", data)
+        info = expect_tensor(self.name, "data", self.data.type)
         if info.rank == 1:
-            return data
+            return self.data.type
         return info.with_dims((_product(info),)).type
 
 
@@ -369,7 +353,7 @@ def _product(info: TensorInfo) -> Dim | None:
 
 
 @irdl_op_definition
-class SplitOp(RuleOp):
+class SplitOp(OperatorOp):
     """Parts of a tensor along `axis`, as a tuple.
 
     With `sections`, so many parts of one extent, the last one shorter where it does not
@@ -463,7 +447,7 @@ def _with_extent(info: TensorInfo, axis: int, extent: Dim | None) -> TensorInfo:
 
 
 @irdl_op_definition
-class SqueezeOp(RuleOp):
+class SqueezeOp(OperatorOp):
     """The elements without dimensions of extent 1: those of `axis`, or all.
 
     Symbolic dimensions of `axis` are taken to be 1. TVM's `relax.squeeze`.
@@ -508,7 +492,7 @@ class SqueezeOp(RuleOp):
         return info.with_dims(d for i, d in enumerate(info.dims) if i not in axes).type
 
 
-class CollapseSumOp(RuleOp, ABC):
+class CollapseSumOp(OperatorOp, ABC):
     """Sums along what a broadcast from the target's shape would have repeated."""
 
     data = operand_def()
@@ -586,7 +570,7 @@ class CollapseSumToOp(CollapseSumOp):
 
 
 @irdl_op_definition
-class RepeatOp(RuleOp):
+class RepeatOp(OperatorOp):
     """Every element `repeats` times in a row, along `axis` or, without it, of all.
 
     TVM's `relax.repeat`.
@@ -633,7 +617,7 @@ class RepeatOp(RuleOp):
 
 
 @irdl_op_definition
-class TileOp(RuleOp):
+class TileOp(OperatorOp):
     """The whole tensor several times along each dimension, aligned at the right.
 
     TVM's `relax.tile`.
@@ -679,7 +663,7 @@ class TileOp(RuleOp):
 
 
 @irdl_op_definition
-class FlipOp(RuleOp):
+class FlipOp(OperatorOp):
     """The elements in reverse order along `axis`. TVM's `relax.flip`.
 
     ```mlir

@@ -30,13 +30,12 @@ from xdsl_tvm.dialects.relax.assembly import Dimension
 from xdsl_tvm.dialects.relax.attributes import DimAttr
 from xdsl_tvm.dialects.relax.calls import MayBeImpure
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
-from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_tensor
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_shape, expect_tensor
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike, product, provably_at_least
 from xdsl_tvm.dialects.relax.types import (
     OBJECT,
     ObjectType,
     PrimType,
-    ShapeType,
     TensorInfo,
     verify_type,
 )
@@ -319,41 +318,7 @@ class ViewOp(OperatorOp):
         relative_byte_offset: SSAValue | Operation | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        shape_value = None if shape is None else SSAValue.get(shape)
-        offset = None
-        if relative_byte_offset is not None:
-            offset = SSAValue.get(relative_byte_offset)
-        super().__init__(
-            operands=[data, shape_value, offset],
-            result_types=[
-                result_type
-                or self.infer(data.type, _type_of(shape_value), dtype, _type_of(offset))
-            ],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(
-        cls,
-        data: Attribute,
-        shape: Attribute | None = None,
-        dtype: Attribute | None = None,
-        relative_byte_offset: Attribute | None = None,
-    ) -> Attribute:
-        """The tensor of the given shape and dtype, where the operand lives."""
-        info = expect_tensor(cls.name, "data", data)
-        dims = info.dims
-        if shape is not None:
-            if not isinstance(shape, ShapeType):
-                raise VerifyException(
-                    f"{cls.name}: operand 'shape' must be a !relax.shape, not {shape}"
-                )
-            dims = shape.values
-        offset = cls._offset(relative_byte_offset)
-        view = TensorInfo(dims, dtype or info.dtype, info.vdevice)
-        cls._check_bounds(info, view, offset, shape is None, dtype is None)
-        return view.type
+        self._make([data, shape, relative_byte_offset], {"dtype": dtype}, result_type)
 
     @classmethod
     def _offset(cls, type_: Attribute | None) -> Dim | None:
@@ -404,12 +369,15 @@ class ViewOp(OperatorOp):
         )
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(
-            self.data.type,
-            _type_of(self.shape),
-            self.dtype,
-            _type_of(self.relative_byte_offset),
-        )
+        """The tensor of the given shape and dtype, where the operand lives."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        dims = info.dims
+        if self.shape is not None:
+            dims = expect_shape(self.name, "shape", self.shape.type).values
+        offset = self._offset(_type_of(self.relative_byte_offset))
+        view = TensorInfo(dims, self.dtype or info.dtype, info.vdevice)
+        self._check_bounds(info, view, offset, self.shape is None, self.dtype is None)
+        return view.type
 
 
 @irdl_op_definition

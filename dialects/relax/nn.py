@@ -28,6 +28,7 @@ from xdsl_tvm.dialects.relax.operators import (
     normalize_axes,
     normalize_axis,
 )
+from xdsl_tvm.dialects.relax.properties import flag, integers, values_of
 from xdsl_tvm.dialects.relax.symbolic import provably_different, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
@@ -73,24 +74,15 @@ class AnySoftmaxOp(OperatorOp, ABC):
         axis: int = -1,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axis)],
-            properties={"axis": IntegerAttr(axis, i64)},
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, axis: int = -1) -> Attribute:
-        """The operand's own type."""
-        info = expect_tensor(cls.name, "data", data)
-        if info.dims is not None:
-            expect_float(cls.name, "data", info)
-            normalize_axis(cls.name, axis, len(info.dims))
-        return data
+        self._make([data], {"axis": IntegerAttr(axis, i64)}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.axis.value.data)
+        """The operand's own type."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        if info.dims is not None:
+            expect_float(self.name, "data", info)
+            normalize_axis(self.name, self.axis.value.data, len(info.dims))
+        return self.data.type
 
 
 @irdl_op_definition
@@ -161,35 +153,22 @@ class LayerNormOp(OperatorOp):
         scale: bool = True,
         result_type: Attribute | None = None,
     ) -> None:
-        data, gamma, beta = (SSAValue.get(v) for v in (data, gamma, beta))
-        axes = [axes] if isinstance(axes, int) else axes
-        super().__init__(
-            operands=[data, gamma, beta],
-            result_types=[
-                result_type or self.infer(data.type, gamma.type, beta.type, axes)
-            ],
-            properties={
-                "axes": DenseArrayBase.from_list(i64, axes),
+        self._make(
+            [data, gamma, beta],
+            {
+                "axes": integers(axes),
                 "epsilon": FloatAttr(epsilon, f64),
-                "no_center": None if center else UnitAttr(),
-                "no_scale": None if scale else UnitAttr(),
+                "no_center": flag(not center),
+                "no_scale": flag(not scale),
             },
+            result_type,
         )
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, gamma: Attribute, beta: Attribute, axes: Sequence[int]
-    ) -> Attribute:
-        """The operand's type, without its shape where lengths are not proven to fit."""
-        others = {"gamma": gamma, "beta": beta}
-        return infer_normalization(cls.name, data, others, axes)
-
     def infer_result_type(self) -> Attribute:
-        return self.infer(
-            self.data.type,
-            self.gamma.type,
-            self.beta.type,
-            self.axes.get_values(),
+        """The operand's type, without its shape where lengths are not proven to fit."""
+        others = {"gamma": self.gamma.type, "beta": self.beta.type}
+        return infer_normalization(
+            self.name, self.data.type, others, values_of(self.axes)
         )
 
 

@@ -11,23 +11,29 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.nn import infer_normalization, normalization_fits
 from xdsl_tvm.dialects.relax.operators import (
+    OperatorOp,
     common_dtype,
     expect_float,
     expect_rank,
     expect_tensor,
-    flag,
-    integers,
     normalize_axes,
     normalize_axis,
 )
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, ints_prop, number, real, values_of
+from xdsl_tvm.dialects.relax.properties import (
+    flag,
+    integers,
+    ints_prop,
+    number,
+    real,
+    values_of,
+)
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.dialects.relax.window import differ
 
 
 @irdl_op_definition
-class BatchNormOp(RuleOp):
+class BatchNormOp(OperatorOp):
     """Shift and scale each slice along `axis` to mean 0 and variance 1.
 
     In training, mean and variance are those of the data, and the moving ones are moved
@@ -110,7 +116,7 @@ class BatchNormOp(RuleOp):
 
 
 @irdl_op_definition
-class GroupNormOp(RuleOp):
+class GroupNormOp(OperatorOp):
     """Shift and scale the elements of each group of channels to mean 0 and variance 1.
 
     `axes` are the other dimensions that a group spans; gamma and beta have one element
@@ -204,7 +210,7 @@ class GroupNormOp(RuleOp):
 
 
 @irdl_op_definition
-class RMSNormOp(RuleOp):
+class RMSNormOp(OperatorOp):
     """The elements divided by their root mean square along `axes`, times the weight.
 
     TVM's `relax.nn.rms_norm`.

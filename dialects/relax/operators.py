@@ -1,32 +1,29 @@
 """What all operators share: the base class and the conventions of their inference rules.
 
-An operator class has one rule, `infer`, a class method from operand types and attributes
-to the type of the result. Nothing else knows that type: constructors call the rule, and
-the verifier refuses a declared result type that the rule proves impossible (spec
-relax-ir.md §8 rule 21, relax-ops.md §0). A declared type may be more general, and more
-precise where the rule could not prove the dimensions.
+An operator class has one rule, `infer_result_type`, which reads operands and attributes
+of the operation. Nothing else knows that type: constructors initialise the operation by
+`_make`, which calls the rule, and the verifier refuses a declared result type that the
+rule proves impossible (spec relax-ir.md §8 rule 21, relax-ops.md §0). A declared type may
+be more general, and more precise where the rule could not prove the dimensions.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    DenseArrayBase,
-    IntegerAttr,
     IntegerType,
-    UnitAttr,
-    i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     result_def,
     traits_def,
 )
+from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -34,6 +31,7 @@ from xdsl_tvm.dialects.relax.algebra import Check, base_check
 from xdsl_tvm.dialects.relax.attributes import Dims, VDeviceAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import (
+    OBJECT,
     PrimType,
     ShapeType,
     TensorInfo,
@@ -42,13 +40,14 @@ from xdsl_tvm.dialects.relax.types import (
 )
 
 
-class OperatorOp(IRDLOperation, ABC):
-    """Base of the operators: pure, one result, its type known by one rule."""
+class InferredResultOp(IRDLOperation, ABC):
+    """Base of the operations with one result, whose type follows from the others.
+
+    Operands and attributes tell the type by one rule, `infer_result_type`. Constructors
+    and the verifier call it; nothing else knows the type.
+    """
 
     result = result_def()
-
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
 
     @abstractmethod
     def infer_result_type(self) -> Attribute:
@@ -57,8 +56,34 @@ class OperatorOp(IRDLOperation, ABC):
         Raises VerifyException where they do not fit together.
         """
 
+    def _make(
+        self,
+        operands: Sequence[SSAValue | Operation | None],
+        properties: Mapping[str, Attribute | None],
+        result_type: Attribute | None = None,
+    ) -> None:
+        """Initialises; without `result_type` the result is what the rule says.
+
+        Raises VerifyException where operands and attributes do not fit together.
+        """
+        super().__init__(
+            operands=operands,
+            result_types=[OBJECT if result_type is None else result_type],
+            properties=properties,
+        )
+        if result_type is None:
+            inferred = self.infer_result_type()
+            Rewriter.replace_value_with_new_type(self.result, inferred)
+
     def verify_(self) -> None:
         verify_result(self, self.result.type, self.infer_result_type())
+
+
+class OperatorOp(InferredResultOp, ABC):
+    """Base of the operators: pure, one result, its type known by one rule."""
+
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
 
 
 def verify_result(op: IRDLOperation, declared: Attribute, inferred: Attribute) -> None:
@@ -161,28 +186,6 @@ def expect_dtype(op: str, dtype: Attribute) -> Attribute:
 
 def _is_number(dtype: Attribute) -> bool:
     return isinstance(dtype, IntegerType | AnyFloat)
-
-
-def flag(value: bool) -> UnitAttr | None:
-    """The property that is there if `value`."""
-    return UnitAttr() if value else None
-
-
-def integer(value: int | None) -> IntegerAttr | None:
-    """The property of a number, none for None."""
-    return None if value is None else IntegerAttr(value, i64)
-
-
-def number_of(value: IntegerAttr | None) -> int | None:
-    """The number of a property, None where it is not there."""
-    return None if value is None else value.value.data
-
-
-def integers(values: int | Sequence[int] | None) -> DenseArrayBase | None:
-    """The property of several numbers, none for None; one number is a list of one."""
-    if values is None:
-        return None
-    return DenseArrayBase.from_list(i64, [values] if isinstance(values, int) else values)
 
 
 def normalize_axis(op: str, axis: int, rank: int) -> int:

@@ -16,8 +16,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.layout import Layout
-from xdsl_tvm.dialects.relax.operators import expect_tensor, flag, integers
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, ints_prop, text, values_of
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_tensor
+from xdsl_tvm.dialects.relax.properties import flag, integers, ints_prop, text, values_of
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.window import (
@@ -46,7 +46,7 @@ def _layouts(
     return given, given if out is None else Layout.parse(op, out.data, letters)
 
 
-class PoolOp(RuleOp, ABC):
+class PoolOp(OperatorOp, ABC):
     """One number for each window of the spatial dimensions, per channel.
 
     Sizes, strides, dilation and padding are one number, or one per dimension; padding
@@ -146,7 +146,7 @@ class PoolOp(RuleOp, ABC):
         return _in_layout(self.name, info, layouts, letters, dims)
 
 
-class AdaptiveAvgPoolOp(RuleOp, ABC):
+class AdaptiveAvgPoolOp(OperatorOp, ABC):
     """Means of windows such that the spatial dimensions get the given extents.
 
     Without `output_size` they stay as they are.

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.relax.operators import expect_tensor, normalize_axis
-from xdsl_tvm.dialects.relax.rule_op import RuleOp, number
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_tensor, normalize_axis
+from xdsl_tvm.dialects.relax.properties import number
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
@@ -32,7 +32,7 @@ def _is_one_of(dtype: Attribute, types: Collection[Attribute], small: bool) -> b
     return dtype in types or (small and dtype.name in _SMALL)
 
 
-class QuantizationOp(RuleOp, ABC):
+class QuantizationOp(OperatorOp, ABC):
     """Between numbers and their quantised form: with scale and zero point.
 
     Both are scalars, or have one element for each position along `axis`.

@@ -15,13 +15,10 @@ from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
     expect_dtype,
     expect_tensor,
-    flag,
-    integer,
-    integers,
     normalize_axes,
     normalize_axis,
-    number_of,
 )
+from xdsl_tvm.dialects.relax.properties import flag, integer, integers, number_of
 from xdsl_tvm.dialects.relax.symbolic import Dim, product
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
@@ -66,24 +63,9 @@ class ReductionOp(OperatorOp, ABC):
         keepdims: bool = False,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        axes = [axis] if isinstance(axis, int) else axis
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axes, keepdims)],
-            properties={"axis": integers(axes), "keepdims": flag(keepdims)},
+        self._make(
+            [data], {"axis": integers(axis), "keepdims": flag(keepdims)}, result_type
         )
-
-    @classmethod
-    def infer(
-        cls,
-        data: Attribute,
-        axis: Sequence[int] | None = None,
-        keepdims: bool = False,
-    ) -> Attribute:
-        """A tensor of the operand's dtype without the reduced dimensions."""
-        info = expect_tensor(cls.name, "data", data)
-        return info.with_dims(_reduced(cls.name, info.dims, axis, keepdims)).type
 
     @property
     def axes(self) -> tuple[int, ...] | None:
@@ -91,7 +73,10 @@ class ReductionOp(OperatorOp, ABC):
         return None if self.axis is None else tuple(self.axis.get_values())
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.axes, self.keepdims is not None)
+        """A tensor of the operand's dtype without the reduced dimensions."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        keepdims = self.keepdims is not None
+        return info.with_dims(_reduced(self.name, info.dims, self.axes, keepdims)).type
 
 
 @irdl_op_definition
@@ -202,25 +187,17 @@ class ArgReductionOp(OperatorOp, ABC):
         keepdims: bool = False,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axis, keepdims)],
-            properties={"axis": integer(axis), "keepdims": flag(keepdims)},
+        self._make(
+            [data], {"axis": integer(axis), "keepdims": flag(keepdims)}, result_type
         )
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, axis: int | None = None, keepdims: bool = False
-    ) -> Attribute:
-        """A tensor of i64 without the reduced dimensions."""
-        info = expect_tensor(cls.name, "data", data)
-        axes = None if axis is None else [axis]
-        dims = _reduced(cls.name, info.dims, axes, keepdims)
-        return TensorInfo(dims, i64, info.vdevice).type
-
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, number_of(self.axis), self.keepdims is not None)
+        """A tensor of i64 without the reduced dimensions."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        axis = number_of(self.axis)
+        axes = None if axis is None else [axis]
+        dims = _reduced(self.name, info.dims, axes, self.keepdims is not None)
+        return TensorInfo(dims, i64, info.vdevice).type
 
 
 @irdl_op_definition
@@ -277,35 +254,29 @@ class ScanOp(OperatorOp, ABC):
         exclusive: bool = False,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axis, dtype)],
-            properties={
+        self._make(
+            [data],
+            {
                 "axis": integer(axis),
                 "dtype": dtype,
                 "exclusive": flag(exclusive),
             },
+            result_type,
         )
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, axis: int | None = None, dtype: Attribute | None = None
-    ) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """The operand's type, of rank 1 without `axis`, its dtype replaced if given."""
-        info = expect_tensor(cls.name, "data", data)
-        if dtype is not None:
-            info = replace(info, dtype=expect_dtype(cls.name, dtype))
+        info = expect_tensor(self.name, "data", self.data.type)
+        if self.dtype is not None:
+            info = replace(info, dtype=expect_dtype(self.name, self.dtype))
+        axis = number_of(self.axis)
         if axis is None:
             return info.with_dims(
                 (None if info.shape is None else product(info.shape),)
             ).type
         if info.dims is not None:
-            normalize_axis(cls.name, axis, len(info.dims))
+            normalize_axis(self.name, axis, len(info.dims))
         return info.type
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, number_of(self.axis), self.dtype)
 
 
 @irdl_op_definition

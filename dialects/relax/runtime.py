@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
@@ -238,18 +238,7 @@ class _OneOperandOp(OperatorOp, ABC):
     def __init__(
         self, value: SSAValue | Operation, result_type: Attribute | None = None
     ) -> None:
-        value = SSAValue.get(value)
-        super().__init__(
-            operands=[value], result_types=[result_type or self.infer(value.type)]
-        )
-
-    @classmethod
-    @abstractmethod
-    def infer(cls, value: Attribute) -> Attribute:
-        """The type of the result."""
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(self.value.type)
+        self._make([value], {}, result_type)
 
 
 @irdl_op_definition
@@ -263,10 +252,9 @@ class ShapeOfOp(_OneOperandOp):
 
     name = "relax.shape_of"
 
-    @classmethod
-    def infer(cls, value: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A shape of the tensor's dimensions."""
-        return ShapeType.of(expect_tensor(cls.name, "value", value).dims)
+        return ShapeType.of(expect_tensor(self.name, "value", self.value.type).dims)
 
 
 @irdl_op_definition
@@ -282,12 +270,11 @@ class TensorToShapeOp(_OneOperandOp):
 
     name = "relax.tensor_to_shape"
 
-    @classmethod
-    def infer(cls, value: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A shape of as many dimensions as the tensor has elements."""
-        info = expect_tensor(cls.name, "value", value)
-        expect_rank(cls.name, "value", info, 1)
-        expect_integer(cls.name, "value", info)
+        info = expect_tensor(self.name, "value", self.value.type)
+        expect_rank(self.name, "value", info, 1)
+        expect_integer(self.name, "value", info)
         length = None if not info.dims else info.dims[0]
         count = None if length is None else length.value
         return ShapeType.of(None if count is None else [None] * count)
@@ -304,10 +291,9 @@ class ShapeToTensorOp(_OneOperandOp):
 
     name = "relax.shape_to_tensor"
 
-    @classmethod
-    def infer(cls, value: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A tensor of rank 1, one element per dimension."""
-        dims = expect_shape(cls.name, "value", value).values
+        dims = expect_shape(self.name, "value", self.value.type).values
         return TensorInfo.shaped([None if dims is None else len(dims)], i64).type
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i32, i64
@@ -26,9 +25,9 @@ from xdsl_tvm.dialects.relax.operators import (
     expect_integer_prim,
     expect_rank,
     expect_tensor,
-    flag,
     normalize_axis,
 )
+from xdsl_tvm.dialects.relax.properties import flag
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 
@@ -69,21 +68,20 @@ class SortOp(OperatorOp):
         descending: bool = False,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axis)],
-            properties={"axis": IntegerAttr(axis, i64), "descending": flag(descending)},
+        self._make(
+            [data],
+            {"axis": IntegerAttr(axis, i64), "descending": flag(descending)},
+            result_type,
         )
 
-    @classmethod
-    def infer(cls, data: Attribute, axis: int = -1) -> Attribute:
-        """The operand's own type."""
-        _axis_of(cls.name, expect_tensor(cls.name, "data", data), axis)
-        return data
-
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.axis.value.data)
+        """The operand's own type."""
+        _axis_of(
+            self.name,
+            expect_tensor(self.name, "data", self.data.type),
+            self.axis.value.data,
+        )
+        return self.data.type
 
 
 @irdl_op_definition
@@ -118,30 +116,23 @@ class ArgsortOp(OperatorOp):
         dtype: Attribute | None = i32,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, axis, dtype)],
-            properties={
+        self._make(
+            [data],
+            {
                 "axis": IntegerAttr(axis, i64),
                 "descending": flag(descending),
                 "dtype": dtype,
             },
+            result_type,
         )
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, axis: int = -1, dtype: Attribute | None = i32
-    ) -> Attribute:
-        """The operand's shape with the dtype of the indices."""
-        info = expect_tensor(cls.name, "data", data)
-        _axis_of(cls.name, info, axis)
-        if dtype is None:
-            return data
-        return replace(info, dtype=expect_dtype(cls.name, dtype)).type
-
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.axis.value.data, self.dtype)
+        """The operand's shape with the dtype of the indices."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        _axis_of(self.name, info, self.axis.value.data)
+        if self.dtype is None:
+            return self.data.type
+        return replace(info, dtype=expect_dtype(self.name, self.dtype)).type
 
 
 @irdl_op_definition
@@ -184,37 +175,28 @@ class TopkOp(OperatorOp):
         dtype: Attribute = i32,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        super().__init__(
-            operands=[data],
-            result_types=[result_type or self.infer(data.type, k, axis, ret_type, dtype)],
-            properties={
+        self._make(
+            [data],
+            {
                 "k": IntegerAttr(k, i64),
                 "axis": IntegerAttr(axis, i64),
                 "ret_type": StringAttr(ret_type),
                 "smallest": flag(not largest),
                 "dtype": dtype,
             },
+            result_type,
         )
 
-    @classmethod
-    def infer(
-        cls,
-        data: Attribute,
-        k: int = 1,
-        axis: int = -1,
-        ret_type: str = "both",
-        dtype: Attribute = i32,
-    ) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """Values and indices with extent `k` along the axis."""
-        info = expect_tensor(cls.name, "data", data)
-        at = _axis_of(cls.name, info, axis)
+        info = expect_tensor(self.name, "data", self.data.type)
+        at = _axis_of(self.name, info, self.axis.value.data)
         if info.dims is not None and at is not None:
             dims = list(info.dims)
-            dims[at] = _at_most(dims[at], k)
+            dims[at] = _at_most(dims[at], self.k.value.data)
             info = info.with_dims(dims)
-        indices = replace(info, dtype=expect_dtype(cls.name, dtype))
-        match ret_type:
+        indices = replace(info, dtype=expect_dtype(self.name, self.dtype))
+        match self.ret_type.data:
             case "both":
                 return TupleType.of((info.type, indices.type))
             case "values":
@@ -223,18 +205,9 @@ class TopkOp(OperatorOp):
                 return indices.type
             case _:
                 raise VerifyException(
-                    f"{cls.name}: ret_type must be both, values or indices, "
-                    f"not '{ret_type}'"
+                    f"{self.name}: ret_type must be both, values or indices, "
+                    f"not '{self.ret_type.data}'"
                 )
-
-    def infer_result_type(self) -> Attribute:
-        return self.infer(
-            self.data.type,
-            self.k.value.data,
-            self.axis.value.data,
-            self.ret_type.data,
-            self.dtype,
-        )
 
 
 def _at_most(dim: Dim | None, k: int) -> Dim | None:
@@ -277,39 +250,7 @@ class MultinomialFromUniformOp(OperatorOp):
         dtype: Attribute = i64,
         result_type: Attribute | None = None,
     ) -> None:
-        prob, uniform_sample, sample_indices = (
-            SSAValue.get(v) for v in (prob, uniform_sample, sample_indices)
-        )
-        inferred = result_type or self.infer(
-            prob.type, uniform_sample.type, sample_indices.type, dtype
-        )
-        super().__init__(
-            operands=[prob, uniform_sample, sample_indices],
-            result_types=[inferred],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(
-        cls,
-        prob: Attribute,
-        uniform_sample: Attribute,
-        sample_indices: Attribute,
-        dtype: Attribute = i64,
-    ) -> Attribute:
-        """A column with one draw per sample."""
-        rows = expect_tensor(cls.name, "prob", prob)
-        samples = expect_tensor(cls.name, "uniform_sample", uniform_sample)
-        indices = expect_tensor(cls.name, "sample_indices", sample_indices)
-        expect_float(cls.name, "prob", rows)
-        expect_float(cls.name, "uniform_sample", samples)
-        expect_integer(cls.name, "sample_indices", indices)
-        expect_rank(cls.name, "prob", rows, 2)
-        for name, info in (("uniform_sample", samples), ("sample_indices", indices)):
-            cls._check_column(name, info)
-        dims = cls._dims(samples.dims, indices.dims)
-        dims = None if rows.dims is None else dims
-        return TensorInfo(dims, expect_dtype(cls.name, dtype), rows.vdevice).type
+        self._make([prob, uniform_sample, sample_indices], {"dtype": dtype}, result_type)
 
     @classmethod
     def _check_column(cls, name: str, info: TensorInfo) -> None:
@@ -334,12 +275,19 @@ class MultinomialFromUniformOp(OperatorOp):
         return a, Dim.constant(1)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(
-            self.prob.type,
-            self.uniform_sample.type,
-            self.sample_indices.type,
-            self.dtype,
-        )
+        """A column with one draw per sample."""
+        rows = expect_tensor(self.name, "prob", self.prob.type)
+        samples = expect_tensor(self.name, "uniform_sample", self.uniform_sample.type)
+        indices = expect_tensor(self.name, "sample_indices", self.sample_indices.type)
+        expect_float(self.name, "prob", rows)
+        expect_float(self.name, "uniform_sample", samples)
+        expect_integer(self.name, "sample_indices", indices)
+        expect_rank(self.name, "prob", rows, 2)
+        for name, info in (("uniform_sample", samples), ("sample_indices", indices)):
+            self._check_column(name, info)
+        dims = self._dims(samples.dims, indices.dims)
+        dims = None if rows.dims is None else dims
+        return TensorInfo(dims, expect_dtype(self.name, self.dtype), rows.vdevice).type
 
 
 @irdl_op_definition
@@ -384,37 +332,14 @@ class UniqueOp(OperatorOp):
         axis: SSAValue | Operation | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        data = SSAValue.get(data)
-        flags = [
-            SSAValue.get(v) for v in (sorted, return_index, return_inverse, return_counts)
-        ]
-        at = None if axis is None else SSAValue.get(axis)
-        inferred = result_type or self.infer(
-            data.type, [v.type for v in flags], None if at is None else at.type
-        )
-        super().__init__(operands=[data, *flags, at], result_types=[inferred])
+        flags = (sorted, return_index, return_inverse, return_counts)
+        self._make([data, *flags, axis], {}, result_type)
 
-    @classmethod
-    def infer(
-        cls, data: Attribute, flags: Sequence[Attribute], axis: Attribute | None = None
-    ) -> Attribute:
-        """The values, and one tensor of i64 for each flag but the first that is set."""
-        info = expect_tensor(cls.name, "data", data)
-        names = ("sorted", "return_index", "return_inverse", "return_counts")
-        values = [
-            cls._flag(name, type_) for name, type_ in zip(names, flags, strict=True)
-        ]
-        dims = cls._dims(info, axis)
-        extra = TensorInfo((None,), i64, info.vdevice).type
-        fields = [info.with_dims(dims).type, *(extra for value in values[1:] if value)]
-        return fields[0] if len(fields) == 1 else TupleType.of(fields)
-
-    @classmethod
-    def _flag(cls, name: str, type_: Attribute) -> bool:
-        value = expect_integer_prim(cls.name, name, type_)
+    def _flag(self, name: str, operand: SSAValue) -> bool:
+        value = expect_integer_prim(self.name, name, operand.type)
         if value is None or value.value is None:
             raise VerifyException(
-                f"{cls.name}: operand '{name}' must be a constant, not {type_}"
+                f"{self.name}: operand '{name}' must be a constant, not {operand.type}"
             )
         return value.value != 0
 
@@ -431,17 +356,19 @@ class UniqueOp(OperatorOp):
         return (*info.dims[:index], None, *info.dims[index + 1 :])
 
     def infer_result_type(self) -> Attribute:
-        flags = (
-            self.sorted,
-            self.return_index,
-            self.return_inverse,
-            self.return_counts,
-        )
-        return self.infer(
-            self.data.type,
-            [value.type for value in flags],
-            None if self.axis is None else self.axis.type,
-        )
+        """The values, and one tensor of i64 for each flag but the first that is set."""
+        info = expect_tensor(self.name, "data", self.data.type)
+        self._flag("sorted", self.sorted)
+        flags = {
+            "return_index": self.return_index,
+            "return_inverse": self.return_inverse,
+            "return_counts": self.return_counts,
+        }
+        values = [self._flag(name, value) for name, value in flags.items()]
+        dims = self._dims(info, None if self.axis is None else self.axis.type)
+        extra = TensorInfo((None,), i64, info.vdevice).type
+        fields = [info.with_dims(dims).type, *(extra for value in values if value)]
+        return fields[0] if len(fields) == 1 else TupleType.of(fields)
 
 
 @irdl_op_definition
@@ -457,10 +384,9 @@ class NonzeroOp(UnaryOperatorOp):
 
     name = "relax.nonzero"
 
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """A matrix of i64 whose size depends on the elements."""
-        info = expect_tensor(cls.name, "data", data)
+        info = expect_tensor(self.name, "data", self.data.type)
         return TensorInfo((None, None), i64, info.vdevice).type
 
 

@@ -49,24 +49,7 @@ class EwiseFmaOp(OperatorOp):
         x3: SSAValue | Operation,
         result_type: Attribute | None = None,
     ) -> None:
-        x1, x2, x3 = (SSAValue.get(x) for x in (x1, x2, x3))
-        super().__init__(
-            operands=[x1, x2, x3],
-            result_types=[result_type or self.infer(x1.type, x2.type, x3.type)],
-        )
-
-    @classmethod
-    def infer(cls, x1: Attribute, x2: Attribute, x3: Attribute) -> Attribute:
-        """The shape of all operands; a dimension is known where all know it."""
-        infos = [
-            expect_tensor(cls.name, name, type_)
-            for name, type_ in (("x1", x1), ("x2", x2), ("x3", x3))
-        ]
-        return TensorInfo(
-            cls._dims([info.dims for info in infos]),
-            common_dtypes(cls.name, [info.dtype for info in infos]),
-            merged_vdevice(info.vdevice for info in infos),
-        ).type
+        self._make([x1, x2, x3], {}, result_type)
 
     @classmethod
     def _dims(cls, shapes: list[Dims | None]) -> Dims | None:
@@ -94,7 +77,16 @@ class EwiseFmaOp(OperatorOp):
         return known[0] if len(known) == len(dims) else None
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.x1.type, self.x2.type, self.x3.type)
+        """The shape of all operands; a dimension is known where all know it."""
+        infos = [
+            expect_tensor(self.name, name, operand.type)
+            for name, operand in zip(("x1", "x2", "x3"), self.operands, strict=True)
+        ]
+        return TensorInfo(
+            self._dims([info.dims for info in infos]),
+            common_dtypes(self.name, [info.dtype for info in infos]),
+            merged_vdevice(info.vdevice for info in infos),
+        ).type
 
 
 @irdl_op_definition
@@ -126,31 +118,24 @@ class WhereOp(OperatorOp):
         x2: SSAValue | Operation,
         result_type: Attribute | None = None,
     ) -> None:
-        condition, x1, x2 = (SSAValue.get(x) for x in (condition, x1, x2))
-        super().__init__(
-            operands=[condition, x1, x2],
-            result_types=[result_type or self.infer(condition.type, x1.type, x2.type)],
-        )
-
-    @classmethod
-    def infer(cls, condition: Attribute, x1: Attribute, x2: Attribute) -> Attribute:
-        """The broadcast tensor."""
-        test = expect_tensor(cls.name, "condition", condition)
-        a = expect_tensor(cls.name, "x1", x1)
-        b = expect_tensor(cls.name, "x2", x2)
-        if test.dtype != i1:
-            raise VerifyException(
-                f"{cls.name}: operand 'condition' must hold i1, not {condition}"
-            )
-        values = broadcast_known(cls.name, a.dims, b.dims)
-        return TensorInfo(
-            broadcast_known(cls.name, test.dims, values),
-            common_dtype(cls.name, a.dtype, b.dtype),
-            merged_vdevice(info.vdevice for info in (test, a, b)),
-        ).type
+        self._make([condition, x1, x2], {}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.condition.type, self.x1.type, self.x2.type)
+        """The broadcast tensor."""
+        test = expect_tensor(self.name, "condition", self.condition.type)
+        a = expect_tensor(self.name, "x1", self.x1.type)
+        b = expect_tensor(self.name, "x2", self.x2.type)
+        if test.dtype != i1:
+            raise VerifyException(
+                f"{self.name}: operand 'condition' must hold i1, "
+                f"not {self.condition.type}"
+            )
+        values = broadcast_known(self.name, a.dims, b.dims)
+        return TensorInfo(
+            broadcast_known(self.name, test.dims, values),
+            common_dtype(self.name, a.dtype, b.dtype),
+            merged_vdevice(info.vdevice for info in (test, a, b)),
+        ).type
 
 
 OPS = (EwiseFmaOp, WhereOp)

@@ -17,10 +17,9 @@ from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_prim, expect_te
 class PredicateOp(UnaryOperatorOp, ABC):
     """One tensor in, one of bools of the same shape out."""
 
-    @classmethod
-    def infer(cls, data: Attribute) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """The operand's type with bools for elements."""
-        return replace(expect_tensor(cls.name, "data", data), dtype=i1).type
+        return replace(expect_tensor(self.name, "data", self.data.type), dtype=i1).type
 
 
 @irdl_op_definition
@@ -432,22 +431,14 @@ class ClipOp(OperatorOp):
         max: SSAValue | Operation,
         result_type: Attribute | None = None,
     ) -> None:
-        data, min, max = (SSAValue.get(v) for v in (data, min, max))
-        super().__init__(
-            operands=[data, min, max],
-            result_types=[result_type or self.infer(data.type, min.type, max.type)],
-        )
-
-    @classmethod
-    def infer(cls, data: Attribute, min: Attribute, max: Attribute) -> Attribute:
-        """The operand's own type."""
-        expect_tensor(cls.name, "data", data)
-        expect_prim(cls.name, "min", min)
-        expect_prim(cls.name, "max", max)
-        return data
+        self._make([data, min, max], {}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        return self.infer(self.data.type, self.min.type, self.max.type)
+        """The operand's own type."""
+        expect_tensor(self.name, "data", self.data.type)
+        expect_prim(self.name, "min", self.min.type)
+        expect_prim(self.name, "max", self.max.type)
+        return self.data.type
 
 
 OPS = (

@@ -44,6 +44,7 @@ from xdsl_tvm.dialects.relax.attributes import (
     parse_dims,
     print_dims,
 )
+from xdsl_tvm.dialects.relax.operators import InferredResultOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 from xdsl_tvm.dialects.relax.types import (
     PrimType,
@@ -276,7 +277,7 @@ class TupleOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GetItemOp(IRDLOperation):
+class GetItemOp(InferredResultOp):
     """One field of a tuple. TVM's `TupleGetItem`.
 
     ```mlir
@@ -289,7 +290,6 @@ class GetItemOp(IRDLOperation):
 
     tuple_value = operand_def(TupleType)
     index = prop_def(IntegerAttr.constr(i64))
-    result = result_def()
 
     traits = traits_def(Pure())
 
@@ -298,27 +298,22 @@ class GetItemOp(IRDLOperation):
     )
 
     def __init__(self, tuple_value: SSAValue | Operation, index: int) -> None:
-        tuple_value = SSAValue.get(tuple_value)
-        super().__init__(
-            operands=[tuple_value],
-            properties={"index": IntegerAttr(index, i64)},
-            result_types=[self.infer(tuple_value.type, index)],
-        )
+        self._make([tuple_value], {"index": IntegerAttr(index, i64)})
 
-    @classmethod
-    def infer(cls, tuple_value: Attribute, index: int) -> Attribute:
+    def infer_result_type(self) -> Attribute:
         """The type of the field."""
-        if not isinstance(tuple_value, TupleType):
-            raise VerifyException(f"{cls.name}: {tuple_value} is no tuple")
-        fields = tuple_value.fields.data
+        type_, index = self.tuple_value.type, self.index.value.data
+        if not isinstance(type_, TupleType):
+            raise VerifyException(f"{self.name}: {type_} is no tuple")
+        fields = type_.fields.data
         if not 0 <= index < len(fields):
             raise VerifyException(
-                f"{cls.name}: there is no field {index} in a tuple of {len(fields)}"
+                f"{self.name}: there is no field {index} in a tuple of {len(fields)}"
             )
         return fields[index]
 
     def verify_(self) -> None:
-        inferred = self.infer(self.tuple_value.type, self.index.value.data)
+        inferred = self.infer_result_type()
         if self.result.type != inferred:
             raise VerifyException(
                 f"{self.name}: result must be {inferred}, "

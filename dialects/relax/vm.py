@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.calls import MayBeImpure
 from xdsl_tvm.dialects.relax.memory import AllocatesResult, EndsLife, verify_device
-from xdsl_tvm.dialects.relax.operators import verify_result
+from xdsl_tvm.dialects.relax.operators import InferredResultOp, expect_shape
 from xdsl_tvm.dialects.relax.symbolic import provably_at_least
 from xdsl_tvm.dialects.relax.types import (
     OBJECT,
@@ -97,7 +97,7 @@ class VMAllocStorageOp(IRDLOperation):
 
 
 @irdl_op_definition
-class VMAllocTensorOp(IRDLOperation):
+class VMAllocTensorOp(InferredResultOp):
     """A tensor on memory that exists, `offset` bytes from its start.
 
     The shape is a value; elements are what the memory holds.
@@ -115,7 +115,6 @@ class VMAllocTensorOp(IRDLOperation):
     offset = operand_def(PrimType)
     shape = operand_def(ShapeType)
     dtype = prop_def()
-    result = result_def()
 
     traits = traits_def(AllocatesResult())
 
@@ -132,28 +131,15 @@ class VMAllocTensorOp(IRDLOperation):
         dtype: Attribute,
         result_type: Attribute | None = None,
     ) -> None:
-        shape = SSAValue.get(shape)
-        super().__init__(
-            operands=[storage, offset, shape],
-            result_types=[result_type or self.infer(shape.type, dtype)],
-            properties={"dtype": dtype},
-        )
-
-    @classmethod
-    def infer(cls, shape: Attribute, dtype: Attribute) -> Attribute:
-        """The tensor of the given shape and dtype."""
-        if not isinstance(shape, ShapeType):
-            raise VerifyException(
-                f"{cls.name}: operand 'shape' must be a !relax.shape, not {shape}"
-            )
-        return TensorInfo(shape.values, dtype).type
+        self._make([storage, offset, shape], {"dtype": dtype}, result_type)
 
     def infer_result_type(self) -> Attribute:
-        """The result type that the operands imply."""
-        return self.infer(self.shape.type, self.dtype)
+        """The tensor of the given shape and dtype."""
+        dims = expect_shape(self.name, "shape", self.shape.type).values
+        return TensorInfo(dims, self.dtype).type
 
     def verify_(self) -> None:
-        verify_result(self, self.result.type, self.infer_result_type())
+        super().verify_()
         offset = self.offset.type
         assert isinstance(offset, PrimType)
         if offset.dtype != i64:

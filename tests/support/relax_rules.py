@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.test_value import create_ssa_value
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.registry import new_context
@@ -49,6 +50,11 @@ def type_of(text: str) -> Attribute:
             dtype, _, value = text[:-1].partition("(")
             text = f"!relax.prim<{dtype}, {value}>" if value else f"!relax.prim<{dtype}>"
     return Parser(_context(), text).parse_type()
+
+
+def value_of(text: str) -> SSAValue:
+    """A value of a type that `type_of` reads."""
+    return create_ssa_value(type_of(text))
 
 
 def _tensor(dtype: str, dims: str) -> Attribute:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.dialects.relax.rule_op import values_of
+from xdsl_tvm.dialects.relax.properties import values_of
 from xdsl_tvm.passes.relax.legalize.reductions import average, sum_
 from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type, elementwise

@@ -6,8 +6,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.relax_rules import CUDA, LLVM, Row, placed, row, tuple_of, type_of, uncovered
+from support.relax_rules import (
+    CUDA,
+    LLVM,
+    Row,
+    placed,
+    row,
+    tuple_of,
+    type_of,
+    uncovered,
+    value_of,
+)
 from xdsl.ir import Attribute
+from xdsl.utils.test_value import create_ssa_value
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax import indexing, linear_algebra
@@ -461,12 +472,12 @@ def test_every_operator_has_rows():
 
 
 def _length(extent: str, begin: int | str, end: int | str, stride: int) -> relax.Dim:
-    data = type_of(f"f32[{extent}]")
+    data = value_of(f"f32[{extent}]")
     axes, first, last, steps = (
-        type_of(_scalars(value)) for value in (0, begin, end, stride)
+        value_of(_scalars(value)) for value in (0, begin, end, stride)
     )
-    sliced = relax.StridedSliceOp.infer(data, axes, first, last, steps)
-    info = relax.TensorInfo.of(sliced)
+    sliced = relax.StridedSliceOp(data, axes, first, last, steps)
+    info = relax.TensorInfo.of(sliced.result.type)
     assert info is not None
     assert info.shape is not None
     return info.shape[0]
@@ -522,15 +533,18 @@ def test_einsum_has_the_shape_of_numpy(case: tuple[str, ...]):
     subscripts, *operands = case
     types = [type_of(operand) for operand in operands]
     arrays = [np.zeros(_sizes(type_)) for type_ in types]
-    result = relax.EinsumOp.infer(relax.TupleType.of(types), subscripts)
-    assert _sizes(result) == np.shape(np.einsum(subscripts, *arrays))
+    operand = create_ssa_value(relax.TupleType.of(types))
+    result = relax.EinsumOp(operand, subscripts).result
+    assert _sizes(result.type) == np.shape(np.einsum(subscripts, *arrays))
 
 
 @pytest.mark.parametrize("axis", [-3, -2, -1, 0, 1, 2])
 @pytest.mark.parametrize("indices", ["i64[]", "i64[2]", "i64[2, n]", "i64[0, 4]"])
 def test_take_has_the_shape_of_numpy(indices: str, axis: int):
-    data, places = type_of("f32[4, n, 5]"), type_of(indices)
+    data, places = value_of("f32[4, n, 5]"), value_of(indices)
     taken = np.take(
-        np.zeros(_sizes(data)), np.zeros(_sizes(places), dtype=np.int64), axis
+        np.zeros(_sizes(data.type)),
+        np.zeros(_sizes(places.type), dtype=np.int64),
+        axis,
     )
-    assert _sizes(relax.TakeOp.infer(data, places, axis)) == taken.shape
+    assert _sizes(relax.TakeOp(data, places, axis).result.type) == taken.shape

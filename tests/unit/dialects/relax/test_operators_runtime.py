@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from support.relax_rules import CUDA, Row, check_rule, placed, row, type_of, uncovered
+from support.relax_rules import (
+    CUDA,
+    Row,
+    check_rule,
+    placed,
+    row,
+    type_of,
+    uncovered,
+    value_of,
+)
+from xdsl.dialects.builtin import f16
 
 from xdsl_tvm.dialects import relax
 
@@ -139,10 +149,12 @@ def test_rule(row: Row):
 def test_view(
     data: str, shape: str | None, dtype: str | None, offset: str | None, expected: str
 ):
-    data_type = type_of(data)
-    others = [None if text is None else type_of(text) for text in (shape, dtype, offset)]
+    shape_value = None if shape is None else value_of(shape)
+    dtype_type = None if dtype is None else type_of(dtype)
+    offset_value = None if offset is None else value_of(offset)
+    operands = value_of(data), shape_value, dtype_type, offset_value
     expected = expected.replace("error: ", "error: relax.memory.view: ")
-    check_rule(lambda: relax.ViewOp.infer(data_type, *others), expected)
+    check_rule(lambda: relax.ViewOp(*operands).result.type, expected)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +171,9 @@ def test_view(
     ],
 )
 def test_vm_alloc_tensor(shape: str, expected: str):
-    types = type_of(shape), type_of("f16")
-    check_rule(lambda: relax.VMAllocTensorOp.infer(*types), expected)
+    storage, offset = value_of("!relax.object"), value_of("i64(0)")
+    operands = storage, offset, value_of(shape)
+    check_rule(lambda: relax.VMAllocTensorOp(*operands, f16).result.type, expected)
 
 
 def test_every_operator_has_a_row():

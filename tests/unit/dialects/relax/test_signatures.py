@@ -14,7 +14,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
-from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.operators import InferredResultOp, OperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, Device, Signature
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -43,6 +43,14 @@ def test_table_is_complete():
         if issubclass(op, OperatorOp)
     }
     assert set(OPERATORS) == operators
+
+
+def test_result_types_have_one_rule():
+    """Whatever infers a type does it by the method that reads the operation."""
+    for op in relax.Relax.operations:
+        assert not hasattr(op, "infer")
+        if hasattr(op, "infer_result_type"):
+            assert issubclass(op, InferredResultOp)
 
 
 def _constructor(signature: Signature) -> list[inspect.Parameter]:
