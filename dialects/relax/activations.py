@@ -23,6 +23,7 @@ class GeluTanhOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.gelu_tanh"
+    SIGNATURE: ClassVar[str] = "data"
     NEEDS_FLOAT: ClassVar[bool] = True
 
 
@@ -36,6 +37,7 @@ class SiluOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.silu"
+    SIGNATURE: ClassVar[str] = "data"
     NEEDS_FLOAT: ClassVar[bool] = True
 
 
@@ -51,6 +53,7 @@ class SeluOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.selu"
+    SIGNATURE: ClassVar[str] = "data"
     NEEDS_FLOAT: ClassVar[bool] = True
 
 
@@ -66,6 +69,7 @@ class LeakyReluOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.leakyrelu"
+    SIGNATURE: ClassVar[str] = "data, alpha: float = 0.01"
     NEEDS_FLOAT: ClassVar[bool] = True
 
     alpha = prop_def(FloatAttr[Float64Type].constr(f64))
@@ -96,6 +100,7 @@ class SoftplusOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.softplus"
+    SIGNATURE: ClassVar[str] = "data, beta: float = 1.0, threshold: float = 20.0"
     NEEDS_FLOAT: ClassVar[bool] = True
 
     beta = prop_def(FloatAttr[Float64Type].constr(f64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     Float64Type,
@@ -17,6 +18,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims
+from xdsl_tvm.dialects.relax.call_arguments import Insert
 from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_rank, expect_tensor
 from xdsl_tvm.dialects.relax.properties import integer, real, text
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
@@ -37,6 +39,11 @@ class AnyAttentionOp(OperatorOp, ABC):
     aligned "TopLeft" or "BottomRight", lets queries see no later keys; `window` limits
     how far back they see.
     """
+
+    SIGNATURE: ClassVar[str] = (
+        "query, key, value, bias = None, scale: float = None, causal_mask: str = None,"
+        " window_size: int = None"
+    )
 
     scale = opt_prop_def(FloatAttr[Float64Type].constr(f64))
     causal_mask = opt_prop_def(StringAttr)
@@ -211,6 +218,11 @@ class AttentionVarLenOp(AnyAttentionOp):
     """
 
     name = "relax.nn.attention_var_len"
+    SIGNATURE: ClassVar[str] = (
+        "queries, keys, values, seqstart_q, max_seqlen_q, seqstart_k = None,"
+        " max_seqlen_k = None, scale: float = None, causal_mask: str = None,"
+        " window_size: int = None"
+    )
 
     query = operand_def()
     key = operand_def()
@@ -242,6 +254,16 @@ class AttentionVarLenOp(AnyAttentionOp):
         lengths = [seqstart_q, seqstart_k, max_seqlen_q, max_seqlen_k]
         operands = [query, key, value, *lengths]
         self._make_attention(operands, scale, causal_mask, window_size, result_type)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Uses the sequences of the queries for the keys where none are given."""
+        for of_keys, of_queries in (
+            ("seqstart_k", "seqstart_q"),
+            ("max_seqlen_k", "max_seqlen_q"),
+        ):
+            if arguments[of_keys] is None:
+                arguments[of_keys] = arguments[of_queries]
 
     def infer_result_type(self) -> Attribute:
         names = "seqstart_q", "seqstart_k", "max_seqlen_q", "max_seqlen_k"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
@@ -35,6 +37,7 @@ class AllReduceOp(OperatorOp):
     """
 
     name = "relax.ccl.allreduce"
+    SIGNATURE: ClassVar[str] = 'x, op_type: str = "sum", in_group: bool = True'
 
     data = operand_def()
     op_type = prop_def(StringAttr)
@@ -78,6 +81,7 @@ class AllGatherOp(OperatorOp):
     """
 
     name = "relax.ccl.allgather"
+    SIGNATURE: ClassVar[str] = "x, num_workers: int, in_group: bool = True"
 
     data = operand_def()
     num_workers = prop_def(IntegerAttr.constr(i64))
@@ -137,6 +141,7 @@ class ScatterFromWorker0Op(OperatorOp):
     """
 
     name = "relax.ccl.scatter_from_worker0"
+    SIGNATURE: ClassVar[str] = "x, num_workers: int, axis: int = 0"
 
     data = operand_def()
     num_workers = prop_def(IntegerAttr.constr(i64))

@@ -42,6 +42,17 @@ from xdsl_tvm.dialects.relax.window import (
     window_count,
 )
 
+_CONVOLUTION_SIGNATURE = (
+    "data, weight, strides: ints = 1, padding: ints = 0, dilation: ints = 1,"
+    ' groups: int = 1, data_layout: str = "{}", kernel_layout: str = "{}",'
+    " out_layout: str = None, out_dtype: dtype = None"
+)
+_TRANSPOSE_SIGNATURE = (
+    "data, weight, strides: ints = 1, padding: ints = 0, output_padding: ints = 0,"
+    ' dilation: ints = 1, groups: int = 1, data_layout: str = "{}",'
+    ' kernel_layout: str = "{}", out_layout: str = None, out_dtype: dtype = None'
+)
+
 
 class AnyConvolutionOp(OperatorOp, ABC):
     """What convolutions and transposed convolutions have in common.
@@ -294,6 +305,7 @@ class Conv1DOp(ConvolutionOp):
     """
 
     name = "relax.nn.conv1d"
+    SIGNATURE: ClassVar[str] = _CONVOLUTION_SIGNATURE.format("NCW", "OIW")
     SPATIAL_RANK: ClassVar[int] = 1
 
 
@@ -309,6 +321,7 @@ class Conv2DOp(ConvolutionOp):
     """
 
     name = "relax.nn.conv2d"
+    SIGNATURE: ClassVar[str] = _CONVOLUTION_SIGNATURE.format("NCHW", "OIHW")
     SPATIAL_RANK: ClassVar[int] = 2
 
 
@@ -324,6 +337,7 @@ class Conv3DOp(ConvolutionOp):
     """
 
     name = "relax.nn.conv3d"
+    SIGNATURE: ClassVar[str] = _CONVOLUTION_SIGNATURE.format("NCDHW", "OIDHW")
     SPATIAL_RANK: ClassVar[int] = 3
 
 
@@ -340,6 +354,7 @@ class Conv1DTransposeOp(ConvolutionTransposeOp):
     """
 
     name = "relax.nn.conv1d_transpose"
+    SIGNATURE: ClassVar[str] = _TRANSPOSE_SIGNATURE.format("NCW", "IOW")
     SPATIAL_RANK: ClassVar[int] = 1
 
 
@@ -356,6 +371,7 @@ class Conv2DTransposeOp(ConvolutionTransposeOp):
     """
 
     name = "relax.nn.conv2d_transpose"
+    SIGNATURE: ClassVar[str] = _TRANSPOSE_SIGNATURE.format("NCHW", "IOHW")
     SPATIAL_RANK: ClassVar[int] = 2
 
 

@@ -7,12 +7,14 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
+from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.relax.call_arguments import Insert
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
     expect_dtype,
@@ -52,6 +54,7 @@ class FullOp(OperatorOp):
     """
 
     name = "relax.full"
+    SIGNATURE: ClassVar[str] = "shape: shape, fill_value, dtype: dtype = None"
 
     shape = operand_def()
     fill_value = operand_def()
@@ -90,6 +93,7 @@ class FullLikeOp(OperatorOp):
     """
 
     name = "relax.full_like"
+    SIGNATURE: ClassVar[str] = "x, fill_value, dtype: dtype = None"
 
     data = operand_def()
     fill_value = operand_def()
@@ -118,6 +122,8 @@ class FullLikeOp(OperatorOp):
 
 class FilledOp(OperatorOp, ABC):
     """A tensor of a given shape and dtype, all elements the same number."""
+
+    SIGNATURE: ClassVar[str] = "shape: shape, dtype: dtype"
 
     shape = operand_def()
     dtype = prop_def()
@@ -168,6 +174,8 @@ class ZerosOp(FilledOp):
 
 class FilledLikeOp(OperatorOp, ABC):
     """A tensor shaped like another one, all elements the same number."""
+
+    SIGNATURE: ClassVar[str] = "x, dtype: dtype = None"
 
     data = operand_def()
     dtype = opt_prop_def()
@@ -229,6 +237,9 @@ class EyeOp(OperatorOp):
     """
 
     name = "relax.eye"
+    SIGNATURE: ClassVar[str] = (
+        'n: prim, m: prim = None, k: prim = 0, dtype: dtype = "float32"'
+    )
 
     n = operand_def()
     m = operand_def()
@@ -248,6 +259,12 @@ class EyeOp(OperatorOp):
         result_type: Attribute | None = None,
     ) -> None:
         self._make([n, m, k], {"dtype": dtype}, result_type)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Uses the number of rows for that of the columns where none is given."""
+        if arguments["m"] is None:
+            arguments["m"] = arguments["n"]
 
     def infer_result_type(self) -> Attribute:
         """A matrix with as many rows and columns as the scalars say."""
@@ -270,6 +287,7 @@ class EyeLikeOp(OperatorOp):
     """
 
     name = "relax.eye_like"
+    SIGNATURE: ClassVar[str] = "x, k: prim = 0, dtype: dtype = None"
 
     data = operand_def()
     k = operand_def()
@@ -314,6 +332,9 @@ class ArangeOp(OperatorOp):
     """
 
     name = "relax.arange"
+    SIGNATURE: ClassVar[str] = (
+        "start: prim, end: prim = None, step: prim = 1, dtype: dtype = None"
+    )
 
     start = operand_def()
     end = operand_def()
@@ -336,6 +357,12 @@ class ArangeOp(OperatorOp):
         values = [SSAValue.get(v) for v in (start, end, step)]
         dtype = dtype or self.default_dtype([v.type for v in values])
         self._make(values, {"dtype": dtype}, result_type)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Starts at 0 where one bound is given, as in `arange(n)`."""
+        if arguments["end"] is None:
+            arguments["start"], arguments["end"] = 0, arguments["start"]
 
     @staticmethod
     def default_dtype(bounds: Sequence[Attribute]) -> Attribute:
@@ -366,6 +393,8 @@ class ArangeOp(OperatorOp):
 
 class TriangleOp(OperatorOp, ABC):
     """A triangle of the last two dimensions, zeros in place of the rest."""
+
+    SIGNATURE: ClassVar[str] = "x, k: prim = 0"
 
     data = operand_def()
     k = operand_def()

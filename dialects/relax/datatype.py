@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
+from xdsl_tvm.dialects.relax.call_arguments import Device, Insert
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_dtype, expect_tensor
 
@@ -51,6 +54,7 @@ class AstypeOp(DtypeOp):
     """
 
     name = "relax.astype"
+    SIGNATURE: ClassVar[str] = "x, dtype: dtype"
 
 
 @irdl_op_definition
@@ -63,6 +67,7 @@ class WrapParamOp(DtypeOp):
     """
 
     name = "relax.wrap_param"
+    SIGNATURE: ClassVar[str] = 'data, dtype: dtype = "float32"'
 
     def __init__(
         self,
@@ -84,6 +89,7 @@ class ToVDeviceOp(OperatorOp):
     """
 
     name = "relax.to_vdevice"
+    SIGNATURE: ClassVar[str] = "data, dst_vdevice: vdevice"
 
     data = operand_def()
     dst_vdevice = prop_def(VDeviceAttr)
@@ -120,6 +126,7 @@ class HintOnDeviceOp(UnaryOperatorOp):
     """
 
     name = "relax.hint_on_device"
+    SIGNATURE: ClassVar[str] = "data, dev_type: int, dev_id: int = 0"
 
     dev_type = prop_def(IntegerAttr.constr(i64))
     dev_id = prop_def(IntegerAttr.constr(i64))
@@ -141,6 +148,19 @@ class HintOnDeviceOp(UnaryOperatorOp):
             "dev_id": IntegerAttr(dev_id, i64),
         }
         super().__init__(data, result_type, properties)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Accepts a device for both numbers; in newer TVM a memory scope follows it."""
+        device = arguments["dev_type"]
+        if not isinstance(device, Device):
+            return
+        if arguments["dev_id"] not in (0, "global"):
+            raise VerifyException(
+                'relax.hint_on_device: the memory scope can be "global" only, not '
+                f"{arguments['dev_id']!r}; give it to relax.to_vdevice"
+            )
+        arguments["dev_type"], arguments["dev_id"] = device.dev_type, device.dev_id
 
 
 @irdl_op_definition

@@ -24,6 +24,8 @@ from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 class UnaryOperatorOp(OperatorOp, ABC):
     """One tensor in, one of the same type out."""
 
+    SIGNATURE: ClassVar[str] = "x"
+
     NEEDS_FLOAT: ClassVar[bool] = False
     """Whether other element types than floats are refused."""
 
@@ -49,6 +51,8 @@ class UnaryOperatorOp(OperatorOp, ABC):
 
 class BinaryOperatorOp(OperatorOp, ABC):
     """Two tensors or scalars, broadcast against each other, dtypes equal."""
+
+    SIGNATURE: ClassVar[str] = "x1, x2"
 
     lhs = operand_def()
     rhs = operand_def()

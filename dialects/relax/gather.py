@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -45,6 +46,7 @@ class GatherElementsOp(OperatorOp):
     """
 
     name = "relax.gather_elements"
+    SIGNATURE: ClassVar[str] = "data, indices, axis: int = 0"
 
     data = operand_def()
     indices = operand_def()
@@ -89,6 +91,7 @@ class GatherNDOp(OperatorOp):
     """
 
     name = "relax.gather_nd"
+    SIGNATURE: ClassVar[str] = "data, indices, batch_dims: int = 0"
 
     data = operand_def()
     indices = operand_def()
@@ -159,6 +162,9 @@ class ScatterElementsOp(OperatorOp):
     """
 
     name = "relax.scatter_elements"
+    SIGNATURE: ClassVar[str] = (
+        'data, indices, updates, axis: int = 0, reduction: str = "update"'
+    )
 
     data = operand_def()
     indices = operand_def()
@@ -220,6 +226,7 @@ class ScatterNDOp(OperatorOp):
     """
 
     name = "relax.scatter_nd"
+    SIGNATURE: ClassVar[str] = 'data, indices, updates, reduction: str = "update"'
 
     data = operand_def()
     indices = operand_def()
@@ -296,6 +303,9 @@ class OneHotOp(OperatorOp):
     """
 
     name = "relax.one_hot"
+    SIGNATURE: ClassVar[str] = (
+        "indices, on_value: prim, off_value: prim, depth: int, axis: int = -1"
+    )
 
     indices = operand_def()
     on_value = operand_def()

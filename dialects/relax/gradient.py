@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.irdl import irdl_op_definition
 
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
@@ -17,6 +19,7 @@ class NoGradOp(UnaryOperatorOp):
     """
 
     name = "relax.grad.no_grad"
+    SIGNATURE: ClassVar[str] = "input"
 
 
 @irdl_op_definition
@@ -31,6 +34,7 @@ class StartCheckpointOp(UnaryOperatorOp):
     """
 
     name = "relax.grad.start_checkpoint"
+    SIGNATURE: ClassVar[str] = "input"
 
 
 @irdl_op_definition
@@ -45,6 +49,7 @@ class EndCheckpointOp(UnaryOperatorOp):
     """
 
     name = "relax.grad.end_checkpoint"
+    SIGNATURE: ClassVar[str] = "input"
 
 
 OPS = (NoGradOp, StartCheckpointOp, EndCheckpointOp)

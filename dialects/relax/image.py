@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -18,9 +19,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.relax.call_arguments import Insert, as_list
 from xdsl_tvm.dialects.relax.layout import Layout
 from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_shape, expect_tensor
 from xdsl_tvm.dialects.relax.properties import number, real, text
+from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.window import plain_dims
 
 
@@ -41,6 +44,13 @@ class Resize2DOp(OperatorOp):
     """
 
     name = "relax.image.resize2d"
+    SIGNATURE: ClassVar[str] = (
+        'data, size: shape, roi: floats = (0.0, 0.0, 0.0, 0.0), layout: str = "NCHW",'
+        ' method: str = "linear", coordinate_transformation_mode: str = "half_pixel",'
+        ' rounding_method: str = "round", cubic_alpha: float = -0.5,'
+        " cubic_exclude: int = 0, extrapolation_value: float = 0.0,"
+        " out_dtype: dtype = None"
+    )
 
     data = operand_def()
     size = operand_def()
@@ -91,6 +101,17 @@ class Resize2DOp(OperatorOp):
             },
             result_type,
         )
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Repeats one number for height and width, and for all four of `roi`."""
+        size, roi = arguments["size"], arguments["roi"]
+        if isinstance(size, int | Dim) and not isinstance(size, bool):
+            size = [size]
+        if (dims := as_list(size)) is not None and len(dims) == 1:
+            arguments["size"] = dims * 2
+        if isinstance(roi, float):
+            arguments["roi"] = [roi] * 4
 
     def infer_result_type(self) -> Attribute:
         info = expect_tensor(self.name, "data", self.data.type)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def
@@ -42,6 +44,7 @@ class TakeOp(OperatorOp):
     """
 
     name = "relax.take"
+    SIGNATURE: ClassVar[str] = "x, indices, axis: int = None"
 
     data = operand_def()
     indices = operand_def()
@@ -110,6 +113,10 @@ class StridedSliceOp(OperatorOp):
     """
 
     name = "relax.strided_slice"
+    SIGNATURE: ClassVar[str] = (
+        "x, axes: prims, begin: prims, end: prims, strides: prims = None,"
+        " assume_inbound: bool = False"
+    )
 
     data = operand_def()
     axes = operand_def()
@@ -289,6 +296,7 @@ class DynamicStridedSliceOp(OperatorOp):
     """
 
     name = "relax.dynamic_strided_slice"
+    SIGNATURE: ClassVar[str] = "x, begin, end, strides"
 
     data = operand_def()
     begin = operand_def()

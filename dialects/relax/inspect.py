@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -41,6 +42,8 @@ _INT, _UINT, _FLOAT, _BFLOAT = 0, 1, 2, 4
 class InspectOp(OperatorOp, ABC):
     """A number that describes a tensor, known where the type says it."""
 
+    SIGNATURE: ClassVar[str] = "tensor"
+
     tensor = operand_def()
 
     assembly_format = "$tensor attr-dict `:` functional-type(operands, results)"
@@ -60,6 +63,8 @@ class InspectOp(OperatorOp, ABC):
 
 class InspectDimensionOp(OperatorOp, ABC):
     """A number that describes one dimension of a tensor."""
+
+    SIGNATURE: ClassVar[str] = "tensor, axis: prim"
 
     tensor = operand_def()
     axis = operand_def()

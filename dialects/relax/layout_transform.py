@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, FloatAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -22,6 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.relax.call_arguments import Insert, as_value
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
     common_dtype,
@@ -31,6 +33,8 @@ from xdsl_tvm.dialects.relax.operators import (
 )
 from xdsl_tvm.dialects.relax.properties import integers
 from xdsl_tvm.dialects.relax.symbolic import Dim, ceildiv, provably_at_least
+from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.dialects.relax.values import PrimValueOp
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 
 
@@ -49,6 +53,10 @@ class LayoutTransformOp(OperatorOp):
     """
 
     name = "relax.layout_transform"
+    SIGNATURE: ClassVar[str] = (
+        "x, index_map: map, pad_value: prim = None, axis_separators: ints = (),"
+        " input_axis_separators: ints = ()"
+    )
 
     data = operand_def()
     pad_value = opt_operand_def()
@@ -77,6 +85,19 @@ class LayoutTransformOp(OperatorOp):
             "input_axis_separators": integers(input_axis_separators or None),
         }
         self._make([data, pad_value], properties, result_type)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Replaces a number to pad with by a scalar of the tensor's dtype."""
+        x, pad = as_value(arguments["x"]), arguments["pad_value"]
+        info = None if x is None else TensorInfo.of(x.type)
+        dtype = None if info is None else info.dtype
+        if dtype is None or not isinstance(pad, int | float):
+            return
+        if isinstance(dtype, AnyFloat):
+            arguments["pad_value"] = insert(PrimValueOp(FloatAttr(float(pad), dtype)))
+        elif isinstance(pad, int):
+            arguments["pad_value"] = insert(PrimValueOp(int(pad), dtype))
 
     def infer_result_type(self) -> Attribute:
         info = expect_tensor(self.name, "data", self.data.type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -40,6 +41,7 @@ class MatmulOp(OperatorOp):
     """
 
     name = "relax.matmul"
+    SIGNATURE: ClassVar[str] = "x1, x2, out_dtype: dtype = None"
 
     lhs = operand_def()
     rhs = operand_def()
@@ -113,6 +115,7 @@ class EinsumOp(OperatorOp):
     """
 
     name = "relax.einsum"
+    SIGNATURE: ClassVar[str] = "operands: tensors, subscripts: str"
 
     tensors = operand_def()
     subscripts = prop_def(StringAttr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     Float64Type,
@@ -51,6 +52,9 @@ class PadOp(OperatorOp):
     """
 
     name = "relax.nn.pad"
+    SIGNATURE: ClassVar[str] = (
+        'data, pad_width: ints, pad_mode: str = "constant", pad_value: float = 0.0'
+    )
 
     data = operand_def()
     pad_width = ints_prop()
@@ -107,6 +111,7 @@ class DropoutOp(OperatorOp):
     """
 
     name = "relax.nn.dropout"
+    SIGNATURE: ClassVar[str] = "data, rate: float = 0.5"
 
     data = operand_def()
     rate = prop_def(FloatAttr[Float64Type].constr(f64))
@@ -141,6 +146,7 @@ class CrossEntropyWithLogitsOp(OperatorOp):
     """
 
     name = "relax.nn.cross_entropy_with_logits"
+    SIGNATURE: ClassVar[str] = "predictions, labels"
 
     predictions = operand_def()
     labels = operand_def()
@@ -195,6 +201,10 @@ class NLLLossOp(OperatorOp):
     """
 
     name = "relax.nn.nll_loss"
+    SIGNATURE: ClassVar[str] = (
+        'predictions, targets, weights = None, reduction: str = "mean",'
+        " ignore_index: int = -100"
+    )
 
     predictions = operand_def()
     targets = operand_def()

@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects.relax.attributes import Dims
+from xdsl_tvm.dialects.relax.call_arguments import Insert, as_list, as_value
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
@@ -56,6 +59,7 @@ class PermuteDimsOp(OperatorOp):
     """
 
     name = "relax.permute_dims"
+    SIGNATURE: ClassVar[str] = "x, axes: ints = None"
 
     data = operand_def()
     axes = opt_prop_def(DenseArrayBase.constr(i64))
@@ -101,6 +105,7 @@ class ReshapeOp(OperatorOp):
     """
 
     name = "relax.reshape"
+    SIGNATURE: ClassVar[str] = "x, shape: shape"
 
     data = operand_def()
     shape = operand_def()
@@ -114,6 +119,13 @@ class ReshapeOp(OperatorOp):
         result_type: Attribute | None = None,
     ) -> None:
         self._make([data, shape], {}, result_type)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Replaces 0 by the operand's dimension, and -1 by what is left."""
+        x, shape = as_value(arguments["x"]), as_list(arguments["shape"])
+        if x is not None and isa(shape, list[Dim | int | str]):
+            arguments["shape"] = list(reshape_dims(x.type, shape))
 
     def infer_result_type(self) -> Attribute:
         """A tensor of the given shape, dtype and device as in the operand."""
@@ -182,6 +194,7 @@ class BroadcastToOp(OperatorOp):
     """
 
     name = "relax.broadcast_to"
+    SIGNATURE: ClassVar[str] = "x, shape: shape"
 
     data = operand_def()
     shape = operand_def()
@@ -229,6 +242,7 @@ class ConcatOp(OperatorOp):
     """
 
     name = "relax.concat"
+    SIGNATURE: ClassVar[str] = "tensors: tensors, axis: int | None = 0"
 
     tensors = operand_def()
     axis = opt_prop_def(IntegerAttr.constr(i64))
@@ -303,6 +317,7 @@ class ExpandDimsOp(OperatorOp):
     """
 
     name = "relax.expand_dims"
+    SIGNATURE: ClassVar[str] = "x, axis: ints"
 
     data = operand_def()
     axis = ints_prop()
@@ -367,6 +382,7 @@ class SplitOp(OperatorOp):
     """
 
     name = "relax.split"
+    SIGNATURE: ClassVar[str] = "x, indices_or_sections: ints, axis: int = 0"
 
     data = operand_def()
     sections = opt_prop_def(IntegerAttr.constr(i64))
@@ -458,6 +474,7 @@ class SqueezeOp(OperatorOp):
     """
 
     name = "relax.squeeze"
+    SIGNATURE: ClassVar[str] = "x, axis: ints = None"
 
     data = operand_def()
     axis = opt_prop_def(DenseArrayBase.constr(i64))
@@ -545,6 +562,7 @@ class CollapseSumLikeOp(CollapseSumOp):
     """
 
     name = "relax.collapse_sum_like"
+    SIGNATURE: ClassVar[str] = "data, collapse_target"
 
     def _target(self, info: TensorInfo) -> TensorInfo:
         target = expect_tensor(self.name, "collapse_target", self.collapse_target.type)
@@ -563,6 +581,7 @@ class CollapseSumToOp(CollapseSumOp):
     """
 
     name = "relax.collapse_sum_to"
+    SIGNATURE: ClassVar[str] = "data, shape: shape"
 
     def _target(self, info: TensorInfo) -> TensorInfo:
         target = self.collapse_target.type
@@ -581,6 +600,7 @@ class RepeatOp(OperatorOp):
     """
 
     name = "relax.repeat"
+    SIGNATURE: ClassVar[str] = "data, repeats: int, axis: int = None"
 
     data = operand_def()
     repeats = prop_def(IntegerAttr.constr(i64))
@@ -628,6 +648,7 @@ class TileOp(OperatorOp):
     """
 
     name = "relax.tile"
+    SIGNATURE: ClassVar[str] = "data, repeats: ints"
 
     data = operand_def()
     repeats = ints_prop()
@@ -672,6 +693,7 @@ class FlipOp(OperatorOp):
     """
 
     name = "relax.flip"
+    SIGNATURE: ClassVar[str] = "data, axis: int"
 
     data = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))

@@ -8,6 +8,7 @@ far as TVM goes; ending a life is impure, so that nothing drops or moves it.
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -294,6 +295,10 @@ class ViewOp(OperatorOp):
     """
 
     name = "relax.memory.view"
+    SIGNATURE: ClassVar[str] = (
+        "data, shape: shape = None, dtype: dtype = None,"
+        " relative_byte_offset: prim = None"
+    )
 
     data = operand_def()
     shape = opt_operand_def()
@@ -392,6 +397,7 @@ class EnsureZeroOffsetOp(UnaryOperatorOp):
     """
 
     name = "relax.memory.ensure_zero_offset"
+    SIGNATURE: ClassVar[str] = "data"
 
 
 def _type_of(value: SSAValue | None) -> Attribute | None:

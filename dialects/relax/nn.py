@@ -43,6 +43,7 @@ class ReluOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.relu"
+    SIGNATURE: ClassVar[str] = "data"
 
 
 @irdl_op_definition
@@ -55,11 +56,14 @@ class GeluOp(UnaryOperatorOp):
     """
 
     name = "relax.nn.gelu"
+    SIGNATURE: ClassVar[str] = "data"
     NEEDS_FLOAT: ClassVar[bool] = True
 
 
 class AnySoftmaxOp(OperatorOp, ABC):
     """Exponentials divided by their sum along `axis`, or the logarithm of that."""
+
+    SIGNATURE: ClassVar[str] = "data, axis: int = -1"
 
     data = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -127,6 +131,10 @@ class LayerNormOp(OperatorOp):
     """
 
     name = "relax.nn.layer_norm"
+    SIGNATURE: ClassVar[str] = (
+        "data, gamma, beta, axes: ints, epsilon: float = 1e-05, center: bool = True,"
+        " scale: bool = True"
+    )
 
     data = operand_def()
     gamma = operand_def()

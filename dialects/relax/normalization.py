@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, UnitAttr, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -49,6 +50,11 @@ class BatchNormOp(OperatorOp):
     """
 
     name = "relax.nn.batch_norm"
+    SIGNATURE: ClassVar[str] = (
+        "data, gamma, beta, moving_mean, moving_var, axis: int, epsilon: float = 1e-05,"
+        " center: bool = True, scale: bool = True, momentum: float = 0.1,"
+        " training: bool = True"
+    )
 
     data = operand_def()
     gamma = operand_def()
@@ -130,6 +136,10 @@ class GroupNormOp(OperatorOp):
     """
 
     name = "relax.nn.group_norm"
+    SIGNATURE: ClassVar[str] = (
+        "data, gamma, beta, num_groups: int, channel_axis: int, axes: ints,"
+        " epsilon: float = 1e-05, center: bool = True, scale: bool = True"
+    )
 
     data = operand_def()
     gamma = operand_def()
@@ -222,6 +232,7 @@ class RMSNormOp(OperatorOp):
     """
 
     name = "relax.nn.rms_norm"
+    SIGNATURE: ClassVar[str] = "data, weight, axes: ints = -1, epsilon: float = 1e-05"
 
     data = operand_def()
     weight = operand_def()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -29,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.algebra import Check, base_check
 from xdsl_tvm.dialects.relax.attributes import Dims, VDeviceAttr
+from xdsl_tvm.dialects.relax.call_arguments import Insert
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import (
     OBJECT,
@@ -82,8 +84,25 @@ class InferredResultOp(IRDLOperation, ABC):
 class OperatorOp(InferredResultOp, ABC):
     """Base of the operators: pure, one result, its type known by one rule."""
 
+    SIGNATURE: ClassVar[str]
+    """The parameters of the operator's Python function, as Python writes them.
+
+    They are those of the constructor, in the same order, and have TVM's names. An
+    annotation is one of `signatures.Kind`, `value` where none is written.
+    """
+
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
+
+    @classmethod
+    def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
+        """Brings the arguments of a Python call, by parameter, to the constructor's form.
+
+        A class overrides it where a default depends on other arguments, or one argument
+        may stand for several. Operations that it needs are handed to `insert`.
+
+        Raises VerifyException for arguments that do not fit.
+        """
 
 
 def verify_result(op: IRDLOperation, declared: Attribute, inferred: Attribute) -> None:

@@ -29,6 +29,15 @@ from xdsl_tvm.dialects.relax.window import (
     window_count,
 )
 
+_POOL_SIGNATURE = (
+    "data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0,"
+    " dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False,"
+    ' layout: str = "{}", out_layout: str = None'
+)
+_ADAPTIVE_SIGNATURE = (
+    'data, output_size: ints = None, layout: str = "{}", out_layout: str = None'
+)
+
 
 def _in_layout(
     op: str, info: TensorInfo, layouts: tuple[Layout, Layout], letters: str, dims: Dims
@@ -211,6 +220,7 @@ class MaxPool1DOp(PoolOp):
     """
 
     name = "relax.nn.max_pool1d"
+    SIGNATURE: ClassVar[str] = _POOL_SIGNATURE.format("NCW")
     SPATIAL_RANK: ClassVar[int] = 1
 
 
@@ -226,6 +236,7 @@ class MaxPool2DOp(PoolOp):
     """
 
     name = "relax.nn.max_pool2d"
+    SIGNATURE: ClassVar[str] = _POOL_SIGNATURE.format("NCHW")
     SPATIAL_RANK: ClassVar[int] = 2
 
 
@@ -241,6 +252,7 @@ class MaxPool3DOp(PoolOp):
     """
 
     name = "relax.nn.max_pool3d"
+    SIGNATURE: ClassVar[str] = _POOL_SIGNATURE.format("NCDHW")
     SPATIAL_RANK: ClassVar[int] = 3
 
 
@@ -256,6 +268,7 @@ class AvgPool1DOp(PoolOp):
     """
 
     name = "relax.nn.avg_pool1d"
+    SIGNATURE: ClassVar[str] = _POOL_SIGNATURE.format("NCW")
     SPATIAL_RANK: ClassVar[int] = 1
 
 
@@ -271,6 +284,7 @@ class AvgPool2DOp(PoolOp):
     """
 
     name = "relax.nn.avg_pool2d"
+    SIGNATURE: ClassVar[str] = _POOL_SIGNATURE.format("NCHW")
     SPATIAL_RANK: ClassVar[int] = 2
 
 
@@ -286,6 +300,7 @@ class AvgPool3DOp(PoolOp):
     """
 
     name = "relax.nn.avg_pool3d"
+    SIGNATURE: ClassVar[str] = _POOL_SIGNATURE.format("NCDHW")
     SPATIAL_RANK: ClassVar[int] = 3
 
 
@@ -302,6 +317,7 @@ class AdaptiveAvgPool1DOp(AdaptiveAvgPoolOp):
     """
 
     name = "relax.nn.adaptive_avg_pool1d"
+    SIGNATURE: ClassVar[str] = _ADAPTIVE_SIGNATURE.format("NCW")
     SPATIAL_RANK: ClassVar[int] = 1
 
 
@@ -318,6 +334,7 @@ class AdaptiveAvgPool2DOp(AdaptiveAvgPoolOp):
     """
 
     name = "relax.nn.adaptive_avg_pool2d"
+    SIGNATURE: ClassVar[str] = _ADAPTIVE_SIGNATURE.format("NCHW")
     SPATIAL_RANK: ClassVar[int] = 2
 
 
@@ -334,6 +351,7 @@ class AdaptiveAvgPool3DOp(AdaptiveAvgPoolOp):
     """
 
     name = "relax.nn.adaptive_avg_pool3d"
+    SIGNATURE: ClassVar[str] = _ADAPTIVE_SIGNATURE.format("NCDHW")
     SPATIAL_RANK: ClassVar[int] = 3
 
 

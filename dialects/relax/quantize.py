@@ -123,6 +123,9 @@ class QuantizeOp(QuantizationOp):
     """
 
     name = "relax.quantize"
+    SIGNATURE: ClassVar[str] = (
+        'data, scale, zero_point, axis: int = -1, out_dtype: dtype = "int8"'
+    )
     DATA: ClassVar[Collection[Attribute]] = _FLOATS
     SMALL_DATA: ClassVar[bool] = False
     RESULT: ClassVar[Collection[Attribute]] = _integers(8, 16)
@@ -141,6 +144,9 @@ class DequantizeOp(QuantizationOp):
     """
 
     name = "relax.dequantize"
+    SIGNATURE: ClassVar[str] = (
+        'data, scale, zero_point, axis: int = -1, out_dtype: dtype = "float32"'
+    )
     DATA: ClassVar[Collection[Attribute]] = _integers(8, 16, 32) | _FLOATS
     SMALL_DATA: ClassVar[bool] = True
     RESULT: ClassVar[Collection[Attribute]] = _FLOATS

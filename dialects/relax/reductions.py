@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -46,6 +47,8 @@ class ReductionOp(OperatorOp, ABC):
 
     With `keepdims` reduced dimensions stay, with extent 1.
     """
+
+    SIGNATURE: ClassVar[str] = "x, axis: ints = None, keepdims: bool = False"
 
     data = operand_def()
     axis = opt_prop_def(DenseArrayBase.constr(i64))
@@ -171,6 +174,8 @@ class ArgReductionOp(OperatorOp, ABC):
     Unlike in TVM, the index is an i64 whatever the dtype of the shape.
     """
 
+    SIGNATURE: ClassVar[str] = "x, axis: int = None, keepdims: bool = False"
+
     data = operand_def()
     axis = opt_prop_def(IntegerAttr.constr(i64))
     keepdims = opt_prop_def(UnitAttr)
@@ -235,6 +240,10 @@ class ScanOp(OperatorOp, ABC):
     where the operand's shape is unknown. With `exclusive` an element does not count
     itself. `dtype` is that of the result, the operand's where none is given.
     """
+
+    SIGNATURE: ClassVar[str] = (
+        "data, axis: int = None, dtype: dtype = None, exclusive: bool = False"
+    )
 
     data = operand_def()
     axis = opt_prop_def(IntegerAttr.constr(i64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
@@ -232,6 +233,8 @@ class AssertOp(IRDLOperation):
 
 class _OneOperandOp(OperatorOp, ABC):
     value = operand_def()
+
+    SIGNATURE: ClassVar[str] = "expr"
 
     assembly_format = "$value attr-dict `:` functional-type(operands, results)"
 

@@ -1,8 +1,9 @@
 """How operators are called from Python: TVM's parameter names and defaults.
 
-One table says it for all operators (spec relax-ops.md §1-§13), and both the builder and
-TVMScript read it. `OPERATORS["nn.conv2d"]` makes the operation of a call, and tells the
-arguments that an operation was made of:
+The class of an operator states them, as `OperatorOp.SIGNATURE` (spec relax-ops.md
+§1-§13). This module collects them in one table, which the builder and TVMScript read.
+`OPERATORS["nn.conv2d"]` makes the operation of a call, and tells the arguments that an
+operation was made of:
 
     op = OPERATORS["reshape"].make([x, (2, -1)], {}, insert)
     OPERATORS["reshape"].arguments(op)     # {"x": x, "shape": value}
@@ -16,10 +17,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, SupportsIndex, TypeAlias, cast, get_args
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
     ArrayAttr,
     DenseArrayBase,
     FloatAttr,
@@ -36,10 +37,11 @@ from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
-from xdsl_tvm.dialects.relax.manipulate import reshape_dims
+from xdsl_tvm.dialects.relax.call_arguments import Device as Device
+from xdsl_tvm.dialects.relax.call_arguments import Insert as Insert
+from xdsl_tvm.dialects.relax.call_arguments import as_list, as_value
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.tir.index_map import IndexFunction, IndexMapAttr
 from xdsl_tvm.dialects.tir.types import parse_dtype
 
@@ -61,240 +63,6 @@ Kind: TypeAlias = Literal[
 ]
 OPERAND_KINDS = frozenset(("value", "shape", "prim", "prims", "tensors"))
 """Kinds of the parameters that are operands; the others are attributes."""
-
-Insert: TypeAlias = Callable[[Operation], SSAValue]
-"""Puts an operation in its place and gives its only result."""
-
-
-@dataclass(frozen=True)
-class Device:
-    """A device of the runtime: the number of its DLPack type, and which one of them.
-
-    It may stand for both numbers of `hint_on_device`, as TVM's `Device` does.
-    """
-
-    dev_type: int
-    dev_id: int = 0
-
-
-_TABLE = """
-abs(x)
-acos(x)
-acosh(x)
-add(x1, x2)
-arange(start: prim, end: prim = None, step: prim = 1, dtype: dtype = None)
-argmax(x, axis: int = None, keepdims: bool = False)
-argmin(x, axis: int = None, keepdims: bool = False)
-argsort(data, axis: int = -1, descending: bool = False, dtype: dtype = "int32")
-asin(x)
-asinh(x)
-astype(x, dtype: dtype)
-atan(x)
-atanh(x)
-bitwise_and(x1, x2)
-bitwise_not(x)
-bitwise_or(x1, x2)
-bitwise_xor(x1, x2)
-broadcast_to(x, shape: shape)
-builtin.stop_lift_params(x)
-ccl.allgather(x, num_workers: int, in_group: bool = True)
-ccl.allreduce(x, op_type: str = "sum", in_group: bool = True)
-ccl.broadcast_from_worker0(x)
-ccl.scatter_from_worker0(x, num_workers: int, axis: int = 0)
-ceil(x)
-clip(x, min: prim, max: prim)
-collapse_sum_like(data, collapse_target)
-collapse_sum_to(data, shape: shape)
-concat(tensors: tensors, axis: int | None = 0)
-cos(x)
-cosh(x)
-cumprod(data, axis: int = None, dtype: dtype = None, exclusive: bool = False)
-cumsum(data, axis: int = None, dtype: dtype = None, exclusive: bool = False)
-dequantize(data, scale, zero_point, axis: int = -1, out_dtype: dtype = "float32")
-divide(x1, x2)
-dynamic_strided_slice(x, begin, end, strides)
-einsum(operands: tensors, subscripts: str)
-equal(x1, x2)
-erf(x)
-ewise_fma(x1, x2, x3)
-exp(x)
-expand_dims(x, axis: ints)
-eye(n: prim, m: prim = None, k: prim = 0, dtype: dtype = "float32")
-eye_like(x, k: prim = 0, dtype: dtype = None)
-flatten(x)
-flip(data, axis: int)
-floor(x)
-floor_divide(x1, x2)
-floor_mod(x1, x2)
-full(shape: shape, fill_value, dtype: dtype = None)
-full_like(x, fill_value, dtype: dtype = None)
-gather_elements(data, indices, axis: int = 0)
-gather_nd(data, indices, batch_dims: int = 0)
-grad.end_checkpoint(input)
-grad.no_grad(input)
-grad.start_checkpoint(input)
-greater(x1, x2)
-greater_equal(x1, x2)
-hint_on_device(data, dev_type: int, dev_id: int = 0)
-image.resize2d(data, size: shape, roi: floats = (0.0, 0.0, 0.0, 0.0), \
-layout: str = "NCHW", method: str = "linear", \
-coordinate_transformation_mode: str = "half_pixel", rounding_method: str = "round", \
-cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, \
-out_dtype: dtype = None)
-inspect.tensor_byte_offset(tensor)
-inspect.tensor_dtype_bits(tensor)
-inspect.tensor_dtype_code(tensor)
-inspect.tensor_dtype_lanes(tensor)
-inspect.tensor_elem_offset(tensor)
-inspect.tensor_ndim(tensor)
-inspect.tensor_shape_i(tensor, axis: prim)
-inspect.tensor_stride_i(tensor, axis: prim)
-isfinite(x)
-isinf(x)
-isnan(x)
-layout_transform(x, index_map: map, pad_value: prim = None, axis_separators: ints = (), \
-input_axis_separators: ints = ())
-left_shift(x1, x2)
-less(x1, x2)
-less_equal(x1, x2)
-log(x)
-logical_and(x1, x2)
-logical_not(x)
-logical_or(x1, x2)
-logical_xor(x1, x2)
-matmul(x1, x2, out_dtype: dtype = None)
-max(x, axis: ints = None, keepdims: bool = False)
-maximum(x1, x2)
-mean(x, axis: ints = None, keepdims: bool = False)
-memory.ensure_zero_offset(data)
-memory.view(data, shape: shape = None, dtype: dtype = None, \
-relative_byte_offset: prim = None)
-min(x, axis: ints = None, keepdims: bool = False)
-minimum(x1, x2)
-mod(x1, x2)
-multinomial_from_uniform(prob, uniform_sample, sample_indices, dtype: dtype = "int64")
-multiply(x1, x2)
-negative(x)
-nn.adaptive_avg_pool1d(data, output_size: ints = None, layout: str = "NCW", \
-out_layout: str = None)
-nn.adaptive_avg_pool2d(data, output_size: ints = None, layout: str = "NCHW", \
-out_layout: str = None)
-nn.adaptive_avg_pool3d(data, output_size: ints = None, layout: str = "NCDHW", \
-out_layout: str = None)
-nn.attention(query, key, value, bias = None, scale: float = None, \
-causal_mask: str = None, window_size: int = None)
-nn.attention_bias(query, key, value, bias = None, scale: float = None, \
-causal_mask: str = None, window_size: int = None)
-nn.attention_var_len(queries, keys, values, seqstart_q, max_seqlen_q, \
-seqstart_k = None, max_seqlen_k = None, scale: float = None, causal_mask: str = None, \
-window_size: int = None)
-nn.avg_pool1d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
-dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
-layout: str = "NCW", out_layout: str = None)
-nn.avg_pool2d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
-dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
-layout: str = "NCHW", out_layout: str = None)
-nn.avg_pool3d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
-dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
-layout: str = "NCDHW", out_layout: str = None)
-nn.batch_norm(data, gamma, beta, moving_mean, moving_var, axis: int, \
-epsilon: float = 1e-05, center: bool = True, scale: bool = True, \
-momentum: float = 0.1, training: bool = True)
-nn.conv1d(data, weight, strides: ints = 1, padding: ints = 0, dilation: ints = 1, \
-groups: int = 1, data_layout: str = "NCW", kernel_layout: str = "OIW", \
-out_layout: str = None, out_dtype: dtype = None)
-nn.conv1d_transpose(data, weight, strides: ints = 1, padding: ints = 0, \
-output_padding: ints = 0, dilation: ints = 1, groups: int = 1, \
-data_layout: str = "NCW", kernel_layout: str = "IOW", out_layout: str = None, \
-out_dtype: dtype = None)
-nn.conv2d(data, weight, strides: ints = 1, padding: ints = 0, dilation: ints = 1, \
-groups: int = 1, data_layout: str = "NCHW", kernel_layout: str = "OIHW", \
-out_layout: str = None, out_dtype: dtype = None)
-nn.conv2d_transpose(data, weight, strides: ints = 1, padding: ints = 0, \
-output_padding: ints = 0, dilation: ints = 1, groups: int = 1, \
-data_layout: str = "NCHW", kernel_layout: str = "IOHW", out_layout: str = None, \
-out_dtype: dtype = None)
-nn.conv3d(data, weight, strides: ints = 1, padding: ints = 0, dilation: ints = 1, \
-groups: int = 1, data_layout: str = "NCDHW", kernel_layout: str = "OIDHW", \
-out_layout: str = None, out_dtype: dtype = None)
-nn.cross_entropy_with_logits(predictions, labels)
-nn.dropout(data, rate: float = 0.5)
-nn.gelu(data)
-nn.gelu_tanh(data)
-nn.group_norm(data, gamma, beta, num_groups: int, channel_axis: int, axes: ints, \
-epsilon: float = 1e-05, center: bool = True, scale: bool = True)
-nn.layer_norm(data, gamma, beta, axes: ints, epsilon: float = 1e-05, \
-center: bool = True, scale: bool = True)
-nn.leakyrelu(data, alpha: float = 0.01)
-nn.log_softmax(data, axis: int = -1)
-nn.max_pool1d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
-dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
-layout: str = "NCW", out_layout: str = None)
-nn.max_pool2d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
-dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
-layout: str = "NCHW", out_layout: str = None)
-nn.max_pool3d(data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0, \
-dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False, \
-layout: str = "NCDHW", out_layout: str = None)
-nn.nll_loss(predictions, targets, weights = None, reduction: str = "mean", \
-ignore_index: int = -100)
-nn.pad(data, pad_width: ints, pad_mode: str = "constant", pad_value: float = 0.0)
-nn.relu(data)
-nn.rms_norm(data, weight, axes: ints = -1, epsilon: float = 1e-05)
-nn.selu(data)
-nn.silu(data)
-nn.softmax(data, axis: int = -1)
-nn.softplus(data, beta: float = 1.0, threshold: float = 20.0)
-nonzero(x)
-not_equal(x1, x2)
-one_hot(indices, on_value: prim, off_value: prim, depth: int, axis: int = -1)
-ones(shape: shape, dtype: dtype)
-ones_like(x, dtype: dtype = None)
-permute_dims(x, axes: ints = None)
-power(x1, x2)
-prod(x, axis: ints = None, keepdims: bool = False)
-quantize(data, scale, zero_point, axis: int = -1, out_dtype: dtype = "int8")
-repeat(data, repeats: int, axis: int = None)
-reshape(x, shape: shape)
-right_shift(x1, x2)
-round(x)
-rsqrt(x)
-scatter_elements(data, indices, updates, axis: int = 0, reduction: str = "update")
-scatter_nd(data, indices, updates, reduction: str = "update")
-shape_of(expr)
-shape_to_tensor(expr)
-sigmoid(x)
-sign(x)
-sin(x)
-sinh(x)
-sort(x, axis: int = -1, descending: bool = False)
-split(x, indices_or_sections: ints, axis: int = 0)
-sqrt(x)
-square(x)
-squeeze(x, axis: ints = None)
-std(x, axis: ints = None, keepdims: bool = False)
-strided_slice(x, axes: prims, begin: prims, end: prims, strides: prims = None, \
-assume_inbound: bool = False)
-subtract(x1, x2)
-sum(x, axis: ints = None, keepdims: bool = False)
-take(x, indices, axis: int = None)
-tan(x)
-tanh(x)
-tensor_to_shape(expr)
-tile(data, repeats: ints)
-to_vdevice(data, dst_vdevice: vdevice)
-topk(data, k: int = 1, axis: int = -1, ret_type: str = "both", largest: bool = True, \
-dtype: dtype = "int32")
-tril(x, k: prim = 0)
-triu(x, k: prim = 0)
-unique(x, sorted: prim = True, return_index: prim = False, \
-return_inverse: prim = False, return_counts: prim = False, axis: prim = None)
-variance(x, axis: ints = None, keepdims: bool = False)
-where(condition, x1, x2)
-wrap_param(data, dtype: dtype = "float32")
-zeros(shape: shape, dtype: dtype)
-zeros_like(x, dtype: dtype = None)
-"""
 
 _NEGATIONS = {
     "center": "no_center",
@@ -372,8 +140,7 @@ class Signature:
         if self.name in _ATTENTION:
             name = _ATTENTION[0 if bound["bias"] is None else 1]
             return OPERATORS[name].construct(bound, insert)
-        if (prepare := _PREPARATIONS.get(self.name)) is not None:
-            prepare(bound, insert)
+        self.op_class.complete_arguments(bound, insert)
         return self.construct(bound, insert)
 
     def construct(self, bound: Mapping[str, object], insert: Insert) -> OperatorOp:
@@ -485,13 +252,13 @@ def _plain(attribute: Attribute | None) -> object:
 
 
 def _value(value: object, insert: Insert) -> SSAValue | None:
-    return cast("SSAValue", value) if isinstance(value, SSAValue) else None
+    return as_value(value)
 
 
 def _shape(value: object, insert: Insert) -> SSAValue | None:
-    if (given := _value(value, insert)) is not None:
+    if (given := as_value(value)) is not None:
         return given
-    dims = _list(value)
+    dims = as_list(value)
     if dims is None or not isa(dims, list[Dim | int | str]):
         return None
     try:
@@ -510,25 +277,19 @@ def _prim(value: object, insert: Insert) -> SSAValue | None:
         case float():
             return insert(relax.PrimValueOp(FloatAttr(value, f32)))
         case _:
-            return _value(value, insert)
+            return as_value(value)
 
 
 def _tuple(element: Callable[[object, Insert], SSAValue | None]) -> _Conversion:
     def convert(value: object, insert: Insert) -> SSAValue | None:
-        if (given := _list(value)) is None:
-            return _value(value, insert)
+        if (given := as_list(value)) is None:
+            return as_value(value)
         elements = [e for v in given if (e := element(v, insert)) is not None]
         if len(elements) != len(given):
             return None
         return insert(relax.TupleOp(elements))
 
     return convert
-
-
-def _list(value: object) -> list[object] | None:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return list(cast("Sequence[object]", value))
-    return None
 
 
 def _int(value: object, insert: Insert) -> int | None:
@@ -540,7 +301,7 @@ def _int(value: object, insert: Insert) -> int | None:
 
 
 def _ints(value: object, insert: Insert) -> int | list[int] | None:
-    if (given := _list(value)) is None:
+    if (given := as_list(value)) is None:
         return _int(value, insert)
     numbers = [n for v in given if (n := _int(v, insert)) is not None]
     return numbers if len(numbers) == len(given) else None
@@ -553,7 +314,7 @@ def _float(value: object, insert: Insert) -> float | None:
 
 
 def _floats(value: object, insert: Insert) -> list[float] | None:
-    given = _list(value) or []
+    given = as_list(value) or []
     numbers = [n for v in given if (n := _float(v, insert)) is not None]
     return numbers if given and len(numbers) == len(given) else None
 
@@ -640,103 +401,19 @@ _DESCRIPTIONS: Mapping[Kind, str] = {
 }
 
 
-# ---- what some operators' Python functions do first ----
-
-
 _ATTENTION = "nn.attention", "nn.attention_bias"
 """One function of Python, without and with a bias."""
 
 
-def _prepare_attention(bound: dict[str, object], insert: Insert) -> None:
-    """Keys are cut into sequences as queries are, unless it is said how."""
-    for of_keys, of_queries in (
-        ("seqstart_k", "seqstart_q"),
-        ("max_seqlen_k", "max_seqlen_q"),
-    ):
-        if bound[of_keys] is None:
-            bound[of_keys] = bound[of_queries]
+# ---- from the classes of the operators ----
 
 
-def _prepare_arange(bound: dict[str, object], insert: Insert) -> None:
-    """`arange(n)` counts from 0."""
-    if bound["end"] is None:
-        bound["start"], bound["end"] = 0, bound["start"]
+@cache
+def _parameters(text: str) -> tuple[Parameter, ...]:
+    return tuple(_parsed_parameters(text))
 
 
-def _prepare_hint(bound: dict[str, object], insert: Insert) -> None:
-    """A device says both numbers; newer TVM has a memory scope behind it."""
-    device = bound["dev_type"]
-    if not isinstance(device, Device):
-        return
-    if bound["dev_id"] not in (0, "global"):
-        raise VerifyException(
-            'relax.hint_on_device: the memory scope can be "global" only, not '
-            f"{bound['dev_id']!r}; give it to relax.to_vdevice"
-        )
-    bound["dev_type"], bound["dev_id"] = device.dev_type, device.dev_id
-
-
-def _prepare_eye(bound: dict[str, object], insert: Insert) -> None:
-    """A matrix is square unless its columns are given."""
-    if bound["m"] is None:
-        bound["m"] = bound["n"]
-
-
-def _prepare_layout_transform(bound: dict[str, object], insert: Insert) -> None:
-    """A number to pad with has the tensor's dtype."""
-    x, pad = _value(bound["x"], insert), bound["pad_value"]
-    info = None if x is None else TensorInfo.of(x.type)
-    dtype = None if info is None else info.dtype
-    if dtype is None or not isinstance(pad, int | float):
-        return
-    if isinstance(dtype, AnyFloat):
-        bound["pad_value"] = insert(relax.PrimValueOp(FloatAttr(float(pad), dtype)))
-    elif isinstance(pad, int):
-        bound["pad_value"] = insert(relax.PrimValueOp(int(pad), dtype))
-
-
-def _prepare_reshape(bound: dict[str, object], insert: Insert) -> None:
-    """0 is the operand's dimension, -1 what is left."""
-    x, shape = _value(bound["x"], insert), _list(bound["shape"])
-    if x is not None and isa(shape, list[Dim | int | str]):
-        bound["shape"] = list(reshape_dims(x.type, shape))
-
-
-def _prepare_resize(bound: dict[str, object], insert: Insert) -> None:
-    """One number stands for height and width, and for all four of `roi`."""
-    size, roi = bound["size"], bound["roi"]
-    if isinstance(size, int | Dim) and not isinstance(size, bool):
-        size = [size]
-    if (dims := _list(size)) is not None and len(dims) == 1:
-        bound["size"] = dims * 2
-    if isinstance(roi, float):
-        bound["roi"] = [roi] * 4
-
-
-_PREPARATIONS: Mapping[str, Callable[[dict[str, object], Insert], None]] = {
-    "arange": _prepare_arange,
-    "eye": _prepare_eye,
-    "hint_on_device": _prepare_hint,
-    "image.resize2d": _prepare_resize,
-    "layout_transform": _prepare_layout_transform,
-    "nn.attention_var_len": _prepare_attention,
-    "reshape": _prepare_reshape,
-}
-
-
-# ---- the table ----
-
-
-def _signatures() -> Iterator[Signature]:
-    classes = {op.name: op for op in relax.Relax.operations}
-    for row in _TABLE.strip().splitlines():
-        name, _, parameters = row.partition("(")
-        op_class = classes[f"relax.{name}"]
-        assert issubclass(op_class, OperatorOp)
-        yield Signature(name, op_class, tuple(_parameters(parameters.removesuffix(")"))))
-
-
-def _parameters(text: str) -> Iterator[Parameter]:
+def _parsed_parameters(text: str) -> Iterator[Parameter]:
     function = ast.parse(f"def f({text}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
@@ -755,7 +432,17 @@ def _parameters(text: str) -> Iterator[Parameter]:
         yield Parameter(name, cast("Kind", kind), is_required, default, may_be_none)
 
 
+def _signatures() -> Iterator[Signature]:
+    for op in relax.Relax.operations:
+        # Where `issubclass` fails, it asks all subclasses of a class that is abstract.
+        if OperatorOp in op.__mro__:
+            op_class = cast("type[OperatorOp]", op)
+            name = op.name.removeprefix("relax.")
+            yield Signature(name, op_class, _parameters(op_class.SIGNATURE))
+
+
 OPERATORS: Mapping[str, Signature] = {
-    signature.name: signature for signature in _signatures()
+    signature.name: signature
+    for signature in sorted(_signatures(), key=lambda signature: signature.name)
 }
-"""The signatures by TVM's names without `relax.`."""
+"""The signatures by TVM's names without `relax.`, in alphabetical order."""

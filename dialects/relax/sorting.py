@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -51,6 +52,7 @@ class SortOp(OperatorOp):
     """
 
     name = "relax.sort"
+    SIGNATURE: ClassVar[str] = "x, axis: int = -1, descending: bool = False"
 
     data = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -97,6 +99,9 @@ class ArgsortOp(OperatorOp):
     """
 
     name = "relax.argsort"
+    SIGNATURE: ClassVar[str] = (
+        'data, axis: int = -1, descending: bool = False, dtype: dtype = "int32"'
+    )
 
     data = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -152,6 +157,10 @@ class TopkOp(OperatorOp):
     """
 
     name = "relax.topk"
+    SIGNATURE: ClassVar[str] = (
+        'data, k: int = 1, axis: int = -1, ret_type: str = "both", largest: bool = True,'
+        ' dtype: dtype = "int32"'
+    )
 
     data = operand_def()
     k = prop_def(IntegerAttr.constr(i64))
@@ -231,6 +240,9 @@ class MultinomialFromUniformOp(OperatorOp):
     """
 
     name = "relax.multinomial_from_uniform"
+    SIGNATURE: ClassVar[str] = (
+        'prob, uniform_sample, sample_indices, dtype: dtype = "int64"'
+    )
 
     prob = operand_def()
     uniform_sample = operand_def()
@@ -309,6 +321,10 @@ class UniqueOp(OperatorOp):
     """
 
     name = "relax.unique"
+    SIGNATURE: ClassVar[str] = (
+        "x, sorted: prim = True, return_index: prim = False,"
+        " return_inverse: prim = False, return_counts: prim = False, axis: prim = None"
+    )
 
     data = operand_def()
     sorted = operand_def()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def
@@ -33,6 +35,7 @@ class EwiseFmaOp(OperatorOp):
     """
 
     name = "relax.ewise_fma"
+    SIGNATURE: ClassVar[str] = "x1, x2, x3"
 
     x1 = operand_def()
     x2 = operand_def()
@@ -102,6 +105,7 @@ class WhereOp(OperatorOp):
     """
 
     name = "relax.where"
+    SIGNATURE: ClassVar[str] = "condition, x1, x2"
 
     condition = operand_def()
     x1 = operand_def()

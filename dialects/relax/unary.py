@@ -415,6 +415,7 @@ class ClipOp(OperatorOp):
     """
 
     name = "relax.clip"
+    SIGNATURE: ClassVar[str] = "x, min: prim, max: prim"
 
     data = operand_def()
     min = operand_def()
