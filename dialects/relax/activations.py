@@ -10,6 +10,8 @@ from xdsl.irdl import irdl_op_definition, prop_def
 
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 
+__all__ = ["GeluTanhOp", "LeakyReluOp", "SeluOp", "SiluOp", "SoftplusOp"]
+
 
 @irdl_op_definition
 class GeluTanhOp(UnaryOperatorOp):
@@ -123,12 +125,3 @@ class SoftplusOp(UnaryOperatorOp):
             "threshold": FloatAttr(threshold, f64),
         }
         super().__init__(data, result_type, properties)
-
-
-OPS = (
-    GeluTanhOp,
-    SiluOp,
-    SeluOp,
-    LeakyReluOp,
-    SoftplusOp,
-)

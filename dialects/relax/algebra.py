@@ -28,6 +28,15 @@ from xdsl_tvm.dialects.relax.types import (
     substitute_symbols,
 )
 
+__all__ = [
+    "Check",
+    "base_check",
+    "common_base",
+    "erase_symbols",
+    "infer_call",
+    "is_base_of",
+]
+
 
 class Check(IntEnum):
     """How far a value of one type is known to be of another. Parts combine by minimum."""

@@ -24,6 +24,8 @@ from xdsl_tvm.dialects.relax.properties import integer, real, text
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.window import differ
 
+__all__ = ["AttentionBiasOp", "AttentionOp", "AttentionVarLenOp"]
+
 _MASKS = ("TopLeft", "BottomRight")
 _ATTRIBUTES = (
     " (`scale` $scale^)? (`causal` $causal_mask^)? (`window` $window_size^)?"
@@ -270,6 +272,3 @@ class AttentionVarLenOp(AnyAttentionOp):
         for name, operand in zip(names, self.operands[3:], strict=True):
             expect_tensor(self.name, name, operand.type)
         return super().infer_result_type()
-
-
-OPS = (AttentionOp, AttentionBiasOp, AttentionVarLenOp)

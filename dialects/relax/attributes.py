@@ -20,6 +20,14 @@ from xdsl_tvm.dialects.relax.symbolic import (
 )
 from xdsl_tvm.dialects.tir.target import Target
 
+__all__ = [
+    "DimAttr",
+    "DimsAttr",
+    "PlacedAttr",
+    "SymbolsAttr",
+    "VDeviceAttr",
+]
+
 Dims: TypeAlias = tuple[Dim | None, ...]
 """Dimensions of a shape; None is a dimension that nothing is known about."""
 
@@ -283,6 +291,3 @@ def symbols_of(dims: Iterable[Dim | None]) -> Iterable[str]:
     for dim in dims:
         if dim is not None:
             yield from dim.symbols()
-
-
-ATTRIBUTES = (DimAttr, DimsAttr, SymbolsAttr, VDeviceAttr, PlacedAttr)

@@ -34,6 +34,16 @@ from xdsl_tvm.dialects.relax.attributes import DimsAttr
 from xdsl_tvm.dialects.relax.symbolic import DimLike, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType, verify_type
 
+__all__ = [
+    "AnyCallTIROp",
+    "CallOp",
+    "CallTIRInplaceOp",
+    "CallTIROp",
+    "CallTIRWithGradOp",
+    "MayBeImpure",
+    "is_impure",
+]
+
 
 class MayBeImpure(OpTrait):
     """The operation is a call with side effects, always or by its properties.
@@ -377,6 +387,3 @@ class CallOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: a pure call of {self.callee} without a result does nothing"
             )
-
-
-OPS = (CallTIROp, CallTIRWithGradOp, CallTIRInplaceOp, CallOp)

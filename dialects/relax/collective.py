@@ -14,6 +14,8 @@ from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_tensor, normali
 from xdsl_tvm.dialects.relax.properties import flag, number, text
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 
+__all__ = ["AllGatherOp", "AllReduceOp", "BroadcastFromWorker0Op", "ScatterFromWorker0Op"]
+
 _OP_TYPES = ("sum", "prod", "min", "max", "avg")
 
 
@@ -179,6 +181,3 @@ class ScatterFromWorker0Op(OperatorOp):
             )
         part = extent // workers
         return info.with_dims((*info.shape[:axis], part, *info.shape[axis + 1 :])).type
-
-
-OPS = (AllReduceOp, AllGatherOp, BroadcastFromWorker0Op, ScatterFromWorker0Op)

@@ -42,6 +42,8 @@ from xdsl_tvm.dialects.relax.window import (
     window_count,
 )
 
+__all__ = ["Conv1DOp", "Conv1DTransposeOp", "Conv2DOp", "Conv2DTransposeOp", "Conv3DOp"]
+
 _CONVOLUTION_SIGNATURE = (
     "data, weight, strides: ints = 1, padding: ints = 0, dilation: ints = 1,"
     ' groups: int = 1, data_layout: str = "{}", kernel_layout: str = "{}",'
@@ -373,6 +375,3 @@ class Conv2DTransposeOp(ConvolutionTransposeOp):
     name = "relax.nn.conv2d_transpose"
     SIGNATURE: ClassVar[str] = _TRANSPOSE_SIGNATURE.format("NCHW", "IOHW")
     SPATIAL_RANK: ClassVar[int] = 2
-
-
-OPS = (Conv1DOp, Conv2DOp, Conv3DOp, Conv1DTransposeOp, Conv2DTransposeOp)

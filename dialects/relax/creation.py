@@ -34,6 +34,23 @@ from xdsl_tvm.dialects.relax.symbolic import (
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.values import PrimValueOp
 
+__all__ = [
+    "ArangeOp",
+    "EyeLikeOp",
+    "EyeOp",
+    "FilledLikeOp",
+    "FilledOp",
+    "FullLikeOp",
+    "FullOp",
+    "OnesLikeOp",
+    "OnesOp",
+    "TriangleOp",
+    "TrilOp",
+    "TriuOp",
+    "ZerosLikeOp",
+    "ZerosOp",
+]
+
 
 def _with_dtype(op: str, info: TensorInfo, dtype: Attribute | None) -> TensorInfo:
     """The tensor with another dtype, where one is given."""
@@ -486,18 +503,3 @@ def _number(value: SSAValue) -> float | None:
     if isinstance(owner.value, FloatAttr):
         return owner.value.value.data
     return owner.value.data.value
-
-
-OPS = (
-    FullOp,
-    FullLikeOp,
-    OnesOp,
-    ZerosOp,
-    OnesLikeOp,
-    ZerosLikeOp,
-    EyeOp,
-    EyeLikeOp,
-    ArangeOp,
-    TrilOp,
-    TriuOp,
-)

@@ -16,6 +16,15 @@ from xdsl_tvm.dialects.relax.call_arguments import Device, Insert
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_dtype, expect_tensor
 
+__all__ = [
+    "AstypeOp",
+    "DtypeOp",
+    "HintOnDeviceOp",
+    "StopLiftParamsOp",
+    "ToVDeviceOp",
+    "WrapParamOp",
+]
+
 
 class DtypeOp(OperatorOp, ABC):
     """A tensor of the operand's shape and another dtype."""
@@ -175,6 +184,3 @@ class StopLiftParamsOp(UnaryOperatorOp):
     """
 
     name = "relax.builtin.stop_lift_params"
-
-
-OPS = (AstypeOp, WrapParamOp, ToVDeviceOp, HintOnDeviceOp, StopLiftParamsOp)

@@ -20,6 +20,21 @@ from xdsl_tvm.dialects.relax.operators import (
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 
+__all__ = [
+    "AddOp",
+    "BinaryOperatorOp",
+    "DivideOp",
+    "FloorDivideOp",
+    "FloorModOp",
+    "MaximumOp",
+    "MinimumOp",
+    "ModOp",
+    "MultiplyOp",
+    "PowerOp",
+    "SubtractOp",
+    "UnaryOperatorOp",
+]
+
 
 class UnaryOperatorOp(OperatorOp, ABC):
     """One tensor in, one of the same type out."""
@@ -235,17 +250,3 @@ class FloorModOp(BinaryOperatorOp):
     """
 
     name = "relax.floor_mod"
-
-
-OPS = (
-    AddOp,
-    SubtractOp,
-    MultiplyOp,
-    DivideOp,
-    PowerOp,
-    MaximumOp,
-    MinimumOp,
-    FloorDivideOp,
-    ModOp,
-    FloorModOp,
-)

@@ -61,6 +61,16 @@ from xdsl_tvm.dialects.relax.types import (
     verify_type,
 )
 
+__all__ = [
+    "FORCE_PURE",
+    "DataflowOp",
+    "FuncOp",
+    "IfOp",
+    "OutputOp",
+    "ReturnOp",
+    "YieldOp",
+]
+
 FORCE_PURE = "relax.force_pure"
 """Attribute of a function that counts as pure though it holds impure calls."""
 VAR_UPPER_BOUND = "tir_var_upper_bound"
@@ -506,6 +516,3 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, value: SSAValue | Operation) -> None:
         super().__init__(operands=[value])
-
-
-OPS = (FuncOp, ReturnOp, DataflowOp, OutputOp, IfOp, YieldOp)

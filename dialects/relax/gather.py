@@ -24,6 +24,14 @@ from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.window import differ
 
+__all__ = [
+    "GatherElementsOp",
+    "GatherNDOp",
+    "OneHotOp",
+    "ScatterElementsOp",
+    "ScatterNDOp",
+]
+
 
 def _same_rank(op: str, lhs: TensorInfo, rhs: TensorInfo) -> None:
     if None not in (lhs.rank, rhs.rank) and lhs.rank != rhs.rank:
@@ -345,6 +353,3 @@ class OneHotOp(OperatorOp):
         axis = normalize_axis(self.name, self.axis.value.data, len(info.dims) + 1)
         extent = Dim.constant(depth)
         return info.with_dims((*info.dims[:axis], extent, *info.dims[axis:])).type
-
-
-OPS = (GatherElementsOp, GatherNDOp, ScatterElementsOp, ScatterNDOp, OneHotOp)

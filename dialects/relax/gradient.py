@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition
 
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 
+__all__ = ["EndCheckpointOp", "NoGradOp", "StartCheckpointOp"]
+
 
 @irdl_op_definition
 class NoGradOp(UnaryOperatorOp):
@@ -50,6 +52,3 @@ class EndCheckpointOp(UnaryOperatorOp):
 
     name = "relax.grad.end_checkpoint"
     SIGNATURE: ClassVar[str] = "input"
-
-
-OPS = (NoGradOp, StartCheckpointOp, EndCheckpointOp)

@@ -26,6 +26,8 @@ from xdsl_tvm.dialects.relax.properties import number, real, text
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.window import plain_dims
 
+__all__ = ["Resize2DOp"]
+
 
 @irdl_op_definition
 class Resize2DOp(OperatorOp):
@@ -129,6 +131,3 @@ class Resize2DOp(OperatorOp):
         dims = (*plain[:2], *(size or (None, None)))
         result = info.with_dims(layout.from_plain(dims, "NCHW"))
         return replace(result, dtype=self.out_dtype or info.dtype).type
-
-
-OPS = (Resize2DOp,)

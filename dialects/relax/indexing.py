@@ -28,6 +28,8 @@ from xdsl_tvm.dialects.relax.symbolic import (
 )
 from xdsl_tvm.dialects.relax.types import ObjectType, PrimType, TensorInfo, TupleType
 
+__all__ = ["DynamicStridedSliceOp", "StridedSliceOp", "TakeOp"]
+
 _I64_MAX = 2**63 - 1
 
 
@@ -344,6 +346,3 @@ class DynamicStridedSliceOp(OperatorOp):
                     f"axis, not {length}"
                 )
         return info.with_dims((None,) * (rank or 0)).type
-
-
-OPS = (TakeOp, StridedSliceOp, DynamicStridedSliceOp)

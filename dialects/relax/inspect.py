@@ -32,6 +32,17 @@ from xdsl_tvm.dialects.relax.symbolic import (
 )
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 
+__all__ = [
+    "TensorByteOffsetOp",
+    "TensorDtypeBitsOp",
+    "TensorDtypeCodeOp",
+    "TensorDtypeLanesOp",
+    "TensorElemOffsetOp",
+    "TensorNdimOp",
+    "TensorShapeIOp",
+    "TensorStrideIOp",
+]
+
 _UNSIGNED = Signedness.UNSIGNED
 _U8 = IntegerType(8, _UNSIGNED)
 _U16 = IntegerType(16, _UNSIGNED)
@@ -259,15 +270,3 @@ class TensorElemOffsetOp(InspectOp):
 
     def _value(self, info: TensorInfo) -> PrimType:
         return PrimType.of(_U64)
-
-
-OPS = (
-    TensorDtypeCodeOp,
-    TensorDtypeBitsOp,
-    TensorDtypeLanesOp,
-    TensorNdimOp,
-    TensorShapeIOp,
-    TensorStrideIOp,
-    TensorByteOffsetOp,
-    TensorElemOffsetOp,
-)

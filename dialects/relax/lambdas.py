@@ -40,6 +40,8 @@ from xdsl_tvm.dialects.relax.functions import (
 )
 from xdsl_tvm.dialects.relax.types import FuncType, ObjectType, verify_type
 
+__all__ = ["CallIndirectOp", "GlobalRefOp", "LambdaOp"]
+
 
 @irdl_op_definition
 class LambdaOp(FunctionDefinition):
@@ -274,6 +276,3 @@ class CallIndirectOp(IRDLOperation):
                 f"{self.name}: the function returns {inferred}, "
                 f"but {self.result.type} is declared"
             )
-
-
-OPS = (LambdaOp, GlobalRefOp, CallIndirectOp)

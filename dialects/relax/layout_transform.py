@@ -37,6 +37,8 @@ from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.values import PrimValueOp
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 
+__all__ = ["LayoutTransformOp"]
+
 
 @irdl_op_definition
 class LayoutTransformOp(OperatorOp):
@@ -163,6 +165,3 @@ def _modulo(
         and provably_at_least(rhs[0] - 1, lhs[1])
     )
     return lhs if is_below else (Dim.constant(0), rhs[0] - 1)
-
-
-OPS = (LayoutTransformOp,)

@@ -25,6 +25,8 @@ from xdsl_tvm.dialects.relax.operators import (
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
+__all__ = ["EinsumOp", "MatmulOp"]
+
 
 @irdl_op_definition
 class MatmulOp(OperatorOp):
@@ -225,6 +227,3 @@ def _split(
     end = at + len(dims) - count
     named = zip(labels[:at] + labels[at + 1 :], dims[:at] + dims[end:], strict=True)
     return list(named), dims[at:end]
-
-
-OPS = (MatmulOp, EinsumOp)

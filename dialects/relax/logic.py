@@ -10,6 +10,24 @@ from xdsl.irdl import irdl_op_definition
 
 from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 
+__all__ = [
+    "BitwiseAndOp",
+    "BitwiseOrOp",
+    "BitwiseXorOp",
+    "ComparisonOp",
+    "EqualOp",
+    "GreaterEqualOp",
+    "GreaterOp",
+    "LeftShiftOp",
+    "LessEqualOp",
+    "LessOp",
+    "LogicalAndOp",
+    "LogicalOrOp",
+    "LogicalXorOp",
+    "NotEqualOp",
+    "RightShiftOp",
+]
+
 
 class ComparisonOp(BinaryOperatorOp, ABC):
     """Two tensors or scalars, broadcast against each other; the result is of bools."""
@@ -188,21 +206,3 @@ class GreaterEqualOp(ComparisonOp):
     """
 
     name = "relax.greater_equal"
-
-
-OPS = (
-    LogicalAndOp,
-    LogicalOrOp,
-    LogicalXorOp,
-    BitwiseAndOp,
-    BitwiseOrOp,
-    BitwiseXorOp,
-    LeftShiftOp,
-    RightShiftOp,
-    EqualOp,
-    NotEqualOp,
-    LessOp,
-    LessEqualOp,
-    GreaterOp,
-    GreaterEqualOp,
-)

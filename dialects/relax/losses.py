@@ -37,6 +37,8 @@ from xdsl_tvm.dialects.relax.properties import (
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.dialects.relax.window import differ
 
+__all__ = ["CrossEntropyWithLogitsOp", "DropoutOp", "NLLLossOp", "PadOp"]
+
 
 @irdl_op_definition
 class PadOp(OperatorOp):
@@ -273,6 +275,3 @@ class NLLLossOp(OperatorOp):
                     f"{self.name}: {classes} classes do not fit {weights.dims[0]} weights"
                 )
         return common_dtype(self.name, data.dtype, weights.dtype)
-
-
-OPS = (PadOp, DropoutOp, CrossEntropyWithLogitsOp, NLLLossOp)

@@ -46,6 +46,23 @@ from xdsl_tvm.dialects.relax.symbolic import (
 )
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 
+__all__ = [
+    "BroadcastToOp",
+    "CollapseSumLikeOp",
+    "CollapseSumToOp",
+    "ConcatOp",
+    "ExpandDimsOp",
+    "FlattenOp",
+    "FlipOp",
+    "PermuteDimsOp",
+    "RepeatOp",
+    "ReshapeOp",
+    "SplitOp",
+    "SqueezeOp",
+    "TileOp",
+    "reshape_dims",
+]
+
 
 @irdl_op_definition
 class PermuteDimsOp(OperatorOp):
@@ -715,20 +732,3 @@ class FlipOp(OperatorOp):
         if info.dims is not None:
             normalize_axis(self.name, self.axis.value.data, len(info.dims))
         return self.data.type
-
-
-OPS = (
-    PermuteDimsOp,
-    ReshapeOp,
-    BroadcastToOp,
-    ConcatOp,
-    ExpandDimsOp,
-    FlattenOp,
-    SplitOp,
-    SqueezeOp,
-    CollapseSumLikeOp,
-    CollapseSumToOp,
-    RepeatOp,
-    TileOp,
-    FlipOp,
-)

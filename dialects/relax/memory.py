@@ -42,6 +42,16 @@ from xdsl_tvm.dialects.relax.types import (
 )
 from xdsl_tvm.dialects.tir.types import bytes_of_lane, is_scalar
 
+__all__ = [
+    "AllocStorageOp",
+    "AllocTensorFromStorageOp",
+    "AllocTensorOp",
+    "EnsureZeroOffsetOp",
+    "KillStorageOp",
+    "KillTensorOp",
+    "ViewOp",
+]
+
 
 class AllocatesResult(MemoryEffect):
     """The result is new: two such operations are never one, an unused one may go."""
@@ -417,14 +427,3 @@ def _element_size(info: TensorInfo) -> Dim | None:
 def _bytes(info: TensorInfo) -> Dim | None:
     count, size = _elements(info), _element_size(info)
     return None if count is None or size is None else count * size
-
-
-OPS = (
-    AllocTensorOp,
-    AllocStorageOp,
-    AllocTensorFromStorageOp,
-    KillStorageOp,
-    KillTensorOp,
-    ViewOp,
-    EnsureZeroOffsetOp,
-)

@@ -32,6 +32,8 @@ from xdsl_tvm.dialects.relax.properties import flag, integers, values_of
 from xdsl_tvm.dialects.relax.symbolic import provably_different, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
+__all__ = ["GeluOp", "LayerNormOp", "LogSoftmaxOp", "ReluOp", "SoftmaxOp"]
+
 
 @irdl_op_definition
 class ReluOp(UnaryOperatorOp):
@@ -243,6 +245,3 @@ def _lengths_fit(op: str, name: str, lengths: Dims, dims: Dims) -> bool:
         else:
             fits &= provably_equal(expected, actual)
     return fits
-
-
-OPS = (ReluOp, GeluOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp)

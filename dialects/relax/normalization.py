@@ -32,6 +32,8 @@ from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.dialects.relax.window import differ
 
+__all__ = ["BatchNormOp", "GroupNormOp", "RMSNormOp"]
+
 
 @irdl_op_definition
 class BatchNormOp(OperatorOp):
@@ -260,6 +262,3 @@ class RMSNormOp(OperatorOp):
         return infer_normalization(
             self.name, self.data.type, others, values_of(self.axes)
         )
-
-
-OPS = (BatchNormOp, GroupNormOp, RMSNormOp)

@@ -31,6 +31,14 @@ from xdsl_tvm.dialects.relax.calls import (
 )
 from xdsl_tvm.dialects.relax.types import TupleType, verify_type
 
+__all__ = [
+    "CallBuiltinWithCtxOp",
+    "CallDPSPackedOp",
+    "CallInplacePackedOp",
+    "CallPackedOp",
+    "CallPurePackedOp",
+]
+
 
 class PackedCallOp(IRDLOperation, ABC):
     """A call of a function of the runtime."""
@@ -201,12 +209,3 @@ class CallBuiltinWithCtxOp(PackedCallOp):
     name = "relax.call_builtin_with_ctx"
 
     traits = traits_def(MayBeImpure(), MemoryReadEffect(), MemoryWriteEffect())
-
-
-OPS = (
-    CallPackedOp,
-    CallPurePackedOp,
-    CallInplacePackedOp,
-    CallDPSPackedOp,
-    CallBuiltinWithCtxOp,
-)

@@ -29,6 +29,18 @@ from xdsl_tvm.dialects.relax.window import (
     window_count,
 )
 
+__all__ = [
+    "AdaptiveAvgPool1DOp",
+    "AdaptiveAvgPool2DOp",
+    "AdaptiveAvgPool3DOp",
+    "AvgPool1DOp",
+    "AvgPool2DOp",
+    "AvgPool3DOp",
+    "MaxPool1DOp",
+    "MaxPool2DOp",
+    "MaxPool3DOp",
+]
+
 _POOL_SIGNATURE = (
     "data, pool_size: ints = 1, strides: ints = 1, padding: ints = 0,"
     " dilation: ints = 1, ceil_mode: bool = False, count_include_pad: bool = False,"
@@ -353,16 +365,3 @@ class AdaptiveAvgPool3DOp(AdaptiveAvgPoolOp):
     name = "relax.nn.adaptive_avg_pool3d"
     SIGNATURE: ClassVar[str] = _ADAPTIVE_SIGNATURE.format("NCDHW")
     SPATIAL_RANK: ClassVar[int] = 3
-
-
-OPS = (
-    MaxPool1DOp,
-    MaxPool2DOp,
-    MaxPool3DOp,
-    AvgPool1DOp,
-    AvgPool2DOp,
-    AvgPool3DOp,
-    AdaptiveAvgPool1DOp,
-    AdaptiveAvgPool2DOp,
-    AdaptiveAvgPool3DOp,
-)

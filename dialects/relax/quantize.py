@@ -17,6 +17,8 @@ from xdsl_tvm.dialects.relax.properties import number
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
+__all__ = ["DequantizeOp", "QuantizeOp"]
+
 
 def _integers(*widths: int) -> set[Attribute]:
     """Integer types of the widths, of any sign."""
@@ -152,6 +154,3 @@ class DequantizeOp(QuantizationOp):
     RESULT: ClassVar[Collection[Attribute]] = _FLOATS
     SMALL_RESULT: ClassVar[bool] = False
     DEFAULT_RESULT: ClassVar[Attribute] = f32
-
-
-OPS = (QuantizeOp, DequantizeOp)

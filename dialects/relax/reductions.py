@@ -23,6 +23,23 @@ from xdsl_tvm.dialects.relax.properties import flag, integer, integers, number_o
 from xdsl_tvm.dialects.relax.symbolic import Dim, product
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
+__all__ = [
+    "ArgReductionOp",
+    "ArgmaxOp",
+    "ArgminOp",
+    "CumprodOp",
+    "CumsumOp",
+    "MaxOp",
+    "MeanOp",
+    "MinOp",
+    "ProdOp",
+    "ReductionOp",
+    "ScanOp",
+    "StdOp",
+    "SumOp",
+    "VarianceOp",
+]
+
 
 def _reduced(
     op: str, dims: Dims | None, axis: Sequence[int] | None, keepdims: bool
@@ -310,18 +327,3 @@ class CumprodOp(ScanOp):
     """
 
     name = "relax.cumprod"
-
-
-OPS = (
-    SumOp,
-    MaxOp,
-    MeanOp,
-    MinOp,
-    ProdOp,
-    VarianceOp,
-    StdOp,
-    ArgmaxOp,
-    ArgminOp,
-    CumsumOp,
-    CumprodOp,
-)

@@ -44,6 +44,18 @@ from xdsl_tvm.dialects.relax.types import (
     verify_type,
 )
 
+__all__ = [
+    "AssertOp",
+    "InvokeClosureOp",
+    "InvokePureClosureOp",
+    "MakeClosureOp",
+    "NullValueOp",
+    "PrintOp",
+    "ShapeOfOp",
+    "ShapeToTensorOp",
+    "TensorToShapeOp",
+]
+
 
 @irdl_op_definition
 class MakeClosureOp(IRDLOperation):
@@ -298,16 +310,3 @@ class ShapeToTensorOp(_OneOperandOp):
         """A tensor of rank 1, one element per dimension."""
         dims = expect_shape(self.name, "value", self.value.type).values
         return TensorInfo.shaped([None if dims is None else len(dims)], i64).type
-
-
-OPS = (
-    MakeClosureOp,
-    InvokeClosureOp,
-    InvokePureClosureOp,
-    NullValueOp,
-    PrintOp,
-    AssertOp,
-    ShapeOfOp,
-    TensorToShapeOp,
-    ShapeToTensorOp,
-)

@@ -32,6 +32,15 @@ from xdsl_tvm.dialects.relax.properties import flag
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 
+__all__ = [
+    "ArgsortOp",
+    "MultinomialFromUniformOp",
+    "NonzeroOp",
+    "SortOp",
+    "TopkOp",
+    "UniqueOp",
+]
+
 
 def _axis_of(op: str, info: TensorInfo, axis: int) -> int | None:
     """The axis counted from the front, None where the rank is unknown."""
@@ -404,6 +413,3 @@ class NonzeroOp(UnaryOperatorOp):
         """A matrix of i64 whose size depends on the elements."""
         info = expect_tensor(self.name, "data", self.data.type)
         return TensorInfo((None, None), i64, info.vdevice).type
-
-
-OPS = (SortOp, ArgsortOp, TopkOp, MultinomialFromUniformOp, UniqueOp, NonzeroOp)

@@ -21,6 +21,8 @@ from xdsl_tvm.dialects.relax.operators import (
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
+__all__ = ["EwiseFmaOp", "WhereOp"]
+
 
 @irdl_op_definition
 class EwiseFmaOp(OperatorOp):
@@ -140,6 +142,3 @@ class WhereOp(OperatorOp):
             common_dtype(self.name, a.dtype, b.dtype),
             merged_vdevice(info.vdevice for info in (test, a, b)),
         ).type
-
-
-OPS = (EwiseFmaOp, WhereOp)

@@ -51,6 +51,19 @@ from xdsl_tvm.dialects.relax.attributes import (
 )
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 
+__all__ = [
+    "ANY",
+    "OBJECT",
+    "VOID",
+    "AnyType",
+    "FuncType",
+    "ObjectType",
+    "PrimType",
+    "ShapeType",
+    "TensorInfo",
+    "TupleType",
+]
+
 
 @irdl_attr_definition
 class AnyType(ParametrizedAttribute, TypeAttribute):
@@ -511,6 +524,3 @@ def substitute_symbols(type_: Attribute, values: Mapping[str, Dim]) -> Attribute
         return tuple(None if d is None else d.substitute(values) for d in dims)
 
     return map_dims(type_, substitute)
-
-
-TYPES = (AnyType, ObjectType, ShapeType, PrimType, TupleType, FuncType)

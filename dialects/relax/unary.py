@@ -13,6 +13,41 @@ from xdsl.irdl import irdl_op_definition, operand_def
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
 from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_prim, expect_tensor
 
+__all__ = [
+    "AbsOp",
+    "AcosOp",
+    "AcoshOp",
+    "AsinOp",
+    "AsinhOp",
+    "AtanOp",
+    "AtanhOp",
+    "BitwiseNotOp",
+    "CeilOp",
+    "ClipOp",
+    "CosOp",
+    "CoshOp",
+    "ErfOp",
+    "ExpOp",
+    "FloorOp",
+    "IsFiniteOp",
+    "IsInfOp",
+    "IsNanOp",
+    "LogOp",
+    "LogicalNotOp",
+    "NegativeOp",
+    "PredicateOp",
+    "RoundOp",
+    "RsqrtOp",
+    "SigmoidOp",
+    "SignOp",
+    "SinOp",
+    "SinhOp",
+    "SqrtOp",
+    "SquareOp",
+    "TanOp",
+    "TanhOp",
+]
+
 
 class PredicateOp(UnaryOperatorOp, ABC):
     """One tensor in, one of bools of the same shape out."""
@@ -440,38 +475,3 @@ class ClipOp(OperatorOp):
         expect_prim(self.name, "min", self.min.type)
         expect_prim(self.name, "max", self.max.type)
         return self.data.type
-
-
-OPS = (
-    ExpOp,
-    LogOp,
-    SqrtOp,
-    RsqrtOp,
-    SigmoidOp,
-    ErfOp,
-    SinOp,
-    CosOp,
-    TanOp,
-    AsinOp,
-    AcosOp,
-    AtanOp,
-    SinhOp,
-    CoshOp,
-    TanhOp,
-    AsinhOp,
-    AcoshOp,
-    AtanhOp,
-    NegativeOp,
-    AbsOp,
-    SquareOp,
-    CeilOp,
-    FloorOp,
-    RoundOp,
-    SignOp,
-    LogicalNotOp,
-    BitwiseNotOp,
-    IsFiniteOp,
-    IsInfOp,
-    IsNanOp,
-    ClipOp,
-)

@@ -54,6 +54,16 @@ from xdsl_tvm.dialects.relax.types import (
     verify_type,
 )
 
+__all__ = [
+    "AliasOp",
+    "ConstantOp",
+    "GetItemOp",
+    "MatchCastOp",
+    "PrimValueOp",
+    "ShapeOp",
+    "TupleOp",
+]
+
 ConstantValue: TypeAlias = DenseIntOrFPElementsAttr | DenseResourceAttr
 
 
@@ -416,14 +426,3 @@ class MatchCastOp(IRDLOperation):
                     f"{self.name}: '{symbol}' is no dimension of {self.result.type} "
                     "by itself, so it is not defined here"
                 )
-
-
-OPS = (
-    ConstantOp,
-    ShapeOp,
-    PrimValueOp,
-    TupleOp,
-    GetItemOp,
-    AliasOp,
-    MatchCastOp,
-)

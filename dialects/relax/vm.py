@@ -39,6 +39,8 @@ from xdsl_tvm.dialects.relax.types import (
     TensorInfo,
 )
 
+__all__ = ["VMAllocStorageOp", "VMAllocTensorOp", "VMCallTIRDynOp", "VMKillObjectOp"]
+
 
 @irdl_op_definition
 class VMAllocStorageOp(IRDLOperation):
@@ -217,6 +219,3 @@ class VMCallTIRDynOp(IRDLOperation):
                 raise VerifyException(
                     f"{self.name}: argument {index} must be a tensor, not {type_}"
                 )
-
-
-OPS = (VMAllocStorageOp, VMAllocTensorOp, VMKillObjectOp, VMCallTIRDynOp)

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.definitions import operations_of
 from xdsl_tvm.dialects.relax import creation, datatype
 
 _CREATION = [
@@ -307,7 +308,7 @@ def test_result_type(case: Row):
 
 
 def test_every_operator_has_rows():
-    ops = {op.name for op in (*creation.OPS, *datatype.OPS)}
+    ops = {op.name for op in operations_of(creation, datatype)}
     assert ops == {f"relax.{name}" for name in (*_CREATION, *_DATATYPE)}
     assert not uncovered((*_CREATION, *_DATATYPE), ROWS)
 
