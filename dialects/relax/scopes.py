@@ -35,14 +35,16 @@ def verify_body(func: FuncOp) -> None:
 
     Raises VerifyException naming the operation and the reason.
     """
-    walk = _Walk(func, func)
-    walk.visit_block(func.body.block, set(func.symbol_names), False)
-    if walk.calls:
-        _verify_callees(func, walk.calls)
+    checker = _ScopeChecker(func, func)
+    checker.visit_block(func.body.block, set(func.symbol_names), False)
+    if checker.calls:
+        _verify_callees(func, checker.calls)
 
 
 @dataclass
-class _Walk:
+class _ScopeChecker:
+    """Verifies that a function's body uses values and symbols in their scopes."""
+
     func: FuncOp
     inner: FuncOp | LambdaOp
     """The function whose body it is: `func`, or a literal in it."""
