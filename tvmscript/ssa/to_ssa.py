@@ -14,20 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    IntegerAttr,
-    IntegerType,
     LocationAttr,
     ModuleOp,
     StringAttr,
-    TensorType,
     UnitAttr,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -50,6 +42,18 @@ from xdsl_tvm.tvmscript.ssa.expression_ops import (
     acts,
     immediate,
     place_of,
+)
+from xdsl_tvm.tvmscript.ssa.node_facts import (
+    DEFINITIONS,
+    axis_name,
+    buffer_type,
+    buffers_of,
+    contents_of,
+    index_type_of,
+    is_rolling,
+    listed,
+    may_wrap,
+    realized_buffers,
 )
 
 
@@ -168,7 +172,7 @@ class _Function(ExpressionOps):
         self._locate_at = locate
         self.function = function
         self.usage = usage_of(function)
-        self._realized = _realized(function.body)
+        self._realized = realized_buffers(function.body)
         self._bodies: list[_Body] = []
         self._envs: dict[Var, str] = {}
 
@@ -219,7 +223,7 @@ class _Function(ExpressionOps):
             layout, extents = self._layout(buffer, binds=True)
             source = self.values[param]
             self._define(
-                buffer, tir.MatchBufferOp(source, _type(buffer), extents, **layout)
+                buffer, tir.MatchBufferOp(source, buffer_type(buffer), extents, **layout)
             )
 
     def _locate(self, place: _HasPosition) -> None:
@@ -353,7 +357,7 @@ class _Function(ExpressionOps):
         assert isinstance(pointer, tir.PtrType)
         op = tir.AllocateConstOp(
             pointer,
-            _contents(stmt, pointer.element_type),
+            contents_of(stmt, pointer.element_type),
             annotations=_dictionary(stmt.annotations),
             name=stmt.var.name or "c",
         )
@@ -364,7 +368,7 @@ class _Function(ExpressionOps):
         buffer = stmt.buffer
         data = self.value(buffer.data if stmt.data is None else stmt.data)
         layout, extents = self._layout(buffer)
-        op = tir.DeclBufferOp(data, _type(buffer), extents, **layout)
+        op = tir.DeclBufferOp(data, buffer_type(buffer), extents, **layout)
         if stmt.implicit:
             op.properties["implicit"] = UnitAttr()
         self._define(buffer, op)
@@ -406,10 +410,10 @@ class _Function(ExpressionOps):
         annotation of the op that defines it (§15.8)."""
         pending: list[st.AttrStmt] = []
         inner: Stmt = stmt
-        while isinstance(inner, st.AttrStmt) and _may_wrap(inner):
+        while isinstance(inner, st.AttrStmt) and may_wrap(inner):
             pending.append(inner)
             inner = inner.body[0]
-        if not pending or not isinstance(inner, _DEFINITIONS):
+        if not pending or not isinstance(inner, DEFINITIONS):
             return False
         rest = pending[-1].body[1:]
         holds_on = isinstance(inner, st.Allocate | st.BufferRealize)
@@ -419,11 +423,11 @@ class _Function(ExpressionOps):
             return False
         if isinstance(inner, st.BufferRealize):
             # An attribute of the buffer, which TVM's pass looks for inside.
-            while len(rest) == 1 and _is_rolling(first := rest[0], inner.buffer):
+            while len(rest) == 1 and is_rolling(first := rest[0], inner.buffer):
                 assert isinstance(first, st.AttrStmt)
                 pending.append(first)
                 rest = first.body
-        annotations = {each.key: _listed(each.value) for each in pending}
+        annotations = {each.key: listed(each.value) for each in pending}
         if isinstance(inner, st.For | st.Allocate):
             annotations = {**inner.annotations, **annotations}
 
@@ -476,7 +480,7 @@ class _Function(ExpressionOps):
         self._bind_pointer(buffer)
         bounds = self._region(stmt.bounds)
         layout, extents = self._layout(buffer)
-        dtype = _type(buffer)
+        dtype = buffer_type(buffer)
         scope = annotations.pop("realize_scope", None)
         if isinstance(scope, ex.StringImm) and scope.value:
             dtype = tir.BufferType(dtype.shape, dtype.element_type, scope.value)
@@ -500,7 +504,7 @@ class _Function(ExpressionOps):
     def _bind_scope(self, stmt: st.AttrStmt) -> None:
         """The view that `buffer_bind_scope` defines, as a match in a scope."""
         node, value = stmt.node, stmt.value
-        buffers = _buffers(node)
+        buffers = buffers_of(node)
         if (
             len(buffers) != 2
             or not isinstance(value, ex.Call)
@@ -538,13 +542,13 @@ class _Function(ExpressionOps):
             annotations=_dictionary(annotations),
         )
         self.add(op)
-        set_name_hint(op.thread_var, var.name or _axis_name(stmt.tag))
+        set_name_hint(op.thread_var, var.name or axis_name(stmt.tag))
         self._open(stmt.body, op.body.block, lambda: self.bind(var, op.thread_var))
 
     def _env(self, var: Var) -> str:
         """A name for the variable of an axis that is opened more than once."""
         if var not in self._envs:
-            name = base = var.name or _axis_name(var.thread_tag or "")
+            name = base = var.name or axis_name(var.thread_tag or "")
             taken, count = set(self._envs.values()), 0
             while name in taken:
                 count += 1
@@ -623,7 +627,9 @@ class _Function(ExpressionOps):
             self._declare_free(buffer)
             self._bind_pointer(buffer)
             layout, extents = self._layout(buffer)
-            self._define(buffer, tir.AllocBufferOp(_type(buffer), extents, **layout))
+            self._define(
+                buffer, tir.AllocBufferOp(buffer_type(buffer), extents, **layout)
+            )
         for match in stmt.match_buffers:
             self.start()
             self._declare_free(match.buffer)
@@ -648,7 +654,7 @@ class _Function(ExpressionOps):
             self.buffer(source.buffer),
             [low for low, _ in region],
             [extent for _, extent in region],
-            _type(buffer),
+            buffer_type(buffer),
             extents,
             **layout,
         )
@@ -685,7 +691,7 @@ class _Function(ExpressionOps):
             "strides": [self._mixed(stride) for stride in buffer.strides],
             "elem_offset": self.value(buffer.elem_offset) if buffer.has_offset else None,
             "axis_separators": buffer.axis_separators,
-            "index_type": _index_type(buffer),
+            "index_type": index_type_of(buffer),
         }
         if buffer.data_alignment != 64:
             layout["data_alignment"] = buffer.data_alignment
@@ -749,96 +755,6 @@ class _Function(ExpressionOps):
         block.add_op(tir.YieldOp(*self.values_in(block, reducer.result)))
         self.undo(mark)
         return op.result
-
-
-def _axis_name(tag: str) -> str:
-    """What the variable of an axis is called that has no name: `tx` of `threadIdx.x`."""
-    rank, _, dim = tag.partition(".")
-    return rank[:1] + (dim or "x") if rank else "tx"
-
-
-_DEFINITIONS = (st.For, st.LaunchThread, st.Allocate, st.BufferRealize)
-_REALIZE_KEYS = ("realize_scope", "rolling_buffer_scope", "buffer_dim_align")
-
-
-def _may_wrap(stmt: st.AttrStmt) -> bool:
-    """Whether the key is one that wraps the definition of its node."""
-    starts = stmt.key.startswith(("pragma_", "fragment_"))
-    return bool(stmt.body) and (starts or stmt.key in _REALIZE_KEYS)
-
-
-def _is_rolling(stmt: Stmt, buffer: Buffer) -> bool:
-    match stmt:
-        case st.AttrStmt(key="rolling_buffer_scope"):
-            return stmt.node is buffer
-        case _:
-            return False
-
-
-def _listed(value: Expr) -> object:
-    """The value of an attribute as an annotation: a tuple as a list."""
-    if isinstance(value, ex.Call) and value.name == "tvm_tuple":
-        return list(value.args)
-    return value
-
-
-def _buffers(node: object) -> list[Buffer]:
-    """The buffers in the list that a node is."""
-    items = cast("Sequence[object]", node) if isinstance(node, list | tuple) else ()
-    return [each for each in items if isinstance(each, Buffer)]
-
-
-def _realized(body: Sequence[Stmt]) -> set[Buffer]:
-    """The buffers that statements realize, or bind as views."""
-    found: set[Buffer] = set()
-    stack = list(body)
-    while stack:
-        stmt = stack.pop()
-        if isinstance(stmt, st.BufferRealize):
-            found.add(stmt.buffer)
-        if isinstance(stmt, st.AttrStmt) and stmt.key == "buffer_bind_scope":
-            found.update(_buffers(stmt.node)[:1])
-        for inner in st.bodies(stmt):
-            stack += inner
-    return found
-
-
-def _type(buffer: Buffer) -> tir.BufferType:
-    shape = [
-        extent.value if isinstance(extent, ex.IntImm) else DYNAMIC_INDEX
-        for extent in buffer.shape
-    ]
-    return tir.BufferType(shape, buffer.type, buffer.scope())
-
-
-def _index_type(buffer: Buffer) -> IntegerType | None:
-    """The dtype of static extents where it is not the one that the op assumes."""
-    types: dict[bool, list[Attribute]] = {True: [], False: []}
-    for extent in buffer.shape:
-        types[isinstance(extent, ex.IntImm)].append(extent.type)
-    if not types[True]:
-        return None
-    assumed = types[False][0] if types[False] else i32
-    static = cast(IntegerType, types[True][0])
-    return None if static == assumed else static
-
-
-def _contents(
-    stmt: st.AllocateConst, element: Attribute
-) -> DenseIntOrFPElementsAttr[Any] | IntegerAttr:
-    if isinstance(stmt.data, int):
-        return IntegerAttr(stmt.data, i32)
-    if not isinstance(element, IntegerType | AnyFloat):
-        raise ScriptTypeError(
-            f"T.allocate_const: contents of dtype {tir.dtype_name(element)} cannot be "
-            "written; use integers or floats"
-        )
-    values = cast("np.ndarray[Any, Any]", stmt.data).ravel().tolist()
-    if isinstance(element, IntegerType):
-        integers = TensorType(cast("IntegerType[int]", element), stmt.extents)
-        return DenseIntOrFPElementsAttr.from_list(integers, [int(v) for v in values])
-    floats = TensorType(element, stmt.extents)
-    return DenseIntOrFPElementsAttr.from_list(floats, [float(v) for v in values])
 
 
 T = TypeVar("T")
