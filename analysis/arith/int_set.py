@@ -620,7 +620,7 @@ class IntSetEvaluator:
     def _truncated_remainder(self, a: IntSet, by: Expr) -> IntSet:
         most = self._largest_remainder(by)
         if can_prove_non_negative(a, self._analyzer):
-            return IntSet(smart.const(0, by.dtype), _lower(most, a.max))
+            return IntSet(smart.const(0, by.dtype), self._nearer(a.max, most))
         return IntSet(smart.sub(smart.const(0, by.dtype), most), most)
 
     def _floor_remainder(self, a: IntSet, by: Expr) -> IntSet:
@@ -636,8 +636,14 @@ class IntSetEvaluator:
                 start = smart.mul(self._analyzer.simplify(first), by)
                 return _map_ends(a, lambda end: smart.sub(end, start))
         if can_prove_non_negative(a, self._analyzer):
-            return IntSet(zero, _lower(most, a.max))
+            return IntSet(zero, self._nearer(a.max, most))
         return IntSet(zero, most)
+
+    def _nearer(self, end: Expr | None, most: Expr) -> Expr:
+        """An upper end where it is known to be the lower one, else `most`."""
+        if end is None or not self._analyzer.can_prove(smart.lt(end, most)):
+            return most
+        return end
 
     def _largest_remainder(self, by: Expr) -> Expr:
         """`abs(by) - 1`."""

@@ -81,14 +81,15 @@ class Simplify(CompilerPass):
         stays there.
     Errors: none
     Attributes: read: none; created: none; removed: none
-    Differs from TVM: what a condition says of a load holds for that load, not for a load
-        after a write: the tests of `if A[0] < 5 { A[0] = 100; if A[0] < 10` are both
-        kept. With `propagate_knowns_to_prove_conditional` it holds for later loads of the
-        element too, up to a write that may reach it, where TVM uses equalities only. A
-        store that goes, or an else branch that is not there, leaves nothing, where TVM
-        leaves `evaluate(0)`. A store with a predicate, or of volatile memory, is kept.
-        Lazy choices around loads are decided as `tir.if` is. What is known of memory
-        takes into account that buffers may share it and calls may write it; see
+    Differs from TVM: the predicate of a block is a fact in it. What a condition says of a
+        load holds for that load, not for a load after a write: the tests of `if A[0] < 5
+        { A[0] = 100; if A[0] < 10` are both kept. With
+        `propagate_knowns_to_prove_conditional` it holds for later loads of the element
+        too, up to a write that may reach it, where TVM uses equalities only. A store that
+        goes, or an else branch that is not there, leaves nothing, where TVM leaves
+        `evaluate(0)`. A store with a predicate, or of volatile memory, is kept. Lazy
+        choices around loads are decided as `tir.if` is. What is known of memory takes
+        into account that buffers may share it and calls may write it; see
         `analysis.tir.control_flow`. Loads in expressions of more than 128 nodes are told
         apart.
     """

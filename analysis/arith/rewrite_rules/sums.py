@@ -7,13 +7,17 @@ ADD = RuleTable(
     """
 x - y + y -> x [c]
 x - y + (y - z) -> x - z [c]
-min(x, y - z) + z -> min(x + z, y) [m]
-max(x, y - z) + z -> max(x + z, y) [m]
+min(x, y - z) + z -> min(x + z, y)
+min(x - z, y) + z -> min(x, y + z)
+max(x, y - z) + z -> max(x + z, y)
+max(x - z, y) + z -> max(x, y + z)
 min(x, y + z * c1) + z * c2 -> min(x + z * c2, y) if c1 == -c2 [m]
 max(x, y + z * c1) + z * c2 -> max(x + z * c2, y) if c1 == -c2 [m]
 max(x, y) + min(x, y) -> x + y [c]
-min(x, y + c1) + c2 -> min(x + c2, y) if c1 == -c2 [m]
-max(x, y + c1) + c2 -> max(x + c2, y) if c1 == -c2 [m]
+min(x, y + c1) + c2 -> min(x + c2, y) if c1 == -c2
+min(x + c1, y) + c2 -> min(x, y + c2) if c1 == -c2
+max(x, y + c1) + c2 -> max(x + c2, y) if c1 == -c2
+max(x + c1, y) + c2 -> max(x, y + c2) if c1 == -c2
 x + c1 + c2 -> x + (c1 + c2)
 x + x -> x * 2
 x * y + x -> x * (y + 1) [c]
@@ -52,10 +56,22 @@ x * y - x * z -> x * (y - z) [c]
 x + c1 - c2 -> x + (c1 - c2)
 c1 - x - (c2 - y) -> y - x + (c1 - c2)
 x + y - (x + z) -> y - z [c]
-min(x + y, z) - x -> min(y, z - x) [c]
-max(x + y, z) - x -> max(y, z - x) [c]
-x - min(x + y, z) -> max(0 - y, x - z) [c]
-x - max(x + y, z) -> min(0 - y, x - z) [c]
+min(x + y, z) - x -> min(y, z - x)
+min(y + x, z) - x -> min(y, z - x)
+min(z, x + y) - x -> min(z - x, y)
+min(z, y + x) - x -> min(z - x, y)
+max(x + y, z) - x -> max(y, z - x)
+max(y + x, z) - x -> max(y, z - x)
+max(z, x + y) - x -> max(z - x, y)
+max(z, y + x) - x -> max(z - x, y)
+x - min(x + y, z) -> max(0 - y, x - z)
+x - min(y + x, z) -> max(0 - y, x - z)
+x - min(z, x + y) -> max(x - z, 0 - y)
+x - min(z, y + x) -> max(x - z, 0 - y)
+x - max(x + y, z) -> min(0 - y, x - z)
+x - max(y + x, z) -> min(0 - y, x - z)
+x - max(z, x + y) -> min(x - z, 0 - y)
+x - max(z, y + x) -> min(x - z, 0 - y)
 min(x, y) - min(y, x) -> 0
 max(x, y) - max(y, x) -> 0
 min(x, y) - min(s, t) -> x - s if x - s == y - t [c]

@@ -174,8 +174,7 @@ class PipelineEmitter:
             condition = self._condition(iteration, step, steps)
             if smart.literal(condition) == 0:
                 continue
-            with self._analyzer.constraint(condition):
-                block = self._unit(unit, iteration)
+            block = self._unit(unit, iteration, condition)
             if smart.literal(condition) is None:
                 block = block_like(
                     block,
@@ -203,8 +202,15 @@ class PipelineEmitter:
             total = part if total is None else smart.conjunction(total, part)
         return smart.const(1, parts[0].dtype) if total is None else total
 
-    def _unit(self, unit: Sequence[int], iteration: Expr) -> tir.BlockOp:
-        """The statements of a unit at an iteration, in a block."""
+    def _unit(
+        self, unit: Sequence[int], iteration: Expr, condition: Expr
+    ) -> tir.BlockOp:
+        """The statements of a unit at an iteration, in a block.
+
+        What they wait for is found out where the condition holds that they run. Their
+        indices are those for any iteration: a lowered block has its condition around it,
+        and simplification uses it there.
+        """
         number = unit[0]
         is_async = self._schedule.is_async(number)
         if not is_async and number not in self._plan.waits:
@@ -216,8 +222,9 @@ class PipelineEmitter:
             inside = _spliced(self._copy(each, iteration))
             if is_async:
                 inside = Block([_scope("async_scope", 1, inside)])
-            for wait in self._plan.waits.get(each, ()):
-                inside = self._waiting(wait, each, iteration, inside, builder)
+            with self._analyzer.constraint(condition):
+                for wait in self._plan.waits.get(each, ()):
+                    inside = self._waiting(wait, each, iteration, inside, builder)
             pieces += _taken(inside)
         if is_async:
             stage = self._schedule.stages[number]

@@ -1,5 +1,6 @@
 // RUN: xdsl-opt %s -p tir-inject-software-pipeline,tir-simplify --split-input-file | filecheck %s
 // RUN: xdsl-opt %s -p tir-inject-software-pipeline,tir-lower-opaque-block --split-input-file | filecheck %s --check-prefix LOWERED
+// RUN: xdsl-opt %s -p tir-inject-software-pipeline --split-input-file | filecheck %s --check-prefix PIPE
 
 // What the cases compute is compared before and after the passes, too.
 
@@ -195,6 +196,20 @@ tir.func @symbolic(%a: !tir.handle, %c: !tir.handle) attributes {global_symbol =
 // CHECK:          tir.block {
 // CHECK:            %[[V29:.*]] = tir.cmp le %{{.*}}, %{{.*}} : i32
 // CHECK:            tir.block "second" where %[[V29]] {
+// The extents that the block declares: max(1, n) of A, max(n, 1) of C.
+// PIPE-LABEL: tir.func @symbolic
+// PIPE:         %[[N:.*]] = tir.shape_var
+// PIPE:         tir.block {
+// PIPE:           %[[ONE:.*]] = tir.const 1 : i32
+// PIPE-NEXT:      %[[A:.*]] = tir.max %[[ONE]], %[[N]] : i32
+// PIPE:           %[[LOW:.*]] = tir.min
+// PIPE-NEXT:      %[[C:.*]] = tir.max %[[N]], %[[ONE]] : i32
+// PIPE-NEXT:      tir.reads %{{.*}}[%{{.*}}, %{{.*}} to %[[A]]]
+// PIPE-NEXT:      tir.writes %{{.*}}[%{{.*}}, %[[LOW]] to %[[LOW]] + %[[C]]]
+// PIPE:           %[[B:.*]] = tir.alloc_buffer "B" : !tir.buffer<2x16xf32, "shared">
+// PIPE:             tir.block "first" where
+// PIPE:           tir.reads %{{.*}}, %[[B]][%[[ZERO:.*]] to 2, %{{.*}}]
+// PIPE-NEXT:      tir.writes %[[B]][%[[ZERO]] to 2, %{{.*}}], %{{.*}}
 // LOWERED-LABEL: tir.func @symbolic
 // LOWERED-NOT: tir.block
 
@@ -304,12 +319,11 @@ tir.func @three_stages(%a: !tir.handle, %c: !tir.handle) attributes {global_symb
 // CHECK-NEXT:         %[[V4:.*]] = tir.const 1 : i32
 // CHECK-NEXT:         %[[V5:.*]] = tir.cmp eq %[[I]], %[[V4]] : i32
 // CHECK-NEXT:         tir.block "second" where %[[V5]] {
-// CHECK-NEXT:           %[[V6:.*]] = tir.const 1 : i32
-// CHECK-NEXT:           %[[V7:.*]] = tir.sub %[[I]], %[[V6]] : i32
 // CHECK-NEXT:           %[[V8:.*]] = tir.const 0 : i32
 // CHECK-NEXT:           tir.reads %[[B]][%[[V8]] to 2, %{{.*}}]
 // CHECK-NEXT:           %[[V9:.*]] = tir.const 0 : i32
 // CHECK-NEXT:           tir.writes %[[D]][%[[V9]] to 2, %{{.*}}]
+// CHECK-NEXT:           %[[V7:.*]] = tir.sub %[[I]], %[[V4]] : i32
 // CHECK-NEXT:           %[[X_1:.*]] = tir.load %[[B]][%[[V7]], %{{.*}}] : f32
 // CHECK-NEXT:           %[[Y_1:.*]] = tir.add %[[X_1]], %{{.*}} : f32
 // CHECK-NEXT:           tir.store %[[Y_1]], %[[D]][%[[V7]], %{{.*}}] : f32
@@ -393,6 +407,25 @@ tir.func @three_stages(%a: !tir.handle, %c: !tir.handle) attributes {global_symb
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
+// A predicate is not used for the indices of what it is of.
+// PIPE-LABEL: tir.func @three_stages
+// PIPE:         tir.for "i" %[[I:.*]] = %{{.*}} to %{{.*}} unrolled {
+// PIPE:           tir.block "first" {
+// PIPE:             tir.store %{{.*}}, %{{.*}}[%[[I]], %{{.*}}] : f32
+// PIPE:           tir.block "second" where %{{.*}} {
+// PIPE:             %[[NEXT:.*]] = tir.add %[[I]], %{{.*}} : i32
+// PIPE:             %[[V:.*]] = tir.floormod %[[NEXT]], %{{.*}} : i32
+// PIPE:             tir.load %{{.*}}[%[[V]], %{{.*}}] : f32
+// PIPE:             tir.store %{{.*}}, %{{.*}}[%[[V]], %{{.*}}] : f32
+// PIPE:         tir.for "i" %{{.*}} = %{{.*}} to %{{.*}} {
+// PIPE:         tir.for "i" %[[I:.*]] = %{{.*}} to %{{.*}} unrolled {
+// PIPE:           tir.block "second" where %{{.*}} {
+// PIPE:             %[[NEXT:.*]] = tir.add %[[I]], %{{.*}} : i32
+// PIPE:             %[[V:.*]] = tir.floormod %[[NEXT]], %{{.*}} : i32
+// PIPE:             tir.load %{{.*}}[%[[V]], %{{.*}}] : f32
+// PIPE:             tir.store %{{.*}}, %{{.*}}[%[[V]], %{{.*}}] : f32
+// PIPE:           tir.block "third" {
+// PIPE:             tir.load %{{.*}}[%[[I]], %{{.*}}] : f32
 // LOWERED-LABEL: tir.func @three_stages
 // LOWERED-NOT: tir.block
 
@@ -1695,11 +1728,11 @@ tir.func @layout(%a: !tir.handle, %c: !tir.handle, %n: i32) attributes {global_s
 // CHECK-NEXT:   %[[V0:.*]] = tir.const 3 : i32
 // CHECK-NEXT:   %[[V1:.*]] = tir.const 0 : i32
 // CHECK-NEXT:   %[[V2:.*]] = tir.const 1 : i32
-// CHECK-NEXT:   %[[V3:.*]] = tir.max %{{.*}}, %[[V2]] : i32
+// CHECK-NEXT:   %[[V3:.*]] = tir.max %[[V2]], %{{.*}} : i32
 // CHECK-NEXT:   %[[V4:.*]] = tir.const 2 : i32
 // CHECK-NEXT:   %[[V5:.*]] = tir.add %{{.*}}, %[[V4]] : i32
 // CHECK-NEXT:   %[[V6:.*]] = tir.min %[[V0]], %[[V5]] : i32
-// CHECK-NEXT:   %[[V7:.*]] = tir.max %[[V2]], %{{.*}} : i32
+// CHECK-NEXT:   %[[V7:.*]] = tir.max %{{.*}}, %[[V2]] : i32
 // CHECK-NEXT:   tir.reads %{{.*}}[%[[V0]] to %[[V0]] + %[[V3]], %[[V1]] to 4]
 // CHECK-NEXT:   tir.writes %{{.*}}[%[[V6]] to %[[V6]] + %[[V7]], %[[V1]] to 4]
 // CHECK-NEXT:   %[[B:.*]] = tir.alloc_buffer "B" strides [6, 6, 1] {data_alignment = 128 : i32} : !tir.buffer<2x1x4xi32, "local">
@@ -1728,16 +1761,9 @@ tir.func @layout(%a: !tir.handle, %c: !tir.handle, %n: i32) attributes {global_s
 // CHECK-NEXT:     %[[V14:.*]] = tir.const 0 : i32
 // CHECK-NEXT:     %[[V15:.*]] = tir.const 1 : i32
 // CHECK-NEXT:     %[[V16:.*]] = tir.sub %{{.*}}, %[[V15]] : i32
-// CHECK-NEXT:     %[[V17:.*]] = tir.const 2 : i32
-// CHECK-NEXT:     %[[V18:.*]] = tir.add %{{.*}}, %[[V17]] : i32
-// CHECK-NEXT:     %[[V19:.*]] = tir.min %[[V15]], %[[V18]] : i32
-// CHECK-NEXT:     %[[V20:.*]] = tir.add %[[V19]], %[[V15]] : i32
-// CHECK-NEXT:     %[[V21:.*]] = tir.add %{{.*}}, %[[V15]] : i32
-// CHECK-NEXT:     %[[V22:.*]] = tir.min %[[V15]], %[[V21]] : i32
-// CHECK-NEXT:     %[[V23:.*]] = tir.add %[[V22]], %[[V15]] : i32
 // CHECK-NEXT:     %[[V24:.*]] = tir.const 3 : i32
-// CHECK-NEXT:     tir.reads %{{.*}}[%[[V13]] to %[[V13]] + %[[V16]], %[[V14]] to 4], %[[D]][%[[V14]] to %[[V20]], %[[V14]], %[[V14]] to 4], %[[B]][%[[V14]] to %[[V20]], %[[V14]], %[[V14]] to 4]
-// CHECK-NEXT:     tir.writes %[[B]][%[[V14]] to %[[V23]], %[[V14]], %[[V14]] to 4], %[[D]][%[[V14]] to %[[V23]], %[[V14]], %[[V14]] to 4], %{{.*}}[%[[V24]] to %[[V24]] + %[[V16]], %[[V14]] to 4]
+// CHECK-NEXT:     tir.reads %{{.*}}[%[[V13]] to %[[V13]] + %[[V16]], %[[V14]] to 4], %[[D]][%[[V14]] to 2, %[[V14]], %[[V14]] to 4], %[[B]][%[[V14]] to 2, %[[V14]], %[[V14]] to 4]
+// CHECK-NEXT:     tir.writes %[[B]][%[[V14]] to 2, %[[V14]], %[[V14]] to 4], %[[D]][%[[V14]] to 2, %[[V14]], %[[V14]] to 4], %{{.*}}[%[[V24]] to %[[V24]] + %[[V16]], %[[V14]] to 4]
 // CHECK-NEXT:     %[[V25:.*]] = tir.const 1 : i32
 // CHECK-NEXT:     %[[V26:.*]] = tir.sub %{{.*}}, %[[V25]] : i32
 // CHECK-NEXT:     tir.for "i" %[[I:.*]] = %{{.*}} to %{{.*}} + %[[V26]] unrolled {

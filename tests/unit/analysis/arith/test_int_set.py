@@ -100,6 +100,15 @@ def test_floor_remainders(low: int, high: int, first: int, last: int):
     check(X % 10, {X: (low, high)}, first, last)
 
 
+def test_remainders_whose_dividend_may_be_larger():
+    """The end is the divisor's, not the lower one of both, as in TVM."""
+    check(X % 2, {X: (0, N - 2)}, 0, 1)
+    check(tm(X, 2), {X: (0, N - 2)}, 0, 1)
+    known = Analyzer()
+    known.bind(N.node, Range(Const(8, i32), Const(4, i32)))
+    check(X % N, {X: (0, 3)}, 0, 3, known)
+
+
 def test_floor_remainder_of_a_block():
     block = {Y: (Z * 8 + X * 4, Z * 8 + X * 4 + 3)}
     analyzer = Analyzer()

@@ -185,6 +185,11 @@ def test_minima_and_maxima(lattice: str):
     check(f"{lattice}({other}(x, y), {other}(z, x))", f"{other}({lattice}(y, z), x)")
     check(f"{lattice}(x + 1, x + 10)", "x + 1" if lattice == "min" else "x + 10")
     check(f"{lattice}(x, y) + z - {lattice}(x, y)", "z")
+    # What is added keeps the order of the operands.
+    check(f"{lattice}(x - z, y) + z", f"{lattice}(x, y + z)")
+    check(f"{lattice}(x + 3, y) + (-3)", f"{lattice}(x, y + (-3))")
+    check(f"{lattice}(z, x + y) - x", f"{lattice}(z - x, y)")
+    check(f"x - {lattice}(0, x - 1)", f"{other}(x, 1)")
     within = {"x": (0, 4), "y": (4, 9)}
     check(f"{lattice}(x, y)", "x" if lattice == "min" else "y", within)
     check(f"{lattice}(y, x)", "x" if lattice == "min" else "y", within)
