@@ -47,9 +47,10 @@ class FactsWalker:
             with ExitStack() as scopes:
                 scopes.enter_context(self.analyzer.assumed(()))
                 self._enter(root, position, scopes)
-                self._walk_region(region)
+                self.walk_region(region)
 
-    def _walk_region(self, region: Region) -> None:
+    def walk_region(self, region: Region) -> None:
+        """Visit the ops in a region, with the facts that are known already."""
         for block in region.blocks:
             self._walk_block(block)
 

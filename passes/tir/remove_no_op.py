@@ -180,7 +180,7 @@ class _Statements:
         match op:
             case tir.LetOp() if op.value.type == op.result.type:
                 self._walker.trees[op.result] = self._walker.tree(op.value)
-            case tir.ForOp() if self._never_runs(op):
+            case tir.ForOp() if never_runs(op, self._walker):
                 Rewriter.erase_op(op)
             case tir.AttrOp() if op.key.data == _SKIP:
                 Rewriter.erase_op(op)
@@ -192,14 +192,6 @@ class _Statements:
                 Rewriter.erase_op(op)
             case _:
                 pass
-
-    def _never_runs(self, loop: tir.ForOp) -> bool:
-        extent = self._walker.tree(loop.extent)
-        number = smart.literal(extent)
-        if number is not None:
-            return number <= 0
-        never = smart.le(extent, 0)
-        return self._analyzer.can_prove(never, ProofStrength.SYMBOLIC_BOUND)
 
     def _visit_wait(self, op: tir.AttrOp) -> None:
         """Note a wait that waits for nothing, with the count that is next within."""
@@ -223,6 +215,16 @@ class _Statements:
             or stores.is_there(store)
             or stores.is_read_from_there(store)
         )
+
+
+def never_runs(loop: tir.ForOp, walker: FactsWalker) -> bool:
+    """Whether a loop certainly has no iteration, by what the walker knows."""
+    extent = walker.tree(loop.extent)
+    number = smart.literal(extent)
+    if number is not None:
+        return number <= 0
+    never = smart.le(extent, 0)
+    return walker.analyzer.can_prove(never, ProofStrength.SYMBOLIC_BOUND)
 
 
 # ---- what is left without an effect ----

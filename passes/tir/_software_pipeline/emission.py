@@ -202,9 +202,7 @@ class PipelineEmitter:
             total = part if total is None else smart.conjunction(total, part)
         return smart.const(1, parts[0].dtype) if total is None else total
 
-    def _unit(
-        self, unit: Sequence[int], iteration: Expr, condition: Expr
-    ) -> tir.BlockOp:
+    def _unit(self, unit: Sequence[int], iteration: Expr, condition: Expr) -> tir.BlockOp:
         """The statements of a unit at an iteration, in a block.
 
         What they wait for is found out where the condition holds that they run. Their

@@ -450,3 +450,141 @@ tir.func @stale(%a: !tir.handle, %b: !tir.handle, %n: i32) attributes {tir.noali
 // FLOW-NEXT:     tir.store %c1, %A[%c0]
 // FLOW-NEXT:     tir.if %p
 // FLOW-NEXT:       %x = tir.load %A[%c0]
+
+// -----
+
+// What both cases have in common remains once; the statements that only one of them has
+// change nothing. They are executed always.
+tir.func @without_effect(%a: !tir.handle, %b: !tir.handle, %n: i32) attributes {tir.noalias = true} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<16xi32>
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c16 = tir.const 16 : i32
+  %none = tir.cmp le %n, %c0 : i32
+  tir.for %i = %c0 to %c16 {
+    %p = tir.cmp gt %n, %i : i32
+    tir.if %p {
+      tir.store %c2, %A[%i] : i32
+    } else {
+      tir.store %c2, %A[%i] : i32
+      %x = tir.load %B[%i] : i32
+      tir.store %x, %B[%i] : i32
+    }
+    %q = tir.cmp eq %i, %n : i32
+    tir.if %q {
+      tir.store %n, %B[%i] : i32
+      tir.for %j = %c0 to %c0 {
+        tir.store %c2, %A[%j] : i32
+      }
+    } else {
+      tir.store %n, %B[%i] : i32
+    }
+  }
+  // The loop runs only where its case was taken.
+  tir.if %none {
+    tir.store %c2, %B[%c0] : i32
+  } else {
+    tir.store %c2, %B[%c0] : i32
+    tir.for %k = %c0 to %n {
+      tir.store %n, %A[%k] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @without_effect
+// CHECK:         tir.for %i
+// CHECK-NEXT:      tir.store %c2, %A[%i]
+// CHECK-NEXT:      %x = tir.load %B[%i]
+// CHECK-NEXT:      tir.store %x, %B[%i]
+// CHECK-NEXT:      tir.store %n, %B[%i]
+// CHECK-NEXT:      tir.for %j
+// CHECK-NEXT:        tir.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.store %c2, %B[%c0]
+// CHECK-NEXT:    tir.for %k = %c0 to %n
+// CHECK-NEXT:      tir.store %n, %A[%k]
+// CHECK-NOT:     tir.if
+
+// -----
+
+// Statements that may fail or race where they were not executed, but have no effect where
+// they were: the case without them is taken.
+tir.func @not_executed(%a: !tir.handle, %b: !tir.handle, %n: i32) attributes {tir.noalias = true} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<16xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c16 = tir.const 16 : i32
+  tir.for %i = %c0 to %c16 {
+    %p = tir.cmp lt %i, %n : i32
+    tir.if %p {
+      tir.store %c1, %A[%i] : i32
+    } else {
+      tir.store %c1, %A[%i] : i32
+      %k = tir.add %i, %n : i32
+      %x = tir.load %B[%k] : i32
+      tir.store %x, %B[%k] : i32
+    }
+  }
+  tir.for %j = %c0 to %c16 parallel {
+    %q = tir.cmp lt %j, %n : i32
+    tir.if %q {
+      tir.store %c1, %A[%j] : i32
+    } else {
+      tir.store %c1, %A[%j] : i32
+      %y = tir.load %B[%c0] : i32
+      tir.store %y, %B[%c0] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @not_executed
+// CHECK:         tir.for %i
+// CHECK-NEXT:      tir.store %c1, %A[%i]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.for %j
+// CHECK-NEXT:      tir.store %c1, %A[%j]
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+
+// -----
+
+// What looks like nothing is something: the memory is volatile, written between the read
+// and the store, or the loop runs, or has no iterations in the wrong case.
+tir.func @with_effect(%a: !tir.handle, %b: !tir.handle, %n: i32) attributes {tir.noalias = true} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<16xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %p = tir.cmp gt %n, %c0 : i32
+  %data = tir.data %B : !tir.ptr<i32>
+  tir.attr "volatile_scope" (%data) = 1 : i32 {
+    tir.if %p {
+      tir.store %c1, %A[%c0] : i32
+    } else {
+      tir.store %c1, %A[%c0] : i32
+      %x = tir.load %B[%c0] : i32
+      tir.store %x, %B[%c0] : i32
+    }
+  }
+  tir.if %p {
+    tir.store %c1, %A[%c0] : i32
+  } else {
+    %x = tir.load %A[%c0] : i32
+    tir.store %c1, %A[%c0] : i32
+    tir.store %x, %A[%c0] : i32
+  }
+  tir.if %p {
+    tir.store %c1, %A[%c0] : i32
+    tir.for %k = %c0 to %n {
+      tir.store %n, %A[%c1] : i32
+    }
+  } else {
+    tir.store %c1, %A[%c0] : i32
+    tir.for %k = %c0 to %c1 {
+      tir.store %n, %A[%c1] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @with_effect
+// CHECK-COUNT-3: tir.if %p
