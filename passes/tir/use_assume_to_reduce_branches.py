@@ -82,8 +82,9 @@ class UseAssumeToReduceBranches(CompilerPass):
         with a value that reads memory, or with a call that updates state
     Attributes: read: `op_pattern` on functions; created: none; removed: none
     Differs from TVM: that a load is of the assumed element is proven, where TVM compares
-        the conditions around both up to names, not their indices; writes between are
-        seen. A side that may fail is not evaluated always. Loads outside of a choice stay
+        the conditions around both up to names, not their indices. Writes between are
+        seen; unless the function is `tir.noalias`, one to any parameter may be to the
+        assumed element, so that a kernel without it keeps its choices. A side that may fail is not evaluated always. Loads outside of a choice stay
         loads; an assumption that reads no memory is accepted. What is kept is not
         simplified further. 0.0 and -0.0 count as equal, as in the assumption.
     """

@@ -697,3 +697,116 @@ tir.func @outside(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) attributes 
 }
 // CHECK-LABEL: tir.func @outside
 // CHECK:         tir.if_then_else
+
+// -----
+
+// A conjunction of conditions, on the variables of blocks.
+tir.func @conjunction(%a: !tir.handle, %b: !tir.handle) attributes {op_pattern = 0 : i32, tir.noalias = true} {
+  %X = tir.match_buffer "X" %a : !tir.buffer<2x24xf32>
+  %Z = tir.match_buffer "Z" %b : !tir.buffer<2x24xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c2 = tir.const 2 : i32
+  %c20 = tir.const 20 : i32
+  %c24 = tir.const 24 : i32
+  %zero = tir.const 0.0 : f32
+  %four = tir.const 4.0 : f32
+  tir.for %h = %c20 to %c24 {
+    tir.store %zero, %X[%c1, %h] : f32
+  }
+  tir.for %i = %c0 to %c2 {
+    tir.for %j = %c0 to %c24 {
+      tir.block "hint" (%vi : S in [%c0 to %c2] = %i, %vj : S in [%c0 to %c24] = %j) {
+        tir.reads %X[%vi, %vj]
+        tir.writes
+        %p = tir.cmp lt %vi, %c1 : i32
+        %q = tir.cmp lt %vj, %c20 : i32
+        %pq = tir.or %p, %q : i1
+        %x = tir.load %X[%vi, %vj] : f32
+        %z = tir.cmp eq %x, %zero : f32
+        %r = tir.or %pq, %z : i1
+        %s = tir.call "assume"(%r) : (i1) -> i1
+      }
+    }
+  }
+  tir.for %i = %c0 to %c2 {
+    tir.for %j = %c0 to %c24 {
+      tir.block "Z" (%vi : S in [%c0 to %c2] = %i, %vj : S in [%c0 to %c24] = %j) {
+        tir.reads %X[%vi, %vj]
+        tir.writes %Z[%vi, %vj]
+        %p = tir.cmp le %c1, %vi : i32
+        %q = tir.cmp le %c20, %vj : i32
+        %pq = tir.and %p, %q : i1
+        %y = tir.if_then_else %pq -> f32 {
+          tir.yield %zero : f32
+        } else {
+          %x = tir.load %X[%vi, %vj] : f32
+          %d = tir.mul %x, %four : f32
+          tir.yield %d : f32
+        }
+        tir.store %y, %Z[%vi, %vj] : f32
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @conjunction
+// CHECK:         tir.block "Z"
+// CHECK-NOT:     tir.if_then_else
+// CHECK:         %[[X:.*]] = tir.load %X[%[[VI:.*]], %[[VJ:.*]]] : f32
+// CHECK-NEXT:    %[[D:.*]] = tir.mul %[[X]], %four
+// CHECK-NEXT:    tir.store %[[D]], %Z[%[[VI]], %[[VJ]]]
+
+// -----
+
+// Without tir.noalias, the result of an iteration may be the padding of a later one.
+tir.func @may_overlap(%a: !tir.handle, %b: !tir.handle) attributes {op_pattern = 0 : i32} {
+  %X = tir.match_buffer "X" %a : !tir.buffer<2x24xf32>
+  %Z = tir.match_buffer "Z" %b : !tir.buffer<2x24xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c2 = tir.const 2 : i32
+  %c20 = tir.const 20 : i32
+  %c24 = tir.const 24 : i32
+  %zero = tir.const 0.0 : f32
+  %four = tir.const 4.0 : f32
+  tir.for %h = %c20 to %c24 {
+    tir.store %zero, %X[%c1, %h] : f32
+  }
+  tir.for %i = %c0 to %c2 {
+    tir.for %j = %c0 to %c24 {
+      tir.block "hint" (%vi : S in [%c0 to %c2] = %i, %vj : S in [%c0 to %c24] = %j) {
+        tir.reads %X[%vi, %vj]
+        tir.writes
+        %p = tir.cmp lt %vi, %c1 : i32
+        %q = tir.cmp lt %vj, %c20 : i32
+        %pq = tir.or %p, %q : i1
+        %x = tir.load %X[%vi, %vj] : f32
+        %z = tir.cmp eq %x, %zero : f32
+        %r = tir.or %pq, %z : i1
+        %s = tir.call "assume"(%r) : (i1) -> i1
+      }
+    }
+  }
+  tir.for %i = %c0 to %c2 {
+    tir.for %j = %c0 to %c24 {
+      tir.block "Z" (%vi : S in [%c0 to %c2] = %i, %vj : S in [%c0 to %c24] = %j) {
+        tir.reads %X[%vi, %vj]
+        tir.writes %Z[%vi, %vj]
+        %p = tir.cmp le %c1, %vi : i32
+        %q = tir.cmp le %c20, %vj : i32
+        %pq = tir.and %p, %q : i1
+        %y = tir.if_then_else %pq -> f32 {
+          tir.yield %zero : f32
+        } else {
+          %x = tir.load %X[%vi, %vj] : f32
+          %d = tir.mul %x, %four : f32
+          tir.yield %d : f32
+        }
+        tir.store %y, %Z[%vi, %vj] : f32
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @may_overlap
+// CHECK:         tir.block "Z"
+// CHECK:         tir.if_then_else
