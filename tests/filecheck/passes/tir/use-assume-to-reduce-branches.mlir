@@ -707,11 +707,12 @@ tir.func @conjunction(%a: !tir.handle, %b: !tir.handle) attributes {op_pattern =
   %c0 = tir.const 0 : i32
   %c1 = tir.const 1 : i32
   %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
   %c20 = tir.const 20 : i32
   %c24 = tir.const 24 : i32
   %zero = tir.const 0.0 : f32
   %four = tir.const 4.0 : f32
-  tir.for %h = %c20 to %c24 {
+  tir.for %h = %c20 to %c20 + %c4 {
     tir.store %zero, %X[%c1, %h] : f32
   }
   tir.for %i = %c0 to %c2 {
@@ -765,11 +766,12 @@ tir.func @may_overlap(%a: !tir.handle, %b: !tir.handle) attributes {op_pattern =
   %c0 = tir.const 0 : i32
   %c1 = tir.const 1 : i32
   %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
   %c20 = tir.const 20 : i32
   %c24 = tir.const 24 : i32
   %zero = tir.const 0.0 : f32
   %four = tir.const 4.0 : f32
-  tir.for %h = %c20 to %c24 {
+  tir.for %h = %c20 to %c20 + %c4 {
     tir.store %zero, %X[%c1, %h] : f32
   }
   tir.for %i = %c0 to %c2 {
