@@ -14,6 +14,11 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.analysis.derivation import derivation, origin
+from xdsl_tvm.analysis.tir.builtin_offsets import (
+    FRAGMENTS,
+    OFFSETS,
+    offset_positions,
+)
 from xdsl_tvm.dialects import tir
 
 
@@ -128,15 +133,26 @@ class BufferAccesses:
         return None
 
     def _opaque(self, op: Operation) -> None:
-        integers = tuple(
-            self.tree(operand) for operand in op.operands if tir.is_integer(operand.type)
-        )
         for operand in dict.fromkeys(op.operands):
             root = origin(operand)
             if root in self.of:
                 start, sizes = self._region(operand)
-                values = (*integers, *sizes)
+                values = (*self._integers(op, operand), *sizes)
                 self._add(Access(root, op, start, values, False, True, True))
+
+    def _integers(self, op: Operation, pointer: SSAValue) -> list[Expr]:
+        """The integers of an op that may say where it accesses what is at a pointer."""
+        offsets: dict[int, int] = {}
+        if isinstance(op, tir.CallOp):
+            offsets = offset_positions(op, {**FRAGMENTS, **OFFSETS})
+        of_others = {
+            offset for at, offset in offsets.items() if op.operands[at] is not pointer
+        }
+        return [
+            self.tree(operand)
+            for at, operand in enumerate(op.operands)
+            if tir.is_integer(operand.type) and at not in of_others
+        ]
 
     def _region(self, value: SSAValue) -> tuple[tuple[Expr, ...], list[Expr]]:
         """Where the region starts that a pointer is of, and its extents, if of a view."""

@@ -10,6 +10,9 @@ may move into the loop if no iteration reads what another one wrote. This is kno
   what a call accesses, so the block is believed;
 - a loop whose iterations all access the buffer alike, up to a shift: indices are linear
   in its variable with equal factors, conditions and bounds of loops do not depend on it.
+  An access by a pointer into a view of a region counts as that region, if what else says
+  where it goes is the same in each iteration; of the offsets that a matrix builtin has,
+  those of its other pointers say nothing.
   The first iteration finds the memory undefined, so it reads nothing but what it wrote,
   and then the others do too;
 - a loop for which a store of the same iteration is found for each read (see
@@ -259,19 +262,35 @@ class _AlikeIterations:
         """What is computed in a loop other than from variables may change in it.
 
         For an access by a pointer into a view, the symbols of the view do not matter: its
-        start has been compared.
+        start has been compared. Strides of a view are those of its source, and its
+        extents are those of the region.
         """
         for leaf in leaf_values(tree):
             match self._accesses.symbols.get(leaf, leaf.owner):
                 case tir.MatchRegionOp() as view_op:
                     if access is None or not _is_by_pointer_into(view_op, access):
-                        self._drop_around(view_op)
+                        self._require_fixed_symbol(leaf, view_op)
                 case Block() | tir.ShapeVarOp():
                     pass
                 case owner:
                     self._drop_around(owner)
 
-    def _drop_around(self, op: Operation) -> None:
+    def _require_fixed_symbol(self, symbol: SSAValue, view_op: tir.MatchRegionOp) -> None:
+        if symbol in view_op.strides:
+            source = origin(view_op.source, (tir.MatchRegionOp,)).owner
+            self._drop_around(source)
+        elif symbol in view_op.extents:
+            for size in view_op.region_extents:
+                tree = self._accesses.tree(size)
+                self._require_fixed_leaves(tree)
+                self._require_free(tree)
+        if symbol is view_op.elem_offset or symbol not in (
+            *view_op.strides,
+            *view_op.extents,
+        ):
+            self._drop_around(view_op)
+
+    def _drop_around(self, op: Operation | Block) -> None:
         for leaf, loop in tuple(self._alike.items()):
             if loop.is_ancestor(op):
                 del self._alike[leaf]

@@ -115,17 +115,18 @@ class InjectSoftwarePipeline(CompilerPass):
         loop and what later iterations overwrite included, where TVM looks only at what
         one statement writes and a later one reads; but boxes that are shown to be
         disjoint do not depend on each other. Memory of different parameters counts as
-        different, and what is done through pointers is what blocks declare. A buffer
-        gets more versions than TVM gives it where the schedule needs them, and a buffer
-        that nothing accesses is kept. The predicate of the block in the loop stays, on
-        each statement. Versions count from the start of the loop for pointers too, and
+        different, and what is done through pointers is what blocks declare. A buffer gets
+        more versions than TVM gives it where the schedule needs them, and a buffer that
+        nothing accesses is kept. The predicate of the block in the loop stays, on each
+        statement. Versions count from the start of the loop for pointers too, and
         `tvm_fill_fragment` fills the version of its iteration. What a step commits is in
         the same groups in prologue, body and epilogue, so that the count is right from
         the first step on; statements in between part them. A statement also waits before
         it overwrites what a copy may still read or write, and the epilogue waits for
         copies that nothing in the loop has waited for. Blocks with buffers of their own
-        stay blocks in an `async_scope`. Conditions and counts are simplified. Loops of
-        kind parallel, vectorized and thread_binding are refused.
+        stay blocks in an `async_scope`. Indices, conditions and counts are simplified by
+        the bounds of the generated loops. Loops of kind parallel, vectorized and
+        thread_binding are refused.
     """
 
     name = "tir-inject-software-pipeline"

@@ -71,10 +71,12 @@ class PlanAndUpdateBufferAllocationLocation(CompilerPass):
         meet, one with equal accesses in each iteration up to a shift, or one where a
         write of the same iteration is found for each read; where calls access the buffer
         by a pointer, also into one that is bound to spatial variables only of a block
-        around them. Global memory that threads may share stays outside of the loop over
-        blocks, in which each thread would get its own. Where there is no block around all
-        accesses, the allocation is not lost. Accesses by the bounds of a loop count
-        around it. Regions that blocks declare in an enclosing block may become less
+        around them. Matrix builtins that access views of regions count as these regions,
+        so that what a reduction only reads, such as the tiles of a software pipeline,
+        moves into its loop. Global memory that threads may share stays outside of the
+        loop over blocks, in which each thread would get its own. Where there is no block
+        around all accesses, the allocation is not lost. Accesses by the bounds of a loop
+        count around it. Regions that blocks declare in an enclosing block may become less
         precise, never wrong. A match of a region that is not visible cannot be written.
     """
 

@@ -84,9 +84,10 @@ class UseAssumeToReduceBranches(CompilerPass):
     Differs from TVM: that a load is of the assumed element is proven, where TVM compares
         the conditions around both up to names, not their indices. Writes between are
         seen; unless the function is `tir.noalias`, one to any parameter may be to the
-        assumed element, so that a kernel without it keeps its choices. A side that may fail is not evaluated always. Loads outside of a choice stay
-        loads; an assumption that reads no memory is accepted. What is kept is not
-        simplified further. 0.0 and -0.0 count as equal, as in the assumption.
+        assumed element, so that a kernel without it keeps its choices. A side that may
+        fail is not evaluated always. Loads outside of a choice stay loads; an assumption
+        that reads no memory is accepted. What is kept is not simplified further. 0.0 and
+        -0.0 count as equal, as in the assumption.
     """
 
     name = "tir-use-assume-to-reduce-branches"

@@ -26,6 +26,11 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, emit, view
+from xdsl_tvm.analysis.tir.builtin_offsets import (
+    FRAGMENTS,
+    OFFSETS,
+    offset_positions,
+)
 from xdsl_tvm.analysis.tir.flat_index import (
     as_tree,
     flat_type,
@@ -40,37 +45,6 @@ from xdsl_tvm.passes.tir.rewriting.memory_views import take_after
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _ALIGN = "buffer_dim_align"
-_FRAGMENTS = {
-    "tvm_load_matrix_sync": (("frag", "index"),),
-    "tvm_store_matrix_sync": (("frag", "index"),),
-    "tvm_fill_fragment": (("frag", "index"),),
-    "tvm_mma_sync": (
-        ("d", "d_index"),
-        ("a", "a_index"),
-        ("b", "b_index"),
-        ("c", "c_index"),
-    ),
-    "tvm_bmma_sync": (
-        ("d", "d_index"),
-        ("a", "a_index"),
-        ("b", "b_index"),
-        ("c", "c_index"),
-    ),
-}
-"""Builtins that take a fragment by pointer and number, by the names of the operands."""
-_OFFSETS = {
-    "ptx_ldmatrix": (("local_ptr", "local_offset"), ("smem_ptr", "smem_offset")),
-    "ptx_mma": (("a", "a_offset"), ("b", "b_offset"), ("c", "c_offset")),
-    "ptx_mma_sp": (
-        ("a", "a_offset"),
-        ("b", "b_offset"),
-        ("c", "c_offset"),
-        ("metadata", "metadata_offset"),
-    ),
-    "mma_store": (("src_ptr", "src_offset"),),
-    "mma_fill": (("local_ptr", "offset"),),
-}
-"""Builtins that take an element by pointer and offset."""
 _SHAPED = ("tvm_load_matrix_sync", "tvm_store_matrix_sync", "tvm_fill_fragment")
 """Builtins that say how large a fragment is."""
 _MMA = (
@@ -307,13 +281,11 @@ class _Rewrite:
 
     def _move_offset(self, op: tir.CallOp, position: int, builder: Builder) -> bool:
         """Add to the offset behind a pointer, if the builtin has one."""
-        name = op.callee.data
-        for table, size in ((_FRAGMENTS, self._in_fragments), (_OFFSETS, self._in_own)):
-            for pointer, offset in table.get(name, ()):
-                if _position(op, pointer) == position and self._is_flat:
-                    at = _position(op, offset)
-                    op.operands[at] = self._shifted(op.operands[at], size(op), builder)
-                    return True
+        for table, size in ((FRAGMENTS, self._in_fragments), (OFFSETS, self._in_own)):
+            at = offset_positions(op, table).get(position)
+            if at is not None and self._is_flat:
+                op.operands[at] = self._shifted(op.operands[at], size(op), builder)
+                return True
         return False
 
     def _in_fragments(self, op: tir.CallOp) -> Expr:
@@ -363,11 +335,6 @@ class _Rewrite:
         return builder.insert(
             tir.AddressOfOp(self._new.buffer, (self._version, *rest))
         ).result
-
-
-def _position(op: tir.CallOp, name: str) -> int:
-    (found,) = tir.INTRINSICS[op.callee.data].positions(name, len(op.args))
-    return found
 
 
 def _replace(op: Operation, new: Operation) -> None:

@@ -321,3 +321,148 @@ tir.func @views(%p: !tir.ptr<i32>) {
     }
   }
 }
+
+// -----
+
+// Tiles of matrices, in the loop of a pipeline over a reduction: each iteration loads them
+// anew, by pointers into views. What the reduction writes stays around its loop.
+// CHECK-LABEL: tir.func @tiles
+// CHECK:         tir.for "tx"
+// CHECK-NEXT:      tir.block {
+// CHECK:             %CF = tir.alloc_buffer "CF"
+// CHECK-NEXT:        tir.block "fill"
+// CHECK:             tir.for "k0" {{.*}} annotations {software_pipeline_stage
+// CHECK-NEXT:          tir.block {
+// CHECK:                 %AS = tir.alloc_buffer "AS"
+// CHECK-NEXT:            %AF = tir.alloc_buffer "AF"
+// CHECK-NEXT:            %BF = tir.alloc_buffer "BF"
+// CHECK-NEXT:            tir.for "f"
+tir.func @tiles(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) {
+  %c0 = tir.const 0 : i32
+  %c32 = tir.const 32 : i32
+  %c16 = tir.const 16 : i32
+  %c256 = tir.const 256 : i32
+  %cst = tir.const 0.000000e+00 : f32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %c64 = tir.const 64 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<16x64xf16>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<64x16xf16>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x16xf32>
+  tir.block "root" {
+    %AS = tir.alloc_buffer "AS" : !tir.buffer<16x64xf16, "shared">
+    %AF = tir.alloc_buffer "AF" : !tir.buffer<16x64xf16, "wmma.matrix_a">
+    %BF = tir.alloc_buffer "BF" : !tir.buffer<64x16xf16, "wmma.matrix_b">
+    %CF = tir.alloc_buffer "CF" : !tir.buffer<16x16xf32, "wmma.accumulator">
+    tir.reads
+    tir.writes
+    tir.for "tx" %tx = %c0 to %c32 thread_binding "threadIdx.x" {
+      tir.block "fill" {
+        %elem_offset = tir.shape_var "elem_offset" : i32
+        %CM = tir.match_region "CM" %CF[%c0 to 16, %c0 to 16] offset %elem_offset {offset_factor = 256 : i32} : !tir.buffer<16x16xf32, "wmma.accumulator">
+        tir.reads
+        tir.writes %CF[%c0 to 16, %c0 to 16]
+        %0 = tir.data %CM : !tir.ptr<f32, "wmma.accumulator">
+        %1 = tir.floordiv %elem_offset, %c256 : i32
+        %2 = tir.call "tvm_fill_fragment"(%0, %c16, %c16, %c16, %1, %cst) : (!tir.ptr<f32, "wmma.accumulator">, i32, i32, i32, i32, f32) -> !tir.handle
+      }
+      tir.for "k0" %k0 = %c0 to %c4 annotations {software_pipeline_stage = [0 : i32, 0 : i32, 0 : i32, 0 : i32, 1 : i32, 1 : i32], software_pipeline_order = [0 : i32, 1 : i32, 2 : i32, 3 : i32, 4 : i32, 5 : i32]} {
+        tir.for "f" %f = %c0 to %c8 {
+          %3 = tir.mul %f, %c32 : i32
+          %4 = tir.add %3, %tx : i32
+          %5 = tir.floordiv %4, %c16 : i32
+          %6 = tir.mul %k0, %c16 : i32
+          %7 = tir.mul %f, %c32 : i32
+          %8 = tir.add %7, %tx : i32
+          %9 = tir.floormod %8, %c16 : i32
+          %10 = tir.add %6, %9 : i32
+          tir.block "AS" (%v0 : S "v0" in [%c0 to %c16] = %5, %v1 : S "v1" in [%c0 to %c64] = %10) {
+            tir.reads %A[%v0, %v1]
+            tir.writes %AS[%v0, %v1]
+            %11 = tir.load %A[%v0, %v1] : f16
+            tir.store %11, %AS[%v0, %v1] : f16
+          }
+        }
+        %12 = tir.string "shared"
+        %13 = tir.call "tvm_storage_sync"(%12) : (!tir.handle) -> i32
+        tir.block "AF" (%v1_1 : S "v1" in [%c0 to %c4] = %k0) {
+          %14 = tir.mul %v1_1, %c16 : i32
+          %s1 = tir.shape_var "s1" : i32
+          %s0 = tir.shape_var "s0" : i32
+          %elem_offset_1 = tir.shape_var "elem_offset" : i32
+          %SM = tir.match_region "SM" %AS[%c0 to 16, %14 to %14 + 16] strides [%s1, %s0] offset %elem_offset_1 {offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "shared">
+          %15 = tir.mul %v1_1, %c16 : i32
+          %elem_offset_2 = tir.shape_var "elem_offset" : i32
+          %FM = tir.match_region "FM" %AF[%c0 to 16, %15 to %15 + 16] offset %elem_offset_2 {offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "wmma.matrix_a">
+          %16 = tir.mul %v1_1, %c16 : i32
+          tir.reads %AS[%c0 to 16, %16 to %16 + 16]
+          %17 = tir.mul %v1_1, %c16 : i32
+          tir.writes %AF[%c0 to 16, %17 to %17 + 16]
+          %18 = tir.data %FM : !tir.ptr<f16, "wmma.matrix_a">
+          %19 = tir.floordiv %elem_offset_2, %c256 : i32
+          %20 = tir.data %SM : !tir.ptr<f16, "shared">
+          %21 = tir.mul %s1, %c16 : i32
+          %22 = tir.access_ptr r %20[%elem_offset_1 to %elem_offset_1 + %21] : !tir.ptr<f16, "shared">
+          %23 = tir.string "row_major"
+          %24 = tir.call "tvm_load_matrix_sync"(%18, %c16, %c16, %c16, %19, %22, %s1, %23) : (!tir.ptr<f16, "wmma.matrix_a">, i32, i32, i32, i32, !tir.ptr<f16, "shared">, i32, !tir.handle) -> !tir.handle
+        }
+        tir.block "BF" (%v0_1 : S "v0" in [%c0 to %c4] = %k0) {
+          %25 = tir.mul %v0_1, %c16 : i32
+          %s1_1 = tir.shape_var "s1" : i32
+          %s0_1 = tir.shape_var "s0" : i32
+          %elem_offset_3 = tir.shape_var "elem_offset" : i32
+          %SM_1 = tir.match_region "SM" %B[%25 to %25 + 16, %c0 to 16] strides [%s1_1, %s0_1] offset %elem_offset_3 {offset_factor = 16 : i32} : !tir.buffer<16x16xf16>
+          %26 = tir.mul %v0_1, %c16 : i32
+          %elem_offset_4 = tir.shape_var "elem_offset" : i32
+          %FM_1 = tir.match_region "FM" %BF[%26 to %26 + 16, %c0 to 16] offset %elem_offset_4 {offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "wmma.matrix_b">
+          %27 = tir.mul %v0_1, %c16 : i32
+          tir.reads %B[%27 to %27 + 16, %c0 to 16]
+          %28 = tir.mul %v0_1, %c16 : i32
+          tir.writes %BF[%28 to %28 + 16, %c0 to 16]
+          %29 = tir.data %FM_1 : !tir.ptr<f16, "wmma.matrix_b">
+          %30 = tir.floordiv %elem_offset_4, %c256 : i32
+          %31 = tir.data %SM_1 : !tir.ptr<f16>
+          %32 = tir.mul %s1_1, %c16 : i32
+          %33 = tir.access_ptr r %31[%elem_offset_3 to %elem_offset_3 + %32] : !tir.ptr<f16>
+          %34 = tir.string "row_major"
+          %35 = tir.call "tvm_load_matrix_sync"(%29, %c16, %c16, %c16, %30, %33, %s1_1, %34) : (!tir.ptr<f16, "wmma.matrix_b">, i32, i32, i32, i32, !tir.ptr<f16>, i32, !tir.handle) -> !tir.handle
+        }
+        tir.block "mma" (%vk : R "vk" in [%c0 to %c4] = %k0) {
+          %elem_offset_5 = tir.shape_var "elem_offset" : i32
+          %CM_1 = tir.match_region "CM" %CF[%c0 to 16, %c0 to 16] offset %elem_offset_5 {offset_factor = 256 : i32} : !tir.buffer<16x16xf32, "wmma.accumulator">
+          %36 = tir.mul %vk, %c16 : i32
+          %elem_offset_6 = tir.shape_var "elem_offset" : i32
+          %AM = tir.match_region "AM" %AF[%c0 to 16, %36 to %36 + 16] offset %elem_offset_6 {offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "wmma.matrix_a">
+          %37 = tir.mul %vk, %c16 : i32
+          %elem_offset_7 = tir.shape_var "elem_offset" : i32
+          %BM = tir.match_region "BM" %BF[%37 to %37 + 16, %c0 to 16] offset %elem_offset_7 {offset_factor = 16 : i32} : !tir.buffer<16x16xf16, "wmma.matrix_b">
+          %38 = tir.mul %vk, %c16 : i32
+          %39 = tir.mul %vk, %c16 : i32
+          tir.reads %CF[%c0 to 16, %c0 to 16], %AF[%c0 to 16, %38 to %38 + 16], %BF[%39 to %39 + 16, %c0 to 16]
+          tir.writes %CF[%c0 to 16, %c0 to 16]
+          %40 = tir.data %CM_1 : !tir.ptr<f32, "wmma.accumulator">
+          %41 = tir.floordiv %elem_offset_5, %c256 : i32
+          %42 = tir.data %AM : !tir.ptr<f16, "wmma.matrix_a">
+          %43 = tir.floordiv %elem_offset_6, %c256 : i32
+          %44 = tir.data %BM : !tir.ptr<f16, "wmma.matrix_b">
+          %45 = tir.floordiv %elem_offset_7, %c256 : i32
+          %46 = tir.floordiv %elem_offset_5, %c256 : i32
+          %47 = tir.call "tvm_mma_sync"(%40, %41, %42, %43, %44, %45, %40, %46) : (!tir.ptr<f32, "wmma.accumulator">, i32, !tir.ptr<f16, "wmma.matrix_a">, i32, !tir.ptr<f16, "wmma.matrix_b">, i32, !tir.ptr<f32, "wmma.accumulator">, i32) -> !tir.handle
+        }
+        %48 = tir.string "shared"
+        %49 = tir.call "tvm_storage_sync"(%48) : (!tir.handle) -> i32
+      }
+      tir.block "store" {
+        %elem_offset_8 = tir.shape_var "elem_offset" : i32
+        %CM_2 = tir.match_region "CM" %CF[%c0 to 16, %c0 to 16] offset %elem_offset_8 {offset_factor = 256 : i32} : !tir.buffer<16x16xf32, "wmma.accumulator">
+        tir.reads %CF[%c0 to 16, %c0 to 16]
+        tir.writes %C[%c0 to 16, %c0 to 16]
+        %50 = tir.data %CM_2 : !tir.ptr<f32, "wmma.accumulator">
+        %51 = tir.floordiv %elem_offset_8, %c256 : i32
+        %52 = tir.address_of %C[%c0, %c0] : !tir.ptr<f32>
+        %53 = tir.string "row_major"
+        %54 = tir.call "tvm_store_matrix_sync"(%50, %c16, %c16, %c16, %51, %52, %c16, %53) : (!tir.ptr<f32, "wmma.accumulator">, i32, i32, i32, i32, !tir.ptr<f32>, i32, !tir.handle) -> !tir.handle
+      }
+    }
+  }
+}

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.passes.tir.compact_buffer_allocation import CompactBufferAllocation
 from xdsl_tvm.passes.tir.convert_blocks_to_opaque import ConvertBlocksToOpaque
 from xdsl_tvm.passes.tir.flatten_buffer import FlattenBuffer
 from xdsl_tvm.passes.tir.lower_init_block import LowerInitBlock
@@ -447,3 +448,113 @@ def test_random_stages_compute_the_same() -> None:
         )
     assert counts["moved"] > COUNT // 4
     assert counts["kept"] > COUNT // 20
+
+
+# ---- tiles of matrices, in the loop of a reduction ----
+
+TENSOR_CORES = """
+def main(A: T.Buffer((16, 64), "float16"), B: T.Buffer((64, 16), "float16"),
+         C: T.Buffer((16, 16), "float32")):
+    with T.block("root"):
+        AS = T.alloc_buffer((16, 64), "float16", scope="shared")
+        AF = T.alloc_buffer((16, 64), "float16", scope="wmma.matrix_a")
+        BF = T.alloc_buffer((64, 16), "float16", scope="wmma.matrix_b")
+        CF = T.alloc_buffer((16, 16), "float32", scope="wmma.accumulator")
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("fill"):
+                T.reads()
+                T.writes(CF[0:16, 0:16])
+                CM = T.match_buffer(CF[0:16, 0:16], (16, 16), "float32",
+                                    offset_factor=256, scope="wmma.accumulator")
+                T.tvm_fill_fragment(CM.data, 16, 16, 16, CM.elem_offset // 256,
+                                    T.float32(0))
+            for k0 in T.serial(4, annotations={
+                    "software_pipeline_stage": [0, 0, 0, 0, 1, 1],
+                    "software_pipeline_order": [0, 1, 2, 3, 4, 5]}):
+                for f in range(8):
+                    with T.block("AS"):
+                        v0 = T.axis.spatial(16, (f * 32 + tx) // 16)
+                        v1 = T.axis.spatial(64, k0 * 16 + (f * 32 + tx) % 16)
+                        AS[v0, v1] = A[v0, v1]
+                T.tvm_storage_sync("shared")
+                with T.block("AF"):
+                    v1 = T.axis.spatial(4, k0)
+                    {where}
+                    T.reads(AS[0:16, v1 * 16:v1 * 16 + 16])
+                    T.writes(AF[0:16, v1 * 16:v1 * 16 + 16])
+                    s1 = T.int32()
+                    s0 = T.int32()
+                    SM = T.match_buffer(AS[0:16, v1 * 16:v1 * 16 + 16], (16, 16),
+                                        "float16", strides=(s1, s0), offset_factor=16,
+                                        scope="shared")
+                    FM = T.match_buffer(AF[0:16, v1 * 16:v1 * 16 + 16], (16, 16),
+                                        "float16", offset_factor=16,
+                                        scope="wmma.matrix_a")
+                    T.tvm_load_matrix_sync(FM.data, 16, 16, 16, {number},
+                                           SM.access_ptr("r"), s1, "row_major")
+                with T.block("BF"):
+                    v0 = T.axis.spatial(4, k0)
+                    T.reads(B[v0 * 16:v0 * 16 + 16, 0:16])
+                    T.writes(BF[v0 * 16:v0 * 16 + 16, 0:16])
+                    s1 = T.int32()
+                    s0 = T.int32()
+                    SM = T.match_buffer(B[v0 * 16:v0 * 16 + 16, 0:16], (16, 16),
+                                        "float16", strides=(s1, s0), offset_factor=16)
+                    FM = T.match_buffer(BF[v0 * 16:v0 * 16 + 16, 0:16], (16, 16),
+                                        "float16", offset_factor=16,
+                                        scope="wmma.matrix_b")
+                    T.tvm_load_matrix_sync(FM.data, 16, 16, 16, FM.elem_offset // 256,
+                                           SM.access_ptr("r"), s1, "row_major")
+                with T.block("mma"):
+                    vk = T.axis.reduce(4, k0)
+                    T.reads(CF[0:16, 0:16], AF[0:16, vk * 16:vk * 16 + 16],
+                            BF[vk * 16:vk * 16 + 16, 0:16])
+                    T.writes(CF[0:16, 0:16])
+                    CM = T.match_buffer(CF[0:16, 0:16], (16, 16), "float32",
+                                        offset_factor=256, scope="wmma.accumulator")
+                    AM = T.match_buffer(AF[0:16, vk * 16:vk * 16 + 16], (16, 16),
+                                        "float16", offset_factor=16,
+                                        scope="wmma.matrix_a")
+                    BM = T.match_buffer(BF[vk * 16:vk * 16 + 16, 0:16], (16, 16),
+                                        "float16", offset_factor=16,
+                                        scope="wmma.matrix_b")
+                    T.tvm_mma_sync(CM.data, CM.elem_offset // 256,
+                                   AM.data, AM.elem_offset // 256,
+                                   BM.data, BM.elem_offset // 256,
+                                   CM.data, CM.elem_offset // 256)
+                T.tvm_storage_sync("shared")
+            with T.block("store"):
+                T.reads(CF[0:16, 0:16])
+                T.writes(C[0:16, 0:16])
+                CM = T.match_buffer(CF[0:16, 0:16], (16, 16), "float32",
+                                    offset_factor=256, scope="wmma.accumulator")
+                T.tvm_store_matrix_sync(CM.data, 16, 16, 16, CM.elem_offset // 256,
+                                        T.address_of(C[0, 0]), 16, "row_major")
+"""
+
+
+def tensor_cores(number: str = "FM.elem_offset // 256", where: str = "") -> ModuleOp:
+    text = TENSOR_CORES.replace("{number}", number)
+    return script(text.replace("                    {where}\n", where))
+
+
+def test_tiles_of_a_pipeline_are_allocated_in_its_loop() -> None:
+    """As TVM does: a reduction keeps what it writes outside, not what it reads."""
+    module = tensor_cores()
+    found = places(module)
+    assert found.pop("CF") == "tx"
+    assert found == dict.fromkeys(("AS", "AF", "BF"), "k0")
+    compact = (ConvertBlocksToOpaque(), CompactBufferAllocation(), LowerMatchBuffer())
+    for passes in (PLAN, (*PLAN, *compact)):
+        report = check_semantics(module, passes, runs=1, tolerance=0.0)
+        assert report.checked
+
+
+def test_tiles_that_an_iteration_may_find_stay_outside() -> None:
+    """One is loaded in the first iteration only, or at a number of unknown origin."""
+    first = " " * 20 + "T.where(k0 == 0)\n"
+    assert places(tensor_cores(where=first))["AF"] == "tx"
+    for number in ("SM.elem_offset // 256", "v1 % 2"):
+        found = places(tensor_cores(number))
+        assert found["AF"] != "k0"
+        assert found["AS"] == "k0"
