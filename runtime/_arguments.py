@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from xdsl_tvm.analysis.named_arguments import in_order
+from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
@@ -530,11 +531,8 @@ def _bool_converter(where: str) -> Callable[[Any], bool]:
     return convert
 
 
-_LARGEST_BFLOAT = float.fromhex("0x1.fep127")
-
-
 def _float_converter(where: str, dtype: np.dtype[Any]) -> Callable[[Any], float]:
-    limit = float(np.finfo(dtype).max) if dtype.kind == "f" else _LARGEST_BFLOAT
+    limit = FLOATS[FLOATS_BY_NAME[dtype.name]].largest
     # Numbers of numpy's extension types are no Real.
     kinds: tuple[type[Any], ...] = (Real, dtype.type)
 

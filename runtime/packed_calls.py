@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.dialects.tir.intrinsics import format_message
 from xdsl_tvm.lowering.relax.conversion.packed_call import (
     PRINT,
@@ -30,7 +31,6 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import (
     TupleSlot,
 )
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime.signature import numpy_dtype
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Externs: TypeAlias = Mapping[str, Callable[..., Any]]

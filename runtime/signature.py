@@ -10,29 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
     MemRefType,
     ModuleOp,
-    i1,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     bound_symbols,
@@ -163,51 +154,6 @@ def _leaves(tree: ResultTree) -> Iterator[ArraySpec]:
 
 def _fail(function: str, reason: str) -> PassFailedException:
     return PassFailedException(f"@{function} cannot be called from Python: {reason}")
-
-
-# ---- dtypes ----
-
-_FLOATS: dict[type[Attribute], str] = {
-    Float16Type: "float16",
-    Float32Type: "float32",
-    Float64Type: "float64",
-}
-_EXTENSION_FLOATS: dict[type[Attribute], str] = {
-    BFloat16Type: "bfloat16",
-    Float8E4M3FNType: "float8_e4m3fn",
-    Float8E5M2Type: "float8_e5m2",
-}
-
-
-@cache
-def numpy_dtype(dtype: Attribute) -> np.dtype[Any]:
-    """numpy's dtype for a scalar type; `i1` is bool, `iN` is signed, `index` is int64.
-
-    bf16 and 8-bit floats are those of ml_dtypes. Raises ValueError for other types.
-    """
-    if dtype == i1:
-        return np.dtype(np.bool_)
-    if isinstance(dtype, IndexType):
-        return np.dtype(np.int64)
-    if tir.is_integer(dtype) and not tir.is_vector(dtype):
-        width = cast(IntegerType, dtype).width.data
-        if width in (8, 16, 32, 64):
-            return np.dtype(f"{'uint' if tir.is_uint(dtype) else 'int'}{width}")
-    name = _FLOATS.get(type(dtype))
-    if name is not None:
-        return np.dtype(name)
-    name = _EXTENSION_FLOATS.get(type(dtype))
-    if name is not None:
-        return _extension_dtype(name)
-    raise ValueError(f"numpy has no dtype for {dtype}")
-
-
-def _extension_dtype(name: str) -> np.dtype[Any]:
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise ValueError(f"{name} arrays need ml_dtypes: pip install ml_dtypes") from None
-    return np.dtype(getattr(ml_dtypes, name))
 
 
 # ---- TIR ----

@@ -53,11 +53,11 @@ from xdsl_tvm.analysis.arith.expr import (
     Select,
     Sub,
     Value,
-    integer_range,
 )
 from xdsl_tvm.analysis.arith.facts import conjuncts, negated
 from xdsl_tvm.analysis.arith.split_sum import Split, Sum, total
 from xdsl_tvm.analysis.arith.transitive_comparison import Comparison
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import truncated_quotient
 from xdsl_tvm.dialects.tir.types import is_index_type

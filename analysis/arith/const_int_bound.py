@@ -27,13 +27,6 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BFloat16Type,
-    Float4E2M1FNType,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
 )
 from xdsl.ir import Attribute
 
@@ -57,9 +50,9 @@ from xdsl_tvm.analysis.arith.expr import (
     Sub,
     Value,
     fold,
-    integer_range,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import FLOATS, integer_range
 from xdsl_tvm.dialects.tir.folding import truncated_quotient
 from xdsl_tvm.dialects.tir.types import is_index_type
 
@@ -71,15 +64,6 @@ Limit = int | float
 """An integer, or plus or minus `math.inf`."""
 
 _LIMIT = (1 << 63) - 1
-_MANTISSAS: dict[type[Attribute], int] = {
-    Float64Type: 53,
-    Float32Type: 24,
-    Float16Type: 11,
-    BFloat16Type: 8,
-    Float8E4M3FNType: 4,
-    Float8E5M2Type: 3,
-    Float4E2M1FNType: 2,
-}
 _LOG_ERROR = 1e-3
 """How far a computed base-2 logarithm may be from the true one."""
 
@@ -512,5 +496,6 @@ def _as_float(dtype: Attribute, value: Bound) -> Bound:
     element = tir.element_of(dtype)
     if not isinstance(element, AnyFloat):
         return EVERYTHING
-    power = 1 << _MANTISSAS.get(type(element), 0)
+    found = FLOATS.get(type(element))
+    power = 1 if found is None else 1 << found.digits
     return value if Bound(-power, power).contains(value) else EVERYTHING

@@ -36,7 +36,8 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.derivation import derived_from_itself
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.by_identity import by_identity
+from xdsl_tvm.dialects.by_identity import by_identity
+from xdsl_tvm.dialects.dtypes import integer_range
 
 _T = TypeVar("_T")
 
@@ -204,21 +205,6 @@ class Const(Expr):
 
     def text(self, operands: list[str]) -> str:
         return str(self.value)
-
-
-@by_identity
-def integer_range(dtype: Attribute) -> tuple[int, int]:
-    """The least and the greatest value of an integer type, or of lanes of it.
-
-    Raises ValueError for any other type.
-    """
-    element = tir.element_of(dtype)
-    if not tir.is_integer_type(element):
-        raise ValueError(f"{dtype} is no integer type")
-    width = element.width.data
-    if tir.is_uint(element):
-        return 0, (1 << width) - 1
-    return -1 << (width - 1), (1 << (width - 1)) - 1
 
 
 def _literal(op: tir.ConstOp) -> int | float:

@@ -67,6 +67,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.arith.facts import SWAPPED, ScopedTable
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 
@@ -525,9 +526,9 @@ class IntSetEvaluator:
             return EVERYTHING
         if tir.is_bool(target):
             return _BOOLEAN
-        low, high = smart.integer_range(target)
+        low, high = integer_range(target)
         inside = Bound(low, high)
-        least, greatest = smart.integer_range(source)
+        least, greatest = integer_range(source)
         if not inside.contains(Bound(least, greatest)):
             ends = [self._analyzer.const_int_bound(end) for end in _ends(value)]
             if len(ends) < 2 or not all(inside.contains(end) for end in ends):

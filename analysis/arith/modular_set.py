@@ -39,9 +39,9 @@ from xdsl_tvm.analysis.arith.expr import (
     Select,
     Sub,
     fold,
-    integer_range,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from xdsl_tvm.analysis.arith.expr import (
     Mod,
     Mul,
     Sub,
-    integer_range,
     postorder,
     sum_of,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir.types import is_integer_type
 
 MAX_TERMS = 256

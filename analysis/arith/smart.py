@@ -25,7 +25,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    AnyFloat,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -58,10 +57,8 @@ from xdsl_tvm.analysis.arith.expr import (
     Sub,
     fold,
 )
-from xdsl_tvm.analysis.arith.expr import (
-    integer_range as integer_range,
-)
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range, promoted
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import (
     Folded,
@@ -143,8 +140,7 @@ def fits(value: int, dtype: Attribute) -> bool:
 
 
 def matched(lhs: Operand, rhs: Operand) -> tuple[Expr, Expr]:
-    """The operands in one type: floats before integers, wide before narrow, unsigned
-    before signed of the same width; a scalar that meets a vector is broadcast.
+    """The operands in one type, by `promoted`; a scalar that meets a vector is broadcast.
 
     Raises ValueError when both are numbers, or the types cannot meet.
     """
@@ -160,25 +156,13 @@ def matched(lhs: Operand, rhs: Operand) -> tuple[Expr, Expr]:
         rhs = _like(lhs.dtype, rhs)
     elif tir.is_vector(rhs.dtype) and not tir.is_vector(lhs.dtype):
         lhs = _like(rhs.dtype, lhs)
-    dtype = _common(lhs.dtype, rhs.dtype)
+    element = promoted(tir.element_of(lhs.dtype), tir.element_of(rhs.dtype))
+    dtype = tir.like_lanes(element, lhs.dtype)
     return cast(dtype, lhs), cast(dtype, rhs)
 
 
 def _like(vector: Attribute, scalar: Expr) -> Expr:
     return Broadcast(tir.like_lanes(scalar.dtype, vector), scalar)
-
-
-def _common(lhs: Attribute, rhs: Attribute) -> Attribute:
-    left, right = tir.element_of(lhs), tir.element_of(rhs)
-    return rhs if _rank(right) > _rank(left) else lhs
-
-
-def _rank(element: Attribute) -> tuple[bool, int, bool]:
-    if isinstance(element, AnyFloat):
-        return True, element.bitwidth, False
-    if tir.is_integer_type(element):
-        return False, element.width.data, tir.is_uint(element)
-    raise ValueError(f"type {element} has no arithmetic")
 
 
 # ---- constructors ----

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, integer_range
+from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.dialects.dtypes import integer_range
 
 
 class Split(NamedTuple):

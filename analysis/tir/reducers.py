@@ -14,6 +14,7 @@ LowerCrossThreadReduction; TVM name `GetReducerGetters`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
@@ -36,13 +37,12 @@ from xdsl_tvm.analysis.arith.expr import (
     Select,
     Value,
     emit,
-    integer_range,
     leaf_values,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import finite_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.threads import Identity
-from xdsl_tvm.dialects.tir.types import largest_finite
 
 Combine: TypeAlias = Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]]
 """The combined values of those on the left and as many on the right."""
@@ -80,15 +80,13 @@ def _nowhere(dtype: Attribute) -> Sequence[float]:
 
 
 def _least(dtype: Attribute) -> Sequence[float]:
-    if tir.is_float(dtype):
-        return (-largest_finite(dtype), -float("inf"))
-    return (integer_range(dtype)[0],)
+    least, _ = finite_range(dtype)
+    return (least, -math.inf) if tir.is_float(dtype) else (least,)
 
 
 def _greatest(dtype: Attribute) -> Sequence[float]:
-    if tir.is_float(dtype):
-        return (largest_finite(dtype), float("inf"))
-    return (integer_range(dtype)[1],)
+    _, greatest = finite_range(dtype)
+    return (greatest, math.inf) if tir.is_float(dtype) else (greatest,)
 
 
 def _by_value(first: CmpPredicate) -> Combine:

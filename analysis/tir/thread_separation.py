@@ -40,7 +40,6 @@ from xdsl_tvm.analysis.arith.expr import (
     Select,
     Sub,
     Value,
-    integer_range,
     leaf_values,
     postorder,
     view,
@@ -49,6 +48,7 @@ from xdsl_tvm.analysis.arith.facts import NEGATED, SWAPPED, conjuncts
 from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_integer_type
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import (
@@ -15,6 +14,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects import dtypes
 from xdsl_tvm.dialects.tir.types import dtype_name, parse_dtype
 
 if TYPE_CHECKING:
@@ -51,17 +51,10 @@ def numpy_dtype(dtype: Attribute) -> np.dtype[Any]:
 
     Raises VerifyException for a type that numpy and ml_dtypes have no dtype for.
     """
-    import numpy as np
-
-    name = dtype_name(dtype)
     try:
-        return np.dtype(name)
-    except TypeError:
-        pass
-    try:
-        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
-    except (ImportError, AttributeError):
+        return dtypes.numpy_dtype(dtype, sub_byte=True)
+    except ValueError:
         raise VerifyException(
-            f"relax.constant: there are no arrays of {name}; install ml_dtypes for "
-            "bfloat16 and small floats"
+            f"relax.constant: there are no arrays of {dtype_name(dtype)}; install "
+            "ml_dtypes for bfloat16 and small floats"
         ) from None

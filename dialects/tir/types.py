@@ -1,4 +1,4 @@
-"""The types of the `tir` dialect, and TVM's dtype predicates over builtin types.
+"""The types of the `tir` dialect, and what is asked of all of TVM's dtypes.
 
 Scalars and vectors are builtin types (spec `tvmscript.md` §15, D2): `iN` is TVM's
 signed `intN`, `uiN` its `uintN`, `i1` its `bool`, and a vector dtype is a rank-1 builtin
@@ -12,22 +12,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TypeAlias, TypeGuard, cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
-    BFloat16Type,
-    BoolAttr,
     ContainerType,
     FixedBitwidthType,
-    Float4E2M1FNType,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float16Type,
-    Float32Type,
     Float64Type,
     FloatAttr,
     IntAttr,
@@ -36,11 +28,8 @@ from xdsl.dialects.builtin import (
     ShapedType,
     Signedness,
     StringAttr,
-    VectorType,
     f64,
     i1,
-    i32,
-    i64,
 )
 from xdsl.ir import (
     Attribute,
@@ -53,32 +42,41 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tir.by_identity import by_identity
+from xdsl_tvm.dialects.by_identity import by_identity
+from xdsl_tvm.dialects.dtypes import (
+    FLOAT_KINDS,
+    FLOATS,
+    FLOATS_BY_NAME,
+    MAX_INTEGER_WIDTH,
+    integer_range,
+    largest_finite,
+)
+from xdsl_tvm.dialects.dtypes import MAX_LANES as MAX_LANES
+from xdsl_tvm.dialects.dtypes import element_of as element_of
+from xdsl_tvm.dialects.dtypes import is_bfloat16 as is_bfloat16
+from xdsl_tvm.dialects.dtypes import is_bool as is_bool
+from xdsl_tvm.dialects.dtypes import is_float as is_float
+from xdsl_tvm.dialects.dtypes import is_float4 as is_float4
+from xdsl_tvm.dialects.dtypes import is_float8 as is_float8
+from xdsl_tvm.dialects.dtypes import is_index_type as is_index_type
+from xdsl_tvm.dialects.dtypes import is_int as is_int
+from xdsl_tvm.dialects.dtypes import is_integer as is_integer
+from xdsl_tvm.dialects.dtypes import is_integer_type as is_integer_type
+from xdsl_tvm.dialects.dtypes import is_scalable as is_scalable
+from xdsl_tvm.dialects.dtypes import is_uint as is_uint
+from xdsl_tvm.dialects.dtypes import is_vector as is_vector
+from xdsl_tvm.dialects.dtypes import lanes_of as lanes_of
+from xdsl_tvm.dialects.dtypes import like_lanes as like_lanes
+from xdsl_tvm.dialects.dtypes import with_lanes as with_lanes
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 
 ScalarType: TypeAlias = IntegerType | AnyFloat
 """Element types of buffers and vectors that TVM builds in."""
 
-MAX_INTEGER_WIDTH = 64
-MAX_LANES = 2**16 - 1
-"""The most lanes of a vector, and the largest factor of `vscale`: TVM's dtypes count them
-in 16 bits."""
-
 POINTER_BYTES = 8
 
 DEFAULT_SCOPE = "global"
 
-_FLOATS: dict[str, type[Attribute]] = {
-    "float16": Float16Type,
-    "float32": Float32Type,
-    "float64": Float64Type,
-    "bfloat16": BFloat16Type,
-    "float8_e4m3fn": Float8E4M3FNType,
-    "float8_e5m2": Float8E5M2Type,
-    "float4_e2m1fn": Float4E2M1FNType,
-}
-_FLOAT_NAMES = {kind: name for name, kind in _FLOATS.items()}
-_FLOAT_KINDS = tuple(_FLOAT_NAMES)
 _DTYPE = re.compile(
     r"(?P<element>bool|handle|float8_e4m3fn|float8_e5m2|float4_e2m1fn"
     r"|(?P<code>int|uint|float|bfloat|custom\[(?P<custom>\w+)\])(?P<bits>\d+)?)"
@@ -310,109 +308,12 @@ def _print_scope(printer: Printer, scope: StringAttr) -> None:
         printer.print_string_literal(scope.data)
 
 
-# ---- dtype predicates and conversions (spec tir-ir.md §1) ----
-
-
-@cache
-def _is_kind(found: type[Attribute], *kinds: type[Attribute]) -> bool:
-    """`issubclass`, which takes long for classes of attributes, kept by class."""
-    return issubclass(found, kinds)
-
-
-def is_vector(dtype: Attribute) -> TypeGuard[VectorType[Attribute]]:
-    """Whether `dtype` is a vector, fixed or scalable."""
-    return _is_kind(type(dtype), VectorType)
-
-
-def is_integer_type(dtype: Attribute) -> TypeGuard[IntegerType[int, Signedness]]:
-    """Whether `dtype` is a scalar integer that TIR has.
-
-    Those are `iN` and `uiN` of at most 64 bits; `siN` is none.
-    """
-    if not _is_kind(type(dtype), IntegerType):
-        return False
-    integer = cast("IntegerType[int, Signedness]", dtype)
-    return (
-        integer.signedness.data is not Signedness.SIGNED
-        and 0 < integer.width.data <= MAX_INTEGER_WIDTH
-    )
-
-
-def element_of(dtype: Attribute) -> Attribute:
-    """The element type of a vector, any other type unchanged."""
-    return dtype.element_type if is_vector(dtype) else dtype
-
-
-def lanes_of(dtype: Attribute) -> int:
-    """The number of lanes; of a scalable vector, the factor of `vscale`."""
-    return dtype.get_shape()[0] if is_vector(dtype) else 1
-
-
-def is_scalable(dtype: Attribute) -> bool:
-    """Whether `dtype` is a vector of `k * vscale` lanes."""
-    return is_vector(dtype) and any(map(bool, dtype.scalable_dims))
-
-
-@by_identity
-def is_bool(dtype: Attribute) -> bool:
-    """TVM's `is_bool`: `i1`, or a vector of it."""
-    return element_of(dtype) == i1
-
-
-@by_identity
-def is_uint(dtype: Attribute) -> bool:
-    """Unsigned integer of any lanes. `bool` is unsigned, as in TVM."""
-    element = element_of(dtype)
-    return is_integer_type(element) and (
-        element.signedness.data is Signedness.UNSIGNED or element == i1
-    )
-
-
-@by_identity
-def is_int(dtype: Attribute) -> bool:
-    """Signed integer of any lanes, not `bool`."""
-    return is_integer(dtype) and not is_uint(dtype)
-
-
-@by_identity
-def is_integer(dtype: Attribute) -> bool:
-    """Integer of either signedness, `bool` included."""
-    return is_integer_type(element_of(dtype))
-
-
-@by_identity
-def is_float(dtype: Attribute) -> bool:
-    """Any float kind that TVM has, of any lanes, narrow ones included.
-
-    TVM's own predicate of this name is true of float16, float32 and float64 only.
-    """
-    return isinstance(element_of(dtype), _FLOAT_KINDS)
-
-
-def is_bfloat16(dtype: Attribute) -> bool:
-    """`bfloat16` of any lanes."""
-    return isinstance(element_of(dtype), BFloat16Type)
-
-
-def is_float8(dtype: Attribute) -> bool:
-    """`float8_e4m3fn` or `float8_e5m2` of any lanes."""
-    return isinstance(element_of(dtype), Float8E4M3FNType | Float8E5M2Type)
-
-
-def is_float4(dtype: Attribute) -> bool:
-    """`float4_e2m1fn` of any lanes."""
-    return isinstance(element_of(dtype), Float4E2M1FNType)
+# ---- predicates and names of all dtypes (spec tir-ir.md §1) ----
 
 
 def is_custom(dtype: Attribute) -> bool:
     """A dtype that a user registered, of any lanes."""
     return isinstance(element_of(dtype), CustomType)
-
-
-@by_identity
-def is_index_type(dtype: Attribute) -> bool:
-    """Scalar `int32` or `int64`, what indices are computed in (spec tir-ir.md §1)."""
-    return dtype in (i32, i64)
 
 
 def is_handle(dtype: Attribute) -> bool:
@@ -423,7 +324,7 @@ def is_handle(dtype: Attribute) -> bool:
 @by_identity
 def is_scalar(dtype: Attribute) -> bool:
     """A single integer, bool, float or value of a custom dtype."""
-    return is_integer_type(dtype) or isinstance(dtype, (*_FLOAT_KINDS, CustomType))
+    return is_integer_type(dtype) or isinstance(dtype, (*FLOAT_KINDS, CustomType))
 
 
 def is_storable(dtype: Attribute) -> bool:
@@ -475,22 +376,6 @@ def bytes_of(dtype: Attribute) -> int:
     return lanes_of(dtype) * bytes_of_lane(dtype)
 
 
-_LARGEST: dict[type[Attribute], float] = {
-    Float16Type: 65504.0,
-    BFloat16Type: float.fromhex("0x1.fep127"),
-    Float32Type: float.fromhex("0x1.fffffep127"),
-    Float64Type: float.fromhex("0x1.fffffffffffffp1023"),
-    Float8E4M3FNType: 448.0,
-    Float8E5M2Type: 57344.0,
-    Float4E2M1FNType: 6.0,
-}
-
-
-def largest_finite(dtype: Attribute) -> float:
-    """The largest finite value of a scalar float dtype; infinity for a custom dtype."""
-    return _LARGEST.get(type(dtype), math.inf)
-
-
 def require_in_range(value: float, dtype: Attribute) -> None:
     """Raise ValueError unless the number can be a constant of a scalar dtype.
 
@@ -512,36 +397,12 @@ def require_in_range(value: float, dtype: Attribute) -> None:
 def _require_integer(value: float, dtype: IntegerType[int, Signedness]) -> None:
     if int(value) != value:
         raise ValueError(f"{value} is no constant of dtype {dtype_name(dtype)}")
-    bits = dtype.width.data
-    low = 0 if is_uint(dtype) else -(2 ** (bits - 1))
-    high = low + 2**bits - 1
+    low, high = integer_range(dtype)
     if not low <= value <= high:
         raise ValueError(
             f"{int(value)} is out of range of {dtype_name(dtype)}, which holds {low} to "
             f"{high}; use a wider dtype"
         )
-
-
-@cache
-def _vector(element: Attribute, lanes: int, scalable: bool) -> VectorType[Attribute]:
-    if not scalable:
-        return VectorType(element, [lanes])
-    return VectorType(element, [lanes], ArrayAttr([BoolAttr.from_bool(True)]))
-
-
-def with_lanes(dtype: Attribute, lanes: int, *, scalable: bool = False) -> Attribute:
-    """`dtype`'s element with another number of lanes; 1 lane, not scalable: a scalar."""
-    element = element_of(dtype)
-    if lanes == 1 and not scalable:
-        return element
-    return _vector(element, lanes, scalable)
-
-
-def like_lanes(element: Attribute, shaped: Attribute) -> Attribute:
-    """`element` with the lanes of `shaped`."""
-    if not is_vector(shaped):
-        return element_of(element)
-    return with_lanes(element, lanes_of(shaped), scalable=is_scalable(shaped))
 
 
 def dtype_name(dtype: Attribute) -> str:
@@ -554,8 +415,8 @@ def dtype_name(dtype: Attribute) -> str:
         base = f"{'uint' if is_uint(element) else 'int'}{element.width.data}"
         if element == i1 and not is_vector(dtype):
             base = "bool"
-    elif type(element) in _FLOAT_NAMES:
-        base = _FLOAT_NAMES[type(element)]
+    elif type(element) in FLOATS:
+        base = FLOATS[type(element)].name
     elif isinstance(element, CustomType):
         base = f"custom[{element.type_name.data}]{element.bits.data}"
     elif is_handle(element):
@@ -612,7 +473,7 @@ def _parse_element(match: re.Match[str]) -> Attribute:
             )
         return CustomType(match["custom"], bits)
     if code in ("float", "bfloat"):
-        kind = _FLOATS.get(f"{code}{bits}")
+        kind = FLOATS_BY_NAME.get(f"{code}{bits}")
         if kind is None:
             raise ValueError(
                 f"unknown dtype '{name}', floats have 16, 32 or 64 bits and bfloats 16"
@@ -632,5 +493,5 @@ def _parse_element(match: re.Match[str]) -> Attribute:
 _NAMED: dict[str, Callable[[], Attribute]] = {
     "bool": lambda: i1,
     "handle": HandleType,
-    **_FLOATS,
+    **FLOATS_BY_NAME,
 }

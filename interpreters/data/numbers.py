@@ -7,7 +7,6 @@ come from the package `ml_dtypes`.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,15 +18,13 @@ import numpy as np
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from xdsl_tvm.dialects.dtypes import integer_range, integer_storage, numpy_float
 from xdsl_tvm.dialects.tir.types import (
     dtype_name,
-    is_bool,
     is_float,
     is_integer_type,
-    is_uint,
 )
 
-_NARROW = {"bfloat16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"}
 _FORMATS = {
     "bool": "?",
     "int8": "b",
@@ -119,32 +116,18 @@ def number(dtype: Attribute) -> Number:
         return Number(name, float_storage(name), 0, 0, "")
     if not is_integer_type(dtype):
         raise InterpretationError(f"type {dtype} has no value that can be computed with")
-    bits = dtype.width.data
-    if not 1 <= bits <= 64:
-        raise InterpretationError(
-            f"integers of {bits} bits cannot be interpreted; use 1 to 64 bits"
-        )
-    if is_bool(dtype):
-        return Number("bool", np.dtype(np.bool_), 0, 1, "?")
-    width = max(8, 1 << (bits - 1).bit_length())
-    if is_uint(dtype):
-        storage, low, high = f"uint{width}", 0, (1 << bits) - 1
-    else:
-        storage, low, high = f"int{width}", -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    return Number(dtype_name(dtype), np.dtype(storage), low, high, _FORMATS[storage])
+    storage, (low, high) = integer_storage(dtype), integer_range(dtype)
+    return Number(dtype_name(dtype), storage, low, high, _FORMATS[storage.name])
 
 
 def float_storage(name: str) -> np.dtype[Any]:
     """The numpy dtype of a float dtype. Raises InterpretationError without ml_dtypes."""
-    if name not in _NARROW:
-        return np.dtype(name)
     try:
-        package = importlib.import_module("ml_dtypes")
-    except ImportError as error:
+        return numpy_float(name)
+    except ValueError as error:
         raise InterpretationError(
             f"values of dtype {name} need the package ml_dtypes: pip install ml_dtypes"
         ) from error
-    return np.dtype(getattr(package, name))
 
 
 def round_to(storage: np.dtype[Any], value: Any) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import f16
-from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.dtypes import finite_range
 from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.relax.nn import along
 from xdsl_tvm.interpreters.relax.numbers import Evaluation, cast_array
@@ -25,21 +24,12 @@ def _parameter(values: Array, axis: int, data: Array) -> Any:
     return along(numbers, (axis % data.ndim,), data)
 
 
-def _limits(dtype: Attribute) -> tuple[float, float]:
-    """The least and the greatest finite value."""
-    element = number(dtype)
-    if not element.is_float:
-        return element.low, element.high
-    limits: Any = importlib.import_module("ml_dtypes").finfo(element.storage)
-    return float(limits.min), float(limits.max)
-
-
 def _quantize(op: relax.QuantizeOp, data: Array, scale: Array, zero: Array) -> Array:
     axis = op.axis.value.data
     found = data.astype(np.float64) / _parameter(scale, axis, data)
     if not number(op.out_dtype).is_float:
         found = np.rint(found)
-    found = np.clip(found + _parameter(zero, axis, data), *_limits(op.out_dtype))
+    found = np.clip(found + _parameter(zero, axis, data), *finite_range(op.out_dtype))
     return cast_array(found, op.out_dtype)
 
 
@@ -48,7 +38,7 @@ def _dequantize(op: relax.DequantizeOp, data: Array, scale: Array, zero: Array) 
     found = data.astype(np.float64) - _parameter(zero, axis, data)
     found = found * _parameter(scale, axis, data)
     if op.out_dtype == f16:
-        found = np.clip(found, *_limits(f16))
+        found = np.clip(found, *finite_range(f16))
     return cast_array(found, op.out_dtype)
 
 

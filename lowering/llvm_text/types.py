@@ -35,7 +35,7 @@ from xdsl.dialects.llvm import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.dialects.tir.by_identity import by_identity
+from xdsl_tvm.dialects.by_identity import by_identity
 
 _FLOAT_NAMES: dict[type[Attribute], str] = {
     Float16Type: "half",

@@ -21,11 +21,11 @@ from xdsl_tvm.analysis.arith.const_int_bound import SHIFTS, Bound, add
 from xdsl_tvm.analysis.arith.expr import (
     Expr,
     Value,
-    integer_range,
     is_expression_class,
     view,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, names_variable
 
 _FOLLOWING = (

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.arith.expr import integer_range
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._narrowing import Narrower, is_wide, variables_of
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused

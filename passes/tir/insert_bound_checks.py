@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.infra import CompilerPass
 
 _DIVISIONS = (tir.DivOp, tir.ModOp, tir.FloorDivOp, tir.FloorModOp)
@@ -110,7 +111,7 @@ def _check_division(op: tir.BinaryOp, function: str) -> None:
     zero = checks.builder.insert(tir.ConstOp.of(0, dtype)).result
     holds = checks.compare(tir.CmpPredicate.NE, divisor, zero)
     if not tir.is_uint(dtype):
-        least = -(1 << (tir.bits_of_lane(dtype) - 1))
+        least, _ = integer_range(dtype)
         lowest = checks.builder.insert(tir.ConstOp.of(least, dtype)).result
         minus_one = checks.builder.insert(tir.ConstOp.of(-1, dtype)).result
         fits = checks.builder.insert(

@@ -20,7 +20,6 @@ from xdsl_tvm.analysis.arith.expr import (
     Ramp,
     Value,
     emit,
-    integer_range,
     substitute,
 )
 from xdsl_tvm.analysis.tir.flat_index import (
@@ -32,6 +31,7 @@ from xdsl_tvm.analysis.tir.flat_index import (
 )
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 

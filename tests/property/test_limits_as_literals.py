@@ -19,13 +19,14 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm import tvmscript
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.arith.expr import Const, Expr, integer_range
+from xdsl_tvm.analysis.arith.expr import Const, Expr
 from xdsl_tvm.analysis.arith.iter_map import detect_iter_map, iter_map_simplify
 from xdsl_tvm.analysis.arith.solve_inequalities import (
     solve_inequalities_deskew_range,
     solve_inequalities_to_range,
 )
 from xdsl_tvm.analysis.arith.solve_linear import solve_linear_equations
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir import (
     DefaultPipeline,

@@ -15,7 +15,6 @@ import pytest
 from support.expr_trees import Trees, leaves_of
 from xdsl.dialects.builtin import i1, i32
 
-from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
     Add,
@@ -39,6 +38,7 @@ from xdsl_tvm.analysis.arith.expr import (
     Value,
     fold,
 )
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 BATCHES = 4
@@ -120,7 +120,7 @@ def answer(root: Expr, result: Expr, leaves: list[Expr]) -> str:
     solver = z3.Solver()
     solver.set("timeout", TIMEOUT)
     for leaf in leaves:
-        low, high = smart.integer_range(leaf.dtype)
+        low, high = integer_range(leaf.dtype)
         value, _ = term(leaf, [])
         solver.add(value >= low, value <= high)
     solver.add(defined, z3.Or(before != after, z3.Not(still_defined)))

@@ -53,9 +53,9 @@ from xdsl_tvm.analysis.arith.expr import (
     Sub,
     Value,
     fold,
-    integer_range,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 

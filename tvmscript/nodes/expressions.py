@@ -19,11 +19,6 @@ from typing import cast as typing_cast
 import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BFloat16Type,
-    Float4E2M1FNType,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    IntegerType,
     NoneType,
     f32,
     i1,
@@ -33,6 +28,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import (
+    integer_range,
+    is_ieee_float,
+    largest_finite,
+    promoted,
+)
 from xdsl_tvm.dialects.tir.folding import (
     FoldError,
     Literal,
@@ -54,7 +55,6 @@ from xdsl_tvm.dialects.tir.types import (
     is_integer,
     is_integer_type,
     is_scalable,
-    is_uint,
     is_vector,
     lanes_of,
     like_lanes,
@@ -227,27 +227,9 @@ class IntImm(Expr):
             raise ScriptTypeError(
                 f"an integer constant needs a scalar integer dtype, got {self.type}"
             )
-        bits = self.type.width.data
-        # One signed bit holds 0 and 1, as in TVM.
-        low, high = (
-            (0, 1 << bits) if is_uint(self.type) else (-1 << bits - 1, 1 << bits - 1)
-        )
-        if not low <= self.value < high:
+        low, high = integer_range(self.type)
+        if not low <= self.value <= high:
             raise ScriptTypeError(f"{self.value} is out of range for {self.dtype}")
-
-
-_LARGEST: dict[type[Attribute], float] = {
-    Float4E2M1FNType: 6.0,
-    Float8E4M3FNType: 448.0,
-    Float8E5M2Type: 57344.0,
-    BFloat16Type: 3.3895313892515355e38,
-}
-_LARGEST_BY_BITS = {16: 65504.0, 32: 3.4028234663852886e38}
-
-
-def largest_finite(dtype: AnyFloat) -> float | None:
-    """The largest finite value of a float dtype; None for that of Python's floats."""
-    return _LARGEST.get(type(dtype)) or _LARGEST_BY_BITS.get(dtype.bitwidth)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -267,8 +249,7 @@ class FloatImm(Expr):
             raise ScriptTypeError(
                 f"a float constant needs a scalar float dtype, got {self.type}"
             )
-        largest = largest_finite(self.type)
-        if largest is not None and largest < abs(self.value) < float("inf"):
+        if largest_finite(self.type) < abs(self.value) < float("inf"):
             raise ScriptTypeError(f"{self.value} is out of range for {self.dtype}")
 
 
@@ -741,51 +722,17 @@ def match_types(lhs: ExprLike, rhs: ExprLike) -> tuple[Expr, Expr]:
         left = broadcast_to(left, right.type)
     if like_lanes(left.type, right.type) != left.type:
         raise ScriptTypeError(f"cannot match the lanes of {left.dtype} and {right.dtype}")
-    common = _common_element(left, right)
+    try:
+        common = promoted(element_of(left.type), element_of(right.type))
+    except ValueError:
+        raise ScriptTypeError(
+            f"cannot match the dtypes {left.dtype} and {right.dtype}; convert one with "
+            "T.cast"
+        ) from None
     return (
         cast(like_lanes(common, left.type), left),
         cast(like_lanes(common, right.type), right),
     )
-
-
-_NARROW_FLOATS = (BFloat16Type, Float8E4M3FNType | Float8E5M2Type, Float4E2M1FNType)
-
-
-def _is_ieee(dtype: Attribute) -> bool:
-    narrow = (BFloat16Type, Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType)
-    return isinstance(dtype, AnyFloat) and not isinstance(dtype, narrow)
-
-
-def _common_element(lhs: Expr, rhs: Expr) -> Attribute:
-    left, right = element_of(lhs.type), element_of(rhs.type)
-    if left == right:
-        return left
-    if isinstance(left, AnyFloat) and isinstance(right, AnyFloat):
-        if _is_ieee(left) and _is_ieee(right):
-            return left if left.bitwidth > right.bitwidth else right
-        if _is_ieee(left) or _is_ieee(right):
-            return left if _is_ieee(left) else right
-        for kind in _NARROW_FLOATS:
-            if isinstance(left, kind):
-                return left
-            if isinstance(right, kind):
-                return right
-    if isinstance(left, AnyFloat) and is_integer(right):
-        return left
-    if isinstance(right, AnyFloat) and is_integer(left):
-        return right
-    if is_integer_type(left) and is_integer_type(right):
-        return _common_integer(left, right)
-    raise ScriptTypeError(
-        f"cannot match the dtypes {lhs.dtype} and {rhs.dtype}; convert one with T.cast"
-    )
-
-
-def _common_integer(left: IntegerType, right: IntegerType) -> IntegerType:
-    """The wider one; of two that are equally wide, the unsigned one."""
-    if left.width.data != right.width.data:
-        return left if left.width.data > right.width.data else right
-    return left if is_uint(left) else right
 
 
 # ---- operations ----
@@ -934,7 +881,7 @@ def _adapted(value: ExprLike, other: ExprLike) -> Expr:
     element = element_of(other.type)
     if isinstance(value, int) and is_integer(element):
         return const(int(value), element)
-    if isinstance(value, int | float) and _is_ieee(element):
+    if isinstance(value, int | float) and is_ieee_float(element):
         return const(float(value), element)
     return convert(value)
 

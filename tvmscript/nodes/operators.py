@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import cast, overload
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -27,6 +26,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import finite_range
 from xdsl_tvm.dialects.tir.builtin_rules import DtypePlace, Intrinsic, ResultRule
 from xdsl_tvm.dialects.tir.builtins_table import builtin
 from xdsl_tvm.tvmscript.nodes import expressions as ex
@@ -289,29 +289,21 @@ def fmod(x: ExprLike, y: ExprLike) -> Expr:
 
 def max_value(dtype: DtypeLike) -> Expr:
     """The largest finite constant of a dtype."""
-    target = dtype_of(dtype)
-    if tir.is_integer_type(target):
-        bits = target.width.data - (0 if tir.is_uint(target) else 1)
-        return ex.const((1 << bits) - 1, target)
-    return ex.const(_largest(target), target)
+    return _limits(dtype)[1]
 
 
 def min_value(dtype: DtypeLike) -> Expr:
     """The smallest finite constant of a dtype."""
+    return _limits(dtype)[0]
+
+
+def _limits(dtype: DtypeLike) -> tuple[Expr, Expr]:
     target = dtype_of(dtype)
-    if tir.is_integer_type(target):
-        low = 0 if tir.is_uint(target) else -(1 << target.width.data - 1)
-        return ex.const(low, target)
-    return ex.const(-_largest(target), target)
-
-
-def _largest(target: Attribute) -> float:
-    if isinstance(target, Float64Type):
-        return float.fromhex("0x1.fffffffffffffp1023")
-    largest = ex.largest_finite(target) if isinstance(target, AnyFloat) else None
-    if largest is None:
-        raise ScriptTypeError(f"there are no limits of type {target}")
-    return largest
+    try:
+        low, high = finite_range(target)
+    except ValueError:
+        raise ScriptTypeError(f"there are no limits of type {target}") from None
+    return ex.const(low, target), ex.const(high, target)
 
 
 def infinity(dtype: DtypeLike) -> Expr:

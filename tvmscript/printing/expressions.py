@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import NoneType, i1, i32
+from xdsl.dialects.builtin import NoneType, f32, i1, i32
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import largest_finite
 from xdsl_tvm.dialects.relax import VDeviceAttr
 from xdsl_tvm.dialects.tir.builtin_rules import DtypePlace, Intrinsic
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
@@ -73,7 +74,6 @@ _FOLDING: Mapping[str, Callable[[Expr, Expr], Expr]] = {
     "and": lambda a, b: ex.logical("and", a, b),
     "or": lambda a, b: ex.logical("or", a, b),
 }
-_FLOAT32_MAX = 3.4028234663852886e38
 _LANES = frozenset((4, 8, 16, 32, 64))
 _SCALARS = frozenset(
     f"{code}{bits}" for code in ("int", "uint") for bits in (8, 16, 32, 64)
@@ -209,7 +209,7 @@ def _float(node: ex.FloatImm) -> str:
     is_finite = math.isfinite(node.value)
     if not is_finite and not isinstance(node.type, tir.CustomType):
         return f'T.{name}("{node.value}")'
-    if isinstance(node.type, tir.CustomType) or abs(node.value) > _FLOAT32_MAX:
+    if isinstance(node.type, tir.CustomType) or abs(node.value) > largest_finite(f32):
         # Custom dtypes have no constructors; the others take floats through float32.
         return f'T.FloatImm("{name}", {node.value!r})'
     return f"T.{name}({number(node.value)})"

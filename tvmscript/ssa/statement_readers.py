@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.analysis.tir.flat_index import fitting_type
 from xdsl_tvm.analysis.tree_form import name_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import FLOATS, integer_storage
 from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.nodes.expressions import (
     VOID,
@@ -108,13 +109,9 @@ def _allocate_const(body: BodyReader, op: tir.AllocateConstOp) -> st.Stmt:
 def _storage(dtype: Attribute) -> np.dtype[Any]:
     """The numpy dtype that holds the values: float64 for a float that numpy lacks."""
     if tir.is_integer_type(dtype):
-        width = tir.bits_of_lane(dtype)
-        bits = next(bits for bits in (1, 8, 16, 32, 64) if bits >= width)
-        if bits == 1:
-            return np.dtype(bool)
-        return np.dtype(f"{'u' if tir.is_uint(dtype) else ''}int{bits}")
-    name = tir.dtype_name(dtype)
-    return np.dtype(name if name in ("float16", "float32") else "float64")
+        return integer_storage(dtype)
+    found = FLOATS.get(type(dtype))
+    return np.dtype(found.name if found is not None and found.in_numpy else "float64")
 
 
 def _decl_buffer(body: BodyReader, op: tir.DeclBufferOp) -> st.Stmt | None:

@@ -36,8 +36,8 @@ from xdsl_tvm.analysis.arith.rewrite_rules import (
 )
 from xdsl_tvm.analysis.arith.rewrite_rules.special import SpecialRule
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.by_identity import by_identity
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from xdsl_tvm.analysis.arith.expr import integer_range
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.relax.legalize.registry import Bindings, Site, rewrite, rule
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Scalar, Tensor
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseIntOrFPElementsAttr,
-    Float8E4M3FNType,
-    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -21,8 +17,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_tvm.analysis.arith.expr import integer_range
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.dtypes import (
+    finite_range,
+    integer_range,
+    largest_finite,
+    numpy_dtype,
+)
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,
     NoStagesError,
@@ -32,12 +33,6 @@ from xdsl_tvm.passes.relax.legalize.registry import (
 )
 from xdsl_tvm.passes.relax.legalize.signature import constant_number
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Tensor
-
-_STORAGE: dict[type[Attribute], Callable[[float], np.floating]] = {
-    Float16Type: np.float16,
-    Float32Type: np.float32,
-    Float64Type: np.float64,
-}
 
 
 @rule(relax.AstypeOp, function="cast")
@@ -64,13 +59,12 @@ def _converted(number: float, dtype: Attribute) -> DenseIntOrFPElementsAttr | No
         if whole is None:
             return None
         return DenseIntOrFPElementsAttr.from_list(TensorType(dtype, []), [whole])
-    storage = _STORAGE.get(type(dtype))
-    if storage is None or not isinstance(dtype, AnyFloat):
+    if not isinstance(dtype, Float16Type | Float32Type | Float64Type):
         return None
     if isinstance(number, int) and abs(number) > 2**53:
         return None
     with np.errstate(over="ignore"):
-        found = float(storage(number))
+        found = float(numpy_dtype(dtype).type(number))
     if not math.isfinite(found):
         return None
     return DenseIntOrFPElementsAttr.from_list(TensorType(dtype, []), [found])
@@ -94,12 +88,6 @@ def identity(op: relax.OperatorOp, bindings: Bindings) -> SSAValue | None:
 
 # ---- quantization ----
 
-_GREATEST: dict[type[Attribute], float] = {
-    Float8E4M3FNType: 448.0,
-    Float8E5M2Type: 57344.0,
-}
-"""The greatest finite values of floats of 8 bits."""
-
 
 def _parameter(values: Tensor, axis: int, indices: tuple[Expr, ...]) -> Expr:
     """A scale or a zero point: one number, or one for each index of `axis`."""
@@ -110,16 +98,6 @@ def _parameter(values: Tensor, axis: int, indices: tuple[Expr, ...]) -> Expr:
     return values[indices[axis]]
 
 
-def _limits(dtype: Attribute) -> tuple[float, float]:
-    """The least and the greatest finite value of a dtype."""
-    if tir.is_integer_type(dtype):
-        return integer_range(dtype)
-    greatest = _GREATEST.get(type(dtype))
-    if greatest is None:
-        raise NoStagesError
-    return -greatest, greatest
-
-
 @rule(relax.QuantizeOp)
 def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
     """`round(x / scale) + zero_point` in `f32`, clipped to the range of the result.
@@ -128,7 +106,9 @@ def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
     """
     x, scale, zero = (site.tensor(position) for position in range(3))
     axis, dtype = op.axis.value.data % len(x.shape), op.out_dtype
-    low, high = _limits(dtype)
+    if not tir.is_integer_type(dtype) and not tir.is_float8(dtype):
+        raise NoStagesError
+    low, high = finite_range(dtype)
 
     def element(*indices: Expr) -> Expr:
         found = x[indices].cast(f32) / _parameter(scale, axis, indices).cast(f32)
@@ -156,7 +136,7 @@ def dequantize(op: relax.DequantizeOp, site: Site) -> Tensor:
         found = (x[indices].cast(kind) - point).cast(f32)
         found = found * _parameter(scale, axis, indices).cast(f32)
         if dtype == f16:
-            found = found.minimum(65504.0).maximum(-65504.0)
+            found = found.minimum(largest_finite(f16)).maximum(-largest_finite(f16))
         return found.cast(dtype)
 
     return site.program.compute("dequantized", x.shape, dtype, element)

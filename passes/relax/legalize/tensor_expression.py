@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.name_hints import set_name_hint
 
 Dim: TypeAlias = "int | Expr"
@@ -194,15 +195,14 @@ def lowest(dtype: Attribute) -> float:
     """The least value of a scalar dtype: minus infinity, or the least integer."""
     if not tir.is_integer_type(dtype):
         return float("-inf")
-    return 0 if tir.is_uint(dtype) else -(2 ** (dtype.width.data - 1))
+    return integer_range(dtype)[0]
 
 
 def highest(dtype: Attribute) -> float:
     """The greatest value of a scalar dtype: infinity, or the greatest integer."""
     if not tir.is_integer_type(dtype):
         return float("inf")
-    width = dtype.width.data
-    return 2**width - 1 if tir.is_uint(dtype) else 2 ** (width - 1) - 1
+    return integer_range(dtype)[1]
 
 
 SUM = Reducer(lambda accumulator, x: accumulator + x, lambda _: 0)

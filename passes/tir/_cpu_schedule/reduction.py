@@ -23,10 +23,10 @@ from xdsl_tvm.analysis.arith.expr import (
     Min,
     Mul,
     Value,
-    integer_range,
 )
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir.attributes import IterKind
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
     fused_loop,

@@ -34,9 +34,9 @@ from xdsl_tvm.analysis.arith.expr import (
     Mul,
     Ramp,
     Select,
-    integer_range,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 f16 = Float16Type()
