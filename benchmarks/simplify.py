@@ -20,8 +20,8 @@ from support.expr_trees import Trees, leaves_of
 from xdsl.dialects.builtin import i32
 
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import Expr, fold, postorder
+from xdsl_tvm.dialects.integers import Bound
 
 SIZES = (5, 20, 100)
 LEAVES = leaves_of(i32, i32, i32, i32)

@@ -40,7 +40,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import integers, tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters.codegen import builtins
 from xdsl_tvm.interpreters.codegen.code_writer import Program, Settings
@@ -78,7 +78,7 @@ _RUNTIME: dict[str, Callable[..., Any]] = {"__tvm_prepare_global_barrier": lambd
 """Functions of TVM's runtime; the grid needs no preparation by the host."""
 
 
-_HELPERS = frozenset((memory.__file__, numbers.__file__, builtins.__file__))
+_HELPERS = frozenset(module.__file__ for module in (memory, numbers, builtins, integers))
 """Files whose functions are single operations of the code: their errors are its own."""
 
 

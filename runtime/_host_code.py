@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.integers import truncated_quotient, truncated_remainder
 from xdsl_tvm.lowering.tir.conversion.types import element_bytes
 
 Values: TypeAlias = dict[SSAValue, Any]
@@ -172,21 +173,12 @@ def unsigned(number: int, dtype: Attribute) -> int:
     return number & ((1 << width_of(dtype)) - 1)
 
 
-def _truncated_quotient(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _signed_remainder(a: int, b: int) -> int:
-    return a - _truncated_quotient(a, b) * b
-
-
 _SIGNED: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AddiOp: lambda a, b: a + b,
     arith.SubiOp: lambda a, b: a - b,
     arith.MuliOp: lambda a, b: a * b,
-    arith.DivSIOp: _truncated_quotient,
-    arith.RemSIOp: _signed_remainder,
+    arith.DivSIOp: truncated_quotient,
+    arith.RemSIOp: truncated_remainder,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
     arith.AndIOp: lambda a, b: a & b,

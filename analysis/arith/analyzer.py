@@ -32,11 +32,7 @@ from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.canonical_simplify import CanonicalSimplifier, Form
-from xdsl_tvm.analysis.arith.const_int_bound import (
-    INF,
-    Bound,
-    ConstIntBoundAnalyzer,
-)
+from xdsl_tvm.analysis.arith.const_int_bound import ConstIntBoundAnalyzer
 from xdsl_tvm.analysis.arith.expr import (
     Call,
     Cmp,
@@ -70,6 +66,7 @@ from xdsl_tvm.analysis.arith.transitive_comparison import (
     of_difference,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 

@@ -33,7 +33,6 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.const_int_bound import EVERYTHING, Bound
 from xdsl_tvm.analysis.arith.definedness import is_total
 from xdsl_tvm.analysis.arith.expr import (
     Add,
@@ -58,8 +57,8 @@ from xdsl_tvm.analysis.arith.facts import conjuncts, negated
 from xdsl_tvm.analysis.arith.split_sum import Split, Sum, total
 from xdsl_tvm.analysis.arith.transitive_comparison import Comparison
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.integers import EVERYTHING, Bound, truncated_quotient
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import truncated_quotient
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     And,
@@ -28,6 +27,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.arith.modular_set import ModularSet
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 

@@ -37,7 +37,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, BlockArgument
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound, type_bound
+from xdsl_tvm.analysis.arith.const_int_bound import type_bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     And,
@@ -68,6 +68,7 @@ from xdsl_tvm.analysis.arith.expr import (
 from xdsl_tvm.analysis.arith.facts import SWAPPED, ScopedTable
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
-from xdsl_tvm.analysis.arith.const_int_bound import Bound, amounts_of
+from xdsl_tvm.analysis.arith.const_int_bound import amounts_of
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     Binary,
@@ -42,6 +42,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ from xdsl_tvm.analysis.arith import expr as ex
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Cmp, Const, Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.folding import truncated_quotient
+from xdsl_tvm.dialects.integers import truncated_quotient, truncated_remainder
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 Number: TypeAlias = int | float
@@ -89,11 +89,6 @@ class Operator:
     number: str
     """Python text of the value on numbers, with the operands as `{0}` and `{1}`."""
     commutes: bool = False
-
-
-def truncated_remainder(lhs: int, rhs: int) -> int:
-    """The remainder of the quotient rounded toward zero."""
-    return lhs - truncated_quotient(lhs, rhs) * rhs
 
 
 OPERATORS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import Add, Expr, Mul, Sub
 from xdsl_tvm.analysis.arith.transitive_comparison import Comparison
+from xdsl_tvm.dialects.integers import INF, Bound
 
 
 def product_against_sum(difference: Expr, bound: Callable[[Expr], Bound]) -> Comparison:

@@ -35,7 +35,6 @@ from xdsl.dialects.builtin import i1
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.boolean_normal_form import and_of_ors
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.definedness import is_total
 from xdsl_tvm.analysis.arith.expr import (
     And,
@@ -59,6 +58,7 @@ from xdsl_tvm.analysis.arith.product_and_sum import product_against_sum
 from xdsl_tvm.analysis.arith.rewrite_rules.by_operator import Step, steps_for
 from xdsl_tvm.analysis.arith.transitive_comparison import Comparison
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 

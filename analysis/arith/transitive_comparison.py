@@ -16,9 +16,9 @@ from collections import deque
 from dataclasses import dataclass
 from enum import IntFlag
 
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound, Limit
 from xdsl_tvm.analysis.arith.expr import Cmp, Const, Expr
 from xdsl_tvm.analysis.arith.facts import offset_of
+from xdsl_tvm.dialects.integers import INF, Bound, Limit
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 

@@ -21,7 +21,6 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     And,
@@ -49,6 +48,7 @@ from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.integers import Bound, mul
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_integer_type
 
@@ -491,9 +491,9 @@ class _Difference:
     def slack(self, factor: int, bound: Bound) -> None:
         """Add a multiple of something within a bound."""
         if factor:
-            ends = (factor * bound.min, factor * bound.max)
-            self.low += min(ends)
-            self.high += max(ends)
+            scaled = mul(bound, Bound(factor, factor))
+            self.low += scaled.min
+            self.high += scaled.max
 
 
 def _never_zero(difference: _Difference, equal: set[SSAValue]) -> bool:

@@ -13,14 +13,17 @@ The text is that of the normal form: `n`, `64`, `m * n + n * 2 - 1`,
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
 from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm.dialects import integers
+from xdsl_tvm.dialects.integers import EVERYTHING, INF, Bound, saturated
 
 _T = TypeVar("_T")
 Operator: TypeAlias = Literal["floordiv", "floormod", "min", "max"]
@@ -369,9 +372,9 @@ def _divide(dividend: Dim, divisor: Dim) -> tuple[Dim, Dim]:
 
 def _constant_quotient(rest: Dim, divisor: Dim) -> int | None:
     """The value of floor(rest / divisor) where it is known."""
-    lower, upper = bounds(rest)
-    least = bounds(divisor)[0]
-    if lower is not None and upper is not None and least is not None and least > 0:
+    found, least = bounds(rest), bounds(divisor).min
+    if found.is_finite and least > 0:
+        lower, upper = int(found.min), int(found.max)
         if lower >= 0 and upper < least:
             return 0
         value = divisor.value
@@ -430,88 +433,37 @@ def _compute(operator: str, lhs: int, rhs: int) -> int:
             return max(lhs, rhs)
 
 
-Bound: TypeAlias = int | None
-"""None is infinity, on the side where it stands."""
-Interval: TypeAlias = tuple[Bound, Bound]
-
-
-def bounds(dim: Dim, upper: Mapping[str, int] = MappingProxyType({})) -> Interval:
+def bounds(dim: Dim, upper: Mapping[str, int] = MappingProxyType({})) -> Bound:
     """Least and greatest value of a dimension, every symbol being at least 0.
 
     `upper` holds the greatest values of symbols, inclusive.
     """
     return dim.fold(
-        lambda value: (value, value), lambda name: (0, upper.get(name)), _interval
+        lambda value: saturated(value, value),
+        lambda name: saturated(0, upper.get(name, INF)),
+        _interval,
     )
 
 
-def _interval(operator: str, lhs: Interval, rhs: Interval) -> Interval:
-    (a, b), (c, d) = lhs, rhs
-    match operator:
-        case "+":
-            return _sum(a, c), _sum(b, d)
-        case "*":
-            return _interval_product(lhs, rhs)
-        case "floordiv":
-            return _interval_floordiv(lhs, rhs)
-        case "floormod":
-            if c is None or c <= 0:
-                return None, None
-            inside = a is not None and a >= 0 and b is not None
-            return 0, _least([None if d is None else d - 1, b if inside else None])
-        case "min":
-            return (None if a is None or c is None else min(a, c)), _least([b, d])
-        case _:
-            return _greatest([a, c]), (None if b is None or d is None else max(b, d))
+def _interval(operator: str, lhs: Bound, rhs: Bound) -> Bound:
+    if operator in ("floordiv", "floormod") and rhs.min <= 0:
+        return EVERYTHING
+    return _INTERVALS[operator](lhs, rhs)
 
 
-def _sum(a: Bound, b: Bound) -> Bound:
-    return None if a is None or b is None else a + b
-
-
-def _least(values: Sequence[Bound]) -> Bound:
-    return min((v for v in values if v is not None), default=None)
-
-
-def _greatest(values: Sequence[Bound]) -> Bound:
-    return max((v for v in values if v is not None), default=None)
-
-
-def _interval_product(lhs: Interval, rhs: Interval) -> Interval:
-    (a, b), (c, d) = lhs, rhs
-    if a == b and a is not None:
-        return _scaled(rhs, a)
-    if c == d and c is not None:
-        return _scaled(lhs, c)
-    if a is not None and a >= 0 and c is not None and c >= 0:
-        return a * c, (None if b is None or d is None else b * d)
-    if a is None or b is None or c is None or d is None:
-        return None, None
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
-
-
-def _scaled(interval: Interval, factor: int) -> Interval:
-    low, high = (None if end is None else end * factor for end in interval)
-    if factor == 0:
-        return 0, 0
-    return (low, high) if factor > 0 else (high, low)
-
-
-def _interval_floordiv(lhs: Interval, rhs: Interval) -> Interval:
-    (a, b), (c, d) = lhs, rhs
-    if c is None or c <= 0:
-        return None, None
-    if d == c:
-        return (None if a is None else a // c), (None if b is None else b // c)
-    low = 0 if a is not None and a >= 0 else (None if a is None else a // c)
-    return low, (None if b is None else max(b // c, -1 if b < 0 else 0))
+_INTERVALS: dict[str, Callable[[Bound, Bound], Bound]] = {
+    "+": integers.add,
+    "*": integers.mul,
+    "floordiv": partial(integers.quotient, floor=True),
+    "floormod": integers.floor_remainder,
+    "min": integers.minimum,
+    "max": integers.maximum,
+}
 
 
 def provably_at_least(lhs: DimLike, rhs: DimLike) -> bool:
     """Whether `lhs >= rhs` for all values of the symbols; False where unknown."""
-    lower = bounds(Dim.of(lhs) - rhs)[0]
-    return lower is not None and lower >= 0
+    return bounds(Dim.of(lhs) - rhs).min >= 0
 
 
 def without_floormod(dim: Dim) -> Dim:
@@ -533,5 +485,5 @@ def provably_equal(lhs: DimLike, rhs: DimLike) -> bool:
 
 def provably_different(lhs: DimLike, rhs: DimLike) -> bool:
     """Whether the two differ for all values of the symbols; False where unknown."""
-    lower, upper = bounds(without_floormod(Dim.of(lhs) - rhs))
-    return (lower is not None and lower > 0) or (upper is not None and upper < 0)
+    difference = bounds(without_floormod(Dim.of(lhs) - rhs))
+    return difference.min > 0 or difference.max < 0

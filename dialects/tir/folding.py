@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects.builtin import Float32Type, Float64Type, i1
 from xdsl.ir import Attribute
 
+from xdsl_tvm.dialects.integers import truncated_quotient
 from xdsl_tvm.dialects.tir.types import (
     is_float,
     is_index_type,
@@ -73,12 +74,6 @@ def wrap(value: int, dtype: Attribute) -> int:
     if not is_uint(dtype) and value >> (bits - 1):
         value -= 1 << bits
     return value
-
-
-def truncated_quotient(lhs: int, rhs: int) -> int:
-    """The quotient rounded toward zero, as C has it."""
-    quotient = abs(lhs) // abs(rhs)
-    return quotient if (lhs < 0) == (rhs < 0) else -quotient
 
 
 def fold_binary(

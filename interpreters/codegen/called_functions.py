@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import truncated_quotient, truncated_remainder
 from xdsl_tvm.interpreters.codegen import builtins as _builtins
 from xdsl_tvm.interpreters.data import memory as _memory
 from xdsl_tvm.interpreters.data import numbers as _numbers
@@ -107,7 +108,7 @@ CALLED_FUNCTIONS: dict[str, Any] = {
     "raise_uninitialized": _memory.raise_uninitialized,
     "reinterpreted": reinterpreted,
     "store_lanes": _memory.store_lanes,
-    "tdiv": _numbers.truncated_quotient,
-    "tmod": _numbers.truncated_remainder,
+    "tdiv": truncated_quotient,
+    "tmod": truncated_remainder,
     **_builtins.NAMES,
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.ir import Operation
 
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import integers, tir
+from xdsl_tvm.dialects.integers import ZERO, Bound
 from xdsl_tvm.dialects.tir.attributes import CmpPredicate
 from xdsl_tvm.dialects.tir.types import (
     element_of,
@@ -97,48 +99,33 @@ FLOAT_BINARY: dict[type[Operation], str] = {
 
 
 def result_interval(e: Emitter, op: tir.BinaryOp) -> Interval | None:
-    """Bounds of an integer operation, before it wraps; None where they are unknown."""
-    (a, b), (c, d) = e.interval(op.lhs), e.interval(op.rhs)
+    """Bounds of an integer operation, before it wraps; None where they are unknown.
+
+    A divisor of 0 is an error, or one of a lane without effect, of which numpy's quotient
+    and remainder are 0.
+    """
     rule = _INTERVALS.get(type(op))
-    return None if rule is None else rule(a, b, c, d)
-
-
-def _mul_interval(a: int, b: int, c: int, d: int) -> Interval:
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
-
-
-def _floordiv_interval(a: int, b: int, c: int, d: int) -> Interval | None:
-    if c <= 0:
+    if rule is None:
         return None
-    corners = (a // c, a // d, b // c, b // d)
-    return min(corners), max(corners)
+    lhs, rhs = Bound(*e.interval(op.lhs)), Bound(*e.interval(op.rhs))
+    found = rule(lhs, rhs)
+    if isinstance(op, DIVISIONS) and rhs.contains(ZERO):
+        found = found.union(ZERO)
+    return (int(found.min), int(found.max)) if found.is_finite else None
 
 
-def _floormod_interval(a: int, b: int, c: int, d: int) -> Interval | None:
-    return (0, min(d - 1, b) if a >= 0 else d - 1) if c > 0 else None
-
-
-def _div_interval(a: int, b: int, c: int, d: int) -> Interval | None:
-    return (0, b) if a >= 0 and c >= 0 else None
-
-
-def _mod_interval(a: int, b: int, c: int, d: int) -> Interval | None:
-    largest = max(abs(c), abs(d)) - 1
-    return (0 if a >= 0 else -largest, largest) if largest >= 0 else None
-
-
-_INTERVALS: dict[type[Operation], Callable[[int, int, int, int], Interval | None]] = {
-    tir.AddOp: lambda a, b, c, d: (a + c, b + d),
-    tir.SubOp: lambda a, b, c, d: (a - d, b - c),
-    tir.MulOp: _mul_interval,
-    tir.FloorDivOp: _floordiv_interval,
-    tir.FloorModOp: _floormod_interval,
-    tir.DivOp: _div_interval,
-    tir.ModOp: _mod_interval,
-    tir.MinOp: lambda a, b, c, d: (min(a, c), min(b, d)),
-    tir.MaxOp: lambda a, b, c, d: (max(a, c), max(b, d)),
+_INTERVALS: dict[type[Operation], Callable[[Bound, Bound], Bound]] = {
+    tir.AddOp: integers.add,
+    tir.SubOp: integers.sub,
+    tir.MulOp: integers.mul,
+    tir.FloorDivOp: partial(integers.quotient, floor=True),
+    tir.FloorModOp: integers.floor_remainder,
+    tir.DivOp: partial(integers.quotient, floor=False),
+    tir.ModOp: integers.remainder_toward_zero,
+    tir.MinOp: integers.minimum,
+    tir.MaxOp: integers.maximum,
 }
+DIVISIONS = (tir.DivOp, tir.ModOp, tir.FloorDivOp, tir.FloorModOp)
 
 
 def _logical(e: Emitter, op: Operation) -> None:

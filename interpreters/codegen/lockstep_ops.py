@@ -13,6 +13,7 @@ from xdsl_tvm.interpreters.codegen import builtins as _builtins
 from xdsl_tvm.interpreters.codegen import thread_code as _thread_code
 from xdsl_tvm.interpreters.codegen.expression_ops import (
     COMPARISONS,
+    DIVISIONS,
     FLOAT_BINARY,
     INTEGER_BINARY,
     result_interval,
@@ -45,7 +46,6 @@ _FLOAT_SPECIAL: dict[type[Operation], str] = {
     tir.MinOp: "v_where(({1} < {0}) | ({1} != {1}), {1}, {0})",
     tir.MaxOp: "v_where(({1} > {0}) | ({1} != {1}), {1}, {0})",
 }
-_DIVISIONS = (tir.DivOp, tir.ModOp, tir.FloorDivOp, tir.FloorModOp)
 _IDENTITIES = frozenset(
     ("likely", "ignore_loop_partition", "tvm_thread_invariant", "tvm_thread_context")
 )
@@ -308,7 +308,7 @@ def _integer_binary(e: LockstepEmitter, op: tir.BinaryOp, dtype: Number) -> None
     if fits and bounds is not None and not is_vector(op.result.type):
         e.ranges[op.result] = bounds
     low, high = e.interval(op.rhs)
-    doubtful = isinstance(op, _DIVISIONS) and (
+    doubtful = isinstance(op, DIVISIONS) and (
         is_vector(op.result.type) or low <= 0 <= high
     )
 

@@ -193,15 +193,10 @@ def round_half_away(value: float) -> float:
     return math.copysign(math.floor(abs(value) + 0.5), value)
 
 
-def truncated_quotient(a: int, b: int) -> int:
-    """C's integer division. Raises ZeroDivisionError."""
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def truncated_remainder(a: int, b: int) -> int:
-    """The remainder of `truncated_quotient`: it has the sign of `a`."""
-    return a - truncated_quotient(a, b) * b
+def toward_zero(floor: Any, lhs: Any, rhs: Any) -> Any:
+    """Quotients of integer arrays as C rounds them, from those that are rounded down."""
+    has_rest = floor * rhs != lhs
+    return floor + (has_rest & (np.less(lhs, 0) != np.less(rhs, 0))).astype(floor.dtype)
 
 
 def float64_function(name: str) -> Callable[[float], float]:

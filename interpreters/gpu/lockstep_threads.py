@@ -24,7 +24,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from xdsl_tvm.interpreters.data.memory import Memory, Pointer
-from xdsl_tvm.interpreters.data.numbers import Number
+from xdsl_tvm.interpreters.data.numbers import Number, toward_zero
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.gpu.lockstep_races import Array, Fault, Track
 from xdsl_tvm.interpreters.gpu.simulator import Grid
@@ -548,9 +548,7 @@ def divisor(value: Value, mask: Mask) -> Value:
 
 def truncated_quotient(a: Value, b: Value) -> Array:
     """C's integer division."""
-    quotient = np.floor_divide(a, b)
-    remainder = a - quotient * b
-    return quotient + ((remainder != 0) & (np.less(a, 0) != np.less(b, 0)))
+    return toward_zero(np.floor_divide(a, b), a, b)
 
 
 def truncated_remainder(a: Value, b: Value) -> Array:

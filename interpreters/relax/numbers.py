@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.interpreters.data.numbers import Number, number
+from xdsl_tvm.interpreters.data.numbers import Number, number, toward_zero
 from xdsl_tvm.interpreters.errors import DivisionByZeroError, SimulationError
 from xdsl_tvm.interpreters.relax.values import Array
 
@@ -101,9 +101,7 @@ def cast_array(array: Array, dtype: Attribute) -> Array:
 
 def truncated_divide(a: Array, b: Array) -> Array:
     """C's quotient of integers."""
-    floor = floor_divide(a, b)
-    has_rest = floor * b != a
-    return floor + (has_rest & ((a < 0) != (b < 0))).astype(floor.dtype)
+    return toward_zero(floor_divide(a, b), a, b)
 
 
 def floor_divide(a: Array, b: Array) -> Array:

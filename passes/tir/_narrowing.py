@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import SHIFTS, Bound, add
+from xdsl_tvm.analysis.arith.const_int_bound import SHIFTS
 from xdsl_tvm.analysis.arith.expr import (
     Expr,
     Value,
@@ -26,6 +26,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.integers import Bound, add
 from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, names_variable
 
 _FOLLOWING = (

@@ -16,11 +16,10 @@ import pytest
 from support.expr_trees import Array, Trees, Values, evaluate, grid, i8, leaves_of, ui8
 from xdsl.dialects.builtin import i32, i64
 
-from xdsl_tvm.analysis.arith import const_int_bound
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import Expr, postorder
-from xdsl_tvm.dialects.tir.folding import truncated_quotient
+from xdsl_tvm.dialects import integers
+from xdsl_tvm.dialects.integers import INF, Bound, truncated_quotient
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))
 BATCH = 50
@@ -107,27 +106,27 @@ def remainder(a: int, b: int) -> int:
 
 
 def truncated(a: Bound, b: Bound) -> Bound:
-    return const_int_bound.quotient(a, b, floor=False)
+    return integers.quotient(a, b, floor=False)
 
 
 def floored(a: Bound, b: Bound) -> Bound:
-    return const_int_bound.quotient(a, b, floor=True)
+    return integers.quotient(a, b, floor=True)
 
 
 Operation = tuple[Callable[[Bound, Bound], Bound], Callable[[int, int], int]]
 _OPERATIONS: dict[str, Operation] = {
-    "add": (const_int_bound.add, int.__add__),
-    "sub": (const_int_bound.sub, int.__sub__),
-    "mul": (const_int_bound.mul, int.__mul__),
+    "add": (integers.add, int.__add__),
+    "sub": (integers.sub, int.__sub__),
+    "mul": (integers.mul, int.__mul__),
     "div": (truncated, truncated_quotient),
     "floordiv": (floored, int.__floordiv__),
-    "mod": (const_int_bound.truncated_remainder, remainder),
-    "floormod": (const_int_bound.floor_remainder, int.__mod__),
-    "bitwise_and": (const_int_bound.bitwise_and, int.__and__),
-    "bitwise_or": (const_int_bound.bitwise_or, int.__or__),
-    "bitwise_xor": (const_int_bound.bitwise_xor, int.__xor__),
-    "shift_left": (const_int_bound.shift_left, int.__lshift__),
-    "shift_right": (const_int_bound.shift_right, int.__rshift__),
+    "mod": (integers.remainder_toward_zero, remainder),
+    "floormod": (integers.floor_remainder, int.__mod__),
+    "bitwise_and": (integers.bitwise_and, int.__and__),
+    "bitwise_or": (integers.bitwise_or, int.__or__),
+    "bitwise_xor": (integers.bitwise_xor, int.__xor__),
+    "shift_left": (integers.shift_left, int.__lshift__),
+    "shift_right": (integers.shift_right, int.__rshift__),
 }
 
 

@@ -11,8 +11,8 @@ from support.expr_trees import Trees, evaluate, grid, i8, leaves_of, ui8
 from xdsl.dialects.builtin import i32, i64
 
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.dialects.integers import Bound
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))
 BATCH = 50

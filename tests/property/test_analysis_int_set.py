@@ -17,9 +17,9 @@ from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, ProofStrength
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import Expr, leaf_values
 from xdsl_tvm.analysis.arith.int_set import IntSet, simplified, union_lower_bound
+from xdsl_tvm.dialects.integers import Bound
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
 BATCH = 50

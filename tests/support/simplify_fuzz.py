@@ -28,7 +28,6 @@ from support.expr_trees import Array, Trees, Values, evaluate, grid, i8, leaves_
 from support.rule_terms import TermTrees, is_of_vectors
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     And,
@@ -58,6 +57,7 @@ from xdsl_tvm.analysis.arith.extension import Extension
 from xdsl_tvm.analysis.arith.patterns import Operands, Rule, is_number, names_of
 from xdsl_tvm.analysis.arith.rewrite_rules.by_operator import rule_tables
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import FoldError
 

@@ -15,7 +15,6 @@ import numpy as np
 from xdsl.dialects.builtin import Float32Type, Float64Type
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     Binary,
@@ -37,6 +36,7 @@ from xdsl_tvm.analysis.arith.facts import offset_of
 from xdsl_tvm.analysis.arith.modular_set import ModularSet
 from xdsl_tvm.analysis.arith.patterns import Prover
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import FoldError
 from xdsl_tvm.dialects.tir.types import is_index_type

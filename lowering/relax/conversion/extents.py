@@ -209,9 +209,9 @@ class ExtentCode:
             self.scopes[-1].checked.add(dim)
 
     def _is_extent(self, dim: Dim) -> bool:
-        least = bounds(dim)[0]
+        least = bounds(dim).min
         is_known = self._of_any_sign.isdisjoint(dim.symbols())
-        return is_known and least is not None and least >= 0
+        return is_known and least >= 0
 
     @property
     def place(self) -> str:

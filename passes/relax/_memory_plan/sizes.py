@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.integers import INF
 from xdsl_tvm.dialects.relax.symbolic import (
     Apply,
     Atom,
@@ -40,10 +41,10 @@ class UpperBounds:
         return self._known[dim]
 
     def _bound(self, dim: relax.Dim) -> relax.Dim:
-        greatest = bounds(dim, self.symbols)[1]
-        if greatest is not None:
+        greatest = bounds(dim, self.symbols).max
+        if greatest != INF:
             # It is an extent: it cannot be negative, whatever its bound is.
-            return relax.Dim.constant(max(greatest, 0))
+            return relax.Dim.constant(int(max(greatest, 0)))
         total = relax.Dim.constant(0)
         for monomial, coefficient in dim.terms:
             total += self._term(monomial, coefficient)
@@ -62,14 +63,13 @@ class UpperBounds:
         return exact
 
     def _is_non_negative(self, atom: Atom) -> bool:
-        least = bounds(relax.Dim({(atom,): 1}), self.symbols)[0]
-        return least is not None and least >= 0
+        return bounds(relax.Dim({(atom,): 1}), self.symbols).min >= 0
 
     def _atom(self, atom: Atom) -> relax.Dim:
         exact = relax.Dim({(atom,): 1})
-        greatest = bounds(exact, self.symbols)[1]
-        if greatest is not None:
-            return relax.Dim.constant(greatest)
+        greatest = bounds(exact, self.symbols).max
+        if greatest != INF:
+            return relax.Dim.constant(int(greatest))
         if isinstance(atom, Symbol):
             return exact
         return self._apply(atom) or exact

@@ -29,7 +29,6 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.arith.const_int_bound import INF
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     Broadcast,
@@ -64,6 +63,7 @@ from xdsl_tvm.analysis.tir.flat_index import as_tree
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import INF
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.tir._compact_buffers.uses import Candidate

@@ -39,13 +39,13 @@ from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, ProofStrength, Range
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import Broadcast, Call, Cast, Const, Expr, Ramp, Value
 from xdsl_tvm.analysis.arith.extension import Extension
 from xdsl_tvm.analysis.arith.modular_set import ModularSet
 from xdsl_tvm.analysis.arith.transitive_comparison import Comparison
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import wrap
 

@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import Float16Type, f32, i1, i32, i64
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import Cast, Const, postorder
+from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 X, Y, Z, N = symbols(i32, i32, i32, i32)

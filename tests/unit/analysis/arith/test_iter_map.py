@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import i32
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, view
 from xdsl_tvm.analysis.arith.int_set import Range
 from xdsl_tvm.analysis.arith.iter_map import (
@@ -23,6 +22,7 @@ from xdsl_tvm.analysis.arith.iter_map import (
     normalize_to_iter_sum,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import INF, Bound
 
 X, Y, Z, W = symbols(i32, i32, i32, i32)
 N, M, C0, C1 = symbols(i32, i32, i32, i32)

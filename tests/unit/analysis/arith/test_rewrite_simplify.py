@@ -19,7 +19,6 @@ from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, ProofStrength, Range
-from xdsl_tvm.analysis.arith.const_int_bound import INF, Bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     And,
@@ -49,6 +48,7 @@ from xdsl_tvm.analysis.arith.extension import Extension
 from xdsl_tvm.analysis.arith.patterns import parse_term
 from xdsl_tvm.analysis.arith.rewrite_simplify import RewriteLimitError
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 
 TRUE, FALSE = Const(1, i1), Const(0, i1)

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import VectorType, f32, i1, i32, i64
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.const_int_bound import Bound
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     Binary,
@@ -48,6 +47,7 @@ from xdsl_tvm.analysis.arith.patterns import (
 )
 from xdsl_tvm.analysis.arith.rewrite_rules.by_operator import rule_ids, rule_tables
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import FoldError
 
