@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
+from inspect import get_annotations
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
@@ -58,6 +59,18 @@ class PassRun:
         return module if self.owned else module.clone()
 
 
+def _make_options(pass_class: type[CompilerPass], struct: type[ConfigStruct]) -> None:
+    """The fields of `struct` as options of the pass, unset by default.
+
+    To be called before the class becomes a dataclass.
+    """
+    pass_class.config_key = struct.key
+    inherited = {field.name: f"{field.type} | None" for field in fields(struct)}
+    pass_class.__annotations__ = inherited | get_annotations(pass_class)
+    for name in inherited:
+        setattr(pass_class, name, None)
+
+
 def _guarded(apply: Callable[..., None]) -> Callable[..., None]:
     """The `apply` of a pass, with unexpected exceptions reported as its failure."""
 
@@ -106,7 +119,8 @@ class CompilerPass(ModulePass):
     config_key: ClassVar[str | None] = None
     """The `PassContext` key of a struct that fills in unset options.
 
-    See `resolved_options`.
+    A pass that derives from the struct has its key and its fields. See
+    `resolved_options`.
     """
     is_composite: ClassVar[bool] = False
     """Whether it only runs other passes, each of them in a `run` of its own."""
@@ -121,6 +135,9 @@ class CompilerPass(ModulePass):
     def __init_subclass__(cls, *, runs_passes: bool = False, **kwargs: Any) -> None:
         """`runs_passes`: what `apply` raises is what the passes in it raise."""
         super().__init_subclass__(**kwargs)
+        for base in cls.__bases__:
+            if issubclass(base, ConfigStruct) and not issubclass(base, CompilerPass):
+                _make_options(cls, base)
         own = cls.__dict__.get("apply")
         if own is not None and not runs_passes:
             cls.apply = _guarded(own)
@@ -140,15 +157,13 @@ class CompilerPass(ModulePass):
     def resolved_options(self, struct: type[_Struct]) -> _Struct:
         """The options in force: the pass's own where set, else the context's.
 
-        For a pass with a `config_key`. Its fields are named as those of `struct`, and
-        one that is None is unset. It takes its value from the current `PassContext`,
-        where that sets the key, and else the struct's default:
+        For a pass that derives from `struct`. An option that is None is unset. It takes
+        its value from the current `PassContext`, where that sets the key, and else the
+        struct's default:
 
             @dataclass(frozen=True)
-            class UnrollLoop(CompilerPass):
+            class UnrollLoop(UnrollLoopConfig, CompilerPass):
                 name = "tir-unroll-loop"
-                config_key = "tir.UnrollLoop"
-                auto_max_step: int | None = None
 
                 def apply(self, ctx, op):
                     options = self.resolved_options(UnrollLoopConfig)

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 
 @dataclass(frozen=True)
 class ConfigStruct:
-    """Base of the options that have fields."""
+    """Base of the options that have fields; a subclass names its `key`.
+
+    A pass that derives from a struct has the fields as its own options, where an unset
+    one is None (see `CompilerPass`).
+    """
+
+    key: ClassVar[str]
+
+    def __init_subclass__(cls, *, key: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if key is not None:
+            cls.key = key
 
 
 @dataclass(frozen=True)
-class UnrollLoopConfig(ConfigStruct):
+class UnrollLoopConfig(ConfigStruct, key="tir.UnrollLoop"):
     """Options of `tir.UnrollLoop`."""
 
     auto_max_step: int = 0
@@ -28,7 +39,7 @@ class UnrollLoopConfig(ConfigStruct):
 
 
 @dataclass(frozen=True)
-class SimplifyConfig(ConfigStruct):
+class SimplifyConfig(ConfigStruct, key="tir.Simplify"):
     """Options of `tir.Simplify`."""
 
     transitively_prove_inequalities: bool = False
@@ -39,7 +50,7 @@ class SimplifyConfig(ConfigStruct):
 
 
 @dataclass(frozen=True)
-class RemoveNoOpConfig(ConfigStruct):
+class RemoveNoOpConfig(ConfigStruct, key="tir.RemoveNoOp"):
     """Options of `tir.RemoveNoOp`."""
 
     use_dataflow_analysis: bool = False
@@ -47,7 +58,7 @@ class RemoveNoOpConfig(ConfigStruct):
 
 
 @dataclass(frozen=True)
-class HoistExpressionConfig(ConfigStruct):
+class HoistExpressionConfig(ConfigStruct, key="tir.HoistExpression"):
     """Options of `tir.HoistExpression`; both fields are bit masks.
 
     Conditionals: 1 `if` statements, 2 `if_then_else` expressions, 4 boolean
@@ -60,21 +71,21 @@ class HoistExpressionConfig(ConfigStruct):
 
 
 @dataclass(frozen=True)
-class HoistIfThenElseConfig(ConfigStruct):
+class HoistIfThenElseConfig(ConfigStruct, key="tir.HoistIfThenElse"):
     """Options of `tir.HoistIfThenElse`."""
 
     support_block_scope_hosting: bool = False
 
 
 @dataclass(frozen=True)
-class InjectDoubleBufferConfig(ConfigStruct):
+class InjectDoubleBufferConfig(ConfigStruct, key="tir.InjectDoubleBuffer"):
     """Options of `tir.InjectDoubleBuffer`."""
 
     split_loop: int = 1
 
 
 @dataclass(frozen=True)
-class LoopPartitionConfig(ConfigStruct):
+class LoopPartitionConfig(ConfigStruct, key="tir.LoopPartition"):
     """Options of `tir.LoopPartition`."""
 
     partition_const_loop: bool = False
@@ -83,7 +94,9 @@ class LoopPartitionConfig(ConfigStruct):
 
 
 @dataclass(frozen=True)
-class ReduceBranchingThroughOvercomputeConfig(ConfigStruct):
+class ReduceBranchingThroughOvercomputeConfig(
+    ConfigStruct, key="tir.ReduceBranchingThroughOvercompute"
+):
     """Options of `tir.ReduceBranchingThroughOvercompute`."""
 
     use_dataflow_analysis: bool = False
@@ -108,10 +121,16 @@ def _flag(default: bool | None = False) -> ConfigOption:
     return ConfigOption(bool, default)
 
 
-def _struct(kind: type[ConfigStruct]) -> ConfigOption:
-    return ConfigOption(kind, kind())
-
-
+_STRUCTS: tuple[type[ConfigStruct], ...] = (
+    HoistExpressionConfig,
+    HoistIfThenElseConfig,
+    InjectDoubleBufferConfig,
+    LoopPartitionConfig,
+    ReduceBranchingThroughOvercomputeConfig,
+    RemoveNoOpConfig,
+    SimplifyConfig,
+    UnrollLoopConfig,
+)
 _OPTIONS: dict[str, ConfigOption] = {
     "cuda.kernels_output_dir": ConfigOption(str, None),
     "relax.FuseOps.max_depth": ConfigOption(int, 256),
@@ -120,16 +139,7 @@ _OPTIONS: dict[str, ConfigOption] = {
     "relax.lift_transform_params.consume_params": _flag(),
     "relax.transform.apply_legalize_ops": _flag(default=True),
     "testing.immutable_module": _flag(),
-    "tir.HoistExpression": _struct(HoistExpressionConfig),
-    "tir.HoistIfThenElse": _struct(HoistIfThenElseConfig),
-    "tir.InjectDoubleBuffer": _struct(InjectDoubleBufferConfig),
-    "tir.LoopPartition": _struct(LoopPartitionConfig),
-    "tir.ReduceBranchingThroughOvercompute": _struct(
-        ReduceBranchingThroughOvercomputeConfig
-    ),
-    "tir.RemoveNoOp": _struct(RemoveNoOpConfig),
-    "tir.Simplify": _struct(SimplifyConfig),
-    "tir.UnrollLoop": _struct(UnrollLoopConfig),
+    **{kind.key: ConfigOption(kind, kind()) for kind in _STRUCTS},
     "tir.add_lower_pass": ConfigOption(tuple, None),
     "tir.debug_keep_trivial_loop": _flag(),
     "tir.detect_global_barrier": _flag(),
@@ -218,7 +228,7 @@ def _convert(key: str, value: object) -> ConfigValue:
     if value is None:
         raise AttributeError(f"{key} is None")
     if issubclass(kind, ConfigStruct):
-        if isinstance(value, kind):
+        if type(value) is kind:
             return value
         if isinstance(value, Mapping):
             return _convert_struct(key, kind, cast("Mapping[str, object]", value))

@@ -18,7 +18,7 @@ from xdsl_tvm.passes.tir.simplify import Simplify
 
 
 @dataclass(frozen=True)
-class HoistExpression(CompilerPass):
+class HoistExpression(HoistExpressionConfig, CompilerPass):
     """Summary: Evaluates conditions and bindings in front of the loops that do not change
         them.
 
@@ -75,10 +75,6 @@ class HoistExpression(CompilerPass):
     """
 
     name = "tir-hoist-expression"
-    config_key = "tir.HoistExpression"
-
-    hoisted_conditionals: int | None = None
-    hoisted_let_bindings: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(HoistExpressionConfig)

@@ -21,7 +21,14 @@ _EXPRESSIONS = "tir.HoistIfThenElseExprWithBlock"
 
 
 @dataclass(frozen=True)
-class HoistIfThenElse(CompilerPass):
+class _Variant:
+    """The argument of TVM's pass, before the option of its configuration."""
+
+    variant: str | None = None
+
+
+@dataclass(frozen=True)
+class HoistIfThenElse(HoistIfThenElseConfig, _Variant, CompilerPass):
     """Summary: Evaluates conditions in front of the loops that do not change them.
 
     TVM name: tir.HoistIfThenElse (v0.20)
@@ -69,10 +76,6 @@ class HoistIfThenElse(CompilerPass):
     """
 
     name = "tir-hoist-if-then-else"
-    config_key = "tir.HoistIfThenElse"
-
-    variant: str | None = None
-    support_block_scope_hosting: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.variant not in (None, "basic"):

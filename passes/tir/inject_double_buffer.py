@@ -43,7 +43,7 @@ _TOUCHES = {MemoryEffectKind.READ, MemoryEffectKind.WRITE}
 
 
 @dataclass(frozen=True)
-class InjectDoubleBuffer(CompilerPass):
+class InjectDoubleBuffer(InjectDoubleBufferConfig, CompilerPass):
     """Summary: Doubles marked memory, and fills one half of it while the other is read.
 
     TVM name: tir.InjectDoubleBuffer (v0.20)
@@ -109,9 +109,6 @@ class InjectDoubleBuffer(CompilerPass):
     """
 
     name = "tir-inject-double-buffer"
-    config_key = "tir.InjectDoubleBuffer"
-
-    split_loop: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         factor = self.resolved_options(InjectDoubleBufferConfig).split_loop

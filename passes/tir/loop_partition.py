@@ -20,7 +20,7 @@ _MARKS = frozenset(("likely", "ignore_loop_partition"))
 
 
 @dataclass(frozen=True)
-class LoopPartition(CompilerPass):
+class LoopPartition(LoopPartitionConfig, CompilerPass):
     """Summary: Splits loops, so that conditions are constant in the main part.
 
     TVM name: tir.LoopPartition (v0.20)
@@ -85,11 +85,6 @@ class LoopPartition(CompilerPass):
     """
 
     name = "tir-loop-partition"
-    config_key = "tir.LoopPartition"
-
-    partition_const_loop: bool | None = None
-    no_unroll_loop_with_extent_one: bool | None = None
-    unroll_loop_with_partition_hint_no_interval: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(LoopPartitionConfig)

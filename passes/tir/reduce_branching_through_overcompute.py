@@ -35,7 +35,9 @@ _MAX_ROUNDS = 8
 
 
 @dataclass(frozen=True)
-class ReduceBranchingThroughOvercompute(CompilerPass):
+class ReduceBranchingThroughOvercompute(
+    ReduceBranchingThroughOvercomputeConfig, CompilerPass
+):
     """Summary: Removes branches where one case may be taken always.
 
     TVM name: tir.ReduceBranchingThroughOvercompute (v0.20)
@@ -87,9 +89,6 @@ class ReduceBranchingThroughOvercompute(CompilerPass):
     """
 
     name = "tir-reduce-branching-through-overcompute"
-    config_key = "tir.ReduceBranchingThroughOvercompute"
-
-    use_dataflow_analysis: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(ReduceBranchingThroughOvercomputeConfig)

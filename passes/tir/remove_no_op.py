@@ -37,7 +37,7 @@ DATAFLOW_EXTENSIONS = (
 
 
 @dataclass(frozen=True)
-class RemoveNoOp(CompilerPass):
+class RemoveNoOp(RemoveNoOpConfig, CompilerPass):
     """Summary: Removes statements without effect.
 
     TVM name: tir.RemoveNoOp (v0.20)
@@ -93,10 +93,6 @@ class RemoveNoOp(CompilerPass):
     """
 
     name = "tir-remove-no-op"
-    config_key = "tir.RemoveNoOp"
-
-    use_dataflow_analysis: bool | None = None
-    max_simplification_steps: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(RemoveNoOpConfig)

@@ -29,7 +29,7 @@ from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, replace_by
 
 
 @dataclass(frozen=True)
-class Simplify(CompilerPass):
+class Simplify(SimplifyConfig, CompilerPass):
     """Summary: Simplifies every expression by what holds where it is used, and removes
         branches and stores that turn out to do nothing.
 
@@ -95,13 +95,6 @@ class Simplify(CompilerPass):
     """
 
     name = "tir-simplify"
-    config_key = "tir.Simplify"
-
-    transitively_prove_inequalities: bool | None = None
-    propagate_knowns_to_prove_conditional: bool | None = None
-    propagate_knowns_to_simplify_expressions: bool | None = None
-    convert_boolean_to_and_of_ors: bool | None = None
-    apply_constraints_to_boolean_branches: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(SimplifyConfig)

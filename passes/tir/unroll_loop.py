@@ -43,7 +43,7 @@ _LOCAL_SCOPES = frozenset(("local", "warp"))
 
 
 @dataclass(frozen=True)
-class UnrollLoop(CompilerPass):
+class UnrollLoop(UnrollLoopConfig, CompilerPass):
     """Summary: Expands loops marked unrolled, and serial loops of few steps.
 
     TVM name: tir.UnrollLoop (v0.20)
@@ -95,13 +95,6 @@ class UnrollLoop(CompilerPass):
     """
 
     name = "tir-unroll-loop"
-    config_key = "tir.UnrollLoop"
-
-    auto_max_step: int | None = None
-    auto_max_depth: int | None = None
-    auto_max_extent: int | None = None
-    explicit_unroll: bool | None = None
-    unroll_local_access: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         plan = _Plan()

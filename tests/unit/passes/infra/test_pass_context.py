@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import pytest
@@ -28,6 +28,7 @@ from xdsl_tvm.passes.infra import (
     module_pass,
     register_pass,
 )
+from xdsl_tvm.passes.tir.hoist_if_then_else import HoistIfThenElse
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,10 @@ class NeedsMark(Mark):
 
 
 @dataclass(frozen=True)
-class Unroll(CompilerPass):
+class Unroll(UnrollLoopConfig, CompilerPass):
     """Records its resolved options."""
 
     name = "tir-unroll"
-    config_key = "tir.UnrollLoop"
-
-    auto_max_step: int | None = None
-    explicit_unroll: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(UnrollLoopConfig)
@@ -262,6 +259,17 @@ def test_own_options_come_before_the_context() -> None:
         Mark().resolved_options(UnrollLoopConfig)
     with pytest.raises(TypeError, match="has type UnrollLoopConfig"):
         Unroll().resolved_options(HoistExpressionConfig)
+
+
+def test_the_options_of_a_pass_are_the_fields_of_its_struct() -> None:
+    assert Unroll.config_key == UnrollLoopConfig.key
+    assert [(each.name, each.type, each.default) for each in fields(Unroll)] == [
+        (each.name, f"{each.type} | None", None) for each in fields(UnrollLoopConfig)
+    ]
+    assert str(Unroll(auto_max_step=3)) == "tir-unroll{auto_max_step=3}"
+    assert HoistIfThenElse("basic").variant == "basic"
+    with pytest.raises(AttributeError, match="to have type UnrollLoopConfig"):
+        PassContext(config={"tir.UnrollLoop": Unroll()})
 
 
 def test_nested_contexts_replace_each_other() -> None:
