@@ -46,8 +46,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 
 LLVM_SCALARS = (
     IntegerType,
@@ -162,7 +163,7 @@ def identity_strides(type: MemRefType[Attribute]) -> tuple[int, ...] | None:
     return tuple(reversed(strides_back))
 
 
-class Conversion:
+class Conversion(LocatedBuilder):
     """One pass's rewriting of operations to LLVM ones, in place.
 
     `operand` gives a value in its LLVM type, `insert` puts a new operation before the
@@ -170,7 +171,7 @@ class Conversion:
     """
 
     def __init__(self) -> None:
-        self._anchor: Operation | None = None
+        super().__init__()
         self._casts: dict[UnrealizedConversionCastOp, None] = {}
         self._cast_of: dict[SSAValue, SSAValue] = {}
 
@@ -213,24 +214,6 @@ class Conversion:
         return cast_op.results[0]
 
     # -- operations
-
-    def start(self, op: Operation) -> None:
-        """Makes `op` the operation being converted: new ones go before it."""
-        self._anchor = op
-
-    def insert(self, op: Operation) -> SSAValue:
-        """Inserts `op` before the operation being converted; gives its first result."""
-        self.insert_op(op)
-        return op.results[0]
-
-    def insert_op(self, op: Operation) -> None:
-        """Inserts `op`, which may have no result, with the location of the anchor."""
-        anchor = self._anchor
-        assert anchor is not None
-        op.location = anchor.location
-        block = anchor.parent_block()
-        assert block is not None
-        block.insert_op_before(op, anchor)
 
     def replace(self, op: Operation, values: Sequence[SSAValue]) -> None:
         """Replaces the results of `op` by `values`, of LLVM types, and erases it."""
@@ -309,18 +292,6 @@ class Conversion:
             ConstantOp.create(
                 result_types=[type], properties={"value": splat(value, type)}
             )
-        )
-
-    def emit(
-        self,
-        kind: type[IRDLOperation],
-        operands: Sequence[SSAValue],
-        result: Attribute,
-        **properties: Attribute,
-    ) -> SSAValue:
-        """Inserts an operation with one result and gives that result."""
-        return self.insert(
-            kind.create(operands=operands, result_types=[result], properties=properties)
         )
 
 

@@ -31,6 +31,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.lowering.to_llvm._conversion import convert_type, is_convertible
 from xdsl_tvm.lowering.to_llvm._parallel_bodies import (
@@ -375,7 +376,7 @@ class _Outliner:
                 to.binary(arith.AddiOp, first, to.binary(arith.MuliOp, each, step))
                 for each in (begin, end)
             ]
-        low, high = (to.add(arith.IndexCastOp(each, INDEX)) for each in bounds)
+        low, high = (to.insert(arith.IndexCastOp(each, INDEX)) for each in bounds)
         block.add_op(func.CallOp(body.sym_name.data, [low, high, *values], []))
         block.add_op(llvm.ReturnOp(to.number(0)))
         for op in block.ops:
@@ -403,7 +404,7 @@ class _Outliner:
         limit = trips
         if least > 1:
             few = to.less(_SLT, trips, to.number(least))
-            limit = to.add(arith.SelectOp(few, to.number(1), trips))
+            limit = to.insert(arith.SelectOp(few, to.number(1), trips))
         context = self._context_slot()
         fields = [low, trips, *map(to.passed, self.captures.values)]
         for number, value in enumerate(fields):
@@ -411,8 +412,8 @@ class _Outliner:
         callee = self.symbols.declare_function(
             self.loop, LAUNCH, [POINTER, POINTER, i64], i64
         )
-        address = to.add(llvm.AddressOfOp(SymbolRefAttr(chunk.sym_name), POINTER))
-        to.add(llvm.CallOp(callee, address, context, limit, return_type=i64))
+        address = to.insert(llvm.AddressOfOp(SymbolRefAttr(chunk.sym_name), POINTER))
+        to.insert(llvm.CallOp(callee, address, context, limit, return_type=i64))
 
     def _context_slot(self) -> SSAValue:
         """Memory for the context, which a loop around this one uses again."""
@@ -449,13 +450,13 @@ def _share(
     to: _Builder, thread: SSAValue, count: SSAValue, trips: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
     """The range of iterations of a thread; the first threads get one more."""
-    number = to.add(arith.ExtUIOp(thread, i64))
-    threads = to.add(arith.ExtUIOp(count, i64))
+    number = to.insert(arith.ExtUIOp(thread, i64))
+    threads = to.insert(arith.ExtUIOp(count, i64))
     size = to.binary(arith.DivUIOp, trips, threads)
     rest = to.binary(arith.RemUIOp, trips, threads)
     before = to.binary(arith.MinUIOp, number, rest)
     begin = to.binary(arith.AddiOp, to.binary(arith.MuliOp, number, size), before)
-    extra = to.add(arith.ExtUIOp(to.less(_ULT, number, rest), i64))
+    extra = to.insert(arith.ExtUIOp(to.less(_ULT, number, rest), i64))
     end = to.binary(arith.AddiOp, to.binary(arith.AddiOp, begin, size), extra)
     return begin, end
 
@@ -466,36 +467,18 @@ def _path(number: int) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, [0, number])
 
 
-class _Builder:
-    """Appends operations to a block, or puts them before one."""
-
-    def __init__(self, place: Block | Operation) -> None:
-        self._place = place
-
-    def insert(self, op: Operation) -> None:
-        """Puts `op` where this builder does."""
-        if isinstance(self._place, Block):
-            self._place.add_op(op)
-            return
-        op.location = self._place.location
-        block = self._place.parent_block()
-        assert block is not None
-        block.insert_op_before(op, self._place)
-
-    def add(self, op: Operation) -> SSAValue:
-        """Inserts `op`, and gives its first result."""
-        self.insert(op)
-        return op.results[0]
+class _Builder(LocatedBuilder):
+    """Inserts arithmetic on `i64` and calls of the pool."""
 
     def number(self, value: int) -> SSAValue:
         """An `i64`."""
-        return self.add(arith.ConstantOp(IntegerAttr(value, i64)))
+        return self.insert(arith.ConstantOp(IntegerAttr(value, i64)))
 
     def binary(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Arithmetic on `i64`."""
         flags = kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp)
         properties: dict[str, Attribute] = {"overflowFlags": _NO_OVERFLOW}
-        return self.add(
+        return self.insert(
             kind.create(
                 operands=[lhs, rhs],
                 result_types=[i64],
@@ -505,7 +488,7 @@ class _Builder:
 
     def less(self, predicate: IntegerAttr, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Whether one number is less."""
-        return self.add(
+        return self.insert(
             arith.CmpiOp.create(
                 operands=[lhs, rhs],
                 result_types=[i1],
@@ -517,7 +500,7 @@ class _Builder:
         self, context: SSAValue, type: llvm.LLVMStructType, number: int
     ) -> SSAValue:
         """The address of a field of the context."""
-        return self.add(
+        return self.insert(
             llvm.GEPOp.create(
                 operands=[context],
                 result_types=[POINTER],
@@ -532,7 +515,7 @@ class _Builder:
 
     def load(self, address: SSAValue, type: Attribute) -> SSAValue:
         """The value at an address."""
-        return self.add(
+        return self.insert(
             llvm.LoadOp.create(
                 operands=[address],
                 result_types=[type],
@@ -542,7 +525,7 @@ class _Builder:
 
     def store(self, value: SSAValue, address: SSAValue) -> None:
         """Puts a value at an address."""
-        self.insert(
+        self.insert_op(
             llvm.StoreOp.create(
                 operands=[value, address], properties={"ordering": _ORDER_NONE}
             )
@@ -550,7 +533,7 @@ class _Builder:
 
     def wide(self, value: SSAValue) -> SSAValue:
         """An index as `i64`."""
-        return self.add(arith.IndexCastOp(value, i64))
+        return self.insert(arith.IndexCastOp(value, i64))
 
     def passed(self, value: SSAValue) -> SSAValue:
         """A value in the type that it has in the context."""
@@ -564,7 +547,7 @@ class _Builder:
         if value.type == type:
             return value
         if INDEX in (value.type, type):
-            return self.add(arith.IndexCastOp(value, type))
-        return self.add(
+            return self.insert(arith.IndexCastOp(value, type))
+        return self.insert(
             UnrealizedConversionCastOp.create(operands=[value], result_types=[type])
         )

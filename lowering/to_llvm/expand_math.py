@@ -146,19 +146,19 @@ def _expand(op: Operation) -> SSAValue:
 
 def _load(at: Emitter, value: SSAValue, format: Format) -> Value:
     if scalar_of(value.type) != format.type:
-        value = at.emit(arith.ExtFOp, [value], format.type)
+        value = at.shaped(arith.ExtFOp, [value], format.type)
     return Value(at, format, value)
 
 
 def _store(y: Value, result: SSAValue) -> SSAValue:
     if y.ssa.type == result.type:
         return y.ssa
-    return y.at.emit(arith.TruncFOp, [y.ssa], scalar_of(result.type))
+    return y.at.shaped(arith.TruncFOp, [y.ssa], scalar_of(result.type))
 
 
 def _expand_fpowi(at: Emitter, op: math.FPowIOp, format: Format) -> Value:
     x = _load(at, op.operands[0], format).to(DOUBLE)
     # xDSL's arith converts scalars only.
     kind = arith.SIToFPOp if at.scalar else llvm.SIToFPOp
-    exponent = at.emit(kind, [op.operands[1]], DOUBLE.type)
+    exponent = at.shaped(kind, [op.operands[1]], DOUBLE.type)
     return functions.powf(x, Value(at, DOUBLE, exponent))

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.to_llvm._conversion import splat
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -145,32 +146,11 @@ def _hoist(op: Operation, loop: Operation) -> None:
     safe = before.emit(arith.SelectOp, [fails, one, divisor], divisor.type)
     op.detach()
     op.operands = [dividend, safe]
-    before.insert(op)
+    before.insert_op(op)
 
 
-class _Before:
+class _Before(LocatedBuilder):
     """Inserts scalar operations before a loop, with the location of another one."""
-
-    def __init__(self, loop: Operation, source: Operation) -> None:
-        self._loop = loop
-        self._source = source
-
-    def insert(self, op: Operation) -> None:
-        block = self._loop.parent_block()
-        assert block is not None
-        block.insert_op_before(op, self._loop)
-
-    def emit(
-        self,
-        kind: type[Operation],
-        operands: list[SSAValue],
-        result: Attribute,
-        **properties: Attribute,
-    ) -> SSAValue:
-        op = kind.create(operands=operands, result_types=[result], properties=properties)
-        op.location = self._source.location
-        self.insert(op)
-        return op.results[0]
 
     def constant(self, value: int, type_: Attribute) -> SSAValue:
         return self.emit(arith.ConstantOp, [], type_, value=splat(value, type_))

@@ -13,11 +13,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.located_builder import Inserted
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax.rewriting.insertion import Inserted, Place
+from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder
 from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 Check: TypeAlias = Callable[
@@ -289,38 +290,39 @@ class _Group:
         return self.check(lhs, rights, biases, bindings)
 
     def _write(self, members: Sequence[_Branch], first: relax.MatmulOp) -> None:
-        place = _OrderedPlace(first, self.order)
+        place = _OrderedBuilder(first, self.order)
         right = _side_by_side(place, [branch.product.rhs for branch in members])
-        value = place.emit(relax.MatmulOp(first.lhs, right, first.out_dtype))
+        value = place.insert(relax.MatmulOp(first.lhs, right, first.out_dtype))
         biases = [branch.bias for branch in members if branch.bias is not None]
         if biases:
-            value = place.emit(relax.AddOp(value, _side_by_side(place, biases)))
+            value = place.insert(relax.AddOp(value, _side_by_side(place, biases)))
         if members[0].activation is not None:
-            value = place.emit(type(members[0].activation)(value))
+            value = place.insert(type(members[0].activation)(value))
         info = TensorInfo.of(value.type)
         assert info is not None
         assert info.rank is not None, "products of known rank"
         ends = list(accumulate(_widths(members[:-1])))
-        parts = place.emit(relax.SplitOp(value, ends, info.rank - 1))
+        parts = place.insert(relax.SplitOp(value, ends, info.rank - 1))
         for index, branch in enumerate(members):
             last = branch.ops[-1].result
-            part = place.emit(relax.GetItemOp(parts, index))
+            part = place.insert(relax.GetItemOp(parts, index))
             last.replace_all_uses_with(place.typed(part, last.type))
         for branch in members:
             for op in reversed(branch.ops):
                 Rewriter.erase_op(op)
 
 
-class _OrderedPlace(Place):
-    """A place in a block whose order is kept."""
+class _OrderedBuilder(BindingBuilder):
+    """Inserts in a block whose order is kept."""
 
     def __init__(self, at: Operation, order: _Order) -> None:
         super().__init__(at)
+        self._before = at
         self._order = order
 
-    def insert(self, op: Inserted) -> Inserted:
-        self._order.move(op, self._at)
-        return super().insert(op)
+    def insert_op(self, op: Inserted) -> Inserted:
+        self._order.move(op, self._before)
+        return super().insert_op(op)
 
 
 _MOVABLE = (OperatorOp, relax.ConstantOp, relax.ShapeOp, relax.PrimValueOp)
@@ -330,7 +332,7 @@ def _widths(branches: Iterable[_Branch]) -> list[int]:
     return [width for b in branches if (width := b.width.value) is not None]
 
 
-def _side_by_side(place: Place, values: Sequence[SSAValue]) -> SSAValue:
+def _side_by_side(place: BindingBuilder, values: Sequence[SSAValue]) -> SSAValue:
     """The tensors next to each other along their last dimension."""
     rank = len(_shape(values[0]))
-    return place.emit(relax.ConcatOp(place.emit(relax.TupleOp(values)), rank - 1))
+    return place.insert(relax.ConcatOp(place.insert(relax.TupleOp(values)), rank - 1))

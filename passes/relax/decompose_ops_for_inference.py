@@ -13,7 +13,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import ShapeType, TensorInfo, TupleType
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import UniqueNames
-from xdsl_tvm.passes.relax.rewriting.insertion import Place, float_dtype
+from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, float_dtype
 from xdsl_tvm.passes.relax.rewriting.symbols import defined_symbols, hide_symbols
 
 
@@ -77,12 +77,12 @@ def _decompose_batch_norm(op: relax.BatchNormOp) -> None:
     normalized = normalized_for_inference(op)
     if normalized is None:
         return
-    place = Place(op)
+    place = BindingBuilder(op)
     fields = op.result.type
     assert isinstance(fields, TupleType), "verified"
     values = (normalized, op.moving_mean, op.moving_var)
     typed = [place.typed(v, t) for v, t in zip(values, fields.fields, strict=True)]
-    Rewriter.replace_op(op, (), [place.emit(relax.TupleOp(typed))])
+    Rewriter.replace_op(op, (), [place.insert(relax.TupleOp(typed))])
 
 
 def normalized_for_inference(op: relax.BatchNormOp) -> SSAValue | None:
@@ -94,19 +94,19 @@ def normalized_for_inference(op: relax.BatchNormOp) -> SSAValue | None:
     if hide_symbols(op.operands, op):
         return None
     rank, axis = info.rank, op.axis.value.data % info.rank
-    place = Place(op)
+    place = BindingBuilder(op)
     mean = place.along(op.moving_mean, rank, axis)
     variance = place.along(op.moving_var, rank, axis)
     epsilon = place.number(op.epsilon.value.data, dtype)
-    root = place.emit(relax.SqrtOp(place.emit(relax.AddOp(variance, epsilon))))
-    value = place.emit(relax.SubtractOp(op.data, mean))
-    value = place.emit(relax.DivideOp(value, root))
+    root = place.insert(relax.SqrtOp(place.insert(relax.AddOp(variance, epsilon))))
+    value = place.insert(relax.SubtractOp(op.data, mean))
+    value = place.insert(relax.DivideOp(value, root))
     if op.no_scale is None:
         gamma = place.along(op.gamma, rank, axis)
-        value = place.emit(relax.MultiplyOp(value, gamma))
+        value = place.insert(relax.MultiplyOp(value, gamma))
     if op.no_center is None:
         beta = place.along(op.beta, rank, axis)
-        value = place.emit(relax.AddOp(value, beta))
+        value = place.insert(relax.AddOp(value, beta))
     return value
 
 
@@ -119,8 +119,8 @@ def _name_dimensions(op: relax.TensorToShapeOp, names: UniqueNames) -> None:
     if not isinstance(inferred, ShapeType) or inferred.values is None:
         return
     symbols = [names.unique("x") for _ in inferred.values]
-    place = Place(op)
-    shape = place.insert(relax.TensorToShapeOp(op.operands[0]))
-    place.emit(relax.MatchCastOp(shape, ShapeType.of(symbols), symbols))
-    value = place.emit(relax.ShapeOp(symbols))
+    place = BindingBuilder(op)
+    shape = place.insert_op(relax.TensorToShapeOp(op.operands[0]))
+    place.insert(relax.MatchCastOp(shape, ShapeType.of(symbols), symbols))
+    value = place.insert(relax.ShapeOp(symbols))
     Rewriter.replace_op(op, (), [place.typed(value, op.result.type)])

@@ -13,7 +13,11 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax.rewriting.insertion import Place, by_function, float_dtype
+from xdsl_tvm.passes.relax.rewriting.insertion import (
+    BindingBuilder,
+    by_function,
+    float_dtype,
+)
 
 _CHANNELS = {"OIHW": 0, "IOHW": 1}
 """For each kernel layout, the dimension of output channels."""
@@ -91,43 +95,43 @@ def _is_foldable(norm: relax.BatchNormOp, conv: relax.Conv2DOp) -> bool:
 
 
 def _fold(norm: relax.BatchNormOp, conv: relax.Conv2DOp) -> None:
-    place = Place(norm)
+    place = BindingBuilder(norm)
     dtype = float_dtype([norm.gamma])
     assert dtype is not None, "foldable"
     epsilon = place.number(norm.epsilon.value.data, dtype)
-    root = place.emit(relax.SqrtOp(place.emit(relax.AddOp(norm.moving_var, epsilon))))
+    root = place.insert(relax.SqrtOp(place.insert(relax.AddOp(norm.moving_var, epsilon))))
     if norm.no_scale is None:
-        scale = place.emit(relax.DivideOp(norm.gamma, root))
+        scale = place.insert(relax.DivideOp(norm.gamma, root))
     else:
         one = place.number(1.0, dtype)
-        scale = place.emit(relax.DivideOp(one, root))
+        scale = place.insert(relax.DivideOp(one, root))
     channel = _CHANNELS[conv.kernel_layout.data]
     factor = _reshaped(place, scale, channel)
     copy = conv.clone()
-    copy.operands[1] = place.emit(relax.MultiplyOp(conv.weight, factor))
-    value = place.emit(copy)
-    moved = place.emit(relax.MultiplyOp(norm.moving_mean, scale))
+    copy.operands[1] = place.insert(relax.MultiplyOp(conv.weight, factor))
+    value = place.insert(copy)
+    moved = place.insert(relax.MultiplyOp(norm.moving_mean, scale))
     if norm.no_center is None:
-        shift = place.emit(relax.SubtractOp(norm.beta, moved))
-        value = place.emit(relax.AddOp(value, _reshaped(place, shift, 1)))
+        shift = place.insert(relax.SubtractOp(norm.beta, moved))
+        value = place.insert(relax.AddOp(value, _reshaped(place, shift, 1)))
     else:
-        value = place.emit(relax.SubtractOp(value, _reshaped(place, moved, 1)))
+        value = place.insert(relax.SubtractOp(value, _reshaped(place, moved, 1)))
     _replace_fields(norm, (value, norm.moving_mean, norm.moving_var))
     Rewriter.erase_op(norm)
     Rewriter.erase_op(conv)
 
 
-def _reshaped(place: Place, vector: SSAValue, axis: int) -> SSAValue:
+def _reshaped(place: BindingBuilder, vector: SSAValue, axis: int) -> SSAValue:
     """A vector as a tensor of rank 4 that has it on one dimension."""
     info = TensorInfo.of(vector.type)
     assert info is not None
     assert info.shape is not None, "a constant"
     dims = [info.shape[0] if each == axis else 1 for each in range(4)]
-    return place.emit(relax.ReshapeOp(vector, place.insert(relax.ShapeOp(dims))))
+    return place.insert(relax.ReshapeOp(vector, place.insert_op(relax.ShapeOp(dims))))
 
 
 def _replace_fields(norm: relax.BatchNormOp, values: Sequence[SSAValue]) -> None:
-    place = Place(norm)
+    place = BindingBuilder(norm)
     for use in list(norm.result.uses):
         item = use.operation
         assert isinstance(item, relax.GetItemOp), "foldable"

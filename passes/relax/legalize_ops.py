@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
@@ -211,10 +212,8 @@ class _Bindings(Bindings):
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert an operation; gives its result, which is legalized in its turn."""
-        op.location = self.at.location
-        Rewriter.insert_op(op, InsertPoint.before(self.at))
         self.emitted.append(op)
-        return op.results[0]
+        return LocatedBuilder(self.at).insert(op)
 
     def symbol(self, name: str) -> str:
         """`name`, or one like it, that is no symbolic dimension of the function."""

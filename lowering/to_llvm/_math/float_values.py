@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     scalar_of,
@@ -68,23 +69,15 @@ SINGLE = Format(f32, i32, 23, 127)
 DOUBLE = Format(f64, i64, 52, 1023)
 
 
-class Emitter:
-    """Where the operations go: before `anchor`, with its location."""
+class Emitter(LocatedBuilder):
+    """Inserts operations before `anchor`, with results of its shape."""
 
     def __init__(self, anchor: Operation, shape: Attribute) -> None:
-        self.anchor = anchor
+        super().__init__(anchor)
         self.shape = shape
-        block = anchor.parent_block()
-        assert block is not None
-        self._block = block
         self._constants: dict[tuple[str, Attribute], SSAValue] = {}
 
-    def insert(self, op: Operation) -> SSAValue:
-        op.location = self.anchor.location
-        self._block.insert_op_before(op, self.anchor)
-        return op.results[0]
-
-    def emit(
+    def shaped(
         self,
         kind: type[Operation],
         operands: Sequence[SSAValue],
@@ -92,12 +85,8 @@ class Emitter:
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
         """Inserts an operation with one result of the scalar type `result`, shaped."""
-        return self.insert(
-            kind.create(
-                operands=operands,
-                result_types=[vector_of(result, self.shape)],
-                properties=properties or {},
-            )
+        return self.emit(
+            kind, operands, vector_of(result, self.shape), **(properties or {})
         )
 
     def constant(self, value: float, type: Attribute) -> SSAValue:
@@ -107,7 +96,7 @@ class Emitter:
         if found is None:
             shaped = vector_of(type, self.shape)
             attribute = splat(value, shaped)
-            found = self.emit(arith.ConstantOp, [], type, {"value": attribute})
+            found = self.shaped(arith.ConstantOp, [], type, {"value": attribute})
             self._constants[key] = found
         return found
 
@@ -135,10 +124,12 @@ class Value:
         return self._new(self.at.constant(float(other), self.format.type))
 
     def _binary(self, kind: type[Operation], lhs: Value, rhs: Value) -> Value:
-        return self._new(self.at.emit(kind, [lhs.ssa, rhs.ssa], self.format.type, _FLOAT))
+        return self._new(
+            self.at.shaped(kind, [lhs.ssa, rhs.ssa], self.format.type, _FLOAT)
+        )
 
     def _unary(self, kind: type[Operation]) -> Value:
-        return self._new(self.at.emit(kind, [self.ssa], self.format.type, _FLOAT))
+        return self._new(self.at.shaped(kind, [self.ssa], self.format.type, _FLOAT))
 
     def __add__(self, other: Value | float) -> Value:
         return self._binary(arith.AddfOp, self, self.lift(other))
@@ -173,7 +164,7 @@ class Value:
     def fma(self, factor: Value | float, addend: Value | float) -> Value:
         """self * factor + addend, rounded once."""
         operands = [self.ssa, self.lift(factor).ssa, self.lift(addend).ssa]
-        return self._new(self.at.emit(math.FmaOp, operands, self.format.type, _FLOAT))
+        return self._new(self.at.shaped(math.FmaOp, operands, self.format.type, _FLOAT))
 
     def copysign(self, sign: Value) -> Value:
         """The magnitude of self with the sign of `sign`."""
@@ -198,16 +189,18 @@ class Value:
         if self.at.scalar:
             properties["fastmath"] = _ARITH_NO_FLAGS
             return Condition(
-                self.at, self.at.emit(arith.CmpfOp, operands, i1, properties)
+                self.at, self.at.shaped(arith.CmpfOp, operands, i1, properties)
             )
         properties["fastmathFlags"] = NO_FASTMATH
-        return Condition(self.at, self.at.emit(tvm_llvm.FCmpOp, operands, i1, properties))
+        return Condition(
+            self.at, self.at.shaped(tvm_llvm.FCmpOp, operands, i1, properties)
+        )
 
     def bits(self) -> Bits:
         """The bits as an integer of the same width."""
         integer = self.format.integer
         return Bits(
-            self.at, self.format, self.at.emit(arith.BitcastOp, [self.ssa], integer)
+            self.at, self.format, self.at.shaped(arith.BitcastOp, [self.ssa], integer)
         )
 
     def polynomial(self, coefficients: Sequence[float]) -> Value:
@@ -223,7 +216,7 @@ class Value:
             return self
         wider = format.mantissa > self.format.mantissa
         kind = arith.ExtFOp if wider else arith.TruncFOp
-        return Value(self.at, format, self.at.emit(kind, [self.ssa], format.type))
+        return Value(self.at, format, self.at.shaped(kind, [self.ssa], format.type))
 
 
 class Bits:
@@ -242,7 +235,7 @@ class Bits:
     ) -> Bits:
         if isinstance(other, int):
             other = self.constant(other)
-        ssa = self.at.emit(kind, [self.ssa, other.ssa], self.format.integer, properties)
+        ssa = self.at.shaped(kind, [self.ssa, other.ssa], self.format.integer, properties)
         return Bits(self.at, self.format, ssa)
 
     def constant(self, value: int) -> Bits:
@@ -278,14 +271,14 @@ class Bits:
         operands = [self.ssa, self.constant(0).ssa]
         kind = arith.CmpiOp if self.at.scalar else llvm.ICmpOp
         return Condition(
-            self.at, self.at.emit(kind, operands, i1, {"predicate": _ICMP_EQ})
+            self.at, self.at.shaped(kind, operands, i1, {"predicate": _ICMP_EQ})
         )
 
     def value(self) -> Value:
         """The float with these bits."""
         type = self.format.type
         return Value(
-            self.at, self.format, self.at.emit(arith.BitcastOp, [self.ssa], type)
+            self.at, self.format, self.at.shaped(arith.BitcastOp, [self.ssa], type)
         )
 
 
@@ -297,14 +290,14 @@ class Condition:
         self.ssa = ssa
 
     def __and__(self, other: Condition) -> Condition:
-        return Condition(self.at, self.at.emit(arith.AndIOp, [self.ssa, other.ssa], i1))
+        return Condition(self.at, self.at.shaped(arith.AndIOp, [self.ssa, other.ssa], i1))
 
     def __or__(self, other: Condition) -> Condition:
-        return Condition(self.at, self.at.emit(arith.OrIOp, [self.ssa, other.ssa], i1))
+        return Condition(self.at, self.at.shaped(arith.OrIOp, [self.ssa, other.ssa], i1))
 
     def __invert__(self) -> Condition:
         one = self.at.constant(1, i1)
-        return Condition(self.at, self.at.emit(arith.XOrIOp, [self.ssa, one], i1))
+        return Condition(self.at, self.at.shaped(arith.XOrIOp, [self.ssa, one], i1))
 
     def select(self, true: Value | float, false: Value | float) -> Value:
         """`true` where the condition holds, else `false`; one of them is a Value."""
@@ -314,8 +307,8 @@ class Condition:
         type = model.format.type
         if self.at.scalar:
             return Value(
-                self.at, model.format, self.at.emit(arith.SelectOp, operands, type)
+                self.at, model.format, self.at.shaped(arith.SelectOp, operands, type)
             )
         flags: dict[str, Attribute] = {"fastmathFlags": NO_FASTMATH}
-        ssa = self.at.emit(tvm_llvm.SelectOp, operands, type, flags)
+        ssa = self.at.shaped(tvm_llvm.SelectOp, operands, type, flags)
         return Value(self.at, model.format, ssa)

@@ -7,15 +7,14 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
-Inserted = TypeVar("Inserted", bound=Operation)
 Found = TypeVar("Found", bound=Operation)
 
 
@@ -30,25 +29,12 @@ def by_function(
             yield found, values_with_written_memory(func, writers)
 
 
-class Place:
-    """In front of an operation, on its line."""
-
-    def __init__(self, at: Operation) -> None:
-        self._at = at
-
-    def insert(self, op: Inserted) -> Inserted:
-        """Insert an operation behind those inserted before."""
-        op.location = self._at.location
-        Rewriter.insert_op(op, InsertPoint.before(self._at))
-        return op
-
-    def emit(self, op: Operation) -> SSAValue:
-        """Insert an operation; gives its first result."""
-        return self.insert(op).results[0]
+class BindingBuilder(LocatedBuilder):
+    """Inserts Relax operations before one, with its location."""
 
     def number(self, value: float, dtype: AnyFloat) -> SSAValue:
         """A scalar of a float type."""
-        return self.emit(relax.PrimValueOp(FloatAttr(value, dtype)))
+        return self.insert(relax.PrimValueOp(FloatAttr(value, dtype)))
 
     def typed(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """The value under a type that others expect it to have.
@@ -58,13 +44,13 @@ class Place:
         if value.type == type_:
             return value
         if is_base_of(type_, value.type):
-            return self.emit(relax.AliasOp(value, type_))
-        return self.emit(relax.MatchCastOp(value, type_))
+            return self.insert(relax.AliasOp(value, type_))
+        return self.insert(relax.MatchCastOp(value, type_))
 
     def along(self, value: SSAValue, rank: int, axis: int) -> SSAValue:
         """A vector as a tensor of `rank` that has it on dimension `axis`."""
         others = [each for each in range(rank) if each != axis]
-        return self.emit(relax.ExpandDimsOp(value, others)) if others else value
+        return self.insert(relax.ExpandDimsOp(value, others)) if others else value
 
 
 def float_dtype(values: Sequence[SSAValue]) -> AnyFloat | None:
