@@ -15,7 +15,7 @@ one at the end of that loop.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from hashlib import blake2b
@@ -46,6 +46,7 @@ from xdsl.traits import (
 
 from xdsl_tvm.analysis.tir.memory_order import Facts, Kind
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dominance import previous_ops
 
 
 class Literal(NamedTuple):
@@ -497,7 +498,7 @@ class TreeForm:
         place = 0
         if isinstance(op, tir.LetOp):
             # Two lets of equal values in one branch are two variables.
-            place = sum(1 for o in _before(op) if isinstance(o, tir.LetOp))
+            place = sum(1 for o in previous_ops(op) if isinstance(o, tir.LetOp))
         types = [self._type(result) for result in op.results]
         return digest(name_of(op), index, place, types, self._parts(parts))
 
@@ -734,13 +735,6 @@ def _declared_pointer(op: Operation) -> SSAValue | None:
 def _is_pure(op: Operation) -> bool:
     """Whether an op outside of the compared program is part of trees."""
     return not op.regions and bool(op.results) and get_effects(op) == set()
-
-
-def _before(op: Operation) -> Iterator[Operation]:
-    previous = op.prev_op
-    while previous is not None:
-        yield previous
-        previous = previous.prev_op
 
 
 def _op_of(value: SSAValue) -> Operation | None:

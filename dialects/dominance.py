@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -28,6 +29,14 @@ def verify_dominance(
                     f"{what}: operand {number} of {op.name}, {_origin(operand)}, is not "
                     "defined where it is used; move the use behind the definition"
                 )
+
+
+def previous_ops(op: Operation) -> Iterator[Operation]:
+    """The operations before `op` in its block, the nearest first."""
+    previous = op.prev_op
+    while previous is not None:
+        yield previous
+        previous = previous.prev_op
 
 
 def _origin(value: SSAValue) -> str:

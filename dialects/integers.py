@@ -7,9 +7,12 @@ Results of interval arithmetic contain all results of the operation on members. 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeVar
+
+_Factor = TypeVar("_Factor")
 
 INF = math.inf
 Limit = int | float
@@ -28,6 +31,18 @@ def truncated_quotient(lhs: int, rhs: int) -> int:
 def truncated_remainder(lhs: int, rhs: int) -> int:
     """The remainder of `truncated_quotient`: it has the sign of `lhs`."""
     return lhs - truncated_quotient(lhs, rhs) * rhs
+
+
+def without_factors(
+    product: Sequence[_Factor], factors: Sequence[_Factor]
+) -> tuple[_Factor, ...] | None:
+    """The factors of a product divided by some; None where it is not a multiple."""
+    rest = list(product)
+    for factor in factors:
+        if factor not in rest:
+            return None
+        rest.remove(factor)
+    return tuple(rest)
 
 
 # ---- intervals ----

@@ -713,8 +713,3 @@ def int_set(root: Expr, env: Mapping[Expr, IntSet], analyzer: Analyzer) -> IntSe
     all its lanes.
     """
     return simplified(IntSetEvaluator(analyzer, env)(root), analyzer)
-
-
-def vector_set(root: Expr, analyzer: Analyzer) -> IntSet:
-    """The set of the lanes of a vector, or of the one number that a scalar is."""
-    return int_set(root, {}, analyzer)

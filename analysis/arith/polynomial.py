@@ -30,6 +30,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.integers import without_factors
 from xdsl_tvm.dialects.tir.types import is_integer_type
 
 MAX_TERMS = 256
@@ -107,7 +108,7 @@ class Polynomial:
             if not rest.terms:
                 return quotient
             monomial, coefficient = _leading(rest)
-            factor = _divided(monomial, lead)
+            factor = without_factors(monomial, lead)
             if factor is None or coefficient % lead_coefficient:
                 return None
             step = Polynomial({factor: coefficient // lead_coefficient})
@@ -167,15 +168,6 @@ def _multiplied(left: Monomial, right: Monomial) -> Monomial:
     if not left or not right:
         return left or right
     return tuple(sorted((*left, *right), key=lambda atom: atom.serial))
-
-
-def _divided(monomial: Monomial, divisor: Monomial) -> Monomial | None:
-    rest = list(monomial)
-    for atom in divisor:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return tuple(rest)
 
 
 def _leading(polynomial: Polynomial) -> tuple[Monomial, int]:

@@ -35,7 +35,7 @@ from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.window import (
     SPATIAL,
     differ,
-    full_padding,
+    padding_pairs,
     per_dimension,
     plain_dims,
     positive,
@@ -99,9 +99,7 @@ class AnyConvolutionOp(OperatorOp, ABC):
     @property
     def window_padding(self) -> list[tuple[int, int]]:
         """What is added before and behind, per spatial dimension."""
-        rank = self.SPATIAL_RANK
-        padding = full_padding(self.name, values_of(self.padding), rank)
-        return list(zip(padding[:rank], padding[rank:], strict=True))
+        return padding_pairs(self.name, values_of(self.padding), self.SPATIAL_RANK)
 
     @abstractmethod
     def _extents(self, data: Dims, weight: Dims) -> Dims:

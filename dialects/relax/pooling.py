@@ -22,7 +22,7 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.dialects.relax.window import (
     SPATIAL,
-    full_padding,
+    padding_pairs,
     per_dimension,
     plain_dims,
     positive,
@@ -145,9 +145,7 @@ class PoolOp(OperatorOp, ABC):
     @property
     def window_padding(self) -> list[tuple[int, int]]:
         """What is added before and behind, per spatial dimension."""
-        rank = self.SPATIAL_RANK
-        padding = full_padding(self.name, values_of(self.padding), rank)
-        return list(zip(padding[:rank], padding[rank:], strict=True))
+        return padding_pairs(self.name, values_of(self.padding), self.SPATIAL_RANK)
 
     def infer_result_type(self) -> Attribute:
         info = expect_tensor(self.name, "data", self.data.type)

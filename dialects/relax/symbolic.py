@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias, TypeVar
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import integers
-from xdsl_tvm.dialects.integers import EVERYTHING, INF, Bound, saturated
+from xdsl_tvm.dialects.integers import EVERYTHING, INF, Bound, saturated, without_factors
 
 _T = TypeVar("_T")
 Operator: TypeAlias = Literal["floordiv", "floormod", "min", "max"]
@@ -337,16 +337,6 @@ def _commutative(operator: Literal["min", "max"], lhs: Dim, rhs: Dim) -> Dim:
     return _apply(operator, first, second)
 
 
-def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
-    """`monomial` divided by `factors`, None where it is not a multiple."""
-    rest = list(monomial)
-    for atom in factors:
-        if atom not in rest:
-            return None
-        rest.remove(atom)
-    return tuple(rest)
-
-
 def _divide(dividend: Dim, divisor: Dim) -> tuple[Dim, Dim]:
     """Quotient and rest with `dividend == quotient * divisor + rest`.
 
@@ -361,7 +351,7 @@ def _divide(dividend: Dim, divisor: Dim) -> tuple[Dim, Dim]:
     quotient: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for monomial, coefficient in dividend.terms:
-        shrunk = _without(monomial, factors)
+        shrunk = without_factors(monomial, factors)
         if shrunk is None or (monomial and coefficient % scale):
             rest[monomial] = coefficient
         else:

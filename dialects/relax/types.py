@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -277,15 +277,6 @@ VOID = TupleType.of(())
 ANY = AnyType()
 OBJECT = ObjectType()
 
-RelaxType: TypeAlias = (
-    TensorType[Attribute]
-    | UnrankedTensorType[Attribute]
-    | ShapeType
-    | PrimType
-    | TupleType
-    | FuncType
-    | ObjectType
-)
 VALUE_TYPES = (
     TensorType,
     UnrankedTensorType,

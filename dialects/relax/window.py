@@ -52,6 +52,15 @@ def full_padding(op: str, padding: Sequence[int], rank: int) -> list[int]:
     return list(padding)
 
 
+def padding_pairs(op: str, padding: Sequence[int], rank: int) -> list[tuple[int, int]]:
+    """What is added before and after, per spatial dimension.
+
+    Raises VerifyException for another number of values.
+    """
+    full = full_padding(op, padding, rank)
+    return list(zip(full[:rank], full[rank:], strict=True))
+
+
 def differ(lhs: Dim | None, rhs: Dim | None) -> bool:
     """Whether two extents are known to be different."""
     return lhs is not None and rhs is not None and provably_different(lhs, rhs)

@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyFloat,
     ArrayAttr,
     ContainerType,
     FixedBitwidthType,
@@ -69,9 +68,6 @@ from xdsl_tvm.dialects.dtypes import lanes_of as lanes_of
 from xdsl_tvm.dialects.dtypes import like_lanes as like_lanes
 from xdsl_tvm.dialects.dtypes import with_lanes as with_lanes
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
-
-ScalarType: TypeAlias = IntegerType | AnyFloat
-"""Element types of buffers and vectors that TVM builds in."""
 
 POINTER_BYTES = 8
 

@@ -18,7 +18,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tvm_llvm.types import LLVM_FLOATS, same_shape, scalar_type
+from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.tvm_llvm.types import LLVM_FLOATS, same_shape
 
 __all__ = ["AddrSpaceCastOp", "FPToSIOp", "FPToUIOp", "UIToFPOp"]
 
@@ -41,8 +42,8 @@ class _CastOperation(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         source, target = self.arg.type, self.res.type
-        fits = isinstance(scalar_type(source), self.FROM_KIND) and isinstance(
-            scalar_type(target), self.TO_KIND
+        fits = isinstance(element_of(source), self.FROM_KIND) and isinstance(
+            element_of(target), self.TO_KIND
         )
         if not fits or not same_shape(source, target):
             raise VerifyException(f"cannot convert {source} to {target}")

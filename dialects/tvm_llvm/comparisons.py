@@ -28,7 +28,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tvm_llvm.types import LLVM_FLOATS, i1_like, scalar_type
+from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.tvm_llvm.types import LLVM_FLOATS, i1_like
 
 __all__ = ["FCmpOp", "ICmpOp"]
 
@@ -53,7 +54,7 @@ class _CompareOperation(IRDLOperation, ABC):
             )
         if not 0 <= self.predicate.value.data < len(self.FLAGS):
             raise VerifyException(f"no predicate number {self.predicate.value.data}")
-        if not self.accepts(scalar_type(self.lhs.type)):
+        if not self.accepts(element_of(self.lhs.type)):
             raise VerifyException(f"cannot compare values of type {self.lhs.type}")
 
     @staticmethod

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import is_compatible_type
 from xdsl.ir import Attribute
 
-__all__ = ["LLVM_FLOATS", "scalar_type"]
+__all__ = ["LLVM_FLOATS"]
 
 LLVM_FLOATS: tuple[type[Attribute], ...] = (
     BFloat16Type,
@@ -28,13 +28,6 @@ LLVM_FLOATS: tuple[type[Attribute], ...] = (
     Float128Type,
 )
 """The float types that LLVM has."""
-
-
-def scalar_type(type: Attribute) -> Attribute:
-    """The element type of a vector type; any other type as it is."""
-    if isinstance(type, VectorType):
-        return cast("VectorType[Attribute]", type).element_type
-    return type
 
 
 def is_llvm_type(type: Attribute) -> bool:

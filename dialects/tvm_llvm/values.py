@@ -21,7 +21,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.tvm_llvm.types import i1_like, is_llvm_type, scalar_type
+from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.tvm_llvm.types import i1_like, is_llvm_type
 
 __all__ = ["ExtractElementOp", "FreezeOp", "PoisonOp", "SelectOp"]
 
@@ -87,7 +88,7 @@ class ExtractElementOp(IRDLOperation):
     def __init__(self, vector: SSAValue | Operation, position: SSAValue | Operation):
         vector = SSAValue.get(vector)
         super().__init__(
-            operands=[vector, position], result_types=[scalar_type(vector.type)]
+            operands=[vector, position], result_types=[element_of(vector.type)]
         )
 
     def verify_(self) -> None:

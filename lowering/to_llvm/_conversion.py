@@ -48,6 +48,7 @@ from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 
 LLVM_SCALARS = (
@@ -73,13 +74,6 @@ def vector_of(element: Attribute, like: Attribute) -> Attribute:
         return element
     vector = cast("VectorType[Attribute]", like)
     return VectorType(element, vector.shape, vector.scalable_dims)
-
-
-def scalar_of(type: Attribute) -> Attribute:
-    """The element type of a vector; any other type as it is."""
-    if isinstance(type, VectorType):
-        return cast("VectorType[Attribute]", type).element_type
-    return type
 
 
 @lru_cache(maxsize=256)
@@ -312,7 +306,7 @@ def _erase_if_dead(op: UnrealizedConversionCastOp) -> None:
 
 @lru_cache(maxsize=4096)
 def _splat_int(value: int, type: Attribute) -> Attribute:
-    scalar = scalar_of(type)
+    scalar = element_of(type)
     assert isinstance(scalar, IntegerType)
     width = cast("IntegerType", scalar).bitwidth
     return IntegerAttr(value, IntegerType(width), truncate_bits=True)
@@ -320,7 +314,7 @@ def _splat_int(value: int, type: Attribute) -> Attribute:
 
 @lru_cache(maxsize=4096)
 def _splat_float(text: str, type: Attribute) -> Attribute:
-    scalar = scalar_of(type)
+    scalar = element_of(type)
     assert isinstance(scalar, Float16Type | Float32Type | Float64Type | BFloat16Type)
     return FloatAttr(float.fromhex(text), scalar)
 
@@ -329,9 +323,9 @@ def splat(value: float, type: Attribute) -> Attribute:
     """The attribute of a constant of `type` whose every element is `value`."""
     if isinstance(value, float):
         # The key is text: -0.0 == 0.0 and NaN != NaN would confuse the cache.
-        scalar = _splat_float(value.hex(), scalar_of(type))
+        scalar = _splat_float(value.hex(), element_of(type))
     else:
-        scalar = _splat_int(value, scalar_of(type))
+        scalar = _splat_int(value, element_of(type))
     if not isinstance(type, VectorType):
         return scalar
     return DenseIntOrFPElementsAttr.from_list(

@@ -33,7 +33,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
-from xdsl_tvm.dialects.tvm_llvm import scalar_type
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
 from xdsl_tvm.lowering.llvm_text.ops import EMITTABLE
 from xdsl_tvm.lowering.llvm_text.types import TypeTable
@@ -215,7 +215,7 @@ class Rules:
     # ------------------------------------------------------------------- types
 
     def _type_problems(self, op: Operation, type: Attribute) -> Iterator[str]:
-        scalar = scalar_type(type)
+        scalar = element_of(type)
         if isinstance(scalar, Float80Type | Float128Type):
             yield f"'{op.name}' has type {type}, which {self.kind} does not compute"
         if isinstance(scalar, BFloat16Type) and not self.nvptx:
@@ -267,7 +267,7 @@ class Rules:
         yield f"intrinsic '{name}' is not known to work on {self.kind}: replace it"
 
     def _math_problems(self, op: Operation, base: str) -> Iterator[str]:
-        type = scalar_type(op.results[0].type)
+        type = element_of(op.results[0].type)
         small = isinstance(type, Float16Type | BFloat16Type | Float32Type)
         if self.nvptx and small and base == "llvm.exp2":
             return
@@ -284,7 +284,7 @@ class Rules:
             yield f"'{base}' of {type} is a library call on {self.kind}: use f32"
 
     def _native_problems(self, op: Operation, base: str) -> Iterator[str]:
-        type = scalar_type(op.results[0].type)
+        type = element_of(op.results[0].type)
         small = isinstance(type, BFloat16Type | Float16Type)
         if self.nvptx:
             if base == "llvm.canonicalize" and small:
@@ -358,7 +358,7 @@ _Check = Callable[[Rules, Operation], Iterator[str]]
 
 
 def _frem(rules: Rules, op: Operation) -> Iterator[str]:
-    type = scalar_type(op.results[0].type)
+    type = element_of(op.results[0].type)
     if not rules.nvptx and not isinstance(type, Float32Type | Float64Type):
         yield f"'{op.name}' of {type} is a library call on {rules.kind}: use f32"
 
@@ -366,20 +366,20 @@ def _frem(rules: Rules, op: Operation) -> Iterator[str]:
 def _fptrunc(rules: Rules, op: Operation) -> Iterator[str]:
     if rules.nvptx:
         return
-    source, target = (scalar_type(v.type) for v in (op.operands[0], op.results[0]))
+    source, target = (element_of(v.type) for v in (op.operands[0], op.results[0]))
     if isinstance(target, Float16Type) and not isinstance(source, Float32Type):
         yield f"'{op.name}' from {source} to f16 is a library call: go through f32"
 
 
 def _int_conversion(rules: Rules, op: Operation) -> Iterator[str]:
-    types = [scalar_type(v.type) for v in (op.operands[0], op.results[0])]
+    types = [element_of(v.type) for v in (op.operands[0], op.results[0])]
     for type in types:
         if isinstance(type, IntegerType) and cast("IntegerType", type).bitwidth > 64:
             yield f"'{op.name}' of {type} is a library call: use 64 bits or fewer"
 
 
 def _division(rules: Rules, op: Operation) -> Iterator[str]:
-    type = cast("IntegerType", scalar_type(op.results[0].type))
+    type = cast("IntegerType", element_of(op.results[0].type))
     if type.bitwidth > 64:
         yield f"'{op.name}' of {type} is a library call: use 64 bits or fewer"
 

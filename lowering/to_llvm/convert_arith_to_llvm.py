@@ -27,13 +27,13 @@ from xdsl.irdl import IRDLOperation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     convert_type,
     fail,
     fastmath,
     require_convertible,
-    scalar_of,
     vector_of,
     works_on_tensors,
 )
@@ -226,7 +226,7 @@ def _addui_extended(run: _Lowering, op: Operation) -> list[SSAValue]:
 def _mul_extended(extend: type[IRDLOperation]) -> _Handler:
     def lower(run: _Lowering, op: Operation) -> list[SSAValue]:
         lhs, rhs = _operands(run, op)
-        element = scalar_of(lhs.type)
+        element = element_of(lhs.type)
         assert isinstance(element, IntegerType)
         width = element.bitwidth
         wide = vector_of(IntegerType(2 * width), lhs.type)
@@ -262,7 +262,7 @@ def _integer_cast(kind: type[IRDLOperation]) -> _Handler:
 def _index_cast(run: _Lowering, op: Operation) -> list[SSAValue]:
     (value,) = _operands(run, op)
     target = convert_type(op.results[0].type)
-    source_element, target_element = scalar_of(value.type), scalar_of(target)
+    source_element, target_element = element_of(value.type), element_of(target)
     assert isinstance(source_element, IntegerType)
     assert isinstance(target_element, IntegerType)
     if source_element.bitwidth == target_element.bitwidth:
@@ -372,7 +372,7 @@ def _bitcast(run: _Lowering, op: Operation) -> list[SSAValue]:
     target = convert_type(op.results[0].type)
     if value.type == target:
         return [value]
-    if isinstance(scalar_of(target), llvm.LLVMPointerType):
+    if isinstance(element_of(target), llvm.LLVMPointerType):
         raise fail(op, f"it changes the address space of {op.operands[0].type}")
     return [run.cast(llvm.BitcastOp, value, target)]
 

@@ -31,13 +31,13 @@ from xdsl.irdl import IRDLOperation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     Conversion,
     fail,
     fastmath,
     require_convertible,
-    scalar_of,
     splat,
     vector_of,
     works_on_tensors,
@@ -139,7 +139,7 @@ def _is_widened(op: Operation, type_: Attribute) -> bool:
     """Whether there is no instruction of this type: f16 has some on GPUs."""
     if is_bf16(type_):
         return True
-    if not isinstance(scalar_of(type_), Float16Type):
+    if not isinstance(element_of(type_), Float16Type):
         return False
     on_gpu = symbol_table(op).name == "gpu.module"
     return not on_gpu and not isinstance(op, _SIGN_OPERATIONS)

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.llvm_text.types import numbers_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
@@ -31,7 +32,6 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     convert_type,
     fail,
     gep_index,
-    scalar_of,
     zeros,
 )
 from xdsl_tvm.lowering.to_llvm.convert_memref_to_llvm import (
@@ -179,7 +179,7 @@ def _extract(run: Conversion, op: vector.ExtractOp) -> list[SSAValue]:
     source = run.operand(op.vector)
     position = _position(run, op)
     return [
-        run.emit(tvm_llvm.ExtractElementOp, [source, position], scalar_of(source.type))
+        run.emit(tvm_llvm.ExtractElementOp, [source, position], element_of(source.type))
     ]
 
 

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.lowering.to_llvm._conversion import fail, scalar_of, works_on_tensors
+from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.lowering.to_llvm._conversion import fail, works_on_tensors
 from xdsl_tvm.lowering.to_llvm._math import math_functions as functions
 from xdsl_tvm.lowering.to_llvm._math.float_values import (
     DOUBLE,
@@ -114,7 +115,7 @@ class ExpandMath(CompilerPass):
 
 def _format(op: Operation, value: SSAValue) -> Format:
     """The format to compute `value` in; raises PassFailedException if there is none."""
-    element = scalar_of(value.type)
+    element = element_of(value.type)
     if isinstance(element, Float16Type | BFloat16Type | Float32Type):
         return SINGLE
     if isinstance(element, Float64Type):
@@ -145,7 +146,7 @@ def _expand(op: Operation) -> SSAValue:
 
 
 def _load(at: Emitter, value: SSAValue, format: Format) -> Value:
-    if scalar_of(value.type) != format.type:
+    if element_of(value.type) != format.type:
         value = at.shaped(arith.ExtFOp, [value], format.type)
     return Value(at, format, value)
 
@@ -153,7 +154,7 @@ def _load(at: Emitter, value: SSAValue, format: Format) -> Value:
 def _store(y: Value, result: SSAValue) -> SSAValue:
     if y.ssa.type == result.type:
         return y.ssa
-    return y.at.shaped(arith.TruncFOp, [y.ssa], scalar_of(result.type))
+    return y.at.shaped(arith.TruncFOp, [y.ssa], element_of(result.type))
 
 
 def _expand_fpowi(at: Emitter, op: math.FPowIOp, format: Format) -> Value:

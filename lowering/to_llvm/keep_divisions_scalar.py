@@ -20,8 +20,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.tvm_llvm import LoopAttr
-from xdsl_tvm.lowering.to_llvm._conversion import scalar_of
 from xdsl_tvm.lowering.to_llvm._symbols import symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -114,7 +114,7 @@ class _Hazards:
 def _may_trap(divisor: SSAValue) -> bool:
     """Whether a division by this value cannot be done speculatively."""
     owner = divisor.owner
-    width = cast("IntegerType", scalar_of(divisor.type)).bitwidth
+    width = cast("IntegerType", element_of(divisor.type)).bitwidth
     if not isinstance(owner, llvm.ConstantOp):
         return True
     value: Attribute = owner.value

@@ -85,11 +85,8 @@ class _Bindings:
     """Blocks, each behind those that it holds or uses."""
 
     def visit(self, block: Block) -> None:
-        op = block.first_op
-        while op is not None:
-            following = op.next_op
+        for op in block.ops:
             self._visit_op(op)
-            op = following
 
     def _visit_op(self, op: Operation) -> None:
         match op:

@@ -93,11 +93,8 @@ class _Elimination:
     """The keys of `known`, in the order in which they came."""
 
     def visit(self, block: Block) -> None:
-        op = block.first_op
-        while op is not None:
-            following = op.next_op
+        for op in block.ops:
             self._visit_op(op)
-            op = following
 
     def _visit_op(self, op: Operation) -> None:
         for old, new in substitute_in_operation(op, self.symbols).items():

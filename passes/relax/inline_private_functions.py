@@ -23,7 +23,11 @@ from xdsl_tvm.passes.relax.canonicalize_bindings import CanonicalizeBindings
 from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
 from xdsl_tvm.passes.relax.normalize import Normalize
 from xdsl_tvm.passes.relax.rewriting.call_sites import PrivateFunction, private_functions
-from xdsl_tvm.passes.relax.rewriting.symbols import substitute_in_operation, type_at
+from xdsl_tvm.passes.relax.rewriting.symbols import (
+    substitute_in_operation,
+    symbols_of_casts,
+    type_at,
+)
 from xdsl_tvm.passes.relax.to_non_dataflow import inline_dataflow
 
 _Op = TypeVar("_Op", bound=Operation)
@@ -178,7 +182,7 @@ class _Inliner:
         _make_room(call, func)
         names = self.callers[caller]
         values, arguments = _arguments(call, func, names)
-        for name in _cast_symbols(func):
+        for name in symbols_of_casts(func):
             values[name] = Dim.symbol(names.unique(name))
         copy = func.clone()
         _rename(copy, values)
@@ -209,16 +213,10 @@ def _has_literal_symbols(func: relax.FuncOp) -> bool:
 def _symbols_of(func: relax.FuncOp) -> Iterator[str]:
     """All symbols that a function, its casts and its literals define."""
     yield from func.symbol_names
-    yield from _cast_symbols(func)
+    yield from symbols_of_casts(func)
     for op in func.walk():
         if isinstance(op, relax.LambdaOp):
             yield from op.symbol_names
-
-
-def _cast_symbols(func: relax.FuncOp) -> Iterator[str]:
-    for op in func.walk():
-        if isinstance(op, relax.MatchCastOp):
-            yield from op.defined_symbols
 
 
 def _make_room(call: relax.CallOp, func: relax.FuncOp) -> None:

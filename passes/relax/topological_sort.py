@@ -16,6 +16,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import symbols_in
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.rewriting.insertion import by_function
+from xdsl_tvm.passes.relax.rewriting.symbols import symbols_of_casts
 
 _Node: TypeAlias = Operation | SSAValue
 ORDERS = ("depth-first", "breadth-first")
@@ -156,7 +157,7 @@ class _Graph:
             if self._is_ordered(op):
                 needed |= set() if last is None else {last}
                 last = op
-            defined.update((name, op) for name in _defined(op))
+            defined.update((name, op) for name in symbols_of_casts(op))
             ops = [each for each in needed if isinstance(each, Operation)]
             ops.sort(key=lambda each: positions[each], reverse=True)
             self._add(op, ops, positions)
@@ -198,13 +199,6 @@ def _parameters(dataflow: relax.DataflowOp) -> Sequence[SSAValue]:
     while func is not None and not isinstance(func, relax.FuncOp):
         func = func.parent_op()
     return () if func is None else func.args
-
-
-def _defined(op: Operation) -> Iterator[str]:
-    """The symbols that an operation, or what it holds, defines."""
-    for inner in op.walk():
-        if isinstance(inner, relax.MatchCastOp):
-            yield from inner.defined_symbols
 
 
 def _free_values(op: Operation) -> Sequence[SSAValue]:

@@ -19,6 +19,7 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
+from xdsl_tvm.analysis.tir.forms import enclosing_function
 from xdsl_tvm.analysis.tir.side_effect import is_assume
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, is_true
@@ -103,7 +104,7 @@ class UnrollLoop(UnrollLoopConfig, CompilerPass):
             _drop_pragma(pragma)
         for loop in plan.marked:
             loop.kind = _UNROLLED
-        functions = {_function_of(loop): None for loop in plan.expanded}
+        functions = {enclosing_function(loop): None for loop in plan.expanded}
         for function in functions:
             if function is not None:
                 _share_thread_variables(function, plan.expanded)
@@ -111,13 +112,6 @@ class UnrollLoop(UnrollLoopConfig, CompilerPass):
         for function in functions:
             if function is not None:
                 define_shape_vars_once(function)
-
-
-def _function_of(op: Operation) -> tir.FuncOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, tir.FuncOp):
-        parent = parent.parent_op()
-    return parent
 
 
 # ---- what is unrolled ----

@@ -627,10 +627,6 @@ class IRModule:
     name: str = "Module"
 
 
-NESTED = (AttrStmt, LaunchThread, For, While, If, Scope, Block)
-"""Statements that hold statements."""
-
-
 def bodies(stmt: Stmt) -> Sequence[list[Stmt]]:
     """The lists of statements that `stmt` holds, a block's init first."""
     match stmt:

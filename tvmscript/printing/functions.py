@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import f32, i1
@@ -26,7 +25,8 @@ from xdsl_tvm.tvmscript.printing.expressions import (
     number,
     string,
 )
-from xdsl_tvm.tvmscript.printing.names import Names, identifier
+from xdsl_tvm.tvmscript.printing.lines import ScriptLines
+from xdsl_tvm.tvmscript.printing.names import identifier
 from xdsl_tvm.tvmscript.printing.usage import Anchor, Usage, usage_of
 from xdsl_tvm.tvmscript.reading.completion import needs_root
 from xdsl_tvm.tvmscript.reading.linear_form import is_same
@@ -48,19 +48,16 @@ _LOOPS = {
 _SYMBOL = "global_symbol"
 
 
-class FunctionPrinter:
+class FunctionPrinter(ScriptLines):
     """Writes one function."""
 
     VIEW: ClassVar[str] = "Buffer"
     """What declares a buffer on a pointer that nothing else declares."""
 
     def __init__(self, style: Style, module: str = "Module") -> None:
-        self.lines: list[str] = []
+        super().__init__(style.indent)
         self._version = style.version
         self._sugar = style.sugar
-        self._blanks = " " * style.indent
-        self._depth = 0
-        self._names = Names()
         self._names.reserve(module)
         self.known: dict[Var | st.Buffer, str] = {}
         self._usage = Usage()
@@ -74,21 +71,9 @@ class FunctionPrinter:
 
     # ---- lines and names ----
 
-    def line(self, text: str) -> None:
-        """Add a line at the current depth."""
-        self.lines.append(f"{self._blanks * self._depth}{text}")
-
     def text(self, *pieces: Piece) -> str:
         """Expressions and text in a row."""
         return self._expressions.text(*pieces)
-
-    @contextmanager
-    def _frame(self) -> Generator[None]:
-        self._depth += 1
-        self._names.enter()
-        yield
-        self._names.leave()
-        self._depth -= 1
 
     def _name_of(self, item: Var | st.Buffer) -> str:
         name = self.known.get(item)

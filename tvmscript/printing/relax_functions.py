@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -47,7 +46,8 @@ from xdsl_tvm.tvmscript.nodes.relax_types import (
     dtype_text,
 )
 from xdsl_tvm.tvmscript.printing.expressions import Style, string
-from xdsl_tvm.tvmscript.printing.names import Names, identifier
+from xdsl_tvm.tvmscript.printing.lines import ScriptLines
+from xdsl_tvm.tvmscript.printing.names import identifier
 from xdsl_tvm.tvmscript.printing.relax_operators import operator_arguments
 from xdsl_tvm.tvmscript.ssa.trees import refuse_attributes
 
@@ -105,7 +105,7 @@ class Keywords:
 KEYWORDS = (Keywords(), Keywords("out_ty", "ty_args", "R.Any", True))
 
 
-class RelaxPrinter:
+class RelaxPrinter(ScriptLines):
     """Writes one function."""
 
     def __init__(
@@ -115,14 +115,11 @@ class RelaxPrinter:
         module: str = "Module",
         devices: Devices = (),
     ) -> None:
-        self.lines: list[str] = []
-        self._blanks = " " * style.indent
+        super().__init__(style.indent)
         self._words = KEYWORDS[style.version.is_flat]
         self._metadata = metadata
         self._module = module
         self._devices = devices
-        self._depth = 0
-        self._names = Names()
         for name in (*_RESERVED, module):
             self._names.reserve(name)
         self._texts: dict[SSAValue, str] = {}
@@ -134,17 +131,6 @@ class RelaxPrinter:
         )
 
     # ---- lines, names, types ----
-
-    def _line(self, text: str) -> None:
-        self.lines.append(f"{self._blanks * self._depth}{text}")
-
-    @contextmanager
-    def _frame(self) -> Generator[None]:
-        self._depth += 1
-        self._names.enter()
-        yield
-        self._names.leave()
-        self._depth -= 1
 
     def _name(self, value: SSAValue, hint: str) -> str:
         name = self._names.fresh(value.name_hint or hint)
@@ -176,7 +162,7 @@ class RelaxPrinter:
         self._header(identifier(name), op.args, op.output_type)
         with self._frame():
             if any(map(_names_functions, op.walk())):
-                self._line(f"cls = {self._module}")
+                self.line(f"cls = {self._module}")
             self._body(op, op.body.block, attributes)
 
     def _reserve_symbols(self, op: relax.FuncOp) -> None:
@@ -191,7 +177,7 @@ class RelaxPrinter:
 
     def _decorator(self, options: Sequence[str], is_pure: bool) -> None:
         given = [*options, *([] if is_pure else ["pure=False"])]
-        self._line(f"@R.function({', '.join(given)})" if given else "@R.function")
+        self.line(f"@R.function({', '.join(given)})" if given else "@R.function")
 
     def _header(
         self, name: str, args: Sequence[BlockArgument], output: Attribute
@@ -203,7 +189,7 @@ class RelaxPrinter:
         ]
         self._names.leave()
         result = self._type(output, quoted=True)
-        self._line(f"def {name}({', '.join(params)}) -> {result}:")
+        self.line(f"def {name}({', '.join(params)}) -> {result}:")
 
     def _body(
         self,
@@ -219,18 +205,18 @@ class RelaxPrinter:
         own = list(dict.fromkeys((*symbols, *_defined(block))))
         for symbol in own:
             name = self._dim(Dim.symbol(symbol))
-            self._line(f"{name} = T.int64()")
+            self.line(f"{name} = T.int64()")
         if attributes:
             values = {key: python_attribute(each, op) for key, each in attributes.items()}
             if self._words.is_newer and values.get(_PRIMITIVE) == 1:
                 values[_PRIMITIVE] = True
-            self._line(f"R.func_attr({relax_text(values)})")
+            self.line(f"R.func_attr({relax_text(values)})")
         around, self._symbols = self._symbols, frozenset(symbols)
         self._inline_entry(block)
         self._block(block, "gv")
         last = block.last_op
         assert isinstance(last, relax.ReturnOp)
-        self._line(f"return {self._text(last.value)}")
+        self.line(f"return {self._text(last.value)}")
         self._symbols = around
 
     def _inline_entry(self, block: Block) -> None:
@@ -272,12 +258,12 @@ class RelaxPrinter:
             case _:
                 text = self._call(op)
                 if not op.results:
-                    self._line(text)
+                    self.line(text)
                     return
                 (result,) = op.results
                 name = given.get(result) or self._name(result, hint)
                 self._texts[result] = name
-                self._line(f"{name}: {self._type(result.type)} = {text}")
+                self.line(f"{name}: {self._type(result.type)} = {text}")
 
     def _is_inline(self, op: Operation) -> bool:
         """Whether an operation is written where its result is used."""
@@ -323,7 +309,7 @@ class RelaxPrinter:
                 f"{name_of(op)}: a block in another one has no form in TVMScript; join "
                 "them"
             )
-        self._line("with R.dataflow():")
+        self.line("with R.dataflow():")
         block = op.body.block
         names: dict[SSAValue, str] = {}
         others: list[tuple[str, SSAValue]] = []
@@ -341,17 +327,17 @@ class RelaxPrinter:
         with self._frame():
             self._block(block, "lv", names)
             for name, value in others:
-                self._line(f"{name}: {self._type(value.type)} = {self._text(value)}")
-            self._line(f"R.output({', '.join(outputs)})")
+                self.line(f"{name}: {self._type(value.type)} = {self._text(value)}")
+            self.line(f"R.output({', '.join(outputs)})")
 
     def _if(self, op: relax.IfOp, name: str) -> None:
         self._texts[op.result] = name
         declared = None
         if op.result.type != infer_if(op.true_region, op.false_region):
             declared = self._type(op.result.type)
-        self._line(f"if {self._text(op.condition)}:")
+        self.line(f"if {self._text(op.condition)}:")
         self._branch(op.true_region.block, name, declared)
-        self._line("else:")
+        self.line("else:")
         self._branch(op.false_region.block, name, declared)
 
     def _branch(self, block: Block, name: str, declared: str | None) -> None:
@@ -366,7 +352,7 @@ class RelaxPrinter:
                 return
             self._block(block, "gv")
             annotation = "" if declared is None else f": {declared}"
-            self._line(f"{name}{annotation} = {self._text(value)}")
+            self.line(f"{name}{annotation} = {self._text(value)}")
 
     def _lambda(self, op: relax.LambdaOp, name: str) -> None:
         self._texts[op.result] = name

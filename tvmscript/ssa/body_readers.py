@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.analysis.tir.memory_order import Facts, Kind
 from xdsl_tvm.analysis.tree_form import name_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dominance import previous_ops
 from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.nodes.expressions import (
     Call,
@@ -386,7 +387,7 @@ class BodyReader:
         where scripts have it."""
         facts = self.function.facts
         following = init.next_op
-        for op in _before(init):
+        for op in previous_ops(init):
             is_read = facts.ops[op].kind is Kind.READ and facts.ops[op].bound
             is_let = isinstance(op, tir.LetOp)
             if self.function.is_expression(op):
@@ -589,13 +590,6 @@ class BodyReader:
 
 _CALLS = (tir.CallOp, tir.CallFuncOp, tir.IfThenElseOp)
 """What is a statement of its own, or part of the next one."""
-
-
-def _before(op: Operation) -> Iterator[Operation]:
-    previous = op.prev_op
-    while previous is not None:
-        yield previous
-        previous = previous.prev_op
 
 
 def _around(op: Operation, block: Block | None) -> Operation:

@@ -26,11 +26,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     Conversion,
     fail,
-    scalar_of,
     vector_of,
 )
 
@@ -44,7 +44,7 @@ _WIDTHS: dict[type[Attribute], int] = {
 
 def is_bf16(type: Attribute) -> bool:
     """Whether `type` is bf16 or a vector of it."""
-    return isinstance(scalar_of(type), BFloat16Type)
+    return isinstance(element_of(type), BFloat16Type)
 
 
 class FloatCasts:
@@ -74,7 +74,7 @@ class FloatCasts:
             return value
         if _width(op, value.type) <= _width(op, target):
             raise fail(op, f"cannot truncate {value.type} to {target}")
-        if isinstance(scalar_of(value.type), Float64Type) and _width(op, target) == 16:
+        if isinstance(element_of(value.type), Float64Type) and _width(op, target) == 16:
             value = self._round_to_odd(value)
         if is_bf16(target):
             return self._to_bf16(value)
@@ -159,7 +159,7 @@ class FloatCasts:
 
 
 def _width(op: Operation, type: Attribute) -> int:
-    width = _WIDTHS.get(scalar_of(type).__class__)
+    width = _WIDTHS.get(element_of(type).__class__)
     if width is None:
         raise fail(
             op, f"{type} is no float type of LLVM; use bf16, f16, f32 or f64 instead"

@@ -27,10 +27,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
-    scalar_of,
     splat,
     vector_of,
 )
@@ -103,16 +103,20 @@ class Emitter(LocatedBuilder):
     @property
     def scalar(self) -> bool:
         """Whether values are scalars, not vectors."""
-        return self.shape is scalar_of(self.shape)
+        return self.shape is element_of(self.shape)
 
 
-class Value:
+@dataclass(eq=False)
+class _Typed:
+    """A value, how it is computed with, and the format that it is of or as wide as."""
+
+    at: Emitter
+    format: Format
+    ssa: SSAValue
+
+
+class Value(_Typed):
     """A float value of a format."""
-
-    def __init__(self, at: Emitter, format: Format, ssa: SSAValue) -> None:
-        self.at = at
-        self.format = format
-        self.ssa = ssa
 
     def _new(self, ssa: SSAValue) -> Value:
         return Value(self.at, self.format, ssa)
@@ -219,13 +223,8 @@ class Value:
         return Value(self.at, format, self.at.shaped(kind, [self.ssa], format.type))
 
 
-class Bits:
+class Bits(_Typed):
     """An integer as wide as its float format."""
-
-    def __init__(self, at: Emitter, format: Format, ssa: SSAValue) -> None:
-        self.at = at
-        self.format = format
-        self.ssa = ssa
 
     def _binary(
         self,

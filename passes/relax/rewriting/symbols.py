@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -14,6 +14,13 @@ from xdsl_tvm.dialects.relax.attributes import DimAttr, Dims, DimsAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import substitute_symbols, used_symbols
 from xdsl_tvm.passes.relax.rewriting.dataflow import defining_block
+
+
+def symbols_of_casts(op: Operation) -> Iterator[str]:
+    """The symbols that the casts in an operation define."""
+    for inner in op.walk():
+        if isinstance(inner, relax.MatchCastOp):
+            yield from inner.defined_symbols
 
 
 def substitute_in_operation(
