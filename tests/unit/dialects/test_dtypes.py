@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -69,7 +69,7 @@ def test_limits_are_those_of_numpy() -> None:
     for kind, facts in FLOATS.items():
         dtype = tir.parse_dtype(facts.name)
         assert type(dtype) is kind
-        info: Any = ml_dtypes.finfo(numpy_dtype(dtype, sub_byte=True))
+        info = cast(Any, ml_dtypes).finfo(numpy_dtype(dtype, sub_byte=True))
         assert largest_finite(dtype) == float(info.max)
         assert finite_range(dtype) == (float(info.min), float(info.max))
         assert facts.digits == info.nmant + 1
