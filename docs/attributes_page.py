@@ -16,7 +16,12 @@ from xdsl_tvm.dialects.tir.storage_scope import (
     RANK_NAMES,
     StorageScope,
 )
-from xdsl_tvm.dialects.tir.target import KINDS, TAGS, Option, TargetKind
+from xdsl_tvm.dialects.tir.target_kinds import (
+    KINDS,
+    Option,
+    TargetKind,
+)
+from xdsl_tvm.dialects.tir.target_tags import TAGS
 
 _HEAD = """\
 # TIR attributes, scopes and targets

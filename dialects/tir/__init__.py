@@ -6,6 +6,33 @@ their class names, so that `from xdsl_tvm.dialects import tir` gives `tir.ForOp`
 
 from xdsl.ir import Dialect
 
+from xdsl_tvm.dialects.tir.accesses import (
+    AddressOfOp,
+    DataOp,
+    LoadOp,
+    StoreOp,
+    accessed_type,
+)
+from xdsl_tvm.dialects.tir.allocations import (
+    AllocateConstOp,
+    AllocateOp,
+)
+from xdsl_tvm.dialects.tir.arithmetic import (
+    AddOp,
+    AndOp,
+    BinaryOp,
+    CmpOp,
+    DivOp,
+    FloorDivOp,
+    FloorModOp,
+    MaxOp,
+    MinOp,
+    ModOp,
+    MulOp,
+    NotOp,
+    OrOp,
+    SubOp,
+)
 from xdsl_tvm.dialects.tir.attributes import (
     AccessMode,
     AccessModeAttr,
@@ -29,20 +56,13 @@ from xdsl_tvm.dialects.tir.blocks import (
     WritesOp,
 )
 from xdsl_tvm.dialects.tir.buffers import (
-    AddressOfOp,
-    AllocateConstOp,
-    AllocateOp,
     AllocBufferOp,
     BufferDefinition,
     BufferLayout,
-    DataOp,
     DeclBufferOp,
-    LoadOp,
     MatchBufferOp,
     MatchRegionOp,
     ShapeVarOp,
-    StoreOp,
-    accessed_type,
     buffer_definition,
 )
 from xdsl_tvm.dialects.tir.builtin_rules import (
@@ -61,32 +81,17 @@ from xdsl_tvm.dialects.tir.builtins_table import (
     builtin,
     infer_result_type,
 )
-from xdsl_tvm.dialects.tir.expressions import (
-    AddOp,
-    AndOp,
-    BinaryOp,
-    BroadcastOp,
-    CastOp,
-    CmpOp,
+from xdsl_tvm.dialects.tir.constants import (
     ConstOp,
-    DivOp,
-    FloorDivOp,
-    FloorModOp,
-    IfThenElseOp,
-    MaxOp,
-    MinOp,
-    ModOp,
-    MulOp,
-    NotOp,
-    OrOp,
-    RampOp,
-    SelectOp,
-    ShuffleOp,
     StringOp,
-    SubOp,
-    YieldOp,
     constant_value,
     is_constant,
+)
+from xdsl_tvm.dialects.tir.expressions import (
+    CastOp,
+    IfThenElseOp,
+    SelectOp,
+    YieldOp,
 )
 from xdsl_tvm.dialects.tir.functions import FuncOp
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
@@ -97,6 +102,10 @@ from xdsl_tvm.dialects.tir.intrinsics import (
     assert_message,
     builtin_name,
     format_message,
+)
+from xdsl_tvm.dialects.tir.loops import (
+    ForOp,
+    WhileOp,
 )
 from xdsl_tvm.dialects.tir.module import (
     DeviceMeshAttr,
@@ -110,13 +119,11 @@ from xdsl_tvm.dialects.tir.statements import (
     AssertOp,
     AttrOp,
     EvaluateOp,
-    ForOp,
     IfOp,
     LaunchThreadOp,
     LetOp,
     RetOp,
     ScopeOp,
-    WhileOp,
 )
 from xdsl_tvm.dialects.tir.storage_scope import (
     BLOCK_TAGS,
@@ -166,6 +173,11 @@ from xdsl_tvm.dialects.tir.types import (
     like_lanes,
     parse_dtype,
     with_lanes,
+)
+from xdsl_tvm.dialects.tir.vectors import (
+    BroadcastOp,
+    RampOp,
+    ShuffleOp,
 )
 
 TIR = Dialect(

@@ -22,7 +22,7 @@ from xdsl_tvm.dialects.tir.assembly import (
     parse_value,
     print_mixed,
 )
-from xdsl_tvm.dialects.tir.expressions import is_constant
+from xdsl_tvm.dialects.tir.constants import is_constant
 from xdsl_tvm.dialects.tir.types import BufferType
 
 

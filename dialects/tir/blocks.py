@@ -45,10 +45,10 @@ from xdsl_tvm.dialects.tir._ranges import (
     print_range,
     print_region_dims,
 )
+from xdsl_tvm.dialects.tir.accesses import StoreOp
 from xdsl_tvm.dialects.tir.annotations import BLOCK_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.assembly import Mixed
 from xdsl_tvm.dialects.tir.attributes import IterKind, IterKindAttr
-from xdsl_tvm.dialects.tir.buffers import StoreOp
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
 from xdsl_tvm.dialects.tir.statements import BodyOp
 from xdsl_tvm.dialects.tir.types import BufferType

@@ -25,7 +25,10 @@ from functools import cache
 from xdsl.dialects.builtin import NoneType, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_tvm.dialects.tir.expressions import StringOp, constant_value
+from xdsl_tvm.dialects.tir.constants import (
+    StringOp,
+    constant_value,
+)
 from xdsl_tvm.dialects.tir.types import (
     bits_of_lane,
     dtype_name,

@@ -35,8 +35,9 @@ from xdsl_tvm.dialects.tir.builtins_table import (
     NAMED_OPS,
     builtin,
 )
+from xdsl_tvm.dialects.tir.constants import StringOp
+from xdsl_tvm.dialects.tir.dtype_checks import require_expression
 from xdsl_tvm.dialects.tir.effects import MARKER, PURE, READ, UPDATE, UpdateEffect
-from xdsl_tvm.dialects.tir.expressions import StringOp, require_expression
 from xdsl_tvm.dialects.tir.functions import FuncOp
 
 _EFFECTS: Mapping[CallEffect, AbstractSet[EffectInstance]] = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tvm.dialects.tir.buffers import (
-    AllocateOp,
+from xdsl_tvm.dialects.tir.accesses import (
     DataOp,
-    DeclBufferOp,
     StoreOp,
 )
+from xdsl_tvm.dialects.tir.allocations import AllocateOp
+from xdsl_tvm.dialects.tir.buffers import DeclBufferOp
 from xdsl_tvm.dialects.tir.builtin_rules import CallEffect
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
 from xdsl_tvm.dialects.tir.functions import FuncOp

@@ -34,12 +34,12 @@ from xdsl_tvm.dialects.tir._ranges import (
     print_region,
     verify_region,
 )
+from xdsl_tvm.dialects.tir.accesses import parse_buffer
 from xdsl_tvm.dialects.tir.annotations import REALIZE_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.buffers import (
     BufferDefinition,
     BufferLayout,
     buffer_definition,
-    parse_buffer,
 )
 from xdsl_tvm.dialects.tir.effects import MarkerEffect
 from xdsl_tvm.dialects.tir.types import BufferType

@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, IntEnum
-from typing import Final, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -34,229 +32,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.dialects.tir.target_features import arm_features, is_arm
+from xdsl_tvm.dialects.tir.target_kinds import (
+    KINDS,
+    DeviceType,
+    Option,
+    OptionType,
+    TargetKind,
+)
+from xdsl_tvm.dialects.tir.target_tags import TAGS
 
 OptionValue: TypeAlias = "bool | int | str | tuple[str, ...] | tuple[Target, ...]"
 """A target attribute as a Python value."""
 Exported: TypeAlias = "bool | int | str | list[Exported] | dict[str, Exported]"
 """What `Target.export` is made of."""
 
-
-class DeviceType(IntEnum):
-    """The kinds of devices, with DLPack's numbers."""
-
-    CPU = 1
-    CUDA = 2
-    OPENCL = 4
-    VULKAN = 7
-    METAL = 8
-    ROCM = 10
-    EXT_DEV = 12
-    WEBGPU = 15
-    HEXAGON = 16
-
-
-class OptionType(Enum):
-    """What values a target attribute takes."""
-
-    BOOL = "a bool"
-    INT = "an integer"
-    STR = "a string"
-    STRS = "a list of strings"
-    TARGETS = "a list of targets"
-
-
-@dataclass(frozen=True)
-class Option:
-    """An attribute of a target kind: its type, and its value where none is given."""
-
-    type: OptionType
-    default: OptionValue | None = None
-
-
-@dataclass(frozen=True)
-class TargetKind:
-    """A kind of target: what TVM registers under its name."""
-
-    name: str
-    device_type: DeviceType
-    default_keys: tuple[str, ...]
-    options: Mapping[str, Option]
-
-
-_INT = Option(OptionType.INT)
-_STR = Option(OptionType.STR)
-_STRS = Option(OptionType.STRS)
-_BOOL = Option(OptionType.BOOL)
-
-
-def _int(default: int) -> Option:
-    return Option(OptionType.INT, default)
-
-
-_COMMON: Final[dict[str, Option]] = {
-    "device": _STR,
-    "from_device": _INT,
-    "libs": _STRS,
-    "model": _STR,
-    "target_device_type": _INT,
-}
-"""What every kind has besides kind, tag, keys and host."""
-
-_LLVM: dict[str, Option] = {
-    "cl-opt": _STRS,
-    "fast-math": _BOOL,
-    "fast-math-arcp": _BOOL,
-    "fast-math-contract": _BOOL,
-    "fast-math-ninf": _BOOL,
-    "fast-math-nnan": _BOOL,
-    "fast-math-nsz": _BOOL,
-    "fast-math-reassoc": _BOOL,
-    "jit": _STR,
-    "mabi": _STR,
-    "mattr": _STRS,
-    "mcpu": _STR,
-    "mfloat-abi": _STR,
-    "mtriple": _STR,
-    "num-cores": _INT,
-    "opt-level": _INT,
-    "vector-width": _INT,
-}
-_C: dict[str, Option] = {
-    "constants-byte-alignment": _INT,
-    "march": _STR,
-    "mcpu": _STR,
-    "workspace-byte-alignment": _INT,
-}
-_CUDA: dict[str, Option] = {
-    "arch": _STR,
-    "l2_cache_size_bytes": _INT,
-    "max_num_threads": _int(1024),
-    "max_shared_memory_per_block": _INT,
-    "max_threads_per_block": _INT,
-    "mcpu": _STR,
-    "registers_per_block": _INT,
-    "thread_warp_size": _int(32),
-}
-_NVPTX: dict[str, Option] = {
-    "max_num_threads": _int(1024),
-    "mcpu": _STR,
-    "mtriple": Option(OptionType.STR, "nvptx64-nvidia-cuda"),
-    "thread_warp_size": _int(32),
-}
-_ROCM: dict[str, Option] = {
-    "mattr": _STRS,
-    "max_num_threads": _int(256),
-    "max_shared_memory_per_block": _int(65536),
-    "max_threads_per_block": _int(256),
-    "mcpu": _STR,
-    "mtriple": Option(OptionType.STR, "amdgcn-amd-amdhsa-hcc"),
-    "thread_warp_size": _int(64),
-}
-_OPENCL: dict[str, Option] = {
-    "image_base_address_alignment": _int(64),
-    "max_function_args": _int(128),
-    "max_num_threads": _int(256),
-    "max_shared_memory_per_block": _int(16384),
-    "max_threads_per_block": _int(256),
-    "texture_spatial_limit": _int(16384),
-    "thread_warp_size": _int(1),
-}
-_METAL: dict[str, Option] = {
-    "max_function_args": _int(31),
-    "max_num_threads": _int(256),
-    "max_shared_memory_per_block": _int(32768),
-    "max_threads_per_block": _int(256),
-    "thread_warp_size": _int(16),
-}
-_VULKAN: dict[str, Option] = {
-    **dict.fromkeys(
-        (
-            "supports_16bit_buffer",
-            "supports_8bit_buffer",
-            "supports_cooperative_matrix",
-            "supports_dedicated_allocation",
-            "supports_float16",
-            "supports_float64",
-            "supports_int16",
-            "supports_int64",
-            "supports_int8",
-            "supports_integer_dot_product",
-            "supports_push_descriptor",
-            "supports_storage_buffer_storage_class",
-        ),
-        _BOOL,
-    ),
-    **dict.fromkeys(
-        (
-            "driver_version",
-            "max_block_size_x",
-            "max_block_size_y",
-            "max_block_size_z",
-            "max_per_stage_descriptor_storage_buffer",
-            "max_push_constants_size",
-            "max_shared_memory_per_block",
-            "max_spirv_version",
-            "max_storage_buffer_range",
-            "max_uniform_buffer_range",
-            "supported_subgroup_operations",
-            "vulkan_api_version",
-        ),
-        _INT,
-    ),
-    **dict.fromkeys(("device_name", "device_type", "driver_name"), _STR),
-    "mattr": _STRS,
-    "max_num_threads": _int(256),
-    "max_threads_per_block": _int(256),
-    "supports_float32": Option(OptionType.BOOL, True),
-    "supports_int32": Option(OptionType.BOOL, True),
-    "thread_warp_size": _int(1),
-}
-_HEXAGON: dict[str, Option] = {
-    "llvm-options": _STRS,
-    "mattr": _STRS,
-    "mcpu": _STR,
-    "mtriple": _STR,
-    "num-cores": _INT,
-    "vtcm-capacity": _INT,
-}
-
-
-def _kinds() -> Iterator[TargetKind]:
-    for name, device_type, keys, options in (
-        ("llvm", DeviceType.CPU, ("cpu",), _LLVM),
-        ("c", DeviceType.CPU, ("cpu",), _C),
-        ("cuda", DeviceType.CUDA, ("cuda", "gpu"), _CUDA),
-        ("nvptx", DeviceType.CUDA, ("cuda", "gpu"), _NVPTX),
-        ("rocm", DeviceType.ROCM, ("rocm", "gpu"), _ROCM),
-        ("opencl", DeviceType.OPENCL, ("opencl", "gpu"), _OPENCL),
-        ("metal", DeviceType.METAL, ("metal", "gpu"), _METAL),
-        ("vulkan", DeviceType.VULKAN, ("vulkan", "gpu"), _VULKAN),
-        (
-            "webgpu",
-            DeviceType.WEBGPU,
-            ("webgpu", "gpu"),
-            {"max_num_threads": _int(256)},
-        ),
-        ("hexagon", DeviceType.HEXAGON, ("hexagon", "cpu"), _HEXAGON),
-        ("ext_dev", DeviceType.EXT_DEV, (), {}),
-        ("hybrid", DeviceType.CPU, (), {}),
-        ("test", DeviceType.CPU, (), {}),
-        (
-            "composite",
-            DeviceType.CPU,
-            (),
-            {"devices": Option(OptionType.TARGETS)},
-        ),
-    ):
-        yield TargetKind(name, device_type, keys, {**_COMMON, **options})
-
-
-KINDS: Final[dict[str, TargetKind]] = {kind.name: kind for kind in _kinds()}
-"""The kinds of targets, with their attributes and defaults.
-
-What TVM detects on the machine it runs on (`arch` of cuda, `mcpu` of nvptx and rocm) has
-no default here: a module means the same wherever it is compiled.
-"""
 
 _FEATURE_PREFIX = "feature."
 _RESERVED = ("kind", "tag", "keys", "host")
@@ -774,81 +563,3 @@ def _from_command_line(text: str) -> Target:
 def _is_option(word: str) -> bool:
     """Whether a word starts an option, and is not the value of one, such as `-1`."""
     return re.match(r"--?[A-Za-z]", word) is not None
-
-
-# ---- tags ----
-
-
-def _cuda(arch: str, registers: int = 65536, **more: object) -> dict[str, object]:
-    return {
-        "kind": "cuda",
-        "arch": arch,
-        "max_shared_memory_per_block": 49152,
-        "max_threads_per_block": 1024,
-        "registers_per_block": registers,
-        **more,
-    }
-
-
-def _jetson(arch: str, mcpu: str, cores: int) -> dict[str, object]:
-    host = {
-        "kind": "llvm",
-        "mtriple": "aarch64-linux-gnu",
-        "mcpu": mcpu,
-        "num-cores": cores,
-    }
-    return _cuda(arch, host=host)
-
-
-def _apple(threads: int) -> dict[str, object]:
-    host = {"kind": "llvm", "mtriple": "arm64-apple-macos", "mcpu": "apple-latest"}
-    return {
-        "kind": "metal",
-        "max_threads_per_block": threads,
-        "max_shared_memory_per_block": 32768,
-        "thread_warp_size": 32,
-        "host": host,
-    }
-
-
-def _aws_c5(cores: int, mcpu: str) -> dict[str, object]:
-    return {"kind": "llvm", "keys": ["x86", "cpu"], "mcpu": mcpu, "num-cores": cores}
-
-
-_RASPBERRY_PI: dict[str, object] = {
-    "kind": "llvm",
-    "mtriple": "aarch64-linux-gnu",
-    "mcpu": "cortex-a72",
-    "mattr": ["+neon"],
-    "num-cores": 4,
-}
-
-TAGS: Final[dict[str, dict[str, object]]] = {
-    "nvidia/nvidia-a100": _cuda("sm_80", l2_cache_size_bytes=41943040),
-    "nvidia/nvidia-h100": _cuda("sm_90a", l2_cache_size_bytes=52428800),
-    "nvidia/nvidia-a40": _cuda("sm_86"),
-    "nvidia/nvidia-a30": _cuda("sm_80"),
-    "nvidia/nvidia-a10": _cuda("sm_86"),
-    "nvidia/nvidia-a10g": _cuda("sm_86"),
-    "nvidia/nvidia-t4": _cuda("sm_75"),
-    "nvidia/nvidia-v100": _cuda("sm_70"),
-    "nvidia/tesla-p100": _cuda("sm_60"),
-    "nvidia/rtx-a6000": _cuda("sm_86"),
-    "nvidia/geforce-rtx-4090": _cuda("sm_89", l2_cache_size_bytes=75497472),
-    "nvidia/geforce-rtx-3090": _cuda("sm_86"),
-    "nvidia/geforce-rtx-3090-ti": _cuda("sm_86"),
-    "nvidia/geforce-rtx-3080": _cuda("sm_86"),
-    "nvidia/geforce-rtx-3070": _cuda("sm_86"),
-    "nvidia/geforce-rtx-2080-ti": _cuda("sm_75"),
-    "nvidia/jetson-agx-xavier": _jetson("sm_72", "carmel", 8),
-    "nvidia/jetson-agx-orin-64gb": _jetson("sm_87", "cortex-a78", 12),
-    "nvidia/jetson-nano": _cuda("sm_53", 32768),
-    "apple/m1-gpu": _apple(1024),
-    "apple/m1-gpu-restricted": _apple(256),
-    "apple/m2-gpu": _apple(1024),
-    "aws/cpu/c5.large": _aws_c5(1, "skylake-avx512"),
-    "aws/cpu/c5.9xlarge": _aws_c5(18, "skylake-avx512"),
-    "aws/cpu/c5.24xlarge": _aws_c5(48, "cascadelake"),
-    "raspberry-pi/4b-aarch64": {**_RASPBERRY_PI, "host": _RASPBERRY_PI},
-}
-"""Machines by their tag in TVM: the fields of their targets."""

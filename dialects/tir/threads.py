@@ -38,15 +38,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
-from xdsl_tvm.dialects.tir.attributes import AccessMode, AccessModeAttr
-from xdsl_tvm.dialects.tir.buffers import (
+from xdsl_tvm.dialects.tir.accesses import (
     accessed_type,
-    buffer_definition,
     parse_buffer,
     print_access,
 )
+from xdsl_tvm.dialects.tir.attributes import AccessMode, AccessModeAttr
+from xdsl_tvm.dialects.tir.buffers import buffer_definition
+from xdsl_tvm.dialects.tir.constants import constant_value
 from xdsl_tvm.dialects.tir.effects import UpdateEffect
-from xdsl_tvm.dialects.tir.expressions import YieldOp, constant_value
+from xdsl_tvm.dialects.tir.expressions import YieldOp
 from xdsl_tvm.dialects.tir.types import (
     BufferType,
     PtrType,

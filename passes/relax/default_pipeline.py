@@ -12,7 +12,8 @@ from typing import Final
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.dialects.tir.target import DeviceType, Target
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 

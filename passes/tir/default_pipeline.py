@@ -13,7 +13,8 @@ from typing import Final
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.dialects.tir.target import DeviceType, Target
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompositePass, PassContext
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.verify_form import VerifyForm

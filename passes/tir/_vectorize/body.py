@@ -20,7 +20,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, emit, view
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.analysis.tir.side_effect import op_does_nothing
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.buffers import accessed_type
+from xdsl_tvm.dialects.tir.accesses import accessed_type
 from xdsl_tvm.passes.tir._vectorize.independence import values_in
 from xdsl_tvm.passes.tir._vectorize.lanes import (
     NeedsScalars,

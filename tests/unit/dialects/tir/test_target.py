@@ -17,7 +17,11 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from xdsl_tvm.dialects.tir import Target
-from xdsl_tvm.dialects.tir.target import KINDS, TAGS, DeviceType
+from xdsl_tvm.dialects.tir.target_kinds import (
+    KINDS,
+    DeviceType,
+)
+from xdsl_tvm.dialects.tir.target_tags import TAGS
 from xdsl_tvm.passes.tir.verify_gpu_code import VerifyGPUCode
 from xdsl_tvm.registry import new_context
 
