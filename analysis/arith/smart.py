@@ -23,11 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import (
-    Float16Type,
-    Float32Type,
-    Float64Type,
     i1,
 )
 from xdsl.ir import Attribute
@@ -58,15 +54,20 @@ from xdsl_tvm.analysis.arith.expr import (
     fold,
 )
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.dtypes import integer_range, promoted
+from xdsl_tvm.dialects.dtypes import promoted
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import (
+    FOLDED_BUILTINS,
     Folded,
-    FoldError,
     Side,
-    fold_binary,
-    fold_cast,
+    fold_binary_exactly,
+    fold_cast_exactly,
     fold_not,
+    fold_same,
+    rounded_literal,
+)
+from xdsl_tvm.dialects.tir.folding import (
+    fits as fits,
 )
 from xdsl_tvm.dialects.tir.types import is_index_type
 
@@ -93,11 +94,6 @@ _OP_NAMES: dict[type[Binary], str] = {
     kind: kind.op_type.name.removeprefix("tir.")
     for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, And, Or)
 }
-_FOLDED_CALLS = frozenset(
-    ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
-)
-_SMALL = 4
-"""All integers up to this are exact in every float type that TIR has."""
 
 
 def literal(node: Expr) -> int | float | None:
@@ -105,22 +101,7 @@ def literal(node: Expr) -> int | float | None:
 
     None also where the rounding is not at hand: fractions of the 8-bit floats.
     """
-    if not isinstance(node, Const):
-        return None
-    value = node.value
-    if isinstance(value, int):
-        return value
-    match node.dtype:
-        case Float64Type():
-            return value
-        case Float32Type():
-            with np.errstate(over="ignore"):
-                return float(np.float32(value))
-        case Float16Type():
-            with np.errstate(over="ignore"):
-                return float(np.float16(value))
-        case _:
-            return value if abs(value) <= _SMALL and value.is_integer() else None
+    return rounded_literal(node.value, node.dtype) if isinstance(node, Const) else None
 
 
 def const(value: float, dtype: Attribute) -> Expr:
@@ -128,12 +109,6 @@ def const(value: float, dtype: Attribute) -> Expr:
     if tir.is_vector(dtype):
         return Broadcast(dtype, Const(value, dtype.element_type))
     return Const(value, dtype)
-
-
-def fits(value: int, dtype: Attribute) -> bool:
-    """Whether the integer type `dtype` holds `value`."""
-    low, high = integer_range(dtype)
-    return low <= value <= high
 
 
 # ---- operands of one type ----
@@ -180,33 +155,6 @@ def _side(folded: Folded, lhs: Expr, rhs: Expr, dtype: Attribute) -> Expr | None
             return Const(folded, dtype)
 
 
-def _loses_value(op: str, dtype: Attribute, lhs: float, rhs: float) -> bool:
-    """Whether the operation on two literals leaves the range of an index type."""
-    if not is_index_type(dtype):
-        return False
-    match op:
-        case "add":
-            exact = lhs + rhs
-        case "sub":
-            exact = lhs - rhs
-        case "mul":
-            exact = lhs * rhs
-        case "div" | "floordiv":
-            exact = -lhs if rhs == -1 else 0
-        case _:
-            return False
-    return not fits(int(exact), dtype)
-
-
-def _may_be_nan(op: str, dtype: Attribute, lhs: float | None, rhs: float | None) -> bool:
-    """Whether a float is multiplied or divided that is perhaps not finite."""
-    if not tir.is_float(dtype) or (lhs is not None and rhs is not None):
-        return False
-    if op == "mul":
-        return lhs == 0 or rhs == 0
-    return op in ("div", "floordiv") and lhs == 0
-
-
 def _folded(
     op: str, lhs: Expr, rhs: Expr, result: Attribute | None = None
 ) -> Expr | None:
@@ -215,23 +163,17 @@ def _folded(
     left, right = literal(lhs), literal(rhs)
     if left is None and right is None:
         return None
-    if left is not None and right is not None and _loses_value(op, dtype, left, right):
-        return None
-    if _may_be_nan(op, dtype, left, right):
-        return None
-    try:
-        folded = fold_binary(op, dtype, left, right)
-    except FoldError:
-        return None
+    folded = fold_binary_exactly(op, dtype, left, right, zero_signs=False)
     return _side(folded, lhs, rhs, result or dtype)
 
 
 def binary(kind: type[Binary], lhs: Operand, rhs: Operand) -> Expr:
     """`kind` of two operands, folded."""
     lhs, rhs = matched(lhs, rhs)
-    if lhs is rhs and kind in (Min, Max, And, Or):
+    op = _OP_NAMES[kind]
+    if lhs is rhs and fold_same(op, lhs.dtype) is Side.LHS:
         return lhs
-    found = _folded(_OP_NAMES[kind], lhs, rhs)
+    found = _folded(op, lhs, rhs)
     return kind(lhs, rhs) if found is None else found
 
 
@@ -383,24 +325,14 @@ def _keeps_ramp(source: Attribute, target: Attribute) -> bool:
 
 def _cast_literal(dtype: Attribute, value: Const) -> Expr:
     number = literal(value)
-    exact = number is not None and (isinstance(number, float) or abs(number) <= 1 << 53)
-    if number is None or not (exact or tir.is_integer(dtype)):
-        return Cast(dtype, value)
-    if isinstance(number, float) and tir.is_integer_type(dtype):
-        inside = math.isfinite(number) and fits(math.trunc(number), dtype)
-        if dtype != i1 and not inside:
-            return Cast(dtype, value)
-    try:
-        folded = fold_cast(dtype, number)
-    except FoldError:
-        return Cast(dtype, value)
+    folded = None if number is None else fold_cast_exactly(dtype, number)
     return Cast(dtype, value) if folded is None else Const(folded, dtype)
 
 
 def call(name: str, args: Sequence[Expr], dtype: Attribute) -> Expr:
     """A call of one of `PURE_CALLS`, folded."""
     folded: Expr | None = None
-    if name in _FOLDED_CALLS:
+    if name in FOLDED_BUILTINS:
         lhs, rhs = args
         folded = _folded(name, lhs, rhs)
     elif len(args) == 1:

@@ -14,8 +14,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xdsl_tvm.analysis.derivation import chain
 from xdsl_tvm.analysis.relax.dataflow_alias import MAY_BE_VIEWS
-from xdsl_tvm.analysis.relax.memory_sharing import memory_sources
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.sharing import memory_sources
 
 _KILLS = (relax.KillTensorOp, relax.KillStorageOp, relax.VMKillObjectOp)
 _IN_PLACE = (relax.IfOp, relax.DataflowOp)

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.traits import MemoryEffectKind, get_effects
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.disjoint_set import DisjointSet
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.operators import OperatorOp
-from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
-
-_VIEWS = frozenset(
-    {"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"}
+from xdsl_tvm.dialects.relax.sharing import (
+    FUNCTION_CALLS,
+    directly_written_operands,
+    memory_sources,
 )
-"""Operators whose result may be memory of their operand."""
-_NO_WRITES = (
-    relax.FuncOp,
-    relax.DataflowOp,
-    relax.IfOp,
-    relax.MatchCastOp,
-    relax.PrintOp,
-    relax.AssertOp,
-)
-"""Operations whose effects are others than to write memory of an operand."""
 
 
 class Writers:
@@ -43,7 +31,7 @@ class Writers:
 
     def may_write(self, op: Operation) -> bool:
         """Whether an operation calls such a function, or one that is not known."""
-        if not isinstance(op, _CALLS):
+        if not isinstance(op, FUNCTION_CALLS):
             return False
         if self._names is None:
             self._names = set()
@@ -61,7 +49,7 @@ class Writers:
                 if isinstance(op, relax.CallOp):
                     name = op.callee.root_reference.data
                     callers.setdefault(name, []).append(func)
-                elif isinstance(op, _CALLS):
+                elif isinstance(op, FUNCTION_CALLS):
                     of_unknown.append(func)
             if any(written_operands(op) for op in func.walk()):
                 pending.append(func)
@@ -78,48 +66,15 @@ class Writers:
                     pending += callers.get(name, ())
 
 
-_CALLS = (relax.CallOp, relax.CallIndirectOp, AnyInvokeClosureOp)
-"""Calls of Relax functions."""
-
-
 def written_operands(op: Operation, writers: Writers | None = None) -> Sequence[SSAValue]:
     """The operands whose memory an operation may write.
 
     Without `writers` those are left out that a function which is called without effects
     may write.
     """
-    if isinstance(op, _NO_WRITES):
-        return ()
     if writers is not None and writers.may_write(op):
         return op.operands
-    effects = get_effects(op)
-    if effects is None:
-        return op.operands
-    values = [e.value for e in effects if e.kind == MemoryEffectKind.WRITE]
-    known = [value for value in values if isinstance(value, SSAValue)]
-    return known if len(known) == len(values) else op.operands
-
-
-def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
-    """Values whose memory `value` may be, hold or view."""
-    if not isinstance(value, OpResult):
-        return ()
-    match value.op:
-        case relax.DataflowOp() as dataflow:
-            return (dataflow.output_op.values[value.index],)
-        case relax.IfOp() as branches:
-            return [
-                operand
-                for region in branches.regions
-                if (last := region.block.last_op) is not None
-                for operand in last.operands
-            ]
-        case relax.CallTIROp() | relax.CallTIRWithGradOp() | relax.CallDPSPackedOp():
-            return ()
-        case OperatorOp() as operator if operator.name not in _VIEWS:
-            return ()
-        case op:
-            return op.operands
+    return directly_written_operands(op)
 
 
 def values_with_written_memory(func: relax.FuncOp, writers: Writers) -> set[SSAValue]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -14,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.dialects.relax.call_arguments import Device, Insert
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
+from xdsl_tvm.dialects.relax.folders import FoldedTensor, dtype_of, fold_to, is_cast_back
 from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_dtype, expect_tensor
 
 __all__ = [
@@ -51,7 +53,7 @@ class DtypeOp(OperatorOp, ABC):
 
 
 @irdl_op_definition
-class AstypeOp(DtypeOp):
+class AstypeOp(DtypeOp, HasFolderInterface):
     """The elements converted to another dtype. TVM's `relax.astype`.
 
     A float becomes an integer toward zero; one out of range becomes the nearest integer
@@ -64,6 +66,14 @@ class AstypeOp(DtypeOp):
 
     name = "relax.astype"
     SIGNATURE: ClassVar[str] = "x, dtype: dtype"
+
+    def fold(self) -> FoldedTensor:
+        if dtype_of(self.data) == self.dtype:
+            return fold_to(self.data, self.result)
+        inner = self.data.owner
+        if isinstance(inner, AstypeOp) and is_cast_back(inner.data, self.data):
+            return fold_to(inner.data, self.result)
+        return None
 
 
 @irdl_op_definition

@@ -9,14 +9,17 @@ from itertools import pairwise
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.call_arguments import Insert, as_list, as_value
 from xdsl_tvm.dialects.relax.elementwise import UnaryOperatorOp
+from xdsl_tvm.dialects.relax.folders import FoldedTensor, fold_to, has_known_shape
 from xdsl_tvm.dialects.relax.operators import (
     OperatorOp,
     common_dtypes,
@@ -65,7 +68,7 @@ __all__ = [
 
 
 @irdl_op_definition
-class PermuteDimsOp(OperatorOp):
+class PermuteDimsOp(OperatorOp, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """Reorder dimensions: dimension `i` of the result is `axes[i]` of the operand.
 
     Without `axes` the order is reversed. TVM's `relax.permute_dims`.
@@ -84,6 +87,36 @@ class PermuteDimsOp(OperatorOp):
     assembly_format = (
         "$data (`axes` $axes^)? attr-dict `:` functional-type(operands, results)"
     )
+
+    @property
+    def permutation(self) -> tuple[int, ...] | None:
+        """The axes counted from the front; None where the rank is unknown."""
+        if self.axes is not None:
+            axes = self.axes.get_values()
+            return tuple(axis % len(axes) for axis in axes)
+        info = TensorInfo.of(self.data.type)
+        rank = None if info is None else info.rank
+        return None if rank is None else tuple(reversed(range(rank)))
+
+    def fold(self) -> FoldedTensor:
+        order = self.permutation
+        if order is None:
+            return None
+        if order == tuple(range(len(order))):
+            return fold_to(self.data, self.result)
+        inner = self.data.owner
+        if not isinstance(inner, PermuteDimsOp) or (first := inner.permutation) is None:
+            return None
+        if any(first[axis] != position for position, axis in enumerate(order)):
+            return None
+        return fold_to(inner.data, self.result)
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.relax.canonicalization import MergePermutations
+
+        return (MergePermutations(),)
 
     def __init__(
         self,
@@ -109,7 +142,7 @@ class PermuteDimsOp(OperatorOp):
 
 
 @irdl_op_definition
-class ReshapeOp(OperatorOp):
+class ReshapeOp(OperatorOp, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """The same elements, in row-major order, under another shape.
 
     The shape is a value, made by `relax.shape`; `reshape_dims` computes it from TVM's 0
@@ -128,6 +161,20 @@ class ReshapeOp(OperatorOp):
     shape = operand_def()
 
     assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
+
+    def fold(self) -> FoldedTensor:
+        if not has_known_shape(self.result):
+            return None
+        inner = self.data.owner
+        source = inner.data if isinstance(inner, ReshapeOp) else self.data
+        return fold_to(source, self.result) or fold_to(self.data, self.result)
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.relax.canonicalization import MergeReshapes
+
+        return (MergeReshapes(),)
 
     def __init__(
         self,
@@ -198,7 +245,7 @@ _ONE = Dim.constant(1)
 
 
 @irdl_op_definition
-class BroadcastToOp(OperatorOp):
+class BroadcastToOp(OperatorOp, HasFolderInterface):
     """The elements, repeated along new dimensions and those of extent 1.
 
     TVM's `relax.broadcast_to`.
@@ -217,6 +264,9 @@ class BroadcastToOp(OperatorOp):
     shape = operand_def()
 
     assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
+
+    def fold(self) -> FoldedTensor:
+        return fold_to(self.data, self.result) if has_known_shape(self.result) else None
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     i64,
 )
+from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -29,6 +30,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -230,7 +232,7 @@ class PrimValueOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TupleOp(IRDLOperation):
+class TupleOp(IRDLOperation, HasFolderInterface):
     """Several values in one; it shares them, nothing is copied. TVM's `Tuple`.
 
     ```mlir
@@ -244,6 +246,21 @@ class TupleOp(IRDLOperation):
     result = result_def(TupleType)
 
     traits = traits_def(Pure())
+
+    def fold(self) -> tuple[SSAValue] | None:
+        """The tuple that the elements are all the fields of, in order."""
+        if not self.elements or not isinstance(
+            first := self.elements[0].owner, GetItemOp
+        ):
+            return None
+        whole = first.tuple_value
+        is_whole = whole.type == self.result.type and all(
+            isinstance(item := element.owner, GetItemOp)
+            and item.tuple_value is whole
+            and item.index.value.data == position
+            for position, element in enumerate(self.elements)
+        )
+        return (whole,) if is_whole else None
 
     def __init__(self, elements: Sequence[SSAValue | Operation]) -> None:
         values = [SSAValue.get(element) for element in elements]
@@ -287,7 +304,7 @@ class TupleOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GetItemOp(InferredResultOp):
+class GetItemOp(InferredResultOp, HasFolderInterface):
     """One field of a tuple. TVM's `TupleGetItem`.
 
     ```mlir
@@ -306,6 +323,13 @@ class GetItemOp(InferredResultOp):
     assembly_format = (
         "$tuple_value `[` $index `]` attr-dict `:` type($tuple_value) `->` type($result)"
     )
+
+    def fold(self) -> tuple[SSAValue] | None:
+        """The element of the tuple."""
+        whole = self.tuple_value.owner
+        if not isinstance(whole, TupleOp):
+            return None
+        return (whole.elements[self.index.value.data],)
 
     def __init__(self, tuple_value: SSAValue | Operation, index: int) -> None:
         self._make([tuple_value], {"index": IntegerAttr(index, i64)})
@@ -332,7 +356,7 @@ class GetItemOp(InferredResultOp):
 
 
 @irdl_op_definition
-class AliasOp(IRDLOperation):
+class AliasOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """The same value under another name, and under a more general type if wanted.
 
     A binding `y = x` of TVM, which has no other form in SSA.
@@ -350,6 +374,17 @@ class AliasOp(IRDLOperation):
     traits = traits_def(Pure())
 
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def fold(self) -> tuple[SSAValue] | None:
+        """The value, where the type is its own."""
+        return (self.value,) if self.value.type == self.result.type else None
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.relax.canonicalization import MergeAliases
+
+        return (MergeAliases(),)
 
     def __init__(
         self, value: SSAValue | Operation, result_type: Attribute | None = None

@@ -93,6 +93,7 @@ from xdsl_tvm.dialects.tir.expressions import (
     SelectOp,
     YieldOp,
 )
+from xdsl_tvm.dialects.tir.folders import TIRConstants
 from xdsl_tvm.dialects.tir.functions import FuncOp
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.dialects.tir.intrinsics import (
@@ -263,6 +264,7 @@ TIR = Dialect(
         Target,
         ReducerType,
     ],
+    [TIRConstants()],
 )
 
 __all__ = [

@@ -13,6 +13,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     i1,
 )
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -36,14 +37,21 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.attributes import CmpPredicate, CmpPredicateAttr
 from xdsl_tvm.dialects.tir.dtype_checks import require_numeric
+from xdsl_tvm.dialects.tir.folders import (
+    FoldedValue,
+    fold_values,
+    folded_literal,
+)
+from xdsl_tvm.dialects.tir.folding import fold_not
 from xdsl_tvm.dialects.tir.types import (
     is_bool,
     is_handle,
     like_lanes,
 )
+from xdsl_tvm.dialects.tir.vectors import literal_of
 
 
-class BinaryOp(IRDLOperation, ABC):
+class BinaryOp(IRDLOperation, HasFolderInterface, ABC):
     """Two operands and a result of one dtype, a number unless the op says otherwise."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -57,6 +65,10 @@ class BinaryOp(IRDLOperation, ABC):
     def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation) -> None:
         lhs = SSAValue.get(lhs)
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+    def fold(self) -> FoldedValue:
+        name = self.name.removeprefix("tir.")
+        return fold_values(name, self.lhs, self.rhs, self.result.type)
 
     def verify_(self) -> None:
         require_numeric(self, self.result.type)
@@ -281,7 +293,7 @@ class OrOp(LogicalOp):
 
 
 @irdl_op_definition
-class NotOp(IRDLOperation):
+class NotOp(IRDLOperation, HasFolderInterface):
     """Negation of a bool, `Not`, lane by lane.
 
     ```mlir
@@ -308,6 +320,12 @@ class NotOp(IRDLOperation):
         value = SSAValue.get(value)
         super().__init__(operands=[value], result_types=[value.type])
 
+    def fold(self) -> FoldedValue:
+        inner = self.value.owner
+        if isinstance(inner, NotOp):
+            return (inner.value,)
+        return folded_literal(fold_not(literal_of(self.value)), self.result.type)
+
     def verify_(self) -> None:
         if not is_bool(self.result.type):
             raise VerifyException(
@@ -316,7 +334,7 @@ class NotOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CmpOp(IRDLOperation):
+class CmpOp(IRDLOperation, HasFolderInterface):
     """Comparison: `EQ`, `NE`, `LT`, `LE`, `GT`, `GE` by the predicate.
 
     The result is `i1` with the lanes of the operands. Floats compare ordered: with a NaN
@@ -354,6 +372,10 @@ class CmpOp(IRDLOperation):
             properties={"predicate": predicate},
             result_types=[like_lanes(i1, lhs.type)],
         )
+
+    def fold(self) -> FoldedValue:
+        name = str(self.predicate.data)
+        return fold_values(name, self.lhs, self.rhs, self.result.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> CmpOp:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
 )
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, SSAValue, TypedAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -43,7 +44,11 @@ from xdsl_tvm.dialects.tir.types import (
 )
 
 
-def _constant(value: float | bool, dtype: Attribute) -> TypedAttribute:
+def constant_attr(value: float | bool, dtype: Attribute) -> TypedAttribute:
+    """The number as an attribute of the scalar type `dtype`.
+
+    Raises ValueError when `dtype` is no scalar.
+    """
     if is_integer_type(dtype):
         if dtype == i1:
             return BoolAttr.from_bool(bool(value))
@@ -56,7 +61,7 @@ def _constant(value: float | bool, dtype: Attribute) -> TypedAttribute:
 
 
 @irdl_op_definition
-class ConstOp(IRDLOperation):
+class ConstOp(IRDLOperation, HasFolderInterface):
     """A scalar constant: `IntImm` or `FloatImm`.
 
     A vector constant is a `tir.broadcast` of one. An unsigned constant is in range of its
@@ -95,7 +100,7 @@ class ConstOp(IRDLOperation):
         require_in_range(value, dtype)
         # Constants are the most frequent ops: they are made the cheap way.
         return ConstOp.create(
-            properties={"value": _constant(value, dtype)}, result_types=[dtype]
+            properties={"value": constant_attr(value, dtype)}, result_types=[dtype]
         )
 
     @property
@@ -107,6 +112,9 @@ class ConstOp(IRDLOperation):
         if value.type == i1:
             return 1 if value.value.data else 0
         return value.value.data
+
+    def fold(self) -> tuple[Attribute]:
+        return (self.value,)
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstOp:

@@ -7,6 +7,10 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     i1,
 )
+from xdsl.interfaces import (
+    HasCanonicalizationPatternsInterface,
+    HasFolderInterface,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -20,6 +24,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     IsTerminator,
@@ -30,13 +35,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.dtype_checks import require_expression, require_numeric
+from xdsl_tvm.dialects.tir.folders import FoldedValue, fold_cast_value
 from xdsl_tvm.dialects.tir.types import (
+    is_bool,
     like_lanes,
 )
+from xdsl_tvm.dialects.tir.vectors import literal_of
 
 
 @irdl_op_definition
-class SelectOp(IRDLOperation):
+class SelectOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """Choice between two evaluated values, `Select`; lane-wise with a vector condition.
 
     The condition is an `i1`, a scalar or of the lanes of the values. Both values are
@@ -78,6 +86,24 @@ class SelectOp(IRDLOperation):
             operands=[condition, true_value, false_value],
             result_types=[true_value.type],
         )
+
+    def fold(self) -> FoldedValue:
+        chosen = literal_of(self.condition)
+        if chosen is not None:
+            return (self.true_value if chosen else self.false_value,)
+        if self.true_value is self.false_value:
+            return (self.true_value,)
+        if is_bool(self.result.type) and self.condition.type == self.result.type:
+            values = literal_of(self.true_value), literal_of(self.false_value)
+            return (self.condition,) if values == (1, 0) else None
+        return None
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.tir.canonicalization import SelectByNegation
+
+        return (SelectByNegation(),)
 
     def verify_(self) -> None:
         dtype = self.result.type
@@ -130,7 +156,7 @@ class YieldOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IfThenElseOp(IRDLOperation):
+class IfThenElseOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """Lazy choice, the call `if_then_else`: only the taken branch is evaluated.
 
     It is the only guard inside expressions; the condition is a scalar.
@@ -179,6 +205,13 @@ class IfThenElseOp(IRDLOperation):
         )
 
     @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.tir.canonicalization import ChooseBranch
+
+        return (ChooseBranch(),)
+
+    @classmethod
     def parse(cls, parser: Parser) -> IfThenElseOp:
         condition = assembly.parse_value(parser)
         parser.parse_punctuation("->")
@@ -219,7 +252,7 @@ class IfThenElseOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CastOp(IRDLOperation):
+class CastOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """Conversion to another dtype of the same lanes, `Cast`.
 
     Integers extend by the signedness of the source and truncate; float to integer
@@ -247,6 +280,16 @@ class CastOp(IRDLOperation):
 
     def __init__(self, value: SSAValue | Operation, result_type: Attribute) -> None:
         super().__init__(operands=[value], result_types=[result_type])
+
+    def fold(self) -> FoldedValue:
+        return fold_cast_value(self.value, self.result.type)
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.tir.canonicalization import MergeCasts
+
+        return (MergeCasts(),)
 
     def verify_(self) -> None:
         source, target = self.value.type, self.result.type

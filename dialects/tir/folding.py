@@ -1,8 +1,11 @@
 """Folding of operations on literals, as TVM's construction helpers do it.
 
 The rules are those of spec tir-ir.md §5.3. They are stated on plain numbers, so that
-every kind of expression tree can use them. Nothing is folded on vectors, whose constants
-hide under a broadcast.
+every kind of expression tree can use them: scripts, the trees of the analyzer, and the
+folders of the ops. Nothing is folded on vectors, whose constants hide under a broadcast.
+
+`fold_binary` and `fold_cast` follow TVM to the letter. `fold_binary_exactly` and
+`fold_cast_exactly` leave out what changes values.
 """
 
 from __future__ import annotations
@@ -14,16 +17,19 @@ from enum import Enum, auto
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, Float64Type, i1
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, i1
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects.integers import truncated_quotient
 from xdsl_tvm.dialects.tir.types import (
+    is_custom,
     is_float,
     is_index_type,
+    is_integer,
     is_integer_type,
     is_uint,
     is_vector,
+    require_in_range,
 )
 
 Literal = int | float
@@ -44,6 +50,11 @@ class FoldError(ValueError):
 Folded = Literal | Side | None
 """A literal of the result, one of the operands, or None where nothing folds."""
 
+FOLDED_BUILTINS = frozenset(
+    ("shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor")
+)
+"""The calls of builtins that fold, as ops of the same names."""
+
 _COMPARISONS: dict[str, Callable[[Literal, Literal], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -63,6 +74,12 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "mul": operator.mul,
 }
 _UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+_IDEMPOTENT = frozenset(("and", "or", "min", "max", "bitwise_and", "bitwise_or"))
+_REFLEXIVE = frozenset(("eq", "le", "ge"))
+_SMALL = 4
+"""All integers up to this are exact in every float type that TIR has."""
+_EXACT_IN_F64 = 1 << 53
+"""All integers up to this are exact in f64, so that f64 rounds no cast of them."""
 
 
 def wrap(value: int, dtype: Attribute) -> int:
@@ -234,3 +251,154 @@ def fold_cast(target: Attribute, value: Literal) -> Literal | None:
             raise FoldError(f"{value} is no value of type {target}")
         return wrap(int(value), target)
     return float(value) if is_float(target) and not is_vector(target) else None
+
+
+# ---- folding that keeps values ----
+
+
+def rounded_literal(value: Literal, dtype: Attribute) -> Literal | None:
+    """A constant of the scalar type `dtype` as computations see it.
+
+    None where the rounding to the type is not known: fractions of bf16 and of the 8-bit
+    and 4-bit floats.
+    """
+    if isinstance(value, int):
+        return value
+    match dtype:
+        case Float64Type():
+            return value
+        case Float32Type():
+            with np.errstate(over="ignore"):
+                return float(np.float32(value))
+        case Float16Type():
+            with np.errstate(over="ignore"):
+                return float(np.float16(value))
+        case _:
+            return value if abs(value) <= _SMALL and value.is_integer() else None
+
+
+def fits(value: int, dtype: Attribute) -> bool:
+    """Whether the integer type `dtype` holds `value`."""
+    return wrap(value, dtype) == value
+
+
+def fold_binary_exactly(
+    op: str,
+    dtype: Attribute,
+    lhs: Literal | None,
+    rhs: Literal | None,
+    *,
+    zero_signs: bool = True,
+) -> Folded:
+    """What `fold_binary` folds to where that is the value which is computed, else None.
+
+    Nothing folds where it would raise FoldError, where two literals of a 32- or 64-bit
+    signed type overflow, which TIR leaves undefined, and where a float is multiplied by
+    zero, or zero is divided by it, since it may be infinite or NaN. The literals are
+    those of `rounded_literal`.
+
+    With `zero_signs`, results of floats are exact to the bit, the bits of a NaN aside:
+    `x + 0.0` is not `x`, since the sum of two zeros may have another sign, and quotients
+    that are rounded down stay as well.
+    """
+    if lhs is not None and rhs is not None and _loses_value(op, dtype, lhs, rhs):
+        return None
+    if is_float(dtype):
+        if _may_be_nan(op, lhs, rhs):
+            return None
+        if zero_signs and not _is_exact(op, dtype, lhs, rhs):
+            return None
+    try:
+        return fold_binary(op, dtype, lhs, rhs)
+    except FoldError:
+        return None
+
+
+def _loses_value(op: str, dtype: Attribute, lhs: Literal, rhs: Literal) -> bool:
+    """Whether the operation on two literals leaves the range of an index type."""
+    if not is_index_type(dtype):
+        return False
+    match op:
+        case "add":
+            exact = lhs + rhs
+        case "sub":
+            exact = lhs - rhs
+        case "mul":
+            exact = lhs * rhs
+        case "div" | "floordiv":
+            exact = -lhs if rhs == -1 else 0
+        case _:
+            return False
+    return not fits(int(exact), dtype)
+
+
+def _may_be_nan(op: str, lhs: Literal | None, rhs: Literal | None) -> bool:
+    """Whether a float is multiplied or divided that is perhaps not finite."""
+    if lhs is not None and rhs is not None:
+        return False
+    if op == "mul":
+        return lhs == 0 or rhs == 0
+    return op in ("div", "floordiv") and lhs == 0
+
+
+def _is_exact(
+    op: str, dtype: Attribute, lhs: Literal | None, rhs: Literal | None
+) -> bool:
+    """Whether `_fold_float` keeps the signs of zeros and rounds as computations do."""
+    if lhs is not None and rhs is not None:
+        computed = op in _UFUNCS and isinstance(dtype, Float32Type | Float64Type)
+        return computed or op in _COMPARISONS or op in ("min", "max")
+    match op:
+        case "add":
+            return _is_zero(lhs, -1.0) or _is_zero(rhs, -1.0)
+        case "sub":
+            return _is_zero(rhs, 1.0)
+        case "mul" | "div":
+            return lhs == 1 or rhs == 1
+        case _:
+            return False
+
+
+def _is_zero(value: Literal | None, sign: float) -> bool:
+    return value == 0 and value is not None and math.copysign(1.0, value) == sign
+
+
+def fold_same(op: str, dtype: Attribute) -> Folded:
+    """What `op`, a name as in `fold_binary`, folds to where both operands are one value.
+
+    Differences and comparisons of floats stay, since the value may be infinite or NaN.
+    """
+    if op in _IDEMPOTENT:
+        return Side.LHS
+    if op in ("sub", "bitwise_xor"):
+        return 0 if is_integer(dtype) else None
+    if op in _COMPARISONS and not is_float(dtype) and not is_custom(dtype):
+        return int(op in _REFLEXIVE)
+    return None
+
+
+def fold_cast_exactly(target: Attribute, value: Literal) -> Literal | None:
+    """A literal converted to a scalar dtype where that is the value which is computed.
+
+    None for a float that the integer type cannot hold, an integer that a float type
+    rounds in two steps, a number that is out of range of a float type, and other dtypes.
+    """
+    if is_custom(target) or is_vector(target):
+        return None
+    if isinstance(value, int):
+        if not is_integer(target) and abs(value) > _EXACT_IN_F64:
+            return None
+    elif is_integer_type(target) and target != i1:
+        inside = math.isfinite(value) and fits(math.trunc(value), target)
+        if not inside:
+            return None
+    try:
+        folded = fold_cast(target, value)
+    except FoldError:
+        return None
+    if folded is not None and is_float(target):
+        try:
+            require_in_range(folded, target)
+        except ValueError:
+            return None
+    return folded

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -38,6 +39,8 @@ from xdsl_tvm.dialects.tir.builtins_table import (
 from xdsl_tvm.dialects.tir.constants import StringOp
 from xdsl_tvm.dialects.tir.dtype_checks import require_expression
 from xdsl_tvm.dialects.tir.effects import MARKER, PURE, READ, UPDATE, UpdateEffect
+from xdsl_tvm.dialects.tir.folders import FoldedValue, fold_values
+from xdsl_tvm.dialects.tir.folding import FOLDED_BUILTINS
 from xdsl_tvm.dialects.tir.functions import FuncOp
 
 _EFFECTS: Mapping[CallEffect, AbstractSet[EffectInstance]] = {
@@ -62,7 +65,7 @@ class IntrinsicEffect(MemoryEffect):
 
 
 @irdl_op_definition
-class CallOp(IRDLOperation):
+class CallOp(IRDLOperation, HasFolderInterface):
     """A call of a builtin, `Call`, named without TVM's `tir.` prefix.
 
     Operands and result are those of the table of builtins (`INTRINSICS`). The result type
@@ -143,6 +146,12 @@ class CallOp(IRDLOperation):
         """
         positions = builtin(self.callee.data).positions(name, len(self.args))
         return tuple(self.args[position] for position in positions)
+
+    def fold(self) -> FoldedValue:
+        if self.callee.data not in FOLDED_BUILTINS or self.result is None:
+            return None
+        lhs, rhs = self.args
+        return fold_values(self.callee.data, lhs, rhs, self.result.type)
 
     def verify_(self) -> None:
         name = self.callee.data

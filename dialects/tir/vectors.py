@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.interfaces import (
+    HasCanonicalizationPatternsInterface,
+    HasFolderInterface,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -15,6 +19,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     Pure,
@@ -22,9 +27,12 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.tir import assembly
+from xdsl_tvm.dialects.tir.constants import ConstOp, constant_value
 from xdsl_tvm.dialects.tir.dtype_checks import require_expression
+from xdsl_tvm.dialects.tir.folding import Literal
 from xdsl_tvm.dialects.tir.types import (
     element_of,
+    is_custom,
     is_integer,
     is_scalable,
     is_scalar,
@@ -34,7 +42,7 @@ from xdsl_tvm.dialects.tir.types import (
 
 
 @irdl_op_definition
-class RampOp(IRDLOperation):
+class RampOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """The vector `base + lane * stride`, `Ramp`; the result type tells the lanes.
 
     The operands are scalars of one type.
@@ -63,6 +71,13 @@ class RampOp(IRDLOperation):
         result_type: Attribute,
     ) -> None:
         super().__init__(operands=[base, stride], result_types=[result_type])
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # The patterns are of these classes.
+        from xdsl_tvm.dialects.tir.canonicalization import RampWithoutStride
+
+        return (RampWithoutStride(),)
 
     @classmethod
     def parse(cls, parser: Parser) -> RampOp:
@@ -145,6 +160,19 @@ class BroadcastOp(IRDLOperation):
         _verify_vector_of(self, self.value.type, self.result.type)
 
 
+def literal_of(value: SSAValue) -> Literal | None:
+    """The number that a value is, or that all lanes of it are; None where unknown.
+
+    None also for constants of custom dtypes, whose arithmetic is user-defined.
+    """
+    owner = value.owner
+    if isinstance(owner, BroadcastOp):
+        owner = owner.value.owner
+    if not isinstance(owner, ConstOp) or is_custom(owner.result.type):
+        return None
+    return owner.literal
+
+
 def _verify_vector_of(op: Operation, element: Attribute, vector: Attribute) -> None:
     require_expression(op, vector)
     if not is_scalar(element):
@@ -160,7 +188,7 @@ def _verify_vector_of(op: Operation, element: Attribute, vector: Attribute) -> N
 
 
 @irdl_op_definition
-class ShuffleOp(IRDLOperation):
+class ShuffleOp(IRDLOperation, HasFolderInterface):
     """Lanes picked from the concatenation of vectors, `Shuffle`.
 
     Result lane `i` is the lane of the concatenation that index `i` names, counted from
@@ -194,6 +222,18 @@ class ShuffleOp(IRDLOperation):
         result_type: Attribute,
     ) -> None:
         super().__init__(operands=[vectors, indices], result_types=[result_type])
+
+    def fold(self) -> tuple[SSAValue] | None:
+        if len(self.vectors) != 1:
+            return None
+        vector = self.vectors[0]
+        if vector.type == self.result.type:
+            lanes = [constant_value(index) for index in self.indices]
+            return (vector,) if lanes == list(range(len(lanes))) else None
+        splat = vector.owner
+        if isinstance(splat, BroadcastOp) and is_scalar(self.result.type):
+            return (splat.value,)
+        return None
 
     @classmethod
     def parse(cls, parser: Parser) -> ShuffleOp:

@@ -14,11 +14,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.relax.memory_sharing import (
     Writers,
-    memory_sources,
     written_operands,
 )
 from xdsl_tvm.analysis.structural_equal import structural_equal, structural_hash
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.sharing import memory_sources
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
 from xdsl_tvm.passes.infra import CompilerPass, Sequential
 from xdsl_tvm.passes.infra.module_symbols import SymbolNames, module_symbols
