@@ -22,6 +22,8 @@ from xdsl.ir import TypeAttribute
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import (
     ConstantLike,
+    HasCanonicalizationPatternsTrait,
+    HasFolder,
     HasParent,
     IsolatedFromAbove,
     IsTerminator,
@@ -257,6 +259,8 @@ _TRAITS: dict[type[OpTrait], str] = {
     IsTerminator: "Ends its region.",
     ReturnLike: "",
     ConstantLike: "A constant.",
+    HasFolder: "Folds.",
+    HasCanonicalizationPatternsTrait: "Has canonicalization patterns.",
     IsolatedFromAbove: "Uses no value from outside.",
     SymbolOpInterface: "A symbol of the module.",
     SymbolUserOpInterface: "The symbol must be in the module.",

@@ -59,12 +59,13 @@ def check_pipelines(path: Path) -> int:
     universe = Universe.get_multiverse()
     for pipeline in pipelines(path):
         passes = parse_passes(universe.all_passes, pipeline)
-        for module in _modules(path):
+        for module in modules(path):
             executed += _check(path, module, passes)
     return executed
 
 
-def _modules(path: Path) -> Iterator[ModuleOp]:
+def modules(path: Path) -> Iterator[ModuleOp]:
+    """The modules of a file that verify and hold executable functions."""
     for text in re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE):
         try:
             module = Parser(new_context(allow_unregistered=True), text).parse_module()
