@@ -6,8 +6,7 @@ copy would be the written tensor else.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 
 from xdsl_tvm.dialects.relax.sharing import may_be_written
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -31,11 +30,10 @@ def has_known_shape(value: SSAValue) -> bool:
     return info is not None and info.shape is not None
 
 
-def dtype_of(value: SSAValue) -> AnyFloat | IntegerType | None:
-    """The dtype of a tensor, None where it is unknown or no number."""
+def dtype_of(value: SSAValue) -> Attribute | None:
+    """The dtype of a tensor, None where it is unknown."""
     info = TensorInfo.of(value.type)
-    dtype = None if info is None else info.dtype
-    return dtype if isinstance(dtype, AnyFloat | IntegerType) else None
+    return None if info is None else info.dtype
 
 
 def is_cast_back(source: SSAValue, middle: SSAValue) -> bool:

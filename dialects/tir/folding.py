@@ -360,7 +360,9 @@ def _is_exact(
 
 
 def _is_zero(value: Literal | None, sign: float) -> bool:
-    return value == 0 and value is not None and math.copysign(1.0, value) == sign
+    if value is None or value != 0:
+        return False
+    return math.copysign(1.0, value) == sign
 
 
 def fold_same(op: str, dtype: Attribute) -> Folded:
