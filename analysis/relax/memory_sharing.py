@@ -97,6 +97,24 @@ def values_with_written_memory(func: relax.FuncOp, writers: Writers) -> set[SSAV
     return {value for value in values if sharing.find(value) in written}
 
 
+class WrittenValues:
+    """Whether values of a function are among those of `values_with_written_memory`.
+
+    These are found when it is first asked. What the function gets later counts as not
+    written.
+    """
+
+    def __init__(self, func: relax.FuncOp, writers: Writers) -> None:
+        self._func = func
+        self._writers = writers
+        self._written: set[SSAValue] | None = None
+
+    def __call__(self, value: SSAValue) -> bool:
+        if self._written is None:
+            self._written = values_with_written_memory(self._func, self._writers)
+        return value in self._written
+
+
 def _values(func: relax.FuncOp) -> Iterable[SSAValue]:
     for op in func.walk():
         yield from op.results

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsolatedFromAbove
 
@@ -54,8 +56,9 @@ class CanonicalizeRelaxBindings(CompilerPass):
             %r = relax.add %u, %x : ...
 
         A tuple of all fields of another one, in order, is that one. A constant that is an
-        output is moved in front of the block; a block that holds nothing goes. Time is
-        linear in the size of the module, for nesting of bounded depth.
+        output is moved in front of the block; a block that holds nothing is erased. Time
+        is linear in the size of the module, for nesting of bounded depth. The rewrites
+        of names, casts, fields and tuples as a pattern: `CanonicalizeBindingPattern`.
     Leaves alone: names and casts of another type; tuples of some fields, or in another
         order; fields that are not visible where they are taken; bindings that are not
         needed any more (`relax-dead-code-elimination`); functions of other dialects
@@ -77,12 +80,62 @@ class CanonicalizeRelaxBindings(CompilerPass):
                 bindings.drop_outputs()
 
 
+class CanonicalizeBindingPattern(RewritePattern):
+    """Replaces a name or a cast that is of the type of its operand, the field of a tuple
+    just made, and a tuple of all fields of another one, by the value.
+
+    `results` are the results of dataflow blocks by the values in them that are outputs:
+    a field is replaced by such a result where the value itself is not visible.
+    """
+
+    def __init__(self, results: Mapping[SSAValue, SSAValue] | None = None) -> None:
+        self._results = results
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        value = self.value_of(op)
+        if value is not None:
+            rewriter.replace(op, (), (value,))
+
+    def value_of(self, op: Operation) -> SSAValue | None:
+        """The visible value that the result of an operation is, None where none is."""
+        match op:
+            case relax.AliasOp() if op.value.type == op.result.type:
+                return op.value
+            case relax.MatchCastOp() if (
+                op.value.type == op.result.type and not op.defined_symbols
+            ):
+                return op.value
+            case relax.GetItemOp():
+                return self._field(op)
+            case relax.TupleOp():
+                value = _whole(op)
+                return value if value is not None and _is_visible(value, op) else None
+            case _:
+                return None
+
+    def _field(self, op: relax.GetItemOp) -> SSAValue | None:
+        """The value that is taken from a tuple, where it is visible."""
+        whole = inner_value(op.tuple_value)
+        if not isinstance(whole.owner, relax.TupleOp):
+            return None
+        value = whole.owner.elements[op.index.value.data]
+        while not _is_visible(value, op):
+            outer = None if self._results is None else self._results.get(value)
+            if outer is None:
+                return None
+            value = outer
+        return value
+
+
 @dataclass
 class _Bindings:
     results: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """For values in dataflow blocks that are outputs, the value behind the block."""
     dataflows: list[relax.DataflowOp] = field(default_factory=list[relax.DataflowOp])
     """Blocks, each behind those that it holds or uses."""
+
+    def __post_init__(self) -> None:
+        self._pattern = CanonicalizeBindingPattern(self.results)
 
     def visit(self, block: Block) -> None:
         for op in block.ops:
@@ -94,18 +147,8 @@ class _Bindings:
                 self.visit(op.body.block)
                 self._replace_outputs(op)
                 self.dataflows.append(op)
-            case relax.AliasOp() if op.value.type == op.result.type:
-                Rewriter.replace_op(op, (), (op.value,))
-            case relax.MatchCastOp() if (
-                op.value.type == op.result.type and not op.defined_symbols
-            ):
-                Rewriter.replace_op(op, (), (op.value,))
-            case relax.GetItemOp():
-                if (value := self._field(op)) is not None:
-                    Rewriter.replace_op(op, (), (value,))
-            case relax.TupleOp():
-                if (value := _whole(op)) is not None and _is_visible(value, op):
-                    Rewriter.replace_op(op, (), (value,))
+            case _ if (value := self._pattern.value_of(op)) is not None:
+                Rewriter.replace_op(op, (), (value,))
             case _ if op.regions and not op.has_trait(IsolatedFromAbove):
                 for region in op.regions:
                     for block in region.blocks:
@@ -137,18 +180,6 @@ class _Bindings:
             left = keep_outputs(dataflow, used)
             if not used and left.body.block.first_op is left.output_op:
                 Rewriter.erase_op(left)
-
-    def _field(self, op: relax.GetItemOp) -> SSAValue | None:
-        """The value that is taken from a tuple, where it is visible."""
-        whole = inner_value(op.tuple_value)
-        if not isinstance(whole.owner, relax.TupleOp):
-            return None
-        value = whole.owner.elements[op.index.value.data]
-        while not _is_visible(value, op):
-            if (outer := self.results.get(value)) is None:
-                return None
-            value = outer
-        return value
 
 
 def _whole(op: relax.TupleOp) -> SSAValue | None:

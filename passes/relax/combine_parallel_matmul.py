@@ -290,23 +290,23 @@ class _Group:
         return self.check(lhs, rights, biases, bindings)
 
     def _write(self, members: Sequence[_Branch], first: relax.MatmulOp) -> None:
-        place = _OrderedBuilder(first, self.order)
-        right = _side_by_side(place, [branch.product.rhs for branch in members])
-        value = place.insert(relax.MatmulOp(first.lhs, right, first.out_dtype))
+        builder = _OrderedBuilder(first, self.order)
+        right = _side_by_side(builder, [branch.product.rhs for branch in members])
+        value = builder.insert(relax.MatmulOp(first.lhs, right, first.out_dtype))
         biases = [branch.bias for branch in members if branch.bias is not None]
         if biases:
-            value = place.insert(relax.AddOp(value, _side_by_side(place, biases)))
+            value = builder.insert(relax.AddOp(value, _side_by_side(builder, biases)))
         if members[0].activation is not None:
-            value = place.insert(type(members[0].activation)(value))
+            value = builder.insert(type(members[0].activation)(value))
         info = TensorInfo.of(value.type)
         assert info is not None
         assert info.rank is not None, "products of known rank"
         ends = list(accumulate(_widths(members[:-1])))
-        parts = place.insert(relax.SplitOp(value, ends, info.rank - 1))
+        parts = builder.insert(relax.SplitOp(value, ends, info.rank - 1))
         for index, branch in enumerate(members):
             last = branch.ops[-1].result
-            part = place.insert(relax.GetItemOp(parts, index))
-            last.replace_all_uses_with(place.typed(part, last.type))
+            part = builder.insert(relax.GetItemOp(parts, index))
+            last.replace_all_uses_with(builder.typed(part, last.type))
         for branch in members:
             for op in reversed(branch.ops):
                 Rewriter.erase_op(op)
@@ -317,7 +317,6 @@ class _OrderedBuilder(BindingBuilder):
 
     def __init__(self, at: Operation, order: _Order) -> None:
         super().__init__(at)
-        self._before = at
         self._order = order
 
     def insert_op(self, op: Inserted) -> Inserted:
@@ -332,7 +331,7 @@ def _widths(branches: Iterable[_Branch]) -> list[int]:
     return [width for b in branches if (width := b.width.value) is not None]
 
 
-def _side_by_side(place: BindingBuilder, values: Sequence[SSAValue]) -> SSAValue:
+def _side_by_side(builder: BindingBuilder, values: Sequence[SSAValue]) -> SSAValue:
     """The tensors next to each other along their last dimension."""
     rank = len(_shape(values[0]))
-    return place.insert(relax.ConcatOp(place.insert(relax.TupleOp(values)), rank - 1))
+    return builder.insert(relax.ConcatOp(builder.insert(relax.TupleOp(values)), rank - 1))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import ShapeType, TensorInfo, TupleType
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import UniqueNames
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, float_dtype
 from xdsl_tvm.passes.relax.rewriting.symbols import defined_symbols, hide_symbols
 
@@ -41,7 +49,8 @@ class DecomposeOpsForInference(CompilerPass):
             %t = relax.shape [x0, x1]
 
         with operators in the place of the signs. `no_scale` and `no_center` leave out
-        the product or the sum. Time is linear in the size of the module.
+        the product or the sum. Time is linear in the size of the module. As patterns:
+        `DecomposeBatchNormPattern`, `NameDimensionsPattern`.
     Leaves alone: batch normalization of data of unknown rank, or of tensors that are not
         known to have one float dtype, or that a function literal takes from outside with
         symbols; shapes of unknown rank, and those that are cast already
@@ -56,37 +65,86 @@ class DecomposeOpsForInference(CompilerPass):
     func_name: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        patterns = GreedyRewritePatternApplier(
+            [DecomposeBatchNormPattern(), NameDimensionsPattern(cache(_unique_names))],
+            dce_enabled=False,
+        )
         for func in op.ops:
             if not isinstance(func, relax.FuncOp):
                 continue
             if self.func_name in (None, func.sym_name.data):
-                _decompose(func)
+                found = [each for each in func.walk() if isinstance(each, _DECOMPOSED)]
+                rewrite_each(patterns, found)
 
 
-def _decompose(func: relax.FuncOp) -> None:
-    names: UniqueNames | None = None
-    for op in list(func.walk()):
-        if isinstance(op, relax.BatchNormOp):
-            _decompose_batch_norm(op)
-        elif isinstance(op, relax.TensorToShapeOp) and not _is_cast(op):
-            names = names or UniqueNames(defined_symbols(func))
-            _name_dimensions(op, names)
+class DecomposeBatchNormPattern(RewritePattern):
+    """Writes a `relax.nn.batch_norm` as arithmetic with the moving mean and variance."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: relax.BatchNormOp, rewriter: PatternRewriter, /
+    ) -> None:
+        builder = BindingBuilder(op, rewriter)
+        normalized = normalized_for_inference(op, builder)
+        if normalized is None:
+            return
+        fields = op.result.type
+        assert isinstance(fields, TupleType), "verified"
+        values = (normalized, op.moving_mean, op.moving_var)
+        typed = [builder.typed(v, t) for v, t in zip(values, fields.fields, strict=True)]
+        rewriter.replace(op, (), [builder.insert(relax.TupleOp(typed))])
 
 
-def _decompose_batch_norm(op: relax.BatchNormOp) -> None:
-    normalized = normalized_for_inference(op)
-    if normalized is None:
-        return
-    place = BindingBuilder(op)
-    fields = op.result.type
-    assert isinstance(fields, TupleType), "verified"
-    values = (normalized, op.moving_mean, op.moving_var)
-    typed = [place.typed(v, t) for v, t in zip(values, fields.fields, strict=True)]
-    Rewriter.replace_op(op, (), [place.insert(relax.TupleOp(typed))])
+def _unique_names(func: relax.FuncOp) -> UniqueNames:
+    return UniqueNames(defined_symbols(func))
 
 
-def normalized_for_inference(op: relax.BatchNormOp) -> SSAValue | None:
-    """The normalized data, computed in front of the operator; None for unknown types."""
+class NameDimensionsPattern(RewritePattern):
+    """Makes symbols of the shape that a `relax.tensor_to_shape` gives.
+
+    `names` are the names that the symbols of a function leave; without it they are
+    found for each operation, since other rewrites change them.
+    """
+
+    def __init__(
+        self, names: Callable[[relax.FuncOp], UniqueNames] | None = None
+    ) -> None:
+        self._names = names or _unique_names
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: relax.TensorToShapeOp, rewriter: PatternRewriter, /
+    ) -> None:
+        inferred = op.infer_result_type()
+        if not isinstance(inferred, ShapeType) or inferred.values is None or _is_cast(op):
+            return
+        names = self._names(_function_of(op))
+        symbols = [names.unique("x") for _ in inferred.values]
+        builder = BindingBuilder(op, rewriter)
+        shape = builder.insert_op(relax.TensorToShapeOp(op.operands[0]))
+        builder.insert(relax.MatchCastOp(shape, ShapeType.of(symbols), symbols))
+        value = builder.insert(relax.ShapeOp(symbols))
+        rewriter.replace(op, (), [builder.typed(value, op.result.type)])
+
+
+_DECOMPOSED = (relax.BatchNormOp, relax.TensorToShapeOp)
+
+
+def _function_of(op: Operation) -> relax.FuncOp:
+    """The function of the module that an operation is in."""
+    parent = op.parent_op()
+    while not (
+        isinstance(parent, relax.FuncOp) and isinstance(parent.parent_op(), ModuleOp)
+    ):
+        assert parent is not None, "verified"
+        parent = parent.parent_op()
+    return parent
+
+
+def normalized_for_inference(
+    op: relax.BatchNormOp, builder: BindingBuilder
+) -> SSAValue | None:
+    """The normalized data, computed where `builder` inserts; None for unknown types."""
     dtype = float_dtype(op.operands)
     info = TensorInfo.of(op.data.type)
     if dtype is None or info is None or info.rank is None:
@@ -94,33 +152,20 @@ def normalized_for_inference(op: relax.BatchNormOp) -> SSAValue | None:
     if hide_symbols(op.operands, op):
         return None
     rank, axis = info.rank, op.axis.value.data % info.rank
-    place = BindingBuilder(op)
-    mean = place.along(op.moving_mean, rank, axis)
-    variance = place.along(op.moving_var, rank, axis)
-    epsilon = place.number(op.epsilon.value.data, dtype)
-    root = place.insert(relax.SqrtOp(place.insert(relax.AddOp(variance, epsilon))))
-    value = place.insert(relax.SubtractOp(op.data, mean))
-    value = place.insert(relax.DivideOp(value, root))
+    mean = builder.along(op.moving_mean, rank, axis)
+    variance = builder.along(op.moving_var, rank, axis)
+    epsilon = builder.number(op.epsilon.value.data, dtype)
+    root = builder.insert(relax.SqrtOp(builder.insert(relax.AddOp(variance, epsilon))))
+    value = builder.insert(relax.SubtractOp(op.data, mean))
+    value = builder.insert(relax.DivideOp(value, root))
     if op.no_scale is None:
-        gamma = place.along(op.gamma, rank, axis)
-        value = place.insert(relax.MultiplyOp(value, gamma))
+        gamma = builder.along(op.gamma, rank, axis)
+        value = builder.insert(relax.MultiplyOp(value, gamma))
     if op.no_center is None:
-        beta = place.along(op.beta, rank, axis)
-        value = place.insert(relax.AddOp(value, beta))
+        beta = builder.along(op.beta, rank, axis)
+        value = builder.insert(relax.AddOp(value, beta))
     return value
 
 
 def _is_cast(op: relax.TensorToShapeOp) -> bool:
     return all(isinstance(use.operation, relax.MatchCastOp) for use in op.result.uses)
-
-
-def _name_dimensions(op: relax.TensorToShapeOp, names: UniqueNames) -> None:
-    inferred = op.infer_result_type()
-    if not isinstance(inferred, ShapeType) or inferred.values is None:
-        return
-    symbols = [names.unique("x") for _ in inferred.values]
-    place = BindingBuilder(op)
-    shape = place.insert_op(relax.TensorToShapeOp(op.operands[0]))
-    place.insert(relax.MatchCastOp(shape, ShapeType.of(symbols), symbols))
-    value = place.insert(relax.ShapeOp(symbols))
-    Rewriter.replace_op(op, (), [place.typed(value, op.result.type)])

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.sharing import may_be_written
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.linear_algebra import product_stages
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, Site
@@ -41,8 +49,9 @@ class FuseTransposeMatmul(CompilerPass):
             %r = relax.call_tir @NT_matmul(%x, %w) : … -> tensor<4x6xf32>
 
         where the permutation swaps the last two dimensions and keeps the others. Calls
-        of the same types share a function. A permutation without other uses goes. Time
-        is linear in the size of the module.
+        of the same types share a function. A permutation without other uses is erased.
+        Time is linear in the size of the module. As a pattern:
+        `FuseTransposeMatmulPattern`.
     Leaves alone: other permutations; operands whose shapes or dtypes are not known, or
         whose summed dimensions are not provably equal; matrices that something writes in
         place; operands that a function literal takes from outside with symbols; nested
@@ -58,20 +67,42 @@ class FuseTransposeMatmul(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = OperatorFunctions(op)
         for products, written in by_function(op, relax.MatmulOp):
-            for product in products:
-                transposition = product.rhs.owner
-                if (
-                    isinstance(transposition, relax.PermuteDimsOp)
-                    and transposition.data not in written
-                    and module_of(product) is op
-                ):
-                    _fuse(product, transposition, functions)
+            pattern = FuseTransposeMatmulPattern(functions, written.__contains__)
+            rewrite_each(pattern, products)
+
+
+class FuseTransposeMatmulPattern(RewritePattern):
+    """Turns a product with a transposed matrix into a call that reads it as it is.
+
+    `functions`, `OperatorFunctions(module)`, gets the functions that are called.
+    `is_written` says whether memory of a value may be written; without it the uses of
+    the value are searched.
+    """
+
+    def __init__(
+        self,
+        functions: OperatorFunctions,
+        is_written: Callable[[SSAValue], bool] = may_be_written,
+    ) -> None:
+        self._functions = functions
+        self._is_written = is_written
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: relax.MatmulOp, rewriter: PatternRewriter, /) -> None:
+        transposition = op.rhs.owner
+        if (
+            isinstance(transposition, relax.PermuteDimsOp)
+            and not self._is_written(transposition.data)
+            and module_of(op) is self._functions.module
+        ):
+            _fuse(op, transposition, self._functions, rewriter)
 
 
 def _fuse(
     product: relax.MatmulOp,
     transposition: relax.PermuteDimsOp,
     functions: OperatorFunctions,
+    rewriter: PatternRewriter,
 ) -> None:
     operands = (product.lhs, transposition.data)
     type_ = proven_result_type(product)
@@ -81,16 +112,16 @@ def _fuse(
     call = call_of(product, functions, _RULE, operands, type_, key, _stages)
     if call is None:
         return
-    Rewriter.insert_op(call, InsertPoint.before(product))
+    rewriter.insert(call, InsertPoint.before(product))
     replacement: SSAValue = call.result
     if type_ != product.result.type:
         alias = relax.AliasOp(call.result, product.result.type)
         alias.location = product.location
-        Rewriter.insert_op(alias, InsertPoint.before(product))
+        rewriter.insert(alias, InsertPoint.before(product))
         replacement = alias.result
-    Rewriter.replace_op(product, (), [replacement])
+    rewriter.replace(product, (), [replacement])
     if not transposition.result.uses:
-        Rewriter.erase_op(transposition)
+        rewriter.erase(transposition)
 
 
 def _stages(site: Site) -> Tensor:

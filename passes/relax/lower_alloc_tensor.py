@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.relax._memory_plan.sizes import allocated_bytes
-from xdsl_tvm.passes.relax._memory_plan.storages import new_storage, place_on
+from xdsl_tvm.passes.relax._memory_plan.storages import storage_of, tensor_on
 
 _BYTES = IntegerType(8, Signedness.UNSIGNED)
 
@@ -36,7 +42,8 @@ class LowerAllocTensor(CompilerPass):
               : !relax.object -> tensor<?x4xf32, #relax.dims<[n, 4]>>
 
         The storage holds as many bytes as the tensor; elements of less than a byte take
-        one. Time is linear in the size of the module.
+        one. Time is linear in the size of the module. As a pattern:
+        `LowerAllocTensorPattern`.
     Leaves alone: tensors on storages that `relax-static-plan-block-memory` has planned,
         and everything else
     Errors: a tensor whose element type has no size in bytes
@@ -48,6 +55,19 @@ class LowerAllocTensor(CompilerPass):
     name = "relax-lower-alloc-tensor"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for alloc in [op for op in op.walk() if isinstance(op, relax.AllocTensorOp)]:
-            size = allocated_bytes(alloc, self.name)
-            place_on(alloc, new_storage(alloc, size, _BYTES))
+        allocs = [op for op in op.walk() if isinstance(op, relax.AllocTensorOp)]
+        rewrite_each(LowerAllocTensorPattern(), allocs)
+
+
+class LowerAllocTensorPattern(RewritePattern):
+    """Turns a `relax.builtin.alloc_tensor` into a storage and a tensor on it.
+
+    Raises PassFailedException for a tensor whose element type has no size in bytes.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: relax.AllocTensorOp, rewriter: PatternRewriter, /
+    ) -> None:
+        storage = storage_of(op, allocated_bytes(op, LowerAllocTensor.name), _BYTES)
+        rewriter.replace(op, (storage, tensor_on(op, storage.result)))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 
-from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, WrittenValues
 from xdsl_tvm.analysis.relax.reshape_pattern import copied_parameter
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.sharing import may_be_written
 from xdsl_tvm.dialects.relax.symbolic import product, provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import module_symbols
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ class RewriteDataflowReshape(CompilerPass):
         variables that stores what it loads, if one of both buffers is walked as a whole,
         and if both places are provably the same in row-major order. Other tensors that
         are given to it and not read do not matter. Linear in the size of the module, but
-        for the proof, which is made once per function.
+        for the proof, which is made once per function. As a pattern:
+        `RewriteDataflowReshapePattern`.
     Leaves alone: calls outside of dataflow blocks; results that `relax.output` names, of
         which a view may outlive the tensor it is of; tensors of different dtype, or whose
         numbers of elements are not provably equal; tensors that may share memory with
@@ -56,20 +64,57 @@ class RewriteDataflowReshape(CompilerPass):
     name = "relax-rewrite-dataflow-reshape"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        copies, writers = _Copies(module_symbols(op)), Writers(op)
+        copies, writers = CopyingFunctions(op), Writers(op)
         for func in op.ops:
             if isinstance(func, relax.FuncOp):
-                _rewrite_function(func, copies, writers)
+                calls = [
+                    each for each in func.walk() if isinstance(each, relax.CallTIROp)
+                ]
+                written = WrittenValues(func, writers)
+                rewrite_each(RewriteDataflowReshapePattern(copies, written), calls)
+
+
+class RewriteDataflowReshapePattern(RewritePattern):
+    """Turns the call of a function that copies a tensor in row-major order, in a dataflow
+    block, into a `relax.reshape`.
+
+    `copies` are the functions of the module, `CopyingFunctions(module)`. `is_written`
+    says whether memory of a value may be written; without it the uses of the value are
+    searched.
+    """
+
+    def __init__(
+        self,
+        copies: CopyingFunctions,
+        is_written: Callable[[SSAValue], bool] = may_be_written,
+    ) -> None:
+        self._copies = copies
+        self._is_written = is_written
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: relax.CallTIROp, rewriter: PatternRewriter, /
+    ) -> None:
+        if not _is_inner(op) or (position := self._copies.argument(op)) is None:
+            return
+        source = op.arguments[position]
+        if not _has_same_elements(source, op.result):
+            return
+        if not self._is_written(op.result) and not self._is_written(source):
+            _rewrite(op, source, rewriter)
 
 
 @dataclass
-class _Copies:
-    """Which argument a function copies; each function is looked at once."""
+class CopyingFunctions:
+    """The TIR functions of a module that copy an argument; each is looked at once."""
 
-    symbols: dict[str, Operation]
+    module: ModuleOp
     found: dict[SymbolRefAttr, int | None] = field(
         default_factory=dict[SymbolRefAttr, int | None]
     )
+
+    def __post_init__(self) -> None:
+        self.symbols = module_symbols(self.module)
 
     def argument(self, call: relax.CallTIROp) -> int | None:
         """The position of the argument that the call copies, or None."""
@@ -79,27 +124,6 @@ class _Copies:
             is_tir = isinstance(callee, tir.FuncOp)
             self.found[symbol] = copied_parameter(callee) if is_tir else None
         return self.found[symbol]
-
-
-def _rewrite_function(func: relax.FuncOp, copies: _Copies, writers: Writers) -> None:
-    views = [
-        (op, position)
-        for op in func.walk()
-        if isinstance(op, relax.CallTIROp)
-        and _is_inner(op)
-        and (position := copies.argument(op)) is not None
-        and _has_same_elements(op.arguments[position], op.result)
-    ]
-    if not views:
-        return
-    written = values_with_written_memory(func, writers)
-    kept = [
-        view
-        for view in views
-        if not {view[0].result, view[0].arguments[view[1]]} & written
-    ]
-    for call, position in kept:
-        _rewrite(call, call.arguments[position])
 
 
 def _is_inner(call: relax.CallTIROp) -> bool:
@@ -118,7 +142,7 @@ def _has_same_elements(source: SSAValue, result: SSAValue) -> bool:
     return provably_equal(product(old.shape), product(new.shape))
 
 
-def _rewrite(call: relax.CallTIROp, source: SSAValue) -> None:
+def _rewrite(call: relax.CallTIROp, source: SSAValue, rewriter: PatternRewriter) -> None:
     info = TensorInfo.of(call.result.type)
     assert info is not None
     assert info.shape is not None
@@ -126,4 +150,4 @@ def _rewrite(call: relax.CallTIROp, source: SSAValue) -> None:
     view = relax.ReshapeOp(source, shape, call.result.type)
     view.attributes.update(call.attributes)
     shape.location = view.location = call.location
-    Rewriter.replace_op(call, (shape, view))
+    rewriter.replace(call, (shape, view))

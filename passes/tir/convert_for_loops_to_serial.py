@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class ConvertForLoopsToSerial(CompilerPass):
               ...
             }
 
-        The annotations of the loop stay.
+        The annotations of the loop stay. As a pattern: `ConvertForLoopToSerialPattern`.
     Leaves alone: vectorized, unrolled and thread-bound loops
     Errors: none
     Attributes: read: none; created: none; removed: none
@@ -42,7 +48,22 @@ class ConvertForLoopsToSerial(CompilerPass):
     name = "tir-convert-for-loops-to-serial"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        serial = tir.ForKindAttr(tir.ForKind.SERIAL)
-        for loop in op.walk():
-            if isinstance(loop, tir.ForOp) and loop.kind.data is tir.ForKind.PARALLEL:
-                loop.kind = serial
+        loops = (
+            loop
+            for loop in op.walk()
+            if isinstance(loop, tir.ForOp) and loop.kind.data is tir.ForKind.PARALLEL
+        )
+        rewrite_each(ConvertForLoopToSerialPattern(), loops)
+
+
+class ConvertForLoopToSerialPattern(RewritePattern):
+    """Turns a parallel `tir.for` into a serial one, in place."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tir.ForOp, rewriter: PatternRewriter, /) -> None:
+        if op.kind.data is tir.ForKind.PARALLEL:
+            op.kind = _SERIAL
+            rewriter.notify_op_modified(op)
+
+
+_SERIAL = tir.ForKindAttr(tir.ForKind.SERIAL)

@@ -8,11 +8,17 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir.rewriting.statements import replace_by_body
+from xdsl_tvm.passes.infra.patterns import rewrite_each
+from xdsl_tvm.passes.tir.rewriting.statements import insert_body_before
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class LowerInitBlock(CompilerPass):
         Several reduction variables are compared in order of declaration, and the
         comparisons joined by `tir.and` from the left. With none the statements of the
         init run in its place without a condition. Time is linear in the size of the
-        module.
+        module. As a pattern: `LowerInitBlockPattern`.
     Leaves alone: everything else; the written buffers are not added to `tir.reads`, and
         variables of the other kinds never enter the condition
     Errors: none
@@ -61,22 +67,28 @@ class LowerInitBlock(CompilerPass):
     name = "tir-lower-init-block"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for init in [op for op in op.walk() if isinstance(op, tir.InitOp)]:
-            _lower(init)
+        inits = [op for op in op.walk() if isinstance(op, tir.InitOp)]
+        rewrite_each(LowerInitBlockPattern(), inits)
 
 
-def _lower(init: tir.InitOp) -> None:
-    condition = _insert_condition(init)
-    if condition is None:
-        replace_by_body(init, init.body.block)
-        return
-    guard = tir.IfOp(condition, init.detach_region(init.body))
-    guard.location = init.location
-    Rewriter.replace_op(init, guard)
+class LowerInitBlockPattern(RewritePattern):
+    """Turns a `tir.init` into a `tir.if` that compares the reduction variables of its
+    block with the start of their domains."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tir.InitOp, rewriter: PatternRewriter, /) -> None:
+        condition = _insert_condition(op, rewriter)
+        if condition is None:
+            insert_body_before(op, op.body.block, followed=op.next_op is not None)
+            rewriter.erase(op)
+            return
+        guard = tir.IfOp(condition, op.detach_region(op.body))
+        guard.location = op.location
+        rewriter.replace(op, guard)
 
 
-def _insert_condition(init: tir.InitOp) -> Operation | None:
-    """Compute in front of `init` whether it runs; None where it always does."""
+def _insert_condition(init: tir.InitOp, rewriter: PatternRewriter) -> Operation | None:
+    """Compute before `init` whether it runs; None where it always does."""
     block = cast(tir.BlockOp, init.parent_op())
     ops: list[Operation] = []
     for variable, it in zip(block.iter_vars, block.iters, strict=True):
@@ -86,5 +98,5 @@ def _insert_condition(init: tir.InitOp) -> Operation | None:
         ops += [at_start, tir.AndOp(ops[-1], at_start)] if ops else [at_start]
     for op in ops:
         op.location = init.location
-    block.body.block.insert_ops_before(ops, init)
+    rewriter.insert(ops, InsertPoint.before(init))
     return ops[-1] if ops else None

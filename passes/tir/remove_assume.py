@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.tir.remove_no_op import RemoveNoOp
 
 
@@ -37,7 +41,8 @@ class RemoveAssume(CompilerPass):
             tir.store %c1, %A[%c0] : i32
 
         What an assumption says is lost to later passes, so those that use it come first.
-        Time is linear in the size of the module.
+        Time is linear in the size of the module. As a pattern, without the clean-up:
+        `RemoveAssumePattern`.
     Leaves alone: an `assume` whose result is used other than by a `tir.evaluate`; calls
         with an effect in a condition
     Errors: none
@@ -48,15 +53,20 @@ class RemoveAssume(CompilerPass):
     name = "tir-remove-assume"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for assume in [
-            inner for inner in op.walk() if tir.builtin_name(inner) == "assume"
-        ]:
-            _remove(assume)
+        calls = [call for call in op.walk() if isinstance(call, tir.CallOp)]
+        rewrite_each(RemoveAssumePattern(), calls)
         RemoveNoOp().apply(ctx, op)
 
 
-def _remove(assume: Operation) -> None:
-    users = [use.operation for result in assume.results for use in result.uses]
-    if all(isinstance(user, tir.EvaluateOp) for user in users):
-        for statement in (*users, assume):
-            Rewriter.erase_op(statement)
+class RemoveAssumePattern(RewritePattern):
+    """Erases a call of `assume`, and the `tir.evaluate` of it, where nothing else uses
+    it."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tir.CallOp, rewriter: PatternRewriter, /) -> None:
+        if op.callee.data != "assume":
+            return
+        users = [use.operation for result in op.results for use in result.uses]
+        if all(isinstance(user, tir.EvaluateOp) for user in users):
+            for statement in (*users, op):
+                rewriter.erase(statement)

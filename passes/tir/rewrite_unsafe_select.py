@@ -9,13 +9,18 @@ from itertools import chain, islice
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.tir.rewriting.statements import can_speculate
 
 
@@ -46,7 +51,8 @@ class RewriteUnsafeSelect(CompilerPass):
         is in its expression; the operands of a lazy choice and of a select inside of it
         do not count, their conditions do. What only one side needs moves into its branch,
         as far as no write to the memory that is read lies on the way. Inner selects are
-        rewritten first. Time is linear in the size of the module.
+        rewritten first. Time is linear in the size of the module. As a pattern:
+        `RewriteUnsafeSelectPattern`.
     Leaves alone: selects with a vector condition, and those of safe values. A read that
         something else needs too, or that a write keeps in its place, stays in front; a
         select with no other unsafe value stays a select.
@@ -64,14 +70,34 @@ class RewriteUnsafeSelect(CompilerPass):
         for func in op.body.block.ops:
             selects = [s for s in all_ops(func) if isinstance(s, tir.SelectOp)]
             if selects:
-                facts = Facts([func])
-                for select in selects:
-                    _rewrite(select, facts)
+                rewrite_each(RewriteUnsafeSelectPattern(Facts([func])), selects)
 
 
-def _rewrite(select: tir.SelectOp, facts: Facts) -> None:
-    if select.condition.type != i1:
-        return
+class RewriteUnsafeSelectPattern(RewritePattern):
+    """Turns a `tir.select` of unsafe values into a `tir.if_then_else`.
+
+    `facts` are those of the function; without them they are found for each select, in
+    time linear in the size of its function, since other rewrites change them.
+    """
+
+    def __init__(self, facts: Facts | None = None) -> None:
+        self._facts = facts
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tir.SelectOp, rewriter: PatternRewriter, /) -> None:
+        if op.condition.type == i1:
+            _rewrite(op, self._facts or Facts([_outermost(op)]), rewriter)
+
+
+def _outermost(op: Operation) -> Operation:
+    """The op of the module that holds `op`."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ModuleOp):
+        op, parent = parent, parent.parent_op()
+    return op
+
+
+def _rewrite(select: tir.SelectOp, facts: Facts, rewriter: PatternRewriter) -> None:
     sides = [
         _movable(value, select, facts)
         for value in (select.true_value, select.false_value)
@@ -83,7 +109,7 @@ def _rewrite(select: tir.SelectOp, facts: Facts) -> None:
     choice.result.name_hint = select.result.name_hint
     values = (select.true_value, select.false_value)
     facts.take_place(choice, select, [op for side in sides for op in side])
-    Rewriter.replace_op(select, choice)
+    rewriter.replace(select, choice)
     for region, side, value in zip(choice.regions, sides, values, strict=True):
         _fill(region, side, value)
 

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused
 
 
@@ -33,6 +38,7 @@ class SkipAssert(CompilerPass):
 
         Expressions and loads that only the assertion needed go with it. What an
         assertion promised is lost to later passes, so those that use it come first.
+        As a pattern: `SkipAssertPattern`.
     Leaves alone: everything else, `assume` included
     Errors: none
     Attributes: read: none; created: none; removed: none
@@ -43,7 +49,15 @@ class SkipAssert(CompilerPass):
     name = "tir-skip-assert"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for assertion in [op for op in op.walk() if isinstance(op, tir.AssertOp)]:
-            operands = assertion.operands
-            Rewriter.erase_op(assertion)
-            erase_if_unused(operands)
+        assertions = [op for op in op.walk() if isinstance(op, tir.AssertOp)]
+        rewrite_each(SkipAssertPattern(), assertions)
+
+
+class SkipAssertPattern(RewritePattern):
+    """Erases a `tir.assert`, and the expressions and loads that only it needed."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: tir.AssertOp, rewriter: PatternRewriter, /) -> None:
+        operands = op.operands
+        rewriter.erase(op)
+        erase_if_unused(operands, rewriter.erase)

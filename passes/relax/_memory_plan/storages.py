@@ -18,6 +18,15 @@ def new_storage(
 
     Without `before` it is made in front of the allocation.
     """
+    storage = storage_of(alloc, size, dtype)
+    Rewriter.insert_op(storage, InsertPoint.before(before or alloc))
+    return storage.result
+
+
+def storage_of(
+    alloc: relax.AllocTensorOp, size: relax.Dim, dtype: Attribute
+) -> relax.AllocStorageOp:
+    """A storage of `size` bytes where `alloc` allocates, not inserted."""
     storage = relax.AllocStorageOp.create(
         result_types=[relax.OBJECT],
         properties={
@@ -29,12 +38,18 @@ def new_storage(
     )
     storage.location = alloc.location
     storage.result.name_hint = "storage"
-    Rewriter.insert_op(storage, InsertPoint.before(before or alloc))
-    return storage.result
+    return storage
 
 
 def place_on(alloc: relax.AllocTensorOp, storage: SSAValue, offset: int = 0) -> None:
     """Replace an allocation by a tensor on a storage, `offset` bytes from its start."""
+    Rewriter.replace_op(alloc, tensor_on(alloc, storage, offset))
+
+
+def tensor_on(
+    alloc: relax.AllocTensorOp, storage: SSAValue, offset: int = 0
+) -> relax.AllocTensorFromStorageOp:
+    """The tensor that `place_on` replaces an allocation by, not inserted."""
     tensor = relax.AllocTensorFromStorageOp.create(
         operands=[storage],
         result_types=[alloc.result.type],
@@ -43,4 +58,4 @@ def place_on(alloc: relax.AllocTensorOp, storage: SSAValue, offset: int = 0) -> 
     tensor.attributes.update(alloc.attributes)
     tensor.location = alloc.location
     tensor.result.name_hint = alloc.result.name_hint
-    Rewriter.replace_op(alloc, tensor)
+    return tensor

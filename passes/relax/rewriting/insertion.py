@@ -7,11 +7,13 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.located_builder import Inserted, LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
@@ -30,7 +32,23 @@ def by_function(
 
 
 class BindingBuilder(LocatedBuilder):
-    """Inserts Relax operations before one, with its location."""
+    """Inserts Relax operations before one, with its location.
+
+    A pattern inserts by its rewriter.
+    """
+
+    def __init__(self, at: Operation, rewriter: PatternRewriter | None = None) -> None:
+        super().__init__(at)
+        self._before = at
+        self._rewriter = rewriter
+
+    def insert_op(self, op: Inserted) -> Inserted:
+        """Inserts an operation after those inserted before."""
+        if self._rewriter is None:
+            return super().insert_op(op)
+        op.location = self._before.location
+        self._rewriter.insert(op, InsertPoint.before(self._before))
+        return op
 
     def number(self, value: float, dtype: AnyFloat) -> SSAValue:
         """A scalar of a float type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
@@ -131,11 +131,13 @@ def enclose_in_pragmas(loop: tir.ForOp) -> None:
         body.add_op(loop)
 
 
-def erase_if_unused(values: Iterable[SSAValue]) -> None:
+def erase_if_unused(
+    values: Iterable[SSAValue], erase: Callable[[Operation], None] = Rewriter.erase_op
+) -> None:
     """Erase the expressions behind `values` that nothing uses, and so on upward.
 
     Only ops without effects other than reads are erased, and of those with regions only
-    choices.
+    choices. A pattern erases by its rewriter, `erase`.
     """
     pending = [value.owner for value in values]
     while pending:
@@ -151,7 +153,7 @@ def erase_if_unused(values: Iterable[SSAValue]) -> None:
                 for operand in inner.operands
                 if inner is op or not op.is_ancestor(operand.owner)
             ]
-            Rewriter.erase_op(op)
+            erase(op)
 
 
 def names_variable(use: Use) -> bool:
