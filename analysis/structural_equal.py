@@ -1,7 +1,7 @@
 """Structural equality of programs: whether two are the same tree.
 
-The notion is TVM's `StructuralEqual` (spec tir-ir.md §13) on trees that are rebuilt from
-the ops (design §4), so it does not matter
+The notion is TVM's `StructuralEqual` (docs/spec/tir-ir.md §13) on trees that are rebuilt
+from the ops, so it does not matter
 
 * whether equal values are one or several, nor where constants and pure ops stand;
 * what values, variables, buffers, blocks and parameters are called, the offset factor of
@@ -21,9 +21,9 @@ the ops (design §4), so it does not matter
 
 Everything else matters: dtypes, constants, the order of statements, effects, attributes,
 the fields of buffers, and when memory is read. A read is part of the expressions that use
-it; where a write that may reach its memory lies between it and a use, it is a statement
+it; where a write that may reach its memory is between it and a use, it is a statement
 that binds it, equal to a `tir.let` in its place (see `tree_form`). A `tir.reducer` is a
-value that binds its arguments. Memory behind parameters may be one unless the function is
+value that binds its arguments. Memory of parameters may be one unless the function is
 `tir.noalias`; what a call or a foreign op with unknown effects writes is any memory.
 
 Differs from TVM: predicates of loads and stores count; floats are equal when they are
@@ -57,14 +57,14 @@ from xdsl_tvm.analysis.tree_form import (
 from xdsl_tvm.dialects import tir
 
 _CONTEXT = 2
-"""Lines shown before and behind the marked one."""
+"""Lines shown before and after the marked one."""
 
 
 class StructuralInequality(AssertionError):
     """Two programs that should be equal are not.
 
     `path` leads to the first difference: symbols, regions, statements by number, then
-    operands by name. `lhs` and `rhs` are what stands there on either side.
+    operands by name. `lhs` and `rhs` are what is there on either side.
     """
 
     def __init__(self, path: str, lhs: str, rhs: str, excerpts: str = "") -> None:
@@ -82,7 +82,7 @@ def structural_equal(
     Variables defined outside of what is compared must be the same values. With
     `map_free_vars` a variable may stand for another one of the same type, one to one
     throughout. Values of one function are compared as of the points where they are
-    computed: two loads are equal if no write lies between them. The name of the compared
+    computed: two loads are equal if no write is between them. The name of the compared
     function itself does not count, those of functions in a compared module do. Linear in
     the number of ops. Raises ValueError for a region that is not one block.
     """

@@ -5,7 +5,7 @@ statement uses appear in it as expression trees; so it does not matter where con
 pure ops stand, or whether equal ones are one. Trees are digests of 128 bits, computed
 once per SSA value without recursion, so a DAG costs no more than its ops.
 
-A read of memory belongs to the point where it stands. Where every use of it comes before
+A read of memory belongs to the point where it is. Where every use of it comes before
 any write that may reach the same memory, it is part of the trees of its uses; else it is
 a statement of its own that binds it, the same as a `tir.let` of it in its place. Between
 them counts in the order of the text; a use in a loop that the read is not in counts as
@@ -594,8 +594,8 @@ class TreeForm:
         return found
 
     def _flat(self, block: Block) -> list[Operation]:
-        """The statements of a block, with those of its scopes that nothing binds in front
-        of, and of the one that it ends with."""
+        """The statements of a block, with those of its scopes that nothing binds before
+        , and of the one that it ends with."""
         known = self._flattened.get(block)
         if known is not None:
             return known

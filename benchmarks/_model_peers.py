@@ -195,7 +195,7 @@ _SAME = {
 
 @dataclass
 class ONNXProgram:
-    """A module as a graph of ONNX; parameters behind the inputs are initializers."""
+    """A module as a graph of ONNX; parameters after the inputs are initializers."""
 
     module: IRModule
     parameters: Mapping[str, Array]

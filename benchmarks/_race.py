@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 PAUSE = 0.02
-"""Seconds in front of a turn. Without them, the threads of other runtimes, which wait for
+"""Seconds before a turn. Without them, the threads of other runtimes, which wait for
 work by spinning, take the cores from the ones that are measured."""
 RUNS_PER_TURN = 3
 

@@ -1,4 +1,4 @@
-"""Values are used behind their definition, which xDSL itself does not verify."""
+"""Values are used after their definition, which xDSL itself does not verify."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from xdsl.utils.exceptions import VerifyException
 def verify_dominance(
     what: str, function: Operation, *, across_blocks: bool = True
 ) -> None:
-    """Check that each operand in a function is defined in front of its use.
+    """Check that each operand in a function is defined before its use.
 
     The rule is MLIR's for regions with SSA dominance. Time is linear in the size of the
     function, but for regions of several blocks; without `across_blocks`, what another
     block of a region defines passes there as defined, in linear time. Raises
     VerifyException that begins with `what` and names the first op that breaks the rule.
     """
-    walk = _Walk(across_blocks)
+    walk = _DominanceWalk(across_blocks)
     for op in function.walk():
         walk.seen.add(op)
         for number, operand in enumerate(op.operands):
             if not walk.is_defined(operand, op):
                 raise VerifyException(
                     f"{what}: operand {number} of {op.name}, {_origin(operand)}, is not "
-                    "defined where it is used; move the use behind the definition"
+                    "defined where it is used; move the use after the definition"
                 )
 
 
@@ -46,12 +46,12 @@ def _origin(value: SSAValue) -> str:
 
 
 @dataclass
-class _Walk:
-    """What stands in front of an op."""
+class _DominanceWalk:
+    """What is before an op."""
 
     across_blocks: bool
     seen: set[Operation] = field(default_factory=set[Operation])
-    """The op itself, what stands before it, and what holds these."""
+    """The op itself, what is before it, and what holds these."""
     _blocks: dict[Region, DominanceInfo] = field(
         default_factory=dict[Region, DominanceInfo]
     )
@@ -70,7 +70,7 @@ class _Walk:
         return isinstance(owner, Block) or (owner is not ancestor and owner in self.seen)
 
     def _is_behind(self, home: Block, user: Operation) -> bool:
-        """Whether a user stands in a block of the same region that `home` dominates."""
+        """Whether a user is in a block of the same region that `home` dominates."""
         region = home.parent
         if region is None or user.parent is None:
             return False

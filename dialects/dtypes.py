@@ -78,7 +78,7 @@ FLOATS_BY_NAME = {one.name: kind for kind, one in FLOATS.items()}
 FLOAT_KINDS = tuple(FLOATS)
 
 
-# ---- kinds (spec tir-ir.md §1) ----
+# ---- kinds (docs/spec/tir-ir.md §1) ----
 
 
 @cache
@@ -180,7 +180,10 @@ def is_float4(dtype: Attribute) -> bool:
 
 @by_identity
 def is_index_type(dtype: Attribute) -> bool:
-    """Scalar `int32` or `int64`, what indices are computed in (spec tir-ir.md §1)."""
+    """Scalar `int32` or `int64`, what indices are computed in.
+
+    docs/spec/tir-ir.md §1.
+    """
     return dtype in (i32, i64)
 
 
@@ -249,8 +252,8 @@ def promoted(lhs: Attribute, rhs: Attribute) -> Attribute:
 
     Floats come before integers; among floats those of IEEE 754 before `bfloat16`, 8-bit
     and 4-bit ones; then the wider one, and of integers of one width the unsigned one. Of
-    two 8-bit floats it is the left one (spec tir-ir.md §5.1). Raises ValueError for any
-    other type.
+    two 8-bit floats it is the left one (docs/spec/tir-ir.md §5.1). Raises ValueError for
+    any other type.
     """
     return rhs if _rank(rhs) > _rank(lhs) else lhs
 

@@ -17,7 +17,7 @@ class IRModule(ModuleOp):
         mod = IRModule({"main": function})
         print(mod["main"])
 
-    Functions may be operations of any dialect that define a symbol. One that stands in
+    Functions may be operations of any dialect that define a symbol. One that is in
     a module already is copied; its name becomes the given one. Raises TypeError for
     anything else.
     """

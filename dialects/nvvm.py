@@ -312,7 +312,7 @@ def _verify_kind(kind: StringAttr, kinds: tuple[str, ...]) -> None:
 class _KindOperation(IRDLOperation, ABC):
     """`name <kind> %a, %b -> type` on a warp.
 
-    With `PRINTS_VALUE_TYPE` the type of the first operand stands before the arrow.
+    With `PRINTS_VALUE_TYPE` the type of the first operand is before the arrow.
     """
 
     kind = prop_def(StringAttr)

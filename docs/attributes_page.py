@@ -60,8 +60,8 @@ _TARGETS = """\
 A target is an attribute, as `#tir.target<"cuda", arch = "sm_80">`, perhaps with a `host`
 that is one, too. `Target.parse` also reads TVM's command lines, JSON and dictionaries.
 Every kind has `device`, `from_device`, `libs`, `model` and `target_device_type` besides
-what is listed; what stands behind an attribute is its default. Nothing is detected on the
-machine at hand.
+what is listed; what is after an attribute is its default. Nothing is detected on the
+machine available.
 
 """
 

@@ -29,10 +29,10 @@ operands.
   typed pointer, and is no string.
 - **Result**: *given* where the call says it. A call that is made for its effect may go
   without the result.
-- **Effect**: TVM's kind; where TVM registers another one, it stands in parentheses.
+- **Effect**: TVM's kind; where TVM registers another one, it is in parentheses.
   `side_effect` (`analysis/tir/side_effect.py`) counts the kinds after `update` as it.
 - **Vec**: a call may be widened, and then works lane by lane.
-- **TVMScript**: the functions behind `T.`, and where the dtype stands in their operands
+- **TVMScript**: the functions of `T.`, and where the dtype is in their operands
   if it does. Without a function, `T.call_intrin("dtype", "tir.name", ...)` calls it.
 
 `abs`, `isinf`, `isfinite`, `max_value`, `min_value` and `infinity` are functions of

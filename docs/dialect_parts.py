@@ -71,7 +71,7 @@ def _trait(trait: OpTrait, words: Mapping[type[OpTrait], str]) -> str:
 
 
 def parents(op: type[IRDLOperation]) -> list[str]:
-    """The names of the operations of which one must stand around."""
+    """The names of the operations of which one must be around."""
     return [
         parent.name
         for trait in op.traits.traits

@@ -23,7 +23,7 @@ the verifiers of all ops, the rules of well-formed programs, and the check of th
 that programs have there. A `PassContext` reaches the passes: it can disable some, add
 those with a configuration key, set their options, and show them to instruments.
 
-A row that says *missing* is a pass that does not exist yet. For a CPU, this stands in its
+A row that says *missing* is a pass that does not exist yet. For a CPU, this is in its
 place:
 
 {cpu}

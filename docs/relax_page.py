@@ -106,7 +106,7 @@ np.testing.assert_allclose(xdsl_tvm.compile(text)["main"](x, w), 1 / 3, rtol=1e-
   result may be declared with a less precise type, or one that is more precise where
   nothing proves it wrong.
 - **Dataflow** blocks hold no control flow and nothing that has effects, so passes may
-  move and merge what is in them. `relax.output` says what is visible behind one.
+  move and merge what is in them. `relax.output` says what is visible after one.
 - **Purity.** A function is pure unless `impure` is written, and a pure one makes no
   impure call.
 - **Kernels** are functions of TIR that `relax.call_tir` calls; `relax-legalize-ops` makes
@@ -149,7 +149,7 @@ and `argmax` and `argmin` of no elements are 0, which is an error of the interpr
 
 """
 _RULES = """\
-Functions verify their symbols, that values are defined in front of their uses, purity and
+Functions verify their symbols, that values are defined before their uses, purity and
 calls, and operators their results. What well-formed programs keep to besides, such as
 that nothing uses a tensor whose life has ended, is checked by
 [`relax-verify-well-formed`](passes/relax-verify-well-formed.md).
@@ -175,11 +175,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
         *("image", "quantize", "collective", "gradient"),
     ),
 }
-"""The Python modules whose operations stand in each section."""
+"""The Python modules whose operations are in each section."""
 
 
 def relax_page() -> str:
-    """The text of the page. Raises ValueError if an op stands in no section."""
+    """The text of the page. Raises ValueError if an op is in no section."""
     groups = {name: _ops_of(modules) for name, modules in _MODULES.items()}
     if sum(map(len, groups.values())) != len(list(relax.Relax.operations)):
         raise ValueError("docs/relax_page.py: _MODULES must name every module with ops")
@@ -244,7 +244,7 @@ def _op(op: Op) -> str:
 
 _TRAITS: dict[type[OpTrait], str] = {
     Pure: "",
-    NoMemoryEffect: "May be merged and dropped; may fail, so not moved in front of a "
+    NoMemoryEffect: "May be merged and dropped; may fail, so not moved before a "
     "condition.",
     ImpureByProperty: "Has effects if it is marked `impure`.",
     MayBeImpure: "Has effects.",

@@ -75,7 +75,7 @@ examples are run by the tests. Elsewhere:
 
 ## A program
 
-A function takes scalars, pointers and handles. It matches the handles to buffers, runs
+A function accepts scalars, pointers and handles. It matches the handles to buffers, runs
 loops over ranges, and in them blocks, which compute an element each:
 
 ```mlir
@@ -104,21 +104,21 @@ tir.func @dot(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
 }
 ```
 
-- **Module and functions.** Functions stand in a `builtin.module`, with functions of other
+- **Module and functions.** Functions are in a `builtin.module`, with functions of other
   dialects if need be.
 - **Buffers** are values. Rank, static extents, element type and scope are in the type;
   extents written `?`, strides and offset are operands of the op that defines the buffer,
   counted in elements. A buffer is never an argument of a region.
 - **Expressions** are ops, one for each node of TVM, that write no memory. They work on
   scalars and, lane by lane, on vectors; nothing is converted or broadcast by itself.
-- **Loads** read memory where they stand: one that stands before a store gives what was
+- **Loads** read memory where they stand: one that is before a store gives what was
   there before.
 - **Bindings, allocations, declarations and assertions** are plain ops, in force for the
-  rest of the region they stand in. Loops, blocks, conditions, attributes and launches
+  rest of the region they are in. Loops, blocks, conditions, attributes and launches
   hold what they apply to in a region.
 - **Ranges** are half-open and count up by one: `%lo to %lo + %extent`, and from the
   constant 0 `%c0 to %extent`. In the region of a buffer, `%i` is a range of one element.
-- **Scopes** say where memory lies: `global` unless the type names another one, such as
+- **Scopes** say where memory is: `global` unless the type names another one, such as
   `shared`, `warp` and `local`.
 
 Values may be shared and constants hoisted: stock `cse`, `dce` and `canonicalize` may run
@@ -214,7 +214,7 @@ Arithmetic takes integers, floats and custom dtypes, comparisons handles as well
 logic `i1`; they take scalars, and vectors lane by lane. Their operands have one type.
 """,
 }
-"""What stands in front of a group."""
+"""What is before a group."""
 
 
 def tir_page() -> str:

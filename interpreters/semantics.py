@@ -26,7 +26,7 @@ from xdsl_tvm.registry import new_context
 Inputs = Mapping[str, Sequence[Sequence[Any]]]
 """For a function's name, the argument lists to run it on."""
 Externs = Mapping[str, Callable[..., Any]]
-"""The functions behind `call_extern` and packed calls, by name."""
+"""The functions of `call_extern` and packed calls, by name."""
 _Function: TypeAlias = InterpretedFunction | RelaxFunction
 
 TOLERANCES = {

@@ -84,7 +84,7 @@ _HELPERS = frozenset(module.__file__ for module in (memory, numbers, builtins, i
 
 @dataclass
 class _Compiled:
-    """A translated function: its code, and the op behind each line of it."""
+    """A translated function: its code, and the op of each line of it."""
 
     run: Callable[..., Any]
     ops: Sequence[Operation | None]
@@ -238,7 +238,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         if isinstance(error, ZeroDivisionError):
             return DivisionByZeroError(f"an integer is divided by zero{where}", op)
         if isinstance(error, IndexError):
-            return OutOfBoundsError(f"the access lies outside of the memory{where}", op)
+            return OutOfBoundsError(f"the access is outside of the memory{where}", op)
         if isinstance(op, tir.StoreOp) and isinstance(error, TypeError | ValueError):
             return ArgumentError(f"the memory cannot be written: {error}", op)
         if isinstance(error, AttributeError | TypeError):

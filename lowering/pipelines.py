@@ -5,7 +5,7 @@ Each road is a function that lowers a module in place, and a text that `-p` take
 >>> print(llvm_pipeline())
 tir-lower-init-block,tir-convert-blocks-to-opaque,tir-lower-match-buffer,…
 
-Every pass of a road leaves alone what is lowered already, so a module may stand at any
+Every pass of a road leaves alone what is lowered already, so a module may be at any
 level, or at several. Passes over Relax functions take part where a module has some.
 """
 

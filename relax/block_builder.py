@@ -255,7 +255,7 @@ class BlockBuilder:
         """
         scope = self._scopes[-1] if self._scopes else None
         if scope is None or scope.kind != "dataflow":
-            raise VerifyException("emit_output must stand in `with bb.dataflow():`")
+            raise VerifyException("emit_output must be in `with bb.dataflow():`")
         expr = as_expr(value)
         if not isinstance(expr, Var):
             expr = self.emit(expr, name_hint or "gv")
@@ -271,7 +271,7 @@ class BlockBuilder:
         """One of two values: `with bb.If(c) as result:` holds a `Then` and an `Else`.
 
         `result` can be used after it; its type is what both branches have in common.
-        Raises VerifyException where it stands in a dataflow block and where the condition
+        Raises VerifyException where it is in a dataflow block and where the condition
         is no bool scalar.
         """
         self._fillable("If")
@@ -305,9 +305,9 @@ class BlockBuilder:
     def _branch(self, key: bool, word: str) -> Generator[None]:
         outer = self._scopes[-1] if self._scopes else None
         if outer is None or outer.kind != "if":
-            raise VerifyException(f"{word} must stand directly in `with bb.If(…):`")
+            raise VerifyException(f"{word} must be directly in `with bb.If(…):`")
         if key in outer.branches:
-            raise VerifyException(f"relax.if: {word} stands there twice")
+            raise VerifyException(f"relax.if: {word} is there twice")
         scope = _Scope("branch")
         with self._body.inside(scope.block), self._inside(scope):
             yield
@@ -327,19 +327,19 @@ class BlockBuilder:
     def _open(self, what: str, kind: _Kind) -> tuple[_Function, _Scope]:
         """The function and the innermost scope, which must be of the kind and open."""
         if self._function is None or self._scopes[-1].kind != kind:
-            raise VerifyException(f"{what} must stand directly in a {kind}")
+            raise VerifyException(f"{what} must be directly in a {kind}")
         self._fillable(what)
         return self._function, self._scopes[-1]
 
     def _fillable(self, what: str) -> _Scope:
         """The innermost scope, which must take bindings."""
         if not self._scopes:
-            raise VerifyException(f"{what} must stand in `with bb.function(…):`")
+            raise VerifyException(f"{what} must be in `with bb.function(…):`")
         scope = self._scopes[-1]
         if scope.kind == "if":
-            raise VerifyException(f"{what} must stand in a Then or an Else of the If")
+            raise VerifyException(f"{what} must be in a Then or an Else of the If")
         if isinstance(scope.block.last_op, relax.ReturnOp | relax.YieldOp):
-            raise VerifyException(f"{what} stands behind the result of its {scope.kind}")
+            raise VerifyException(f"{what} is after the result of its {scope.kind}")
         return scope
 
     @contextmanager
@@ -452,7 +452,7 @@ def _function_body(name: str, params: Sequence[Var]) -> FunctionBody:
             )
         verify_type(param.struct_info)
     if len(set(params)) != len(params):
-        raise VerifyException(f"relax.func @{name}: a parameter stands there twice")
+        raise VerifyException(f"relax.func @{name}: a parameter is there twice")
     inputs = [param.struct_info for param in params]
     body = FunctionBody(name, inputs, is_pure=True)
     for param, value in zip(params, body.entry.args, strict=True):

@@ -1,7 +1,7 @@
 """Calls of functions: TVM's `call_tir` and its kin, closures, functions of the runtime.
 
-Names, parameters and defaults are TVM's (spec relax-ir.md §4, §5, relax-ops.md §13, §14).
-All raise VerifyException for arguments that do not fit.
+Names, parameters and defaults are TVM's (docs/spec/relax-ir.md §4, §5,
+docs/spec/relax-ops.md §13, §14). All raise VerifyException for arguments that do not fit.
 """
 
 from __future__ import annotations

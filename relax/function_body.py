@@ -55,7 +55,7 @@ class FunctionBody:
         """A dataflow block; symbols that it defines stay visible after it."""
         if self.is_in_dataflow:
             raise VerifyException(
-                "relax.dataflow: a dataflow block cannot stand in another one"
+                "relax.dataflow: a dataflow block cannot be in another one"
             )
         block, self.is_in_dataflow = Block(), True
         try:
@@ -110,7 +110,7 @@ class FunctionBody:
         """Check that a `relax.if` on a condition of that type may be added."""
         if self.is_in_dataflow:
             raise VerifyException(
-                "relax.if stands in a dataflow block; a dataflow block holds no 'if', "
+                "relax.if is in a dataflow block; a dataflow block holds no 'if', "
                 "put it before or after"
             )
         if not is_bool_scalar(condition):
@@ -124,7 +124,7 @@ class FunctionBody:
             return
         if self.is_in_dataflow:
             raise VerifyException(
-                f"{op.name} in @{self.name} is impure and stands in a dataflow block; "
+                f"{op.name} in @{self.name} is impure and is in a dataflow block; "
                 "put it before or after the block"
             )
         if self.is_pure:

@@ -1,6 +1,6 @@
 """What `relax.op` has besides operators and calls: memory, effects, compounds.
 
-Names, parameters and defaults are TVM's (spec relax-ops.md §13, §14). All raise
+Names, parameters and defaults are TVM's (docs/spec/relax-ops.md §13, §14). All raise
 VerifyException for arguments that do not fit.
 """
 
@@ -55,7 +55,7 @@ def masked_fill(operands: Operands, x: Expr, mask: Value, value: float) -> Expr:
 
 @call_named("print")
 def print(operands: Operands, *values: Value, format: str = "") -> Expr:
-    """Print values; the empty format prints them one behind the other. Impure."""
+    """Print values; the empty format prints them one after the other. Impure."""
     given = [operands.of(value) for value in values]
     return operands.expr(relax.PrintOp(format, given))
 

@@ -190,7 +190,7 @@ class Arguments:
             yield from self._fields(branch, field)
 
     def tree(self, results: Sequence[Array]) -> Any:
-        """The results as the function gives them: an array, or a tuple."""
+        """The results as the function returns them: an array, or a tuple."""
         tree = self.signature.result
         return None if tree is None else _built(tree, iter(results))
 
@@ -496,7 +496,7 @@ def _offset_check(where: str, offset: Dim) -> _Check:
     def check(params: Sequence[Any], symbols: Symbols) -> None:
         if offset.evaluate(symbols) != 0:
             raise ValueError(
-                f"{where} must start {offset} elements behind its data pointer, which "
+                f"{where} must start {offset} elements after its data pointer, which "
                 "numpy arrays never do"
             )
 

@@ -1,7 +1,7 @@
 """Runs the host part of functions that launch kernels.
 
 That part is a little integer arithmetic around the launches, so it is evaluated as it
-stands, on Python integers.
+is, on Python integers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a function takes and gives, as numpy sees it.
+"""What a function accepts and returns, as numpy sees it.
 
 A `Signature` is read off a function before it is lowered. It says how the lowered
 function is called: with one argument per parameter, one pointer per array of the result,
@@ -106,7 +106,7 @@ class Signature:
 
     `result` is set for functions that make their results, which are Relax functions;
     others write to arrays they are given, and give `scalar_result` or nothing. `symbols`
-    are passed behind all arrays, in order; `symbol_types` are the dtypes they must fit.
+    are passed after all arrays, in order; `symbol_types` are the dtypes they must fit.
     `params` are flat; where some are given in tuples, `tuples` says which, by name.
     """
 
@@ -293,7 +293,7 @@ def _is_set(value: Attribute | None) -> bool:
 def signature_of_relax(source: Operation, symbols: Symbols | None = None) -> Signature:
     """The signature of a Relax function: it makes its results.
 
-    `symbols` are those of its module, where they are at hand.
+    `symbols` are those of its module, where they are available.
 
     Raises PassFailedException if Python cannot call it.
     """

@@ -12,7 +12,7 @@ manager; what it binds is the value of its `with`:
 
 Functions of `xdsl_tvm.tvmscript.tir` add to the innermost frame of the current builder.
 A reader of scripts drives frames with `enter` and `exit`, and may leave one open for the
-rest of the enclosing scope, TVM's concise form (spec tvmscript.md §1).
+rest of the enclosing scope, TVM's concise form (docs/spec/tvmscript.md §1).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ ValueT = TypeVar("ValueT")
 
 
 class BuilderError(ScriptTypeError):
-    """A construct that has no meaning where it stands, or stands there twice."""
+    """A construct that has no meaning where it is, or is there twice."""
 
 
 class IRBuilder:
@@ -125,7 +125,7 @@ class IRBuilder:
         for frame in reversed(self.frames):
             if isinstance(frame, kind):
                 return frame
-        raise BuilderError(f"{what} must stand in {kind.what}")
+        raise BuilderError(f"{what} must be in {kind.what}")
 
     def enclosing(self, kind: type[FrameT], what: str) -> FrameT:
         """The innermost frame, which must be of a kind since `what` belongs to it.
@@ -133,7 +133,7 @@ class IRBuilder:
         Raises BuilderError if it is of another one.
         """
         if not self.frames or not isinstance(self.frames[-1], kind):
-            raise BuilderError(f"{what} must stand directly in {kind.what}")
+            raise BuilderError(f"{what} must be directly in {kind.what}")
         return self.frames[-1]
 
     def find(self, kind: type[FrameT]) -> FrameT | None:
@@ -166,8 +166,8 @@ class IRBuilder:
         """Give what a frame or a constructor made the name it is assigned to.
 
         Variables and buffers take the name; a buffer hands it to its data pointer and its
-        stride variables (spec tvmscript.md §7). Elements of lists and tuples are named
-        `name_0` and so on. Other values have no names.
+        stride variables (docs/spec/tvmscript.md §7). Elements of lists and tuples are
+        named `name_0` and so on. Other values have no names.
         """
         match value:
             case Var():
@@ -188,10 +188,11 @@ class IRBuilder:
 
     def get(self) -> ModuleOp:
         """What was built as a verified module, completed as scripts are: with root blocks
-        and the regions that blocks do not state (spec tvmscript.md §9).
+        and the regions that blocks do not state (docs/spec/tvmscript.md §9).
 
         Raises ScriptTypeError for what has no meaning, such as an undefined variable, and
-        VerifyException for what breaks a rule of the dialect or of spec tir-ir.md §14.
+        VerifyException for what breaks a rule of the dialect or of docs/spec/tir-ir.md
+        §14.
         """
         nodes = self.nodes()
         for function in nodes.functions.values():
@@ -288,7 +289,7 @@ class Frame(ABC, Generic[T_co]):
 
         With `concise` the rest of the enclosing scope belongs to it; whoever opened it
         calls `exit` where that scope ends, last opened first. Raises BuilderError where
-        the frame cannot stand.
+        the frame cannot be.
         """
         builder = IRBuilder.current()
         if self._builder is not None:
@@ -360,7 +361,7 @@ FrameT = TypeVar("FrameT", bound="Frame[Any]")
 def flattened(stmts: list[Stmt]) -> list[Stmt]:
     """A finished list: without no-ops, and without a scope around its end.
 
-    A scope that ends where the list does bounds nothing (spec tir-ir.md §6.8).
+    A scope that ends where the list does bounds nothing (docs/spec/tir-ir.md §6.8).
     """
     kept = [stmt for stmt in stmts if not is_no_op(stmt)]
     while kept and isinstance(kept[-1], Scope):

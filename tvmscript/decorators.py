@@ -95,7 +95,9 @@ def _prim_func(
 
 @dataclass(frozen=True)
 class TirMacro(MacroMarker):
-    """`T.macro`: statements that are read in the place of each call (§2.5).
+    """`T.macro`: statements that are read in the place of each call.
+
+    docs/spec/tvmscript.md §2.5.
 
     Names in the body that are no parameters are those around the macro; with
     `hygienic=False`, those around the call.

@@ -79,7 +79,7 @@ class PrimFuncFrame(Frame[None]):
 
     def opened(self, builder: IRBuilder) -> None:
         if builder.frames:
-            raise BuilderError(f"{self.what} cannot stand in {builder.frames[-1].what}")
+            raise BuilderError(f"{self.what} cannot be in {builder.frames[-1].what}")
 
     def closed(self, builder: IRBuilder, body: list[Stmt]) -> None:
         symbol = self.attrs.get("global_symbol")
@@ -231,7 +231,7 @@ class IfFrame(Frame[None]):
         self.orelse: list[Stmt] | None = None
 
     def add(self, stmt: Stmt) -> None:
-        raise BuilderError("statements in T.If stand in T.Then or T.Else")
+        raise BuilderError("statements in T.If are in T.Then or T.Else")
 
     def opened(self, builder: IRBuilder) -> None:
         pass
@@ -263,7 +263,7 @@ class ElseFrame(Frame[None]):
     def opened(self, builder: IRBuilder) -> None:
         around = builder.enclosing(IfFrame, self.what)
         if around.then is None or around.orelse is not None:
-            raise BuilderError("T.Else stands once, behind T.Then")
+            raise BuilderError("T.Else is once, after T.Then")
 
     def closed(self, builder: IRBuilder, body: list[Stmt]) -> None:
         builder.enclosing(IfFrame, self.what).orelse = body

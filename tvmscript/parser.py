@@ -1,7 +1,7 @@
 """Reads whole scripts, given as text or as live definitions.
 
 Text sees the names `T`, `R`, `I`, `tvm`, `tir`, `relax`, `ir` and those that the caller
-adds; a live definition sees what its Python code sees (spec tvmscript.md §1, §2).
+adds; a live definition sees what its Python code sees (docs/spec/tvmscript.md §1, §2).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def parse(
     A live definition sees what Python code in its place sees.
 
     Functions are completed and, unless they say `check_well_formed=False`, verified
-    (spec tvmscript.md §9). Raises ScriptError, with the place, for what cannot be read,
-    and OSError for a live definition whose source is not available.
+    (docs/spec/tvmscript.md §9). Raises ScriptError, with the place, for what cannot be
+    read, and OSError for a live definition whose source is not available.
     """
     if not isinstance(source, str):
         return module_op(_read_live(source, env or _NO_NAMES))
@@ -306,7 +306,7 @@ def read_live_macro(
 
 
 def is_member_of_module(function: FunctionType) -> bool:
-    """Whether a live function stands in a class that is decorated as a module.
+    """Whether a live function is in a class that is decorated as a module.
 
     Such a function is read with its module, not on its own. False also where the source
     is not available.

@@ -1,4 +1,4 @@
-"""Programs as the text of TVMScript (spec tvmscript.md §10).
+"""Programs as the text of TVMScript (docs/spec/tvmscript.md §10).
 
 `print_script` writes functions and modules in the spelling of TVM v0.20, which reads back
 as the same program, here and there. Names come from the program: properties first, then
@@ -27,7 +27,7 @@ Differs from TVM, whose own text does not always read back:
 * `T.allocate_const` has all elements, and float16 as numbers;
 * floats beyond float32 are `T.FloatImm`;
 * constants beyond int64 are `T.uint64(...)`, though TVM cannot hold them;
-* `pragma_*` of a loop stay `annotations=` behind the blocks, too, where TVM has a
+* `pragma_*` of a loop stay `annotations=` after the blocks, too, where TVM has a
   `T.attr` around the loop, whose variable is not that of the loop when it is read;
 * blocks that declare no regions print `T.reads()` and `T.writes()`;
 * a typed pointer that a call gives is a handle.
@@ -35,8 +35,8 @@ Differs from TVM, whose own text does not always read back:
 Relax functions are in `relax_functions`. Their text reads back as the same functions;
 what TVM has not is written so: a dimension that is unknown next to known ones is `None`,
 the value of a scalar of another dtype than int64 is next to its dtype, constants of more
-than 16 elements are `metadata["relax.expr.Constant"][i]`, which the text defines in front
-of the module, and a virtual device that the module does not list is `I.vdevice(...)`.
+than 16 elements are `metadata["relax.expr.Constant"][i]`, which the text defines before
+ the module, and a virtual device that the module does not list is `I.vdevice(...)`.
 Leaves at the start of a function are written where they are used, and become leaves at
 its start when they are read; others are bound where they stand. The text does not keep
 

@@ -1,9 +1,10 @@
 """The vocabulary of TIR in scripts: `from xdsl_tvm.tvmscript import tir as T`.
 
-All names of TVM v0.20's `T` namespace are here (spec tvmscript.md §3 to §8), and those of
-newer versions whose meaning is the same. Dtype constructors such as `T.int8x16` and the
-builtins, `T.exp` or `T.tvm_storage_sync`, are attributes by rule: every dtype that TVM
-can spell, and every builtin of the dialect's table under its own and its script name.
+All names of TVM v0.20's `T` namespace are here (docs/spec/tvmscript.md §3 to §8), and
+those of newer versions whose meaning is the same. Dtype constructors such as `T.int8x16`
+and the builtins, `T.exp` or `T.tvm_storage_sync`, are attributes by rule: every dtype
+that TVM can spell, and every builtin of the dialect's table under its own and its script
+name.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ undefined, so a program in which it happens has no meaning to keep. Everything e
 taken exactly as TIR computes it. All answers are sound under the facts: bounds hold,
 simplified trees have the same value wherever the original is defined, and `can_prove`
 is true only of what holds. Where facts contradict each other the code is never reached,
-and any answer is right. Spec tir-passes-b §1.3.
+and any answer is right. See docs/spec/tir-passes-b-arith-and-loops.md §1.3.
 
 The parts, each usable through the analyzer only: `const_int_bound`, `modular_set`,
 `canonical_simplify`, `rewrite_simplify` and `transitive_comparison`.

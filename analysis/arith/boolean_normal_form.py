@@ -1,7 +1,8 @@
 """Conditions as conjunctions of disjunctions.
 
 A condition is expanded to groups, each of which must have a member that holds; members
-are simplified against each other within groups and across them. Spec tir-passes-b §1.15.
+are simplified against each other within groups and across them. See
+docs/spec/tir-passes-b-arith-and-loops.md §1.15.
 
 The expansion is exponential at worst, so a condition with more than `MAX_GROUPS` groups
 stays as it is. So does one with an operand that has no value for some values of the

@@ -3,8 +3,8 @@
 Sums of 32- and 64-bit signed integers become sums of splits (`analysis.split_sum`), with
 equal terms added and splits of one index put together; divisions and remainders by
 constants become splits. Any other node is rebuilt on the simplified operands and given to
-the rewrite rules once. Spec tir-passes-b §1.7. With `S` a sum, `H` and `L` sums that make
-it up, and `c > 0`, `d > 0` constants:
+the rewrite rules once. See docs/spec/tir-passes-b-arith-and-loops.md §1.7. With `S` a
+sum, `H` and `L` sums that make it up, and `c > 0`, `d > 0` constants:
 
 - `(c*H + L) // c == H + L // c`, and toward zero where `H >= 0` and `L >= 0`; `L // c` is
   a constant where the bounds of `L` lie within one multiple of `c`.

@@ -3,9 +3,9 @@
 `ConstIntBoundAnalyzer` gives for a tree `e` numbers `min <= e <= max`, either of them
 possibly infinite, that hold for all values of the leaves which the facts of the analyzer
 allow, wherever `e` is defined. Of a vector all lanes are within the bounds. The rules are
-those of spec tir-passes-b §1.4, made sound where they are not:
+those of docs/spec/tir-passes-b-arith-and-loops.md §1.4, made sound where they are not:
 
-- 32- and 64-bit signed arithmetic is that of the integers, so a bound of it may lie
+- 32- and 64-bit signed arithmetic is that of the integers, so a bound of it may be
   outside of the type. All other integers wrap around: a result that might leave its type
   is bounded by the type alone. The same goes for casts to any integer type.
 - Bounds beyond 64 bits are infinite.

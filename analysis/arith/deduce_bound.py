@@ -22,8 +22,8 @@ if it is negative. The roundings are exact over the integers:
     floor(x / k) >= r  iff  x <= r*k       floor(x / k) <= r  iff  x >= r*k + k + 1
                                                                                  (k < 0)
 
-where `ceil` is one more than `floor` unless the division is known to be exact. Spec
-tir-passes-b §1.12; TVM name `DeduceBound`.
+where `ceil` is one more than `floor` unless the division is known to be exact.
+See docs/spec/tir-passes-b-arith-and-loops.md §1.12; TVM name `DeduceBound`.
 """
 
 from __future__ import annotations

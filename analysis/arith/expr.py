@@ -1,7 +1,7 @@
 """Expressions as immutable trees, apart from the ops that hold them.
 
 Rewriting expressions is term rewriting, and ops are a poor form of terms: shared or
-not, hoisted or not, two equal ones are two. `view` reads the tree behind an SSA value,
+not, hoisted or not, two equal ones are two. `view` reads the tree of an SSA value,
 algebra works on trees, and `emit` turns a tree back into ops. Nothing is simplified on
 the way: the trees are what the ops say.
 
@@ -625,7 +625,7 @@ def _is_viewed(op: Operation) -> bool:
 
 
 def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -> Expr:
-    """The tree of the pure expression ops behind `value`.
+    """The tree of the pure expression ops of `value`.
 
     `known` holds values whose tree is given, and receives the others, except those inside
     of a lazy choice: views that share it visit shared ops once.
@@ -719,7 +719,7 @@ def emit(
     """A value that holds the tree, made of ops that `builder` inserts, shared ones once.
 
     The leaves of the tree must dominate the insertion point. `known` holds trees whose
-    value is at hand there, and receives those that are emitted.
+    value is available there, and receives those that are emitted.
     """
 
     values: MutableMapping[Expr, SSAValue] = {} if known is None else known

@@ -1,7 +1,7 @@
 """What an analyzer holds to be true, in scopes that end in the order they were begun.
 
 A fact is about a tree, and trees are hash-consed, so a fact about `x + y` is found
-wherever `x + y` stands. Leaves stand for SSA values, which do not change: a fact about a
+wherever `x + y` is. Leaves stand for SSA values, which do not change: a fact about a
 loaded value is about that load alone, not about the memory it came from.
 """
 

@@ -13,7 +13,8 @@ expression may be over all iterations. Sets only ever grow on the way: the resul
 more than the values of `e`. Ends divide only by what `e` divides by; so they are defined
 where `e` is, but perhaps not where no iteration is executed.
 
-Rules are those of spec tir-passes-b §1.9, made sound where they are not:
+Rules are those of docs/spec/tir-passes-b-arith-and-loops.md §1.9, made sound where they
+are not:
 
 - Arithmetic of 32- and 64-bit signed integers is that of the integers. Other integers
   wrap around, and nothing is said of them but where they do not vary.

@@ -28,8 +28,9 @@ sum that can be fused, and the fused iterator starts and ends where the predicat
 Any use of its parts other than through the fused iterator makes detection fail, unless
 there is no check, for they are not independent.
 
-Spec tir-passes-b §1.13; TVM names `DetectIterMap`, `IterMapSimplify`,
-`NormalizeToIterSum`, `NormalizeIterMapToExpr`, `SubspaceDivide`, `InverseAffineIterMap`.
+See docs/spec/tir-passes-b-arith-and-loops.md §1.13; TVM names `DetectIterMap`,
+`IterMapSimplify`, `NormalizeToIterSum`, `NormalizeIterMapToExpr`, `SubspaceDivide`,
+`InverseAffineIterMap`.
 """
 
 from __future__ import annotations

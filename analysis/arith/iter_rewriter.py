@@ -243,7 +243,7 @@ class Rewriter:
     def constraint_at(
         self, split: IterSplitExpr, pending: Mapping[Key, IterSplitExpr]
     ) -> Constraint | None:
-        """The longest constraint that starts with a split and has all parts at hand."""
+        """The longest constraint that starts with a split and has all parts available."""
         for found in self._by_innermost.get(split.key, ()):
             for key, scale in found.parts:
                 part = pending.get(key)

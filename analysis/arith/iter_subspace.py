@@ -8,7 +8,8 @@ what blockizing loops wants.
 *Inverse.* `inverse_affine_iter_map` finds for given values of the indices of a bijective
 map the values of its inputs.
 
-Spec tir-passes-b §1.13; TVM names `SubspaceDivide`, `InverseAffineIterMap`.
+See docs/spec/tir-passes-b-arith-and-loops.md §1.13; TVM names `SubspaceDivide`,
+`InverseAffineIterMap`.
 """
 
 from __future__ import annotations

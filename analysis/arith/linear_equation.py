@@ -6,8 +6,9 @@ all leaves. `detect_clip_bound` reads a conjunction of comparisons, each linear 
 the leaves with a factor of 1 or -1, as the least and greatest value of that leaf: the
 conjunction holds exactly where every leaf is within its bounds.
 
-Both want 32- or 64-bit signed integers, whose arithmetic is that of the integers. Spec
-tir-passes-b §1.11; TVM names `DetectLinearEquation` and `DetectClipBound`.
+Both want 32- or 64-bit signed integers, whose arithmetic is that of the integers.
+See docs/spec/tir-passes-b-arith-and-loops.md §1.11; TVM names `DetectLinearEquation` and
+`DetectClipBound`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `ModularSetAnalyzer` gives for a tree `e` numbers such that `e == coeff * k + base` for
 some integer `k`, for all values of the leaves that the facts of the analyzer allow,
-wherever `e` is defined. The rules are those of spec tir-passes-b §1.5, made sound where
-they are not:
+wherever `e` is defined. The rules are those of docs/spec/tir-passes-b-arith-and-loops.md
+§1.5, made sound where they are not:
 
 - Arithmetic of 32- and 64-bit signed integers is that of the integers. All other integers
   wrap around: what leaves its type is known modulo powers of two only.

@@ -9,7 +9,8 @@ Negations move inward first. Then `and` and `or` stay, and a comparison `a < b` 
 `max(a) < min(b)` with the ends of integer sets, `a == b` becomes `a <= b and b <= a`, and
 `a != b` becomes `a < b or b < a`. Any other condition that mentions a parameter becomes
 `false`. Sets know the signs of factors, so that no sign makes the result weaker than it
-must be. Spec tir-passes-b §1.14; TVM name `NarrowPredicateExpression`.
+must be. See docs/spec/tir-passes-b-arith-and-loops.md §1.14; TVM name
+`NarrowPredicateExpression`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Comparing products with sums of the same two numbers (spec tir-passes-b §1.6.6)."""
+"""Comparing products with sums of the same two numbers.
+
+docs/spec/tir-passes-b-arith-and-loops.md §1.6.6.
+"""
 
 from __future__ import annotations
 

@@ -9,12 +9,13 @@ some set of elements, and
   start `base + scale * i`, `i` in `[0, n)`, and an extent `e >= abs(scale)`, a dimension
   is covered from `base` to `base + (n - 1) * scale + e`, or from
   `base + (n - 1) * scale` to `base + e` if the scale is negative;
-- a *lower* bound lies within it: the strict bound, or none;
+- a *lower* bound is within it: the strict bound, or none;
 - an *upper* bound contains it: the strict bound, or else one dimension at a time, whose
   intervals may have gaps, or else integer sets.
 
-The domain must not be empty, and neither may the boxes be. Spec tir-passes-b §1.10; TVM
-names `EstimateRegionStrictBound`, `EstimateRegionLowerBound`, `EstimateRegionUpperBound`.
+The domain must not be empty, and neither may the boxes be. See
+docs/spec/tir-passes-b-arith-and-loops.md §1.10; TVM names `EstimateRegionStrictBound`,
+`EstimateRegionLowerBound`, `EstimateRegionUpperBound`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ rules that need proofs do not apply. So time is linear in the size of the tree.
 
 Results are kept as long as the facts of the analyzer hold; those of proofs, which the
 limits may have cut short, apart from the others. The operands of a choice are simplified
-knowing its condition, or the negation of it. Spec tir-passes-b §1.6; the rules
-are in `analysis.rewrite_rules`.
+knowing its condition, or the negation of it. See
+docs/spec/tir-passes-b-arith-and-loops.md §1.6; the rules are in `analysis.rewrite_rules`.
 
 Differences to TVM's simplifier, all for the sake of correct results:
 

@@ -3,7 +3,7 @@
 They take the place of the classes of `analysis.expr` wherever algebra builds trees: an
 operand may be a Python number, operands of two types are brought to one, literals and
 neutral operands fold. Nothing is re-associated or distributed; that is the simplifiers'
-work. The rules are those of spec tir-passes-b §1.2.
+work. The rules are those of docs/spec/tir-passes-b-arith-and-loops.md §1.2.
 
 Folding keeps values, in these cases against the letter of TVM's rules:
 
@@ -99,7 +99,7 @@ _OP_NAMES: dict[type[Binary], str] = {
 def literal(node: Expr) -> int | float | None:
     """The value of a constant, rounded to its type; None for any other tree.
 
-    None also where the rounding is not at hand: fractions of the 8-bit floats.
+    None also where the rounding is not available: fractions of the 8-bit floats.
     """
     return rounded_literal(node.value, node.dtype) if isinstance(node, Const) else None
 

@@ -17,8 +17,9 @@ The results say the same as the relations and ranges that were given, in three w
 Eliminating over the integers like over the rationals is exact as long as the original
 relations are kept with the bounds, which they are: what is implied only helps to narrow
 later variables. That is why the number of implied relations can be limited, which would
-else grow beyond all measure. Spec tir-passes-b §1.14; TVM names
-`SolveLinearInequalities`, `SolveInequalitiesToRange`, `SolveInequalitiesDeskewRange`.
+else grow beyond all measure. See docs/spec/tir-passes-b-arith-and-loops.md §1.14; TVM
+names `SolveLinearInequalities`, `SolveInequalitiesToRange`,
+`SolveInequalitiesDeskewRange`.
 """
 
 from __future__ import annotations

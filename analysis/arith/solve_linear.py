@@ -9,8 +9,9 @@ the numbers `d1 … dr` on its diagonal and zeros elsewhere. With `x == V y` the
 
 so that `y_i` is `(U b)_i / d_i`, where that is an integer, and the other `y_i` are free:
 they are the new variables. The integer solutions `x` are exactly `V y`, for all values of
-the new variables and under the remaining relations. Spec tir-passes-b §1.14; TVM names
-`SolveLinearEquations`, `SmithNormalFormDiag`.
+the new variables and under the remaining relations. See
+docs/spec/tir-passes-b-arith-and-loops.md §1.14; TVM names `SolveLinearEquations`,
+`SmithNormalFormDiag`.
 """
 
 from __future__ import annotations
@@ -220,7 +221,7 @@ def solve_linear_equations(
 
     The other relations, and the ranges of the variables, become relations of the new
     variables, where they do not follow from ranges of these. The new variables are named
-    `n0`, `n1`…, with the name of an old variable behind where they are equal to that. If
+    `n0`, `n1`…, followed by the name of an old variable where they are equal to it. If
     a solution has numbers that the type does not have, all stays as it is.
     """
     parts = [part for relation in relations for part in conjuncts(relation)]

@@ -6,7 +6,7 @@ split loop indices have this form, and putting an index together from its parts 
 splits: `(x / (c*s)) * s + (x mod (c*s)) / c == x / c`, for both kinds of division.
 
 A sum stands for a mathematical integer, as does all arithmetic of 32- and 64-bit signed
-integers here (spec tir-passes-b §1.1 and §1.7).
+integers here (docs/spec/tir-passes-b-arith-and-loops.md §1.1 and §1.7).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Sum:
         return f"Sum({self.expr})"
 
 
-class _Group:
+class _TermGroup:
     """The splits of one source."""
 
     __slots__ = ("scales",)
@@ -234,7 +234,7 @@ def _plain_floor(split: Split) -> Split:
 
 
 def _are_neighbours(left: Split, right: Split) -> bool:
-    """Whether `left` is what lies above `right`, with the scale that belongs there."""
+    """Whether `left` is what is above `right`, with the scale that belongs there."""
     return (
         left.lower == right.upper
         and left.floor == right.floor
@@ -255,11 +255,11 @@ def _combined(splits: Iterable[Split]) -> list[Split]:
 def total(dtype: Attribute, terms: Iterable[tuple[Sum, int]]) -> Sum:
     """The sum of sums, each times a number."""
     base = 0
-    groups: dict[Expr, _Group] = {}
+    groups: dict[Expr, _TermGroup] = {}
     for term, factor in terms:
         base += term.base * factor
         for split in term.splits:
-            groups.setdefault(split.source, _Group()).add(split, factor)
+            groups.setdefault(split.source, _TermGroup()).add(split, factor)
     splits = [s for source, group in groups.items() for s in group.merged(source)]
     splits.sort(key=_order)
     return Sum(dtype, base, tuple(splits))

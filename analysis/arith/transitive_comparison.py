@@ -4,7 +4,7 @@ Facts about integers are held as differences `l - r <= k` and `l - r != k` of tr
 either tree may be the number zero. Whether `x < y` follows from them is then a question
 about shortest paths: every path from `y` to `x` over differences bounds `x - y` by its
 length. This decides all that follows from differences of two trees, and nothing that
-needs a factor or a sum of two variables (spec tir-passes-b §1.8).
+needs a factor or a sum of two variables (docs/spec/tir-passes-b-arith-and-loops.md §1.8).
 
 Only 32- and 64-bit signed integers are compared, whose arithmetic is that of the
 integers.

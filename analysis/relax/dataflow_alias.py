@@ -2,10 +2,11 @@
 
 Memory locations are numbers, given out from 0 in the order of the operations; -1 is
 memory that is not known. A tuple is a location of its own, whose fields are sets of
-locations. The numbers are TVM's (spec relax-passes-headline.md, DataflowUseInplaceCalls
-§2.2) wherever the reference is right. It is not where an operator's result may be a view
-of its operand, where tensors are made on one storage, where a call writes an argument in
-place, and where a closure holds what it captured: here all these share memory.
+locations. The numbers are TVM's (docs/spec/relax-passes-headline.md,
+DataflowUseInplaceCalls §2.2) wherever the reference is right. It is not where an
+operator's result may be a view of its operand, where tensors are made on one storage,
+where a call writes an argument in place, and where a closure holds what it captured: here
+all these share memory.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def aliases(block: Block, inputs: Sequence[SSAValue] = ()) -> Aliases:
     Each input gets a location of its own, as if it were no other's memory; all other
     values from outside are UNKNOWN. Linear in the size of the block.
     """
-    walk = _Walk()
+    walk = _AliasWalk()
     for value in inputs:
         walk.bind_input(value)
     for op in block.ops:
@@ -157,7 +158,7 @@ def aliases(block: Block, inputs: Sequence[SSAValue] = ()) -> Aliases:
     return walk.found
 
 
-class _Walk:
+class _AliasWalk:
     def __init__(self) -> None:
         self.found = Aliases()
         self._next = 0

@@ -2,7 +2,7 @@
 
 An operand may be overwritten if nothing needs its memory afterwards: no value that may
 be the same memory lives on, and it is neither a constant nor memory from outside. The
-search is TVM's (spec relax-passes-headline.md, DataflowUseInplaceCalls §2.3) on the
+search is TVM's (docs/spec/relax-passes-headline.md, DataflowUseInplaceCalls §2.3) on the
 analyses of `dataflow_liveness.py` and `dataflow_alias.py`, which say where they differ.
 """
 
@@ -92,7 +92,7 @@ class _Memory:
                 self._last[location] = max(end, self._last.get(location, end))
 
     def is_free_after(self, value: SSAValue, position: int) -> bool:
-        """Whether nothing needs the memory of a value behind `position`."""
+        """Whether nothing needs the memory of a value after `position`."""
         locations = self._aliases.of(value)
         return (
             UNKNOWN not in locations

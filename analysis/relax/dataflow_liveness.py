@@ -1,7 +1,7 @@
 """From where to where the values of a Relax dataflow block live.
 
 Positions count the operations of the block, its terminator being position N. The rules
-are TVM's (spec relax-passes-headline.md, DataflowUseInplaceCalls §2.1) but for one:
+are TVM's (docs/spec/relax-passes-headline.md, DataflowUseInplaceCalls §2.1) but for one:
 taking a field of a tuple is a use of the tuple. TVM takes it for none, and so writes
 over tensors that a tuple still holds.
 """

@@ -42,12 +42,12 @@ _NAMES = (
 """Operations that give memory another name and touch no element of it."""
 
 
-def tensor_lives(func: relax.FuncOp) -> dict[SSAValue, tuple[int, int]]:
+def tensor_live_ranges(func: relax.FuncOp) -> dict[SSAValue, tuple[int, int]]:
     """First and last operation for which the memory of each value is needed.
 
     Linear in the size of the function.
     """
-    walk = _Walk()
+    walk = _LivenessWalk()
     walk.number(func.body.block)
     walk.visit(func.body.block, None)
     lives = dict[SSAValue, tuple[int, int]]()
@@ -70,7 +70,7 @@ def most_at_once(lives: Iterable[tuple[int, int, int]]) -> int:
     return most
 
 
-class _Walk:
+class _LivenessWalk:
     def __init__(self) -> None:
         self.numbers: dict[Operation, int] = {}
         self.ends: dict[SSAValue, int] = {}

@@ -1,4 +1,6 @@
-"""Whether a TIR function copies its argument in row-major order (spec B.3).
+"""Whether a TIR function copies its argument in row-major order.
+
+docs/spec/relax-passes-related.md §B.3.
 
 copied_parameter(function)     # the position of the parameter, None for no copy
 """

@@ -1,4 +1,4 @@
-"""Well-formed Relax: the rules that span several ops (spec relax-ir.md §8).
+"""Well-formed Relax: the rules that span several ops (docs/spec/relax-ir.md §8).
 
 `RULES` lists them. The rest of the spec's rules hold for any verified module, by their
 number there:
@@ -7,9 +7,9 @@ number there:
   gives it a type that it has;
 - 2, 22, 23: a symbol that is called or referred to is a function of the module, and a
   call fits it, which the verifier of `relax.func` checks;
-- 4, 6, 7, 9, 10, 11, 24: values are in static single assignment form and defined in
-  front of their uses, which `relax.func` verifies; functions are isolated from each
-  other, and only results of a dataflow block are visible behind it;
+- 4, 6, 7, 9, 10, 11, 24: values are in static single assignment form and defined before
+   their uses, which `relax.func` verifies; functions are isolated from each
+  other, and only results of a dataflow block are visible after it;
 - 5, 8, 13, 18: symbols are names of one function, which its parameters and its
   `relax.match_cast` define; types in the body use no others, nor do literals those of
   the function around them;
@@ -141,14 +141,14 @@ def _symbol_facts(op: _Function) -> Iterator[Violation]:
 
 
 def _life(block: Block, ended: set[SSAValue]) -> Iterator[Violation]:
-    """A value is not used behind the op that ends its life."""
+    """A value is not used after the op that ends its life."""
     for op in block.ops:
         for operand in op.operands:
             if operand in ended:
                 yield Violation(
                     op,
                     "Life",
-                    "it uses a value whose life an op in front of it ends; end it behind "
+                    "it uses a value whose life an op before it ends; end it after "
                     "its last use",
                 )
         for region in op.regions:

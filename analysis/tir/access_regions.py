@@ -6,12 +6,13 @@
 A box is in terms of what is known where the body of the block starts: the iteration
 variables and values from around the block. Loops in the block are relaxed, conditions
 narrow what their variables run over, and bindings are looked through. Wherever an access
-is executed, its element lies in the box of its buffer. A side that has no bound in these
+is executed, its element is in the box of its buffer. A side that has no bound in these
 terms is the whole dimension: so it is where an index is loaded in the block, is of a type
 other than `i32` and `i64`, or divides by what may be zero.
 
-Spec tir-passes-b §1.16 and tir-passes-a §0.3; TVM names `GetBlockAccessRegion`,
-`GetBlockReadWriteRegion`, `DomainTouched`. Other than there,
+See docs/spec/tir-passes-b-arith-and-loops.md §1.16 and
+docs/spec/tir-passes-a-blocks-and-buffers.md §0.3; TVM names
+`GetBlockAccessRegion`, `GetBlockReadWriteRegion`, `DomainTouched`. Other than there,
 
 - a box never needs a value that the block makes, a loaded one for instance;
 - a nested block without `tir.reads` or without `tir.writes` is entered;
@@ -132,7 +133,7 @@ def domain_touched(
     """
     if op.is_ancestor(tir.buffer_definition(buffer)):
         raise ValueError(
-            f"{op.name} defines the buffer itself; ask about a statement behind the "
+            f"{op.name} defines the buffer itself; ask about a statement after the "
             "definition"
         )
     found = _Accesses(op, {buffer})

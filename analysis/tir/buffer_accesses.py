@@ -1,7 +1,7 @@
 """The accesses of allocated buffers in a function, with trees of where they go.
 
 Iteration variables of blocks are what they are bound to, and bindings what they bind, so
-that two accesses can be compared that stand in different blocks.
+that two accesses can be compared that are in different blocks.
 """
 
 from __future__ import annotations

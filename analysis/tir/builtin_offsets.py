@@ -1,4 +1,4 @@
-"""Builtins that access memory by a pointer and an offset behind it.
+"""Builtins that access memory by a pointer and an offset after it.
 
 Such a builtin has an offset of its own for each of its pointers, and what it accesses by
 one of them does not depend on the offsets of the others.

@@ -8,7 +8,8 @@ inequalities say; otherwise the condition as a whole is *pending*, for whoever c
 such as the predicate of an iterator map. Either way the sets stay right: they hold every
 value that a variable has where the condition is true.
 
-Spec tir-passes-a §0.2 and tir-passes-b §1.14.
+See docs/spec/tir-passes-a-blocks-and-buffers.md §0.2 and
+docs/spec/tir-passes-b-arith-and-loops.md §1.14.
 """
 
 from __future__ import annotations

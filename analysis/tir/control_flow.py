@@ -1,7 +1,8 @@
 """What memory holds where it is read, and which stores are overwritten unread.
 
 `ControlFlow` follows a program once forward and once backward and answers two questions
-about its memory, for the passes that use knowledge of it (spec tir-passes-b §1.18):
+about its memory, for the passes that use knowledge of it
+(docs/spec/tir-passes-b-arith-and-loops.md §1.18):
 
 - `value_of(load)`, `value_at(store)`: what an element certainly holds there, because a
   store or an `assume` before has said so;

@@ -1,4 +1,4 @@
-"""Where the elements of a buffer lie in its memory (spec tir-ir.md §7.2)."""
+"""Where the elements of a buffer are in its memory (docs/spec/tir-ir.md §7.2)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def row_major_strides(
 ) -> Iterator[Expr]:
     """The distance of neighbours along each axis, the last axis first.
 
-    Those that the buffer declares, or else the products of the extents behind an axis.
+    Those that the buffer declares, or else the products of the extents after an axis.
     """
     if buffer.layout_strides:
         for stride in reversed(buffer.layout_strides):

@@ -1,6 +1,6 @@
 """Forms: what TIR may still hold at each stage of lowering, as named predicates.
 
-A form names what passes have removed (spec tir-ir.md §14.3 and §15). They narrow: a
+A form names what passes have removed (docs/spec/tir-ir.md §14.3 and §15). They narrow: a
 program of one form is of all forms before it in `FORMS`.
 
 | form | stage of the spec |
@@ -17,7 +17,7 @@ What the dialect cannot tell is not part of a form: `host-device` does not say f
 target a function is, and `packed` does not say which functions have the six parameters
 of the packed convention, since both depend on targets, which need not be given.
 That every buffer access has the rank of its buffer, that loop variables are scalars, and
-that `tir.reads`, `tir.writes` and `tir.init` stand in blocks is verified with the ops.
+that `tir.reads`, `tir.writes` and `tir.init` are in blocks is verified with the ops.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _launch_in_kernel(op: Operation) -> Problem | None:
 
 
 def enclosing_function(op: Operation) -> tir.FuncOp | None:
-    """The `tir.func` that `op` stands in, however deep."""
+    """The `tir.func` that `op` is in, however deep."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, tir.FuncOp):
         parent = parent.parent_op()
@@ -280,7 +280,7 @@ VECTOR = Form(
 HOST_DEVICE = Form(
     "host-device",
     "Threads are launched only in functions with the attribute `tir.is_global_func`, and "
-    "no `target` or `device_scope` attribute stands around statements.",
+    "no `target` or `device_scope` attribute is around statements.",
     VECTOR,
     {tir.AttrOp: _no_device_region, tir.LaunchThreadOp: _launch_in_kernel},
 )

@@ -93,7 +93,7 @@ class Known:
         )
 
     def outside(self, op: Operation) -> Known | None:
-        """The statement behind an op with regions; None if it needs values in there."""
+        """The statement of a op with regions; None if it needs values in there."""
         needed = self.where if self.value is None else (*self.where, self.value)
         if _needs(op, needed):
             return None
@@ -163,7 +163,7 @@ class Space:
         self._lanes: dict[Attribute, Value] = {}
 
     def tree(self, value: SSAValue) -> Expr:
-        """The tree behind a value; lets are looked through."""
+        """The tree of a value; lets are looked through."""
         return view(value, self._trees)
 
     def axes(self, indices: Sequence[Expr]) -> tuple[Value, ...]:

@@ -4,9 +4,10 @@
     place = found[buffer]          # a tir.for, a tir.block, or the function itself
 
 `CommonAncestors` is the core: it takes any ops for places and anything hashable for what
-is found there, along one walk in the order of the text. Spec tir-passes-a §0.4; TVM name
-`DetectBufferAccessLCA`. The algorithm is that of Tarjan (1979) for lowest common
-ancestors, which takes close to constant time per access.
+is found there, along one walk in the order of the text. See
+docs/spec/tir-passes-a-blocks-and-buffers.md §0.4; TVM name `DetectBufferAccessLCA`. The
+algorithm is that of Tarjan (1979) for lowest common ancestors, which takes close to
+constant time per access.
 """
 
 from __future__ import annotations
@@ -109,14 +110,14 @@ def buffer_access_lca(func: Operation) -> dict[SSAValue, Operation]:
     Buffers are in the order of their first access; those that nothing accesses, and views
     of regions, are not there. An access is whatever uses a buffer or its pointer, but not
     what `tir.reads` and `tir.writes` declare; a `tir.data` counts where its pointer is
-    used. Bounds of a loop are computed in front of it and so are the bindings of a block.
+    used. Bounds of a loop are computed before it and so are the bindings of a block.
 
     Where iteration variables of a block say that its instances depend on each other, what
     it writes is accessed outside of the loops that these are bound to; if they are no
     reductions, so is what it reads in a region that moves along. Buffers in global memory
     are outside of all that `blockIdx` is launched in, or just in the loop bound to it.
     """
-    walk = _Walk(func)
+    walk = _AncestorWalk(func)
     walk.visit_regions(func)
     return walk.result()
 
@@ -125,7 +126,7 @@ _BLOCK_INDEX = "blockIdx"
 _Key: TypeAlias = SSAValue | str
 
 
-class _Walk:
+class _AncestorWalk:
     def __init__(self, func: Operation) -> None:
         self._places = CommonAncestors[_Key](func)
         self._trees: dict[SSAValue, Expr] = {}

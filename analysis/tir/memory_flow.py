@@ -231,7 +231,7 @@ class _Flow(ABC):
     """A walk in one direction.
 
     `record` receives, for loads and stores, the statements about their buffer: those
-    that hold before the op forward, behind it backward.
+    that hold before the op forward, after it backward.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Where the ops of a program stand, and which reads of memory may be where they are used.
 
-A read belongs to the point where it stands. `Facts` numbers ops in the order of the text,
+A read belongs to the point where it is. `Facts` numbers ops in the order of the text,
 knows what each reads and writes, and says for a read whether a write that may reach the
-same memory lies between it and a use. Memory is told apart by what defines it: two
+same memory is between it and a use. Memory is told apart by what defines it: two
 allocations are never the same, parameters are where `tir.noalias` says so.
 """
 
@@ -28,14 +28,14 @@ class Kind(Enum):
     EXPRESSION = auto()
     """Part of the trees of its uses."""
     READ = auto()
-    """Likewise, unless a write lies between it and a use."""
+    """Likewise, unless a write is between it and a use."""
     STATEMENT = auto()
     SYMBOL = auto()
     """A symbolic size: a variable, defined where it is first met."""
 
 
 _PARAMETERS = "parameters"
-"""Stands for all memory behind parameters that may alias."""
+"""Stands for all memory of parameters that may alias."""
 Memory: TypeAlias = SSAValue | str | None
 """What defines a piece of memory; None where that is unknown."""
 
@@ -54,9 +54,9 @@ _ONCE = (
 
 
 def memory_of(value: SSAValue, *, distinct_parameters: bool = False) -> Memory:
-    """The memory behind a buffer or a pointer.
+    """The memory of a buffer or a pointer.
 
-    With `distinct_parameters`, that behind one parameter is another than that behind the
+    With `distinct_parameters`, that after one parameter is another than that after the
     next, also where the function does not promise so. Raises VerifyException for a
     definition that is derived from itself.
     """
@@ -256,7 +256,7 @@ class Facts:
     def take_place(
         self, new: Operation, old: Operation, holds: Iterable[Operation]
     ) -> None:
-        """Note that `new` stands where `old` stood, and holds the reads among `holds`."""
+        """Note that `new` is where `old` was, and holds the reads among `holds`."""
         self.ops[new] = self.ops[old]
         reads = frozenset[Memory]().union(*(self._reads.get(op, ()) for op in holds))
         if reads:

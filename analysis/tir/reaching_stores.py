@@ -1,6 +1,6 @@
 """Whether what is read from a buffer was written before, and since when.
 
-For a read of the element `r`, a store in front of it to the element `w(v)`, in loops of
+For a read of the element `r`, a store before it to the element `w(v)`, in loops of
 its own with the variables `v`, is one of `r` if there are values of `v` in the ranges of
 the loops with `w(v) == r`, for which the store's conditions hold. Such values are found
 by solving the indices as iterator maps, and then proved to be right. Loops around both
@@ -36,7 +36,7 @@ from xdsl_tvm.dialects.tir.storage_scope import ThreadAxis
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 MAX_WRITES = 8
-"""How many of the stores in front of a read are tried, the last ones."""
+"""How many of the stores before a read are tried, the last ones."""
 _SEQUENTIAL = (ForKind.SERIAL, ForKind.UNROLLED)
 _ONCE = (tir.IfOp, tir.IfThenElseOp, tir.BlockOp, tir.AttrOp, tir.ScopeOp)
 
@@ -126,7 +126,7 @@ def _within(
 
 
 class _Pair:
-    """A store and a read behind it, in the order of the text."""
+    """A store and a read after it, in the order of the text."""
 
     def __init__(
         self, analyzer: Analyzer, accesses: BufferAccesses, store: Access, read: Access

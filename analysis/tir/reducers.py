@@ -8,8 +8,9 @@ The known ones are, in the order in which they are tried, `x + y`, `x * y`, `min
 sums of two, and the position of a largest or a smallest value with that value, where of
 equal values either the one on the left or the one with the smaller position wins;
 `register_reducer` adds others. A combination is recognized by its form: the accumulator
-stands where the left operand of the reducer does. Spec tir-passes-a,
-LowerCrossThreadReduction; TVM name `GetReducerGetters`.
+is where the left operand of the reducer does. See
+docs/spec/tir-passes-a-blocks-and-buffers.md, LowerCrossThreadReduction; TVM name
+`GetReducerGetters`.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class CommutativeReducer:
 
 @dataclass(frozen=True)
 class MatchedReducer:
-    """A reducer for the dtypes at hand, not yet part of a program, and what it takes."""
+    """A reducer for the dtypes available, not yet part of a program, and its operands."""
 
     op: tir.ReducerOp
     operands: tuple[Expr, ...]
@@ -126,7 +127,7 @@ _KNOWN = [
 
 
 def register_reducer(reducer: CommutativeReducer) -> Callable[[], None]:
-    """Add a reducer behind those that are known; the result takes it away again.
+    """Add a reducer after those that are known; the result takes it away again.
 
     It has to be associative and commutative, and each identity neutral; that is believed.
     """

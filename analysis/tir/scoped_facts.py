@@ -1,7 +1,8 @@
 """A walk over statements with an analyzer that knows what holds at each of them.
 
-This is TVM's walker with an analyzer (spec tir-passes-b §1.17) for this SSA form: facts
-are about values, so they hold wherever their scope says, whatever is written to memory.
+This is TVM's walker with an analyzer (docs/spec/tir-passes-b-arith-and-loops.md §1.17)
+for this SSA form: facts are about values, so they hold wherever their scope says,
+whatever is written to memory.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class FactsWalker:
         self._visit = visit
 
     def tree(self, value: SSAValue) -> Expr:
-        """The tree behind a value."""
+        """The tree of a value."""
         return view(value, self.trees)
 
     def walk(self, root: Operation) -> None:

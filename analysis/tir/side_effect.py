@@ -1,9 +1,9 @@
-"""The side effect of an expression: TVM's `SideEffect` (spec tir-ir.md §4.1).
+"""The side effect of an expression: TVM's `SideEffect` (docs/spec/tir-ir.md §4.1).
 
 It bounds what it changes to evaluate the expression once more, elsewhere or not at all:
 
 * `PURE` expressions may be duplicated, moved and dropped freely;
-* those of `READ_STATE` may be dropped, and moved where no write to their memory lies
+* those of `READ_STATE` may be dropped, and moved where no write to their memory is
   between;
 * all others, `UPDATE_STATE`, stay as they are.
 
@@ -21,7 +21,7 @@ from xdsl_tvm.dialects.tir import CallEffect
 
 
 def side_effect(item: SSAValue | Operation) -> CallEffect:
-    """The largest effect in the expression behind a value, or of an op on its operands.
+    """The largest effect in the expression of a value, or of an op on its operands.
 
     `PURE`, `READ_STATE` or `UPDATE_STATE`: the kinds above, which only call for care,
     count as the last. A load reads; a call has the effect that the table of builtins
@@ -30,7 +30,7 @@ def side_effect(item: SSAValue | Operation) -> CallEffect:
     branches of a choice count. The expression ends at variables: arguments of blocks,
     buffers, allocations, and what a `tir.let` of a statement binds.
 
-    Linear in the ops behind the value, however often they are used. Differs from TVM:
+    Linear in the ops of the value, however often they are used. Differs from TVM:
     predicates of loads count, as they are evaluated.
     """
     first = item.owner if isinstance(item, SSAValue) else item
@@ -41,7 +41,7 @@ def side_effect(item: SSAValue | Operation) -> CallEffect:
     stack = [first]
     while stack:
         op = stack.pop()
-        # Asked for a statement, one means what it does; behind a value, its variable.
+        # Asked for a statement, one means what it does; after a value, its variable.
         if op is not item and _is_variable(op):
             continue
         found = max(found, own_effect(op))

@@ -1,4 +1,7 @@
-"""Functions for known shapes and values: TVM's `PrimFunc.specialize` (§9.1)."""
+"""Functions for known shapes and values: TVM's `PrimFunc.specialize`.
+
+docs/spec/tir-ir.md §9.1.
+"""
 
 from __future__ import annotations
 

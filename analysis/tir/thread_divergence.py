@@ -17,7 +17,7 @@ from xdsl_tvm.dialects.tir import CallEffect
 
 
 def may_diverge(op: Operation, values: Iterable[SSAValue]) -> bool:
-    """Whether a choice by the values, in front of `op`, may part threads that meet in it.
+    """Whether a choice by the values, before `op`, may part threads that meet in it.
 
     The values are those outside of `op` that the choice depends on. Linear in the size of
     `op` and the depth it is at.

@@ -1,8 +1,8 @@
-"""Well-formed TIR: the rules that span several ops (spec tir-ir.md §14).
+"""Well-formed TIR: the rules that span several ops (docs/spec/tir-ir.md §14).
 
 `RULES` lists them. The rest of the spec's rules hold for any verified module, as values
-are in static single assignment form, `tir.func` verifies that they are defined in front
-of their uses, and every op has a verifier:
+are in static single assignment form, `tir.func` verifies that they are defined before
+ their uses, and every op has a verifier:
 
 - each variable is defined once, in one function of the module, and used only in the
   scope of its definition: loop, thread and iteration variables are block arguments,
@@ -161,7 +161,7 @@ _NO_VARS: _Vars = frozenset()
 class _ShapeVars:
     """One walk over a function that follows which shape variables are bound.
 
-    An expression may be computed in front of the match that binds its variables, as
+    An expression may be computed before the match that binds its variables, as
     constants may be hoisted; a statement may not use it there.
     """
 
@@ -251,8 +251,8 @@ def _undefined_vars(func: tir.FuncOp) -> Iterator[Violation]:
             yield Violation(
                 op,
                 "UndefinedVars",
-                "it uses a tir.shape_var in front of the match that binds it, or outside "
-                "of the scope of that match; move it behind the match",
+                "it uses a tir.shape_var before the match that binds it, or outside "
+                "of the scope of that match; move it after the match",
             )
 
 
@@ -337,12 +337,12 @@ def _return_placement(func: tir.FuncOp) -> Iterator[Violation]:
             yield Violation(
                 op,
                 "ReturnPlacement",
-                f"it stands in {where}; return from the statements of the function",
+                f"it is in {where}; return from the statements of the function",
             )
 
 
 def _forbidden_place(op: tir.RetOp) -> str | None:
-    """What `op` stands in that one cannot return from."""
+    """What `op` is in that one cannot return from."""
     region = op.parent_region()
     while region is not None:
         match parent := region.parent:
@@ -437,7 +437,7 @@ def _async_wait(func: tir.FuncOp) -> Iterator[Violation]:
             yield Violation(
                 op,
                 "AsyncWait",
-                f"it must stand in a tir.attr of {_WAIT}, which says what is waited for",
+                f"it must be in a tir.attr of {_WAIT}, which says what is waited for",
             )
 
 
@@ -495,13 +495,13 @@ RULES: dict[str, Rule] = {
         Rule(
             "UndefinedVars",
             "Every `tir.shape_var` in use is bound by a match that names it by itself, "
-            "and no statement uses it, or what is computed from it, in front of the "
+            "and no statement uses it, or what is computed from it, before the "
             "first such match or outside of its scope.",
             _undefined_vars,
         ),
         Rule(
             "SingleDefinition",
-            "Matches that bind one `tir.shape_var` stand in the scope of the first.",
+            "Matches that bind one `tir.shape_var` are in the scope of the first.",
             _single_definition,
         ),
         Rule(
@@ -517,7 +517,7 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "ReturnPlacement",
-            "`tir.ret` stands neither in an expression nor in a parallel loop.",
+            "`tir.ret` is neither in an expression nor in a parallel loop.",
             _return_placement,
         ),
         Rule(
@@ -538,7 +538,7 @@ RULES: dict[str, Rule] = {
         Rule(
             "AsyncWait",
             "An `async_wait_queue_scope` holds an `async_wait_inflight_count`, which "
-            "stands nowhere else.",
+            "is nowhere else.",
             _async_wait,
         ),
         Rule(

@@ -1,4 +1,4 @@
-"""Activation functions of neural networks (spec relax-ops.md §1)."""
+"""Activation functions of neural networks (docs/spec/relax-ops.md §1)."""
 
 from __future__ import annotations
 

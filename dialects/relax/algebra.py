@@ -1,6 +1,6 @@
 """The lattice of types: what a type promises, common supertypes, scopes of symbols.
 
-The rules are those of spec relax-ir.md §6, on types instead of struct infos. Two
+The rules are those of docs/spec/relax-ir.md §6, on types instead of struct infos. Two
 differences, both because a tensor type here can know one dimension and not another:
 shapes are compared and merged dimension by dimension, and a dimension that leaves the
 scope of its symbols is forgotten alone, not with the whole shape.
@@ -169,7 +169,10 @@ def erase_symbols(type_: Attribute, visible: Collection[str]) -> Attribute:
 
 
 def common_base(lhs: Attribute, rhs: Attribute) -> Attribute:
-    """The most precise type that values of both types have (LCA, §6.5)."""
+    """The most precise type that values of both types have (LCA).
+
+    docs/spec/relax-ir.md §6.5.
+    """
     if lhs == rhs:
         return lhs
     if isinstance(lhs, PrimType) and isinstance(rhs, PrimType):
@@ -218,7 +221,9 @@ def _common_all(
 
 
 def infer_call(where: str, func: FuncType, args: Sequence[Attribute]) -> Attribute:
-    """The type of a call's result (§6.4), symbols of the parameters solved.
+    """The type of a call's result, symbols of the parameters solved.
+
+    docs/spec/relax-ir.md §6.4.
 
     Raises VerifyException, starting with `where`, for arguments that cannot be passed.
     """

@@ -1,4 +1,4 @@
-"""Attention (spec relax-ops.md §11)."""
+"""Attention (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 
@@ -204,11 +204,11 @@ def _is_not_one(dim: Dim | None) -> bool:
 
 @irdl_op_definition
 class AttentionVarLenOp(AnyAttentionOp):
-    """Attention in sequences that lie one behind the other.
+    """Attention in sequences that are one after the other.
 
     `seqstart_q` and `seqstart_k` hold where they begin, `max_seqlen_q` and
     `max_seqlen_k` the length of the longest. TVM's `relax.nn.attention_var_len`. In
-    scripts and in Python `max_seqlen_q` stands before `seqstart_k`, as TVM's function
+    scripts and in Python `max_seqlen_q` is before `seqstart_k`, as TVM's function
     takes them; the text that TVM prints has them in the order of the operands, and its
     own reader mistakes them.
 

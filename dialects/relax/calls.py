@@ -1,4 +1,4 @@
-"""Calls of functions by symbol (spec relax-ir.md §4)."""
+"""Calls of functions by symbol (docs/spec/relax-ir.md §4)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 class MayBeImpure(OpTrait):
     """The operation is a call with side effects, always or by its properties.
 
-    An impure call stands neither in a dataflow block nor in a pure function.
+    An impure call is neither in a dataflow block nor in a pure function.
     """
 
     def is_impure(self, op: Operation) -> bool:
@@ -333,7 +333,7 @@ class CallTIRInplaceOp(AnyCallTIROp):
 class CallOp(IRDLOperation):
     """Call a function of the module.
 
-    A Relax function takes and returns values; the call is `impure` exactly if the
+    A Relax function accepts and returns values; the call is `impure` exactly if the
     function is. A TIR function is called in destination-passing style: results are among
     the arguments, so the call is `impure` and returns nothing. Only of one that writes
     nothing but its own memory, as a function of scalars, the call may be pure.

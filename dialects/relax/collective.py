@@ -1,4 +1,4 @@
-"""Communication between workers (spec relax-ops.md §12, `ccl`)."""
+"""Communication between workers (docs/spec/relax-ops.md §12, `ccl`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions (spec relax-ops.md §11).
+"""Convolutions (docs/spec/relax-ops.md §11).
 
 The rules work on dimensions in the order NC… and OI…; layouts say how the tensors have
 them. Without `out_layout` the result has the layout of the data.
@@ -98,7 +98,7 @@ class AnyConvolutionOp(OperatorOp, ABC):
 
     @property
     def window_padding(self) -> list[tuple[int, int]]:
-        """What is added before and behind, per spatial dimension."""
+        """What is added before and after, per spatial dimension."""
         return padding_pairs(self.name, values_of(self.padding), self.SPATIAL_RANK)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Operators that make tensors (spec relax-ops.md §4)."""
+"""Operators that make tensors (docs/spec/relax-ops.md §4)."""
 
 from __future__ import annotations
 

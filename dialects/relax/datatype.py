@@ -1,4 +1,4 @@
-"""Other dtypes and devices, and marks on tensors (spec relax-ops.md §5)."""
+"""Other dtypes and devices, and marks on tensors (docs/spec/relax-ops.md §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element-wise operators (spec relax-ops.md §1, §2)."""
+"""Element-wise operators (docs/spec/relax-ops.md §1, §2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions, dataflow blocks and conditionals (spec relax-ir.md §3)."""
+"""Functions, dataflow blocks and conditionals (docs/spec/relax-ir.md §3)."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class FuncOp(FunctionDefinition):
         """The function's type as a value."""
         return FuncType.of(self.function_type.inputs, self.output_type, self.is_pure)
 
-    # Hand-written: the symbols stand between the name and the parameters, which the
+    # Hand-written: the symbols are between the name and the parameters, which the
     # declarative format cannot express together with named parameters.
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -1,4 +1,7 @@
-"""Operators that read and write at indices given by tensors (spec relax-ops.md §8)."""
+"""Operators that read and write at indices given by tensors.
+
+docs/spec/relax-ops.md §8.
+"""
 
 from __future__ import annotations
 

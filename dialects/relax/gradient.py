@@ -1,4 +1,4 @@
-"""Marks for automatic differentiation (spec relax-ops.md §12, `grad`)."""
+"""Marks for automatic differentiation (docs/spec/relax-ops.md §12, `grad`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images (spec relax-ops.md §12)."""
+"""Images (docs/spec/relax-ops.md §12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that read a tensor at given places (spec relax-ops.md §6)."""
+"""Operators that read a tensor at given places (docs/spec/relax-ops.md §6)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class StridedSliceOp(OperatorOp):
     """Every `strides`-th element from `begin` to before `end`, along `axes`.
 
     The four are tuples of scalars, one per axis. A negative index counts from the end;
-    what lies outside of the tensor is cut off. A negative stride walks backwards. With
+    what is outside of the tensor is cut off. A negative stride walks backwards. With
     `assume_inbound` indices are promised to satisfy `0 <= begin <= end <= extent`, or
     the other way around for a negative stride, and are used as they are. Unlike TVM, no
     length is negative, and one is unknown where the sign of an index is.

@@ -1,4 +1,4 @@
-"""What a tensor says about itself at run time (spec relax-ops.md §13)."""
+"""What a tensor says about itself at run time (docs/spec/relax-ops.md §13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Functions as values: literals, references and calls (spec relax-ir.md §3.5, §10.4)."""
+"""Functions as values: literals, references and calls.
+
+docs/spec/relax-ir.md §3.5, §10.4.
+"""
 
 from __future__ import annotations
 

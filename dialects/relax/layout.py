@@ -1,6 +1,6 @@
-"""Layouts of tensors as text, such as NCHW and NCHW4c (spec relax-ops.md §11).
+"""Layouts of tensors as text, such as NCHW and NCHW4c (docs/spec/relax-ops.md §11).
 
-A capital letter is a dimension; a number and a small letter behind it are a dimension
+A capital letter is a dimension; a number and a small letter after it are a dimension
 inside of it, of that extent. A layout is over the dimensions of its capital letters.
 """
 

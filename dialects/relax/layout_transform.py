@@ -1,4 +1,4 @@
-"""Rearrangement of a tensor's elements by an index map (spec relax-ops.md §8)."""
+"""Rearrangement of a tensor's elements by an index map (docs/spec/relax-ops.md §8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear algebra (spec relax-ops.md §7)."""
+"""Linear algebra (docs/spec/relax-ops.md §7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logic, bits and comparisons, element by element (spec relax-ops.md §2)."""
+"""Logic, bits and comparisons, element by element (docs/spec/relax-ops.md §2)."""
 
 from __future__ import annotations
 

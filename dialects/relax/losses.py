@@ -1,4 +1,4 @@
-"""Losses, dropout and padding (spec relax-ops.md §11)."""
+"""Losses, dropout and padding (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ __all__ = ["CrossEntropyWithLogitsOp", "DropoutOp", "NLLLossOp", "PadOp"]
 
 @irdl_op_definition
 class PadOp(OperatorOp):
-    """The elements with others before and behind them, along every dimension.
+    """The elements with others before and after them, along every dimension.
 
-    `width` has their number before and behind the first dimension, then the second, and
+    `width` has their number before and after the first dimension, then the second, and
     so on; `mode` "constant" fills them with `value`. TVM's `relax.nn.pad`.
 
     ```mlir

@@ -1,4 +1,4 @@
-"""Operators that move elements without computing (spec relax-ops.md §8)."""
+"""Operators that move elements without computing (docs/spec/relax-ops.md §8)."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ class BroadcastToOp(OperatorOp, HasFolderInterface):
 
 @irdl_op_definition
 class ConcatOp(OperatorOp):
-    """The tensors of a tuple, one behind the other along `axis`.
+    """The tensors of a tuple, one after the other along `axis`.
 
     Without `axis` they must have rank 1. TVM's `relax.concat`.
 

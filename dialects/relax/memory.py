@@ -1,4 +1,4 @@
-"""Explicit memory (spec relax-ir.md §5, relax-ops.md §13).
+"""Explicit memory (docs/spec/relax-ir.md §5, docs/spec/relax-ops.md §13).
 
 Shapes, sizes and dtypes are part of the operations and of their types here; in
 `relax.vm` they are values computed at run time. Making a tensor of a storage is pure as
@@ -295,7 +295,7 @@ class KillTensorOp(IRDLOperation):
 class ViewOp(OperatorOp):
     """The same memory seen under another shape or dtype, or from an offset in bytes.
 
-    What is not given stays as it is. The view must lie within the tensor.
+    What is not given stays as it is. The view must be within the tensor.
     TVM's `relax.memory.view`.
 
     ```mlir
@@ -379,7 +379,7 @@ class ViewOp(OperatorOp):
         if old is None or new is None or not provably_at_least(new + start, old + 1):
             return
         raise VerifyException(
-            f"{cls.name}: a view that ends at {new + start} {unit} does not lie within "
+            f"{cls.name}: a view that ends at {new + start} {unit} is not within "
             f"{old} {unit}"
         )
 

@@ -1,4 +1,4 @@
-"""Neural network operators (spec relax-ops.md §1, §11)."""
+"""Neural network operators (docs/spec/relax-ops.md §1, §11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Normalisations over batches, groups and by the root mean square (relax-ops.md §11)."""
+"""Normalisations over batches, groups and by the root mean square.
+
+docs/spec/relax-ops.md §11.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 An operator class has one rule, `infer_result_type`, which reads operands and attributes
 of the operation. Nothing else knows that type: constructors initialise the operation by
 `_make`, which calls the rule, and the verifier refuses a declared result type that the
-rule proves impossible (spec relax-ir.md §8 rule 21, relax-ops.md §0). A declared type may
-be more general, and more precise where the rule could not prove the dimensions.
+rule proves impossible (docs/spec/relax-ir.md §8 rule 21, docs/spec/relax-ops.md §0). A
+declared type may be more general, and more precise where the rule could not prove the
+dimensions.
 """
 
 from __future__ import annotations

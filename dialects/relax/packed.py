@@ -1,4 +1,4 @@
-"""Calls of functions of the runtime, by name (spec relax-ir.md §4.4).
+"""Calls of functions of the runtime, by name (docs/spec/relax-ir.md §4.4).
 
 Nothing is known of such a function but what the call says: its result type and whether
 it has effects. A call that returns nothing has no result.
@@ -172,7 +172,7 @@ class CallInplacePackedOp(PackedCallOp):
 class CallDPSPackedOp(PackedCallOp):
     """Call a function of the runtime that writes its results into new tensors.
 
-    They are passed behind the arguments. Several results come as a tuple.
+    They are passed after the arguments. Several results come as a tuple.
     TVM's `relax.call_dps_packed`.
 
     ```mlir

@@ -1,4 +1,4 @@
-"""Poolings (spec relax-ops.md §11).
+"""Poolings (docs/spec/relax-ops.md §11).
 
 The rules work on dimensions in the order NC…; layouts say how the tensors have them.
 Without `out_layout` the result has the layout of the data.
@@ -144,7 +144,7 @@ class PoolOp(OperatorOp, ABC):
 
     @property
     def window_padding(self) -> list[tuple[int, int]]:
-        """What is added before and behind, per spatial dimension."""
+        """What is added before and after, per spatial dimension."""
         return padding_pairs(self.name, values_of(self.padding), self.SPATIAL_RANK)
 
     def infer_result_type(self) -> Attribute:

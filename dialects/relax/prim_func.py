@@ -1,4 +1,4 @@
-"""TIR functions as Relax sees them (spec relax-ir.md §1.2, §4.3)."""
+"""TIR functions as Relax sees them (docs/spec/relax-ir.md §1.2, §4.3)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def _extent(extent: SSAValue | int, names: dict[SSAValue, Dim]) -> Dim | None:
 
 
 def verify_call_tir(call: AnyCallTIROp, callee: tir.FuncOp) -> None:
-    """Check a call against the function that it names (`FValidate`, §4.3).
+    """Check a call against the function that it names, as `FValidate`.
+
+    docs/spec/relax-ir.md §4.3.
 
     Raises VerifyException for a wrong number of arguments, and for an argument or a
     result that the function cannot take.

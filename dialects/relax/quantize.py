@@ -1,4 +1,4 @@
-"""Conversion between numbers and their quantised form (spec relax-ops.md §12)."""
+"""Conversion between numbers and their quantised form (docs/spec/relax-ops.md §12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions, searches and scans (spec relax-ops.md §9)."""
+"""Reductions, searches and scans (docs/spec/relax-ops.md §9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closures, checks, output, and shapes as tensors (spec relax-ir.md §4.4)."""
+"""Closures, checks, output, and shapes as tensors (docs/spec/relax-ir.md §4.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Checks of a function's body as a whole: symbols in scope, purity, callees.
 
 They need one walk of the function and one look at the module's top level, so they are
-made per function and not per operation (spec relax-ir.md §2.3, §3.6, §8).
+made per function and not per operation (docs/spec/relax-ir.md §2.3, §3.6, §8).
 """
 
 from __future__ import annotations
@@ -128,14 +128,14 @@ class _ScopeChecker:
     def _check_purity(self, op: Operation, in_dataflow: bool) -> None:
         if in_dataflow and isinstance(op, IfOp):
             raise VerifyException(
-                f"{op.name} in @{self._name} stands in a dataflow block, "
+                f"{op.name} in @{self._name} is in a dataflow block, "
                 "which holds no control flow"
             )
         if not is_impure(op):
             return
         if in_dataflow:
             raise VerifyException(
-                f"{op.name} in @{self._name} is impure and stands in a dataflow block"
+                f"{op.name} in @{self._name} is impure and is in a dataflow block"
             )
         if self.inner.is_pure and not self.inner.is_forced_pure:
             raise VerifyException(

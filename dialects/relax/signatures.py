@@ -1,6 +1,6 @@
 """How operators are called from Python: TVM's parameter names and defaults.
 
-The class of an operator states them, as `OperatorOp.SIGNATURE` (spec relax-ops.md
+The class of an operator states them, as `OperatorOp.SIGNATURE` (docs/spec/relax-ops.md
 §1-§13). This module collects them in one table, which the builder and TVMScript read.
 `OPERATORS["nn.conv2d"]` makes the operation of a call, and tells the arguments that an
 operation was made of:

@@ -1,4 +1,4 @@
-"""Sorting, sampling and sets (spec relax-ops.md §10)."""
+"""Sorting, sampling and sets (docs/spec/relax-ops.md §10)."""
 
 from __future__ import annotations
 

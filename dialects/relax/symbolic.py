@@ -4,7 +4,7 @@ A `Dim` is always in normal form, a sum of products of atoms with integer coeffi
 where an atom is a symbol or one of floordiv, floormod, min and max of two dimensions. So
 `n * 2 + 1` and `1 + n + n` are the same object as far as `==` and `hash` go, and equality
 of types that hold dimensions is equality up to this normal form. Symbols stand for
-extents and are never negative (spec relax-ir.md §1.4, §10.3).
+extents and are never negative (docs/spec/relax-ir.md §1.4, §10.3).
 
 The text is that of the normal form: `n`, `64`, `m * n + n * 2 - 1`,
 `(n + 3) floordiv 4`, `min(n, 128)`.

@@ -1,4 +1,4 @@
-"""Functions of three tensors, element by element (spec relax-ops.md §3)."""
+"""Functions of three tensors, element by element (docs/spec/relax-ops.md §3)."""
 
 from __future__ import annotations
 

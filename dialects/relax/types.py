@@ -1,7 +1,7 @@
 """Types of the dialect, and one view of all tensor types.
 
 Tensors are builtin tensors; `TensorInfo` reads and makes their types. TVM's struct infos
-(spec relax-ir.md §2) map so:
+(docs/spec/relax-ir.md §2) map so:
 
 | struct info | type |
 |---|---|
@@ -470,7 +470,7 @@ def symbols_in(op: Operation) -> Iterator[str]:
 def definable_symbols(type_: Attribute) -> list[str]:
     """Symbols that a value of the type defines: those that are a dimension by themselves.
 
-    In order of first occurrence (spec relax-ir.md §2.2).
+    In order of first occurrence (docs/spec/relax-ir.md §2.2).
     """
     names = (d.symbol_name for d in _open_dims(type_) if d is not None)
     return list(dict.fromkeys(name for name in names if name is not None))

@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element (spec relax-ops.md §1)."""
+"""Functions of one tensor, element by element (docs/spec/relax-ops.md §1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaves, tuples, casts: the values that no operator computes (spec relax-ir.md §3).
+"""Leaves, tuples, casts: the values that no operator computes (docs/spec/relax-ir.md §3).
 
 The assembly of the leaves is hand-written, since their result type is known from what
 is printed before it and is not repeated, which the declarative format cannot express.

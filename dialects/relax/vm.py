@@ -1,4 +1,4 @@
-"""Instructions of the virtual machine on memory (spec relax-ir.md §5).
+"""Instructions of the virtual machine on memory (docs/spec/relax-ir.md §5).
 
 Unlike in `relax.memory`, shapes are values, which may be computed at run time.
 """

@@ -1,6 +1,6 @@
 """The `tir` dialect: TVM's loops, blocks, buffers and expressions in SSA form.
 
-The mapping is that of the specification, `tvmscript.md` §15. Ops are exported here under
+The mapping is that of docs/spec/tvmscript.md §15. Ops are exported here under
 their class names, so that `from xdsl_tvm.dialects import tir` gives `tir.ForOp`.
 """
 
@@ -138,9 +138,9 @@ from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.tensor_intrin import TensorIntrin
 from xdsl_tvm.dialects.tir.threads import (
     AccessPtrOp,
-    Place,
     ReducerOp,
     ThreadAllreduceOp,
+    WrittenElement,
 )
 from xdsl_tvm.dialects.tir.types import (
     MAX_LANES,
@@ -343,7 +343,6 @@ __all__ = [
     "NotOp",
     "Operand",
     "OrOp",
-    "Place",
     "PrefetchOp",
     "PtrType",
     "RampOp",
@@ -370,6 +369,7 @@ __all__ = [
     "UnknownBuiltinError",
     "WhileOp",
     "WritesOp",
+    "WrittenElement",
     "YieldOp",
     "accessed_type",
     "assert_message",

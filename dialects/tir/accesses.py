@@ -1,4 +1,7 @@
-"""Accesses of buffers: loads, stores and addresses of elements (spec tir-ir.md §7)."""
+"""Accesses of buffers: loads, stores and addresses of elements.
+
+docs/spec/tir-ir.md §7.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,9 @@ def parse_buffer(parser: Parser) -> SSAValue:
 def accessed_type(
     op: Operation, buffer: BufferType, indices: Sequence[SSAValue]
 ) -> Attribute:
-    """The dtype of `buffer[indices]`, element lanes times index lanes (§3.5).
+    """The dtype of `buffer[indices]`, element lanes times index lanes.
+
+    docs/spec/tir-ir.md §3.5.
 
     Raises VerifyException when the indices do not fit the buffer.
     """
@@ -167,7 +172,7 @@ def _verify_access(
 class LoadOp(IRDLOperation):
     """An element, or a vector of elements, of a buffer, `BufferLoad`.
 
-    A load reads memory where it stands. There is an integer index for each dimension.
+    A load reads memory where it is. There is an integer index for each dimension.
     They count elements and must be in bounds; the last may be a vector, which multiplies
     the lanes of the result. With a predicate, an `i1` of as many lanes as the result,
     only the lanes for which it holds are read, and the others are unspecified.

@@ -1,4 +1,4 @@
-"""Allocated memory: the ops that produce data pointers (spec tir-ir.md §7)."""
+"""Allocated memory: the ops that produce data pointers (docs/spec/tir-ir.md §7)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Annotations and attributes by key: what they mean and what values they take.
 
-TVM hangs facts for its passes on loops, blocks, allocations, functions and modules (spec
-tir-ir.md §9.2, §9.3, §12). The tables here say, for each key that some pass knows, what
-its value must be; the verifiers of the ops go by them. Other keys are nobody's business
-and are kept as they are. Two of TVM's annotations of blocks hold buffers or expressions,
-which attributes cannot: `layout_free_placeholders` and `require_bound_predicate`. They
-are not represented.
+TVM hangs facts for its passes on loops, blocks, allocations, functions and modules (
+docs/spec/tir-ir.md §9.2, §9.3, §12). The tables here say, for each key that some pass
+knows, what its value must be; the verifiers of the ops go by them. Other keys are
+nobody's business and are kept as they are. Two of TVM's annotations of blocks hold
+buffers or expressions, which attributes cannot: `layout_free_placeholders` and
+`require_bound_predicate`. They are not represented.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ AnnotationValue: TypeAlias = "bool | int | float | str | Attribute | _Nested | N
 
 
 def annotation_attr(value: object) -> Attribute:
-    """The attribute of a Python value, as TVM boxes it (spec tir-ir.md §12).
+    """The attribute of a Python value, as TVM boxes it (docs/spec/tir-ir.md §12).
 
     A bool is `i1`, an integer `i32`, or `i64` where it does not fit, a float `f32`, and
     None is `none`; lists and dictionaries are converted item by item, and attributes are

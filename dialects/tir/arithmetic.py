@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and logic on values of one dtype (spec tir-ir.md §3, §4).
+"""Arithmetic, comparisons and logic on values of one dtype (docs/spec/tir-ir.md §3, §4).
 
 Which machine operation an op stands for follows from its type, and is chosen once, in
 the lowering: `iN` is signed, `uiN` unsigned, `i1` bool. Vectors are element-wise. No op

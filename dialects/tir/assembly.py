@@ -66,7 +66,7 @@ def parse_value(parser: Parser) -> SSAValue:
 def split_mixed(
     values: Sequence[Mixed],
 ) -> tuple[DenseArrayBase[IntegerType], list[SSAValue]]:
-    """The constants, `DYNAMIC_INDEX` where a value stands, and the values."""
+    """The constants, `DYNAMIC_INDEX` where a value is, and the values."""
     static = [v if isinstance(v, int) else DYNAMIC_INDEX for v in values]
     return (
         DenseArrayBase.from_list(i64, static),
@@ -128,7 +128,7 @@ def parse_optional_name(parser: Parser) -> StringAttr | None:
 
 
 def print_optional_name(printer: Printer, name: StringAttr | None) -> None:
-    """Print what `parse_optional_name` reads, behind a space."""
+    """Print what `parse_optional_name` reads, after a space."""
     if name is not None:
         printer.print_string(" ")
         printer.print_string_literal(name.data)
@@ -144,7 +144,7 @@ def parse_optional_dictionary(parser: Parser, keyword: str) -> DictionaryAttr | 
 def print_optional_dictionary(
     printer: Printer, keyword: str, dictionary: DictionaryAttr | None
 ) -> None:
-    """Print what `parse_optional_dictionary` reads, behind a space."""
+    """Print what `parse_optional_dictionary` reads, after a space."""
     if dictionary is not None:
         printer.print_string(f" {keyword} ")
         printer.print_attr_dict(dictionary.data)
@@ -186,7 +186,7 @@ def parse_body(parser: Parser, args: Sequence[Parser.Argument] = ()) -> Region:
 def print_body(
     printer: Printer, region: Region, *, print_block_terminators: bool = True
 ) -> None:
-    """Print what `parse_body` reads, behind a space."""
+    """Print what `parse_body` reads, after a space."""
     printer.print_string(" ")
     printer.print_region(
         region,

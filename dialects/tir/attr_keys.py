@@ -1,4 +1,4 @@
-"""The keys of `tir.attr`: what TVM's `AttrStmt` may say (spec tir-ir.md §11).
+"""The keys of `tir.attr`: what TVM's `AttrStmt` may say (docs/spec/tir-ir.md §11).
 
 A key says what the node must be, what the value must be, who makes it and who goes by it.
 Some of TVM's keys have ops, or annotations of the op that they would wrap, in their
@@ -369,7 +369,7 @@ REPLACED_KEYS: Final = {
     )
 }
 """TVM's keys that have another form here, most of them since they wrap the definition of
-the variable that they name (spec tir-ir.md §11)."""
+the variable that they name (docs/spec/tir-ir.md §11)."""
 
 
 def attr_key(key: str) -> AttrKey | None:

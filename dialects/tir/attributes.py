@@ -11,7 +11,7 @@ from xdsl.utils.str_enum import StrEnum
 
 
 class ForKind(StrEnum):
-    """How the iterations of a loop run (spec tir-ir.md §6.5)."""
+    """How the iterations of a loop run (docs/spec/tir-ir.md §6.5)."""
 
     SERIAL = auto()
     PARALLEL = auto()
@@ -28,7 +28,10 @@ class ForKindAttr(EnumAttribute[ForKind], SpacedOpaqueSyntaxAttribute):
 
 
 class IterKind(StrEnum):
-    """What instances of a block along one axis may assume of each other (§6.13)."""
+    """What instances of a block along one axis may assume of each other.
+
+    docs/spec/tir-ir.md §6.13.
+    """
 
     SPATIAL = "S"
     """TVM's `DataPar`: independent of each other."""
@@ -64,7 +67,7 @@ class LetKindAttr(EnumAttribute[LetKind], SpacedOpaqueSyntaxAttribute):
 
 
 class BufferKind(StrEnum):
-    """How strides are bound (spec tir-ir.md §7.1)."""
+    """How strides are bound (docs/spec/tir-ir.md §7.1)."""
 
     DEFAULT = auto()
     AUTO_BROADCAST = auto()
@@ -78,7 +81,7 @@ class BufferKindAttr(EnumAttribute[BufferKind], SpacedOpaqueSyntaxAttribute):
 
 
 class AccessMode(StrEnum):
-    """What is done to memory behind a pointer: TVM's `rw_mask`."""
+    """What is done to memory of a pointer: TVM's `rw_mask`."""
 
     READ = "r"
     WRITE = "w"

@@ -1,4 +1,4 @@
-"""Blocks: iteration-space computations with declared regions (spec tir-ir.md §6.13).
+"""Blocks: iteration-space computations with declared regions (docs/spec/tir-ir.md §6.13).
 
 `tir.block` is TVM's `Block` and its `BlockRealize` in one. Its prologue holds what the
 block declares: allocated and matched buffers, read and written regions, and the init.
@@ -280,7 +280,7 @@ class BlockOp(IRDLOperation):
                     raise VerifyException(f"tir.block: more than one {op.name}")
                 if isinstance(op, InitOp) and stored:
                     raise VerifyException(
-                        "tir.block: tir.init must stand before the statements of the body"
+                        "tir.block: tir.init must be before the statements of the body"
                     )
                 seen.add(type(op))
             elif isinstance(op, StoreOp) or (op.regions and not op.results):

@@ -1,4 +1,4 @@
-"""Buffers: the ops that define, view, read and write them (spec tir-ir.md §7).
+"""Buffers: the ops that define, view, read and write them (docs/spec/tir-ir.md §7).
 
 A buffer's type holds rank, static extents, element type and scope; every other field
 belongs to the op that defines it, so `buffer_definition(value)` answers every question
@@ -180,11 +180,11 @@ class BufferDefinition(IRDLOperation, ABC):
     @classmethod
     @abstractmethod
     def parse_source(cls, parser: Parser) -> tuple[list[Any], dict[str, Attribute]]:
-        """Read what stands between name and layout: operand groups and properties."""
+        """Read what is between name and layout: operand groups and properties."""
 
     @abstractmethod
     def print_source(self, printer: Printer) -> None:
-        """Print what `parse_source` reads, behind a space."""
+        """Print what `parse_source` reads, after a space."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -402,7 +402,7 @@ class _SourcedDefinition(BufferDefinition, ABC):
 class MatchBufferOp(_SourcedDefinition):
     """A buffer passed in by a parameter: an entry of `PrimFunc.buffer_map`.
 
-    It stands in the body of the function itself. The caller passes a tensor of this
+    It is in the body of the function itself. The caller passes a tensor of this
     dtype, rank and shape. A bare `tir.shape_var` among extents, strides and offset is
     bound by the first match that names it.
 
@@ -440,7 +440,7 @@ class MatchBufferOp(_SourcedDefinition):
         parent = self.parent_op()
         if parent is None or parent.name != "tir.func":
             raise VerifyException(
-                "tir.match_buffer: must stand in the body of a tir.func itself"
+                "tir.match_buffer: must be in the body of a tir.func itself"
             )
         if self.param not in parent.regions[0].blocks[0].args:
             raise VerifyException(

@@ -1,10 +1,12 @@
-"""What can be said of a builtin: its operands, its result, its effect (tir-builtins.md).
+"""What can be said of a builtin: its operands, its result, its effect.
+
+docs/spec/tir-builtins.md.
 
 The rows themselves are in `builtins_table`. A row writes its operands as text, one word
 each, `name:kind`:
 
 - the kind is one of `KINDS`, or `=x` for the type of the operand `x`;
-- `{a|b}` behind it lists the strings or numbers that are allowed;
+- `{a|b}` after it lists the strings or numbers that are allowed;
 - `?` marks an operand that may be left out, `?0` one that then means the constant 0;
 - `*` marks any number of operands.
 
@@ -49,7 +51,7 @@ from xdsl_tvm.dialects.tir.types import (
 
 
 class CallEffect(IntEnum):
-    """TVM's call effect kinds, in its order (spec tir-ir.md §4.1)."""
+    """TVM's call effect kinds, in its order (docs/spec/tir-ir.md §4.1)."""
 
     EXPR_ANNOTATION = 0
     """A hint; the value is the operand."""
@@ -64,7 +66,10 @@ class CallEffect(IntEnum):
 
 
 class StructField(IntEnum):
-    """The fields that `tvm_struct_get` and `tvm_struct_set` name (§3.1)."""
+    """The fields that `tvm_struct_get` and `tvm_struct_set` name.
+
+    docs/spec/tir-builtins.md §3.1.
+    """
 
     ARRAY_ADDRESS = 0
     """Of a DLTensor, as all up to the device type: its own address."""
@@ -342,7 +347,7 @@ class Intrinsic:
     """The kind TVM registers, where that is another one."""
     dtype_place: DtypePlace = DtypePlace.NOWHERE
     script_names: tuple[str, ...] = ()
-    """What TVMScript calls it behind `T.`, the printed name first. Empty where TVM has no
+    """What TVMScript calls it after `T.`, the printed name first. Empty where TVM has no
     such function, and scripts say `T.call_intrin("dtype", "tir.name", ...)`."""
     op: str | None = None
     """The op that stands for it, where that is not `tir.call`."""
@@ -395,7 +400,7 @@ class Intrinsic:
         return f"takes {number} operand{plural}{listed}, got {count}"
 
     def positions(self, name: str, count: int) -> list[int]:
-        """Where the operand `name` stands in a call with `count` operands.
+        """Where the operand `name` is in a call with `count` operands.
 
         Empty if it has been left out. Raises KeyError where the builtin has none of this
         name, and ValueError where a call cannot have `count` operands.
@@ -514,7 +519,7 @@ def _layout(builtin: Intrinsic, count: int) -> tuple[Operand, ...]:
 
 
 def same_size(types: Sequence[Attribute], result: Attribute | None) -> str | None:
-    """The check of `reinterpret`: as many bits before as behind."""
+    """The check of `reinterpret`: as many bits before as after."""
     (source,) = types
     if result is None:
         return "gives a value; its result type must be given"

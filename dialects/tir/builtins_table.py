@@ -1,4 +1,4 @@
-"""The table of TIR's builtins (spec `tir-builtins.md` §1 to §6).
+"""The table of TIR's builtins (docs/spec/tir-builtins.md §1 to §6).
 
 It drives the verifier, the effects and the result types of `tir.call`, the look-up for
 scripts and builders, and the page `docs/tir-builtins.md`. `builtin_rules` says how a row
@@ -463,7 +463,7 @@ def _calls() -> list[Intrinsic]:
         "(name:string args:any* value:any) -> =value",
         _U,
         "LowerTVMBuiltin",
-        "Gives `value` unless the callee gives one.",
+        "Gives `value` unless the callee returns one.",
         script="",
     )
     stacks = "name:string value_stack:handle tcode_stack:handle begin:index end:index"

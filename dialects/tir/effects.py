@@ -3,7 +3,7 @@
 A *marker* is an op that must be neither merged with an equal one nor dropped, though it
 touches no memory that a load or store could see: a symbolic extent, an allocation, a
 binding. An allocation effect that names no value says exactly that to xDSL's `cse` and
-`dce` (spec `tvmscript.md` §15.3).
+`dce` (docs/spec/tvmscript.md §15.3).
 """
 
 from __future__ import annotations

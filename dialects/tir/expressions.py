@@ -1,4 +1,4 @@
-"""Choices, conversions, and the values of regions (spec tir-ir.md §3, §4)."""
+"""Choices, conversions, and the values of regions (docs/spec/tir-ir.md §3, §4)."""
 
 from __future__ import annotations
 

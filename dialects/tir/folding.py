@@ -1,6 +1,6 @@
 """Folding of operations on literals, as TVM's construction helpers do it.
 
-The rules are those of spec tir-ir.md §5.3. They are stated on plain numbers, so that
+The rules are those of docs/spec/tir-ir.md §5.3. They are stated on plain numbers, so that
 every kind of expression tree can use them: scripts, the trees of the analyzer, and the
 folders of the ops. Nothing is folded on vectors, whose constants hide under a broadcast.
 

@@ -1,4 +1,4 @@
-"""Functions of the dialect (spec tir-ir.md §9)."""
+"""Functions of the dialect (docs/spec/tir-ir.md §9)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OWN = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
 class FuncOp(IRDLOperation):
     """A function on scalars, pointers and buffers, `PrimFunc`.
 
-    Parameters are scalars, pointers, and handles; the buffers behind handles are declared
+    Parameters are scalars, pointers, and handles; the buffers at handles are declared
     by `tir.match_buffer` in the body, and have no other use then. The attributes
     are TVM's function attributes (`FUNCTION_ATTRIBUTES` has those that are known), such
     as `global_symbol` (its presence makes the function visible outside of the module),

@@ -1,4 +1,4 @@
-"""Maps from logical indices to new coordinates (spec tir-ir.md §8)."""
+"""Maps from logical indices to new coordinates (docs/spec/tir-ir.md §8)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class IndexMapAttr(ParametrizedAttribute):
     """Which coordinates an element at some indices gets: TVM's `IndexMap`.
 
     `#tir.index_map<(d0, d1) -> (d1, d0 floordiv 4, d0 mod 4)>`, and where the inverse is
-    given behind it, `#tir.index_map<(d0) -> (d0 + 1), inverse (d0) -> (d0 - 1)>`. They
+    given after it, `#tir.index_map<(d0) -> (d0 + 1), inverse (d0) -> (d0 - 1)>`. They
     are built of `+`, `-`, `*`, `floordiv`, `ceildiv` and `mod` by constants; `mod` has
     the sign of its divisor. Indices are `i64`, or `i32` where that is written at the end.
     """

@@ -1,4 +1,4 @@
-"""Loops: `tir.for` and `tir.while` (spec tir-ir.md §6)."""
+"""Loops: `tir.for` and `tir.while` (docs/spec/tir-ir.md §6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a module holds besides functions: attributes and global infos (§9.3).
+"""What a module holds besides functions: attributes and global infos.
+
+docs/spec/tir-ir.md §9.3.
 
 TVM's `IRModule.attrs` is the dictionary `tir.module_attrs` of a `builtin.module`; its
 `global_infos` are the dictionary `tir.global_infos`, but for the virtual devices, which

@@ -17,7 +17,7 @@ from xdsl_tvm.dialects.tir.intrinsics import CallFuncOp, builtin_name
 
 
 def is_pure_function(function: FuncOp) -> bool:
-    """Whether a call of a function has no effects (spec relax-ir.md §1.2).
+    """Whether a call of a function has no effects (docs/spec/relax-ir.md §1.2).
 
     It stores only to what it allocates by `tir.allocate`, and calls nothing that may have
     effects: functions of the module and unknown builtins may. One that writes its

@@ -1,4 +1,6 @@
-"""What is left of tensor expressions: realized buffers and prefetches (§6.14).
+"""What is left of tensor expressions: realized buffers and prefetches.
+
+docs/spec/tir-ir.md §6.14.
 
 They are read, verified, compared and printed; no pass of v0.20 lowers them. The nodes
 `ProducerLoad`, `ProducerStore`, `ProducerRealize` and `Reduce` cannot be in a function
@@ -49,7 +51,7 @@ from xdsl_tvm.dialects.tir.types import BufferType
 class BufferRealizeOp(BufferDefinition):
     """A buffer that exists over some bounds for the rest of its block, `BufferRealize`.
 
-    Accesses must lie in the bounds, one half-open range per dimension, printed as in
+    Accesses must be in the bounds, one half-open range per dimension, printed as in
     `tir.match_region`. It exists only if the condition holds. The scope is that of the
     type. Annotations hold TVM's attributes around the node, such as
     `rolling_buffer_scope`. A legacy of tensor expressions: no pass creates it, and the

@@ -1,4 +1,6 @@
-"""Statements: control flow, bindings, and scopes with attributes (spec tir-ir.md §6).
+"""Statements: control flow, bindings, and scopes with attributes.
+
+docs/spec/tir-ir.md §6.
 
 All regions have one block and end where it ends. Bindings, allocations and asserts are
 plain ops that hold for the rest of their block; `tir.scope` bounds them where they must
@@ -162,7 +164,7 @@ class ScopeOp(BodyOp):
 
 @irdl_op_definition
 class AttrOp(IRDLOperation):
-    """A generic annotation around statements, `AttrStmt` (spec tir-ir.md §11).
+    """A generic annotation around statements, `AttrStmt` (docs/spec/tir-ir.md §11).
 
     The key says what it means, and `ATTR_KEYS` what node and value it takes; other keys
     are kept. The node is a value or an attribute, the value likewise. Thread axes have

@@ -1,6 +1,6 @@
-"""Storage scopes and thread axes by name (spec tir-ir.md §7.4).
+"""Storage scopes and thread axes by name (docs/spec/tir-ir.md §7.4).
 
-A scope is the name of a rank and a tag behind it: `shared.dyn` has the rank `shared` and
+A scope is the name of a rank and a tag after it: `shared.dyn` has the rank `shared` and
 the tag `.dyn`. A thread axis is a rank and a dimension: `threadIdx.y` is dimension 1 of
 the threads of a block.
 """
@@ -79,7 +79,7 @@ _SHARED_BY_THREADS = (StorageRank.GLOBAL, StorageRank.SHARED, StorageRank.WARP)
 
 @dataclass(frozen=True)
 class StorageScope:
-    """A storage scope: its rank, and the tag behind it with its dot, often empty."""
+    """A storage scope: its rank, and the tag after it with its dot, often empty."""
 
     rank: StorageRank
     tag: str = ""

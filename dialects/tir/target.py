@@ -1,4 +1,4 @@
-"""What code is compiled for: TVM's `Target` as an attribute (spec tir-ir.md §10).
+"""What code is compiled for: TVM's `Target` as an attribute (docs/spec/tir-ir.md §10).
 
     #tir.target<"cuda", arch = "sm_80", host = #tir.target<"llvm">>
 
@@ -82,7 +82,7 @@ class Target(ParametrizedAttribute):
         features: Mapping[str, object] | None = None,
         host: Target | None = None,
     ) -> None:
-        """The target of a kind; `keys` stand before those that follow from the rest.
+        """The target of a kind; `keys` are before those that follow from the rest.
 
         Raises ValueError for an unknown kind or attribute and a value of a wrong type.
         """

@@ -1,4 +1,4 @@
-"""Features of Arm processors, from the options that name one (spec tir-ir.md §10).
+"""Features of Arm processors, from the options that name one (docs/spec/tir-ir.md §10).
 
 TVM asks LLVM for them. The same answer is found here in tables, for the processors that
 are common and for the versions of the architecture, so that a target means the same

@@ -1,4 +1,7 @@
-"""Kinds of targets and their attributes, as TVM registers them (spec tir-ir.md §10)."""
+"""Kinds of targets and their attributes, as TVM registers them.
+
+docs/spec/tir-ir.md §10.
+"""
 
 from __future__ import annotations
 

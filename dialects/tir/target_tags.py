@@ -1,4 +1,4 @@
-"""The tags of well-known machines, as TVM registers them (spec tir-ir.md §10)."""
+"""The tags of well-known machines, as TVM registers them (docs/spec/tir-ir.md §10)."""
 
 from __future__ import annotations
 

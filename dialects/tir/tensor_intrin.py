@@ -1,4 +1,7 @@
-"""Tensor intrinsics: what a block computes, and what does it instead (§9.1)."""
+"""Tensor intrinsics: what a block computes, and what does it instead.
+
+docs/spec/tir-ir.md §9.1.
+"""
 
 from __future__ import annotations
 

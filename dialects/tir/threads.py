@@ -1,7 +1,7 @@
 """Builtins whose operands are no plain values: regions of memory, places, combiners.
 
-They are the calls that threads of a block and tensor intrinsics are written with (spec
-`tir-builtins.md` §3 and §5). All other builtins are a `tir.call`.
+They are the calls that threads of a block and tensor intrinsics are written with (
+docs/spec/tir-builtins.md §3 and §5). All other builtins are a `tir.call`.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class AccessPtrOp(IRDLOperation):
             )
 
 
-class Place(NamedTuple):
+class WrittenElement(NamedTuple):
     """An element of a buffer that an op writes."""
 
     buffer: SSAValue
@@ -171,7 +171,7 @@ class Place(NamedTuple):
 class ThreadAllreduceOp(IRDLOperation):
     """Reduces values over threads, the call `tvm_thread_allreduce`.
 
-    The threads of a block that differ only along the axes listed behind `over`, thread
+    The threads of a block that differ only along the axes listed after `over`, thread
     variables or the constant 0 for an axis of extent 1, contribute the sources. They are
     combined by the `tir.reducer` of the innermost `tir.attr "reduce_scope"` around the
     op, and each of these threads stores the results in the elements of `into`. Threads
@@ -233,11 +233,11 @@ class ThreadAllreduceOp(IRDLOperation):
         )
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[WrittenElement, ...]:
         """The elements that get the results, one for each source."""
         indices = iter(self.indices)
         return tuple(
-            Place(buffer, tuple(next(indices) for _ in range(rank)))
+            WrittenElement(buffer, tuple(next(indices) for _ in range(rank)))
             for buffer, rank in zip(self.buffers, self._ranks(), strict=True)
         )
 
@@ -295,7 +295,7 @@ class ThreadAllreduceOp(IRDLOperation):
                     f"0, got the result of {thread.owner.name}; name the variable itself"
                 )
 
-    def _verify_place(self, source: SSAValue, place: Place) -> None:
+    def _verify_place(self, source: SSAValue, place: WrittenElement) -> None:
         buffer_definition(place.buffer)
         element = accessed_type(self, cast(BufferType, place.buffer.type), place.indices)
         if element != source.type and (source.type, element) != (i1, i8):
@@ -316,7 +316,7 @@ class ReducerOp(IRDLOperation):
     The region has the values on the left as arguments, then as many on the right, and
     yields the combined ones; an identity of the type of each leaves the other side as it
     is. The region only computes values: it neither reads nor writes memory. The op is the
-    node of a `tir.attr "reduce_scope"`, and means the same wherever it stands.
+    node of a `tir.attr "reduce_scope"`, and means the same wherever it is.
 
     ```mlir
     // @largest([1, 5, 3, 2]) -> [5, 5, 5, 5]

@@ -1,6 +1,6 @@
 """The types of the `tir` dialect, and what is asked of all of TVM's dtypes.
 
-Scalars and vectors are builtin types (spec `tvmscript.md` §15, D2): `iN` is TVM's
+Scalars and vectors are builtin types (docs/spec/tvmscript.md §15, D2): `iN` is TVM's
 signed `intN`, `uiN` its `uintN`, `i1` its `bool`, and a vector dtype is a rank-1 builtin
 vector, `vector<[4]xf32>` when it is scalable. Dtypes that users register are
 `!tir.custom`. Two of TVM's dtypes have no type here, as no program has them: `int1`,
@@ -208,7 +208,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
     """A buffer: rank, static extents, element type and storage scope.
 
     `!tir.buffer<?x16xf32, "shared">`: `?` stands for an extent that is an operand of the
-    op which defines the buffer, as are strides and offset (design §4). `!tir.buffer<f32>`
+    op which defines the buffer, as are strides and offset. `!tir.buffer<f32>`
     has rank 0. The element type may be a rank-1 vector.
     """
 
@@ -304,7 +304,7 @@ def _print_scope(printer: Printer, scope: StringAttr) -> None:
         printer.print_string_literal(scope.data)
 
 
-# ---- predicates and names of all dtypes (spec tir-ir.md §1) ----
+# ---- predicates and names of all dtypes (docs/spec/tir-ir.md §1) ----
 
 
 def is_custom(dtype: Attribute) -> bool:
@@ -376,8 +376,8 @@ def require_in_range(value: float, dtype: Attribute) -> None:
     """Raise ValueError unless the number can be a constant of a scalar dtype.
 
     An integer must be representable, where `bool` has 0 and 1; a finite float must not be
-    beyond the largest finite value of the dtype, and may lie between representable ones
-    (spec tir-ir.md §3.1). A custom dtype takes every number.
+    beyond the largest finite value of the dtype, and may be between representable ones
+    (docs/spec/tir-ir.md §3.1). A custom dtype takes every number.
     """
     if is_integer_type(dtype):
         _require_integer(value, dtype)
@@ -430,7 +430,7 @@ def parse_dtype(name: str) -> Attribute:
     """The type of a TVM dtype string; `float32x4` is `vector<4xf32>`.
 
     `void` and the empty string are `none`. `int`, `uint` and `float` have 32 bits,
-    `bfloat` 16 (spec tir-ir.md §1). Raises ValueError for an unknown name.
+    `bfloat` 16 (docs/spec/tir-ir.md §1). Raises ValueError for an unknown name.
     """
     if name in ("", "void"):
         return NoneType()

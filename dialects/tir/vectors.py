@@ -1,4 +1,4 @@
-"""Vectors: ramps, broadcasts and shuffles of lanes (spec tir-ir.md §3)."""
+"""Vectors: ramps, broadcasts and shuffles of lanes (docs/spec/tir-ir.md §3)."""
 
 from __future__ import annotations
 

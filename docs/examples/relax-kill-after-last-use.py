@@ -23,5 +23,5 @@ pass_seq = transform.Sequential(
 )
 optimized_mod = pass_seq(mod)
 
-# The lives of y and z end behind their last uses
+# The lives of y and z end after their last uses
 print(optimized_mod["main"])

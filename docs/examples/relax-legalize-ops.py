@@ -15,7 +15,7 @@ def example_func(x: relax.Tensor((32, 64), "float32")):
     return z
 
 
-# A rule of one's own: the square as a product, which is legalized in its turn
+# A rule of one's own: the square as a product, which is legalized recursively
 def square(bindings: Bindings, op: SquareOp) -> SSAValue:
     return bindings.emit(MultiplyOp(op.data, op.data))
 

@@ -84,7 +84,7 @@ class GPT2(Model):
         return x + dense(w, f"{name}.outer", inner, 4 * width, width), keys, values
 
     def inputs(self, seed: int = 0, past: int | None = None) -> list[Array]:
-        """A token behind `past` others; half the possible positions by default."""
+        """A token after `past` others; half the possible positions by default."""
         rng = np.random.default_rng(seed)
         past = self.positions // 2 if past is None else past
         shape = (1, self.heads, past, self.width // self.heads)

@@ -2,7 +2,7 @@
 
 Inside of an attribute `async_scope` stores are asynchronous: what they write, and what
 the stored values were loaded from, is in flight until the thread waits for the group
-that `async_commit_queue_scope` closes behind its body. `ptx_commit_group` and
+that `async_commit_queue_scope` closes after its body. `ptx_commit_group` and
 `ptx_wait_group` are queue 0, as in TVM's CUDA back end. Outside of threads the same holds
 for the program as a whole, with the `dma_*` builtins in addition.
 """
@@ -148,7 +148,7 @@ def _operands(e: Emitter, op: tir.CallOp) -> str:
         known = isinstance(op.args[position].type, tir.PtrType)
         if known and scope.split(".")[0] not in scopes:
             raise AsyncCopyError(
-                f"the {what} of the copy lies in scope {scope!r}, not in {scopes[0]}", op
+                f"the {what} of the copy is in scope {scope!r}, not in {scopes[0]}", op
             )
     target = behind(e, op, 0, e[op.args[1]])
     source = behind(e, op, 2, e[op.args[3]])

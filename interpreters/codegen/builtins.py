@@ -1,7 +1,7 @@
 """The builtins that `tir.call` can name, as templates of Python expressions.
 
 A template gets the dtype of the result and the operands as Python expressions, and is
-applied lane by lane (spec `tir-builtins.md` §1 and §2).
+applied lane by lane (docs/spec/tir-builtins.md §1 and §2).
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def shift_right(dtype: Number, value: int, amount: int) -> int:
 
 
 def multiply_shift(value: int, factor: int, q: int, shift: int) -> int:
-    """`(value * factor) * 2^(shift - q)` rounded half up, as int32 (§1)."""
+    """`(value * factor) * 2^(shift - q)` rounded half up, as int32.
+
+    docs/spec/tir-builtins.md §1.
+    """
     total = q - shift
     product = value * factor
     product = product << -total if total <= 0 else (product + (1 << total - 1)) >> total

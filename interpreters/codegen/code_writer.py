@@ -54,7 +54,7 @@ class Mode(Enum):
 
 @dataclass
 class Program:
-    """The Python source of a function, with the op behind each line."""
+    """The Python source of a function, with the op of each line."""
 
     source: str
     ops: list[Operation | None]
@@ -158,7 +158,7 @@ class CodeWriter:
         self.names[value] = self[same]
 
     def check_iteration(self, it: tir.IterVar) -> None:
-        """Check that an iteration variable of a block lies in its domain."""
+        """Check that an iteration variable of a block is in its domain."""
         self.line(
             f"check_iteration({self[it.binding]}, {self[it.min]}, {self[it.extent]})"
         )

@@ -172,7 +172,7 @@ class Emitter(CodeWriter):
     def buffer(
         self, op: tir.BufferDefinition, pointer: str, offset: str, marks: str
     ) -> BufferCode:
-        """Take the elements behind a pointer as the buffer that `op` defines."""
+        """Take the elements at a pointer as the buffer that `op` defines."""
         if op.axis_separators and op.elem_offset is not None and offset != "0":
             raise unsupported(
                 op,
@@ -211,7 +211,7 @@ class Emitter(CodeWriter):
         return code
 
     def reach(self, pointer: str, skip: str, element: Number) -> str:
-        """The prefix of the names of the cells behind a pointer."""
+        """The prefix of the names of the cells at a pointer."""
         cells = self.fresh("b")
         self.line(
             f"{cells}, {cells}m, {cells}w = "
@@ -239,7 +239,8 @@ class Emitter(CodeWriter):
         """Strides in memory of a buffer whose strides are those within its groups.
 
         Each group of axes is a physical dimension, which spans the extent of its first
-        axis times the stride; the dimensions lie in row-major order (tir-ir.md §7.2).
+        axis times the stride; the dimensions are in row-major order (docs/spec/tir-ir.md
+        §7.2).
         """
         assert op.axis_separators is not None
         bounds = (0, *op.axis_separators.get_values(), len(declared))
@@ -302,12 +303,12 @@ class Emitter(CodeWriter):
         return _thread_code.allocation(self, op, scope, arguments)
 
     def allocated(self, pointer: str, scope: str) -> None:
-        """Note local memory that is allocated in front of the threads of a kernel."""
+        """Note local memory that is allocated before the threads of a kernel."""
         if self.mode is not Mode.THREAD and is_private(scope):
             self.block_local.add(pointer)
 
     def match_region(self, op: tir.MatchRegionOp) -> None:
-        """A view of a region: the strides of the source behind the region's start."""
+        """A view of a region: the strides of the source after the region's start."""
         source = self.buffers[op.source]
         surplus = len(source.extents) - len(op.shape)
         mins = [self[low] for low, _ in op.region]
@@ -347,7 +348,7 @@ class Emitter(CodeWriter):
     def check_region(
         self, low: SSAValue, extent: int | SSAValue, bound: str, axis: int
     ) -> None:
-        """Check that a region lies within its buffer."""
+        """Check that a region is within its buffer."""
         self.line(f"check_region({self[low]}, {self.mixed(extent)}, {bound}, {axis})")
 
     def _within(self, low: SSAValue, extent: int | SSAValue, bound: str) -> bool:
@@ -371,7 +372,7 @@ class Emitter(CodeWriter):
             self.line(f"check_match({what!r}, {expected}, {found})")
 
     def flat(self, code: BufferCode, indices: Sequence[str]) -> str:
-        """The place of an element behind the first cell, as an expression."""
+        """The place of an element after the first cell, as an expression."""
         terms = [] if code.base == "0" else [code.base]
         for index, stride in zip(indices, code.strides, strict=True):
             if index != "0" and stride != "0":

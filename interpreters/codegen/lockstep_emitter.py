@@ -114,7 +114,7 @@ class LockstepEmitter(Emitter):
         return inside is None or not self.root.is_ancestor(inside)
 
     def _outer_pointer(self, buffer: SSAValue) -> str | None:
-        """The pointer from outside behind a buffer, None if the memory is from inside."""
+        """The pointer from outside after a buffer, None if the memory is from inside."""
         for value in derivation(buffer, _VIEW_OPS):
             if isinstance(value.type, tir.BufferType):
                 if self._is_outer(value):
@@ -211,7 +211,7 @@ class LockstepEmitter(Emitter):
         """Local memory has a column for each thread wherever it is allocated."""
 
     def reach(self, pointer: str, skip: str, element: Number) -> str:
-        """The name of the elements behind a pointer."""
+        """The name of the elements at a pointer."""
         cells = self.fresh("w")
         self.line(f"{cells} = V.window({pointer}, {skip}, {self.kind(element)})")
         return cells
@@ -219,7 +219,7 @@ class LockstepEmitter(Emitter):
     def buffer(
         self, op: tir.BufferDefinition, pointer: str, offset: str, marks: str
     ) -> BufferCode:
-        """Take the elements behind a pointer as a buffer."""
+        """Take the elements at a pointer as a buffer."""
         self.require_same(op.operands)
         code = super().buffer(op, pointer, offset, marks)
         if code.broadcasts:
@@ -239,7 +239,7 @@ class LockstepEmitter(Emitter):
     def check_region(
         self, low: SSAValue, extent: int | SSAValue, bound: str, axis: int
     ) -> None:
-        """Check that a region lies within its buffer."""
+        """Check that a region is within its buffer."""
         if self.differs([low]):
             wanted = self.mixed(extent)
             self.line(f"v_check_region({self[low]}, {wanted}, {bound}, {self.mask})")
@@ -247,7 +247,7 @@ class LockstepEmitter(Emitter):
             super().check_region(low, extent, bound, axis)
 
     def check_iteration(self, it: tir.IterVar) -> None:
-        """Check that an iteration variable of a block lies in its domain."""
+        """Check that an iteration variable of a block is in its domain."""
         self.require_same([it.min, it.extent])
         if not self.differs([it.binding]):
             super().check_iteration(it)

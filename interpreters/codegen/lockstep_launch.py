@@ -37,12 +37,12 @@ from xdsl_tvm.interpreters.codegen.thread_code import (
     axis_tag,
 )
 from xdsl_tvm.interpreters.gpu import lockstep_threads as _lockstep_threads
-from xdsl_tvm.interpreters.gpu.lockstep_threads import Counts
+from xdsl_tvm.interpreters.gpu.lockstep_threads import LaunchCounts
 
 _BLOCK_TAGS = tuple(reversed(BLOCK_TAGS))
 
 
-class LockstepLaunches(Counts):
+class LockstepLaunches(LaunchCounts):
     """Writes launches whose threads run together."""
 
     def __call__(self, e: Emitter, root: Operation) -> str | None:

@@ -71,7 +71,7 @@ def _fragments_at(e: Emitter, op: tir.CallOp, position: int) -> Fragments:
     if not scope.startswith(("wmma.", _SIMDGROUP)):
         raise unsupported(
             op,
-            f"operand {position} lies in scope {scope!r}, which has no fragments",
+            f"operand {position} is in scope {scope!r}, which has no fragments",
             "allocate it in wmma.matrix_a, matrix_b, accumulator or metal.simdgroup",
         )
     return Fragments(access_of(e, op, position), scope.rsplit(".", 1)[-1])

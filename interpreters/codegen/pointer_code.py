@@ -31,7 +31,7 @@ def is_private(scope: str) -> bool:
 
 @dataclass(frozen=True)
 class Pointee:
-    """What lies behind a pointer."""
+    """What is at a pointer."""
 
     dtype: Attribute | None
     scope: str
@@ -79,7 +79,7 @@ def pointee(op: tir.CallOp, position: int) -> Pointee:
 
 
 def access_of(e: Emitter, op: tir.CallOp, position: int) -> Access:
-    """How a builtin reaches the memory behind operand `position`."""
+    """How a builtin reaches the memory after operand `position`."""
     found = pointee(op, position)
     return Access(
         found.element,
@@ -90,7 +90,7 @@ def access_of(e: Emitter, op: tir.CallOp, position: int) -> Access:
 
 
 def behind(e: Emitter, op: tir.CallOp, position: int, offset: str | None = None) -> str:
-    """The text of a pointer, `offset` elements behind the operand at `position`."""
+    """The text of a pointer, `offset` elements after the operand at `position`."""
     text = e[op.args[position]]
     if offset is None or offset == "0":
         return text

@@ -170,7 +170,7 @@ def _ret(e: Emitter, op: Operation) -> None:
     if (e.mode is Mode.THREAD and op.value is not None and not e.device) or (
         e.cooperative and e.mode is not Mode.THREAD
     ):
-        raise unsupported(op, "a thread returns no value", "return behind the kernel")
+        raise unsupported(op, "a thread returns no value", "return after the kernel")
     e.line("return None" if op.value is None else f"return {e[op.value]}")
 
 

@@ -4,7 +4,7 @@ A kernel begins at the outermost `tir.launch_thread`, or loop bound to a thread 
 that such a launch holds is run by every thread; a loop is complete before what follows
 it, so loops over `blockIdx` run one iteration after the other, threads begin at a loop
 over `threadIdx`, and where one axis is bound by several loops the threads wait for each
-other before and behind each. Where blocks meet at a barrier of the grid, the code of a
+other before and after each. Where blocks meet at a barrier of the grid, the code of a
 block is a function, and its threads run when all blocks have been set up.
 
 A function that threads call is translated once more, as a generator that is part of the
@@ -23,7 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.threads import Identity, Place
+from xdsl_tvm.dialects.tir.threads import Identity, WrittenElement
 from xdsl_tvm.dialects.tir.types import is_handle, is_vector
 from xdsl_tvm.interpreters.codegen import async_code as _async_code
 from xdsl_tvm.interpreters.codegen import matrix_code as _matrix_code
@@ -129,7 +129,7 @@ def _launch(e: Emitter, root: AxisOp) -> Generator[None]:
 
 
 def _meets_blocks(e: Emitter, root: Operation, seen: set[str]) -> bool:
-    """Whether a barrier of the grid stands in an op, or in a function that it calls."""
+    """Whether a barrier of the grid is in an op, or in a function that it calls."""
     for op in root.walk():
         if isinstance(op, tir.CallOp) and op.callee.data == "tvm_storage_sync":
             if string_operand(op, 0) == "global":
@@ -269,7 +269,7 @@ def _thread_function(
 
 
 def _own_local_memory(e: Emitter, root: AxisOp) -> None:
-    """Give a thread its own copies of local buffers that lie outside of its code.
+    """Give a thread its own copies of local buffers that are outside of its code.
 
     Threads that take turns at a reduction have a copy together.
     """
@@ -305,7 +305,7 @@ def hoisted(e: Emitter, op: AxisOp, extent: SSAValue) -> str:
 def reduces_across_threads(block: tir.BlockOp) -> bool:
     """Whether threads take turns at a reduction, as before LowerCrossThreadReduction.
 
-    Behind it, a thread only writes its own memory there.
+    After it, a thread only writes its own memory there.
     """
     return bool(_axes_reduced_over(block)) and any(
         isinstance(op, tir.InitOp) or _stores_for_others(op) for op in block.walk()
@@ -404,7 +404,7 @@ def _require_threads(e: Emitter, op: Operation) -> None:
         name = op.callee.data if isinstance(op, tir.CallOp) else op.name
         raise unsupported(
             op,
-            f"the builtin {name} stands outside of the threads of a kernel",
+            f"the builtin {name} is outside of the threads of a kernel",
             "put it inside of a tir.launch_thread, or interpret the callers of a device "
             "function after inlining it",
         )
@@ -471,7 +471,7 @@ def allreduce(e: Emitter, op: tir.ThreadAllreduceOp) -> None:
 def _publish(
     e: Emitter,
     op: tir.ThreadAllreduceOp,
-    place: Place,
+    place: WrittenElement,
     where: str,
     axes: frozenset[int],
 ) -> None:
@@ -479,7 +479,7 @@ def _publish(
     scope = place.buffer.type.scope.data
     if scope.startswith("global"):
         raise unsupported(
-            op, f"a result lies in scope {scope!r}", "put it in local or shared memory"
+            op, f"a result is in scope {scope!r}", "put it in local or shared memory"
         )
     code = e.buffers[place.buffer]
     if e.is_watched(code):

@@ -3,7 +3,7 @@
 Every op becomes a line or two, whose op is remembered by line number: an exception is
 traced back to its op without any cost while the program runs. The intervals of integers
 are followed as far as constants and loop bounds give them, so that most wrap-arounds
-and bounds checks of index arithmetic are seen to be needless.
+and bounds checks of index arithmetic are seen to be redundant.
 """
 
 from __future__ import annotations

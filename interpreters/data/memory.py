@@ -55,7 +55,7 @@ class Memory:
 class Pointer:
     """An address: an offset in bytes into a memory, and the dtype it points to.
 
-    External functions get pointers; `array()` is the memory behind one.
+    External functions get pointers; `array()` is the memory of one.
     """
 
     memory: Memory = field(compare=False)
@@ -92,7 +92,7 @@ def constant(values: Any, element: Number) -> Pointer:
 
 
 def cells(pointer: Pointer | None, skip: int, element: Number) -> tuple[Cells, Any, int]:
-    """The scalars from `skip` ones behind a pointer on: values, marks, and the mark.
+    """The scalars from `skip` ones at a pointer on: values, marks, and the mark.
 
     The marks are None for memory that the program did not allocate.
     """

@@ -1,6 +1,6 @@
 """Copies in flight: the groups of each thread, and barriers that count (mbarriers).
 
-The data of a copy lies in its destination from the start, but whoever looks before the
+The data of a copy is in its destination from the start, but whoever looks before the
 copy is complete gets an AsyncCopyError: no outcome could be relied on. A copy is complete
 for the thread that began it when that thread waits for the copy's group; to others it is
 then a write of that thread, which a barrier has to order as any other. A copy that a

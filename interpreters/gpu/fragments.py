@@ -40,7 +40,7 @@ _TF32 = np.uint32(0xFFFFE000)
 
 @dataclass(frozen=True)
 class Format:
-    """How the elements of an operand lie in registers.
+    """How the elements of an operand are in registers.
 
     `kind` is `float`, `int`, `uint` or `bit`; `family` the formats that multiply with
     each other, and `results` what they give.

@@ -125,7 +125,7 @@ class GridCopies(GridMemory):
     def _window(
         self, pointer: Pointer, count: int, *, across_blocks: bool
     ) -> tuple[View, int, int]:
-        """The `count` bytes behind a pointer: view, first element, elements."""
+        """The `count` bytes at a pointer: view, first element, elements."""
         first, end = pointer.offset, pointer.offset + count
         if first < 0 or end > len(pointer.memory.bytes):
             raise OutOfBoundsError(

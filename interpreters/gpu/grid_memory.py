@@ -158,7 +158,7 @@ class GridMemory:
         return self._generation << GENERATION
 
     def view(self, pointer: Pointer, skip: int, size: int, across_blocks: bool) -> View:
-        """The elements of `size` bytes, `skip` behind a pointer, for watching."""
+        """The elements of `size` bytes, `skip` at a pointer, for watching."""
         start = pointer.offset + skip * size
         memory = pointer.memory
         if memory.shadow is None:
@@ -196,7 +196,7 @@ class GridMemory:
         return marks
 
     def atomic(self, pointer: Pointer | None, size: int, site: int) -> None:
-        """Note an atomic operation on the element behind a pointer."""
+        """Note an atomic operation on the element at a pointer."""
         if pointer is None or pointer.offset % size:
             raise SimulationError("an atomic operation on a null or misaligned pointer")
         view = self.view(Pointer.to(pointer.memory, None), 0, size, True)
@@ -288,7 +288,7 @@ class GridMemory:
     # ---- reports ----
 
     def ordered(self, other: int, me: int) -> bool:
-        """Whether one thread did both, or a barrier of the warp lies between."""
+        """Whether one thread did both, or a barrier of the warp is between."""
         its = other >> SITE_BITS & THREAD_MASK
         mine = me >> SITE_BITS & THREAD_MASK
         if its == mine:

@@ -48,7 +48,7 @@ _FAULTS = (Fault, SimulationError, ZeroDivisionError, OverflowError, IndexError)
 
 
 @dataclass(eq=False)
-class Counts:
+class LaunchCounts:
     """Launches that ran with their threads together, and those that were begun so and
     repeated with one after the other."""
 
@@ -57,7 +57,7 @@ class Counts:
 
 
 @dataclass(eq=False)
-class Marks:
+class WrittenMarks:
     """Which bytes, or elements, of a memory were written; `full` once all were."""
 
     data: Array
@@ -77,7 +77,7 @@ class Rows:
     """A pointer to memory of which each block has a row, of bytes."""
 
     data: Array
-    marks: Marks
+    marks: WrittenMarks
     row: int
     """Bytes from one row to the next."""
     size: int
@@ -90,7 +90,7 @@ class Columns:
     """A pointer to memory of which each thread has a column, of elements."""
 
     values: Array
-    marks: Marks
+    marks: WrittenMarks
 
 
 class Window:
@@ -101,7 +101,7 @@ class Window:
         lanes: Lanes,
         element: Number,
         values: Array,
-        marks: Marks | None,
+        marks: WrittenMarks | None,
         count: int,
         start: int,
     ) -> None:
@@ -111,7 +111,7 @@ class Window:
         self._marks = marks
         self._count = count
         self._start = start
-        """The byte of the memory at which element 0 of `values` lies."""
+        """The byte of the memory at which element 0 of `values` is."""
         self._written: Array | None = None
         self._inside = False
         self.track: Track | None = None
@@ -229,7 +229,7 @@ class Launch:
     written: dict[int, Memory]
     """The memories from outside that the kernel may write, by identity."""
     tracks: dict[int, Track] = field(default_factory=dict[int, Track])
-    marks: dict[int, Marks] = field(default_factory=dict[int, Marks])
+    marks: dict[int, WrittenMarks] = field(default_factory=dict[int, WrittenMarks])
 
     @property
     def count(self) -> int:
@@ -295,7 +295,7 @@ class Lanes:
         marks.reshape(self._rows, row)[:, size:] = 1
         track = Track(len(data), False, self.numbers, self._block)
         self._tracks.append(track)
-        return Rows(data, Marks(marks), row, size, track)
+        return Rows(data, WrittenMarks(marks), row, size, track)
 
     def local(self, elements: int, element: Number, lanes: int) -> Columns:
         """Memory for each thread."""
@@ -303,7 +303,7 @@ class Lanes:
         values = self._zeros(count, self._count, element.storage)
         written = self._zeros(count, self._count, np.dtype(np.bool_))
         shape = (count, self._count)
-        return Columns(values.reshape(shape), Marks(written.reshape(shape)))
+        return Columns(values.reshape(shape), WrittenMarks(written.reshape(shape)))
 
     def _zeros(self, each: int, times: int, dtype: np.dtype[Any]) -> Array:
         if each * times * dtype.itemsize > _MOST_BYTES:
@@ -311,7 +311,7 @@ class Lanes:
         return np.zeros(each * times, dtype)
 
     def window(self, pointer: object, skip: int, element: Number) -> Window | LocalWindow:
-        """The elements behind a pointer, `skip` of them further."""
+        """The elements at a pointer, `skip` of them further."""
         if isinstance(pointer, Columns):
             return LocalWindow(self, element, pointer, skip)
         if isinstance(pointer, Rows):
@@ -342,7 +342,7 @@ class Lanes:
         if memory.mask is not None:
             marks = launch.marks.get(id(memory))
             if marks is None:
-                marks = Marks(np.frombuffer(memory.mask, np.uint8))
+                marks = WrittenMarks(np.frombuffer(memory.mask, np.uint8))
                 launch.marks[id(memory)] = marks
         window = Window(self, element, values, marks, count, start)
         if id(memory) in launch.written:
@@ -407,7 +407,7 @@ def run_together(
     threads: tuple[int, int, int],
     written: Sequence[Any],
     read: Sequence[Any],
-    counts: Counts,
+    counts: LaunchCounts,
 ) -> bool:
     """Run a launch with its threads together, if that is quicker and shows no fault.
 
@@ -513,7 +513,7 @@ def _require(condition: Value, mask: Mask, what: str) -> None:
 
 
 def check_index(index: Value, extent: int, mask: Mask) -> None:
-    """Raise Fault unless indices lie in `[0, extent)`."""
+    """Raise Fault unless indices are in `[0, extent)`."""
     if isinstance(index, int):
         inside = 0 <= index < extent
     else:
@@ -522,7 +522,7 @@ def check_index(index: Value, extent: int, mask: Mask) -> None:
 
 
 def check_range(value: Value, low: Value, extent: Value, mask: Mask) -> None:
-    """Raise Fault unless values lie in `[low, low + extent)`."""
+    """Raise Fault unless values are in `[low, low + extent)`."""
     inside = np.greater_equal(value, low) & np.less(value, low + extent)
     _require(inside, mask, "an iteration variable leaves its domain")
 

@@ -1,6 +1,6 @@
 """What the lanes of a warp do together with matrices.
 
-A fragment of `wmma.*` or `metal.simdgroup` is opaque: its matrix lies, row by row, in the
+A fragment of `wmma.*` or `metal.simdgroup` is opaque: its matrix is, row by row, in the
 memory of the lane that comes first, and the others' is left alone. The registers of
 `ptx_mma` and `ptx_ldmatrix` are elements of each lane's own memory.
 """
@@ -61,7 +61,7 @@ class Tile:
 
 @dataclass(frozen=True, eq=False)
 class Fragments:
-    """The fragments behind a pointer."""
+    """The fragments at a pointer."""
 
     access: Access
     kind: str

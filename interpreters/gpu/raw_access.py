@@ -1,4 +1,4 @@
-"""Access of memory behind pointers, many elements at once."""
+"""Access of memory at pointers, many elements at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Places: TypeAlias = "Sequence[int] | Array"
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """How an op reaches the elements behind one of its pointers."""
+    """How an op reaches the elements at one of its pointers."""
 
     element: Number
     site: int
@@ -67,17 +67,17 @@ class Access:
         guard: bool,
         pointer: Pointer,
     ) -> None:
-        """`ptx_ldg32`: write what lies behind `pointer`, or 0 if the guard fails."""
+        """`ptx_ldg32`: write what is after `pointer`, or 0 if the guard fails."""
         value = source.read(grid, pointer, [0]) if guard else 0
         self.write(grid, target, [0], value)
 
     def read_bytes(self, grid: GridMemory, pointer: Pointer, count: int) -> bytes:
-        """The first `count` bytes behind a pointer, whole elements of which are read."""
+        """The first `count` bytes at a pointer, whole elements of which are read."""
         size = self.element.size
         return self.read(grid, pointer, np.arange(-(-count // size))).tobytes()[:count]
 
     def write_bytes(self, grid: GridMemory, pointer: Pointer, data: bytes) -> None:
-        """Write the first bytes behind a pointer."""
+        """Write the first bytes at a pointer."""
         values = np.frombuffer(data, self.element.storage)
         self.write(grid, pointer, np.arange(len(values)), values)
 
@@ -89,7 +89,7 @@ class Access:
         for place in (taken.min(initial=0), taken.max(initial=-1)):
             if not start <= place < end and taken.size:
                 raise OutOfBoundsError(
-                    f"element {place} behind a pointer is accessed, its memory has the "
+                    f"element {place} at a pointer is accessed, its memory has the "
                     f"elements [{start}, {end})"
                 )
         return taken

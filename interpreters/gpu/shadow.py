@@ -1,7 +1,7 @@
 """What threads did to the memory that they share: stamps, races and copies in flight.
 
 A stamp is one integer: the generation, which counts up at every barrier, the thread and
-the op. Stamps lie in dictionaries by location: single elements of numpy arrays are
+the op. Stamps are in dictionaries by location: single elements of numpy arrays are
 slower to reach, and a launch touches few locations of a large array.
 """
 

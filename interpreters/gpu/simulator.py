@@ -10,7 +10,7 @@ no meeting is complete, DivergenceError names two that disagree.
 Every access of memory that threads share leaves a stamp on its location (`shadow.py`).
 The generation in it counts up at every barrier and block, so that a comparison tells
 whether two accesses have a barrier between. Two accesses of one location, at least one a
-write, that are not by the same thread race if no barrier lies between, or if they are of
+write, that are not by the same thread race if no barrier is between, or if they are of
 two blocks of a launch and the memory is not per block; atomic operations do not race with
 each other. What the lanes of a warp read and write together, as a matrix, counts as done
 by the warp: which lane touches which element is not specified.

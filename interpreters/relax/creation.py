@@ -1,4 +1,7 @@
-"""Evaluation of operators that make and convert tensors (spec relax-ops.md §4, §5)."""
+"""Evaluation of operators that make and convert tensors.
+
+docs/spec/relax-ops.md §4, §5.
+"""
 
 from __future__ import annotations
 

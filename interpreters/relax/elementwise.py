@@ -1,4 +1,4 @@
-"""Evaluation of the element-wise operators (spec relax-ops.md §1 to §3)."""
+"""Evaluation of the element-wise operators (docs/spec/relax-ops.md §1 to §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Evaluation of gathering, scattering, padding and losses (spec relax-ops.md §8, §11)."""
+"""Evaluation of gathering, scattering, padding and losses.
+
+docs/spec/relax-ops.md §8, §11.
+"""
 
 from __future__ import annotations
 

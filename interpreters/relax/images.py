@@ -1,4 +1,7 @@
-"""Evaluation of images of another size and of changes of layout (spec §8, §12)."""
+"""Evaluation of images of another size and of changes of layout.
+
+docs/spec/relax-ops.md §8, §12.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of indexing, sorting and sets (spec relax-ops.md §6, §10)."""
+"""Evaluation of indexing, sorting and sets (docs/spec/relax-ops.md §6, §10)."""
 
 from __future__ import annotations
 

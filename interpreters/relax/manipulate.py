@@ -1,4 +1,4 @@
-"""Evaluation of the operators that move elements (spec relax-ops.md §8)."""
+"""Evaluation of the operators that move elements (docs/spec/relax-ops.md §8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Evaluation of products and neural network operators (spec relax-ops.md §7, §11)."""
+"""Evaluation of products and neural network operators.
+
+docs/spec/relax-ops.md §7, §11.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of normalisations and attention (spec relax-ops.md §11)."""
+"""Evaluation of normalisations and attention (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 

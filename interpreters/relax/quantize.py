@@ -1,4 +1,4 @@
-"""Evaluation of quantisation (spec relax-ops.md §12)."""
+"""Evaluation of quantisation (docs/spec/relax-ops.md §12)."""
 
 from __future__ import annotations
 

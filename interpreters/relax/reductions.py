@@ -1,4 +1,4 @@
-"""Evaluation of the reductions (spec relax-ops.md §9)."""
+"""Evaluation of the reductions (docs/spec/relax-ops.md §9)."""
 
 from __future__ import annotations
 

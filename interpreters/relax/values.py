@@ -62,9 +62,9 @@ def bind(
 ) -> None:
     """Check that values have types, and give the `defined` symbols their values.
 
-    All dimensions that are one symbol by themselves bind before any is compared (spec
-    relax-ir.md §2.3). Raises TypeMismatchError naming the value, the extent and both
-    numbers.
+    All dimensions that are one symbol by themselves bind before any is compared (
+    docs/spec/relax-ir.md §2.3). Raises TypeMismatchError naming the value, the extent and
+    both numbers.
     """
     extents = [
         extent

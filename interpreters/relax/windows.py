@@ -1,4 +1,4 @@
-"""Evaluation of convolutions and poolings (spec relax-ops.md §11)."""
+"""Evaluation of convolutions and poolings (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 

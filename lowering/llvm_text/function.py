@@ -43,7 +43,7 @@ class FunctionEmitter:
         self._counter = 0
 
     def name_all(self, op: llvm.FuncOp) -> None:
-        """Names blocks and values ahead, so that blocks may stand in any order."""
+        """Names blocks and values ahead, so that blocks may be in any order."""
         blocks = op.body.blocks
         for index, argument in enumerate(blocks[0].args):
             self.values[argument] = f"%a{index}"

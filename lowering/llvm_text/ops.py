@@ -321,7 +321,7 @@ def _store(e: FunctionEmitter, op: llvm.StoreOp | tvm_llvm.StoreOp) -> None:
 
 
 def _access(e: FunctionEmitter, op: Operation) -> tuple[str, str]:
-    """What stands before the type, and what after the address, of a memory access."""
+    """What is before the type, and what after the address, of a memory access."""
     properties = op.properties
     ordering = properties.get("ordering")
     level = ordering.value.data if isinstance(ordering, IntegerAttr) else 0

@@ -57,7 +57,7 @@ class ConvertToMemref(CompilerPass):
         values of the callee's symbols and checks that its arguments agree on them.
         relax.match_cast, a reshape, and a result that is not known to have the declared
         shape, are checked with cf.assert. relax.if becomes scf.if that yields memory.
-        A storage is memory of bytes, a tensor on it a memref.view that is checked to lie
+        A storage is memory of bytes, a tensor on it a memref.view that is checked to be
         within it; relax.reshape and relax.memory.view share memory. The end of a life
         (relax.memory.kill_tensor, kill_storage, relax.vm.kill_object) releases memory
         whose last name ends; what is left is released at the end of the function or

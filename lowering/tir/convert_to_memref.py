@@ -24,7 +24,7 @@ class ConvertToMemref(CompilerPass):
     Output form: no tir.func; func, scf, memref, arith, math, vector and cf.assert
     Options: none
     Rewrites: a handle with a buffer → a memref argument; a symbolic extent, stride or
-        offset → one i64 argument behind the parameters, in order of first binding;
+        offset → one i64 argument after the parameters, in order of first binding;
         everything else keeps its place
             tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
               %n = tir.shape_var "n" : i32
@@ -44,7 +44,7 @@ class ConvertToMemref(CompilerPass):
               }
               func.return
             }
-        Buffers with strides, an offset or a symbolic extent behind the first become flat
+        Buffers with strides, an offset or a symbolic extent after the first become flat
         memrefs with explicit indices. Allocations of fewer than 1024 static bytes are
         memref.alloca at the start of the function, or of the parallel iteration, and
         aligned to 64 bytes if they have as many; others are memref.alloc with a

@@ -6,7 +6,7 @@ from xdsl.ir import Block, Operation
 
 
 def split_behind(op: Operation) -> Block:
-    """A new block behind that of `op`, with all that followed `op`.
+    """A new block after that of `op`, with all that followed `op`.
 
     Where a block is split at several ops, begin with the last: each op then moves to
     its final block at once.

@@ -110,7 +110,7 @@ _OTHER_INTRINSICS = re.compile(
     r"|lifetime\.(start|end)|masked\.(load|store|gather|scatter)"
     r"|get\.active\.lane\.mask|stepvector|sideeffect|donothing)(\.|\Z)"
 )
-"""Intrinsics without a float function behind them, fine on both kinds of target."""
+"""Intrinsics without a float function of them, fine on both kinds of target."""
 
 _X86_BASELINE = re.compile(r"llvm\.x86\.sse2?\.")
 
@@ -422,7 +422,7 @@ def _alloca(rules: Rules, op: Operation) -> Iterator[str]:
     entry = block is not None and block.prev_block is None
     if not entry or not isinstance(op.operands[0].owner, llvm.ConstantOp):
         yield (
-            f"'{op.name}' must have a constant size and stand in the entry block on "
+            f"'{op.name}' must have a constant size and are in the entry block on "
             f"{rules.kind}"
         )
 

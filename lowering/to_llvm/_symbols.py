@@ -18,7 +18,7 @@ def symbol_table(op: Operation) -> Operation:
         if isinstance(parent, ModuleOp) or parent.name == "gpu.module":
             return parent
         parent = parent.parent_op()
-    raise fail(op, "it lies in no module; put its function in a builtin.module")
+    raise fail(op, "it is in no module; put its function in a builtin.module")
 
 
 class Symbols:

@@ -129,7 +129,7 @@ _BRANCHES: dict[type[Operation], Callable[[Conversion, Operation], Operation]] =
 
 
 def _lower_assert(conversion: Conversion, op: cf.AssertOp, symbols: Symbols) -> None:
-    """Splits the block behind the assertion.
+    """Splits the block after the assertion.
 
     Assertions are handled from the last to the first, so that each operation moves to
     its final block at once.

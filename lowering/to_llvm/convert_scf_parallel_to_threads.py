@@ -463,7 +463,7 @@ def _share(
 
 @lru_cache(maxsize=64)
 def _path(number: int) -> DenseArrayBase:
-    """The indices of a field of a struct behind a pointer."""
+    """The indices of a field of a struct at a pointer."""
     return DenseArrayBase.from_list(i32, [0, number])
 
 

@@ -36,7 +36,7 @@ class ConvertSCFToCF(CompilerPass):
     """Summary: Turns structured loops and conditionals into branches between blocks.
 
     TVM name: none (ours)
-    Input form: any verified IR; scf operations lie in a region that may hold several
+    Input form: any verified IR; scf operations are in a region that may hold several
         blocks (a function's, or that of an operation which allows branches)
     Output form: no scf operation outside regions that must have a single block
     Options: none
@@ -102,7 +102,7 @@ def _takes_blocks(owner: Operation) -> bool:
 class _Flattener:
     """Flattens the scf operations of one region, in one sweep over each block.
 
-    An operation moves at most once: the operations behind a structured one are taken
+    An operation moves at most once: the operations after a structured one are taken
     off their block together and dealt to the blocks that follow.
     """
 
@@ -148,7 +148,7 @@ class _Flattener:
         return block
 
     def adopt(self, region: Region, after: Block) -> list[Block]:
-        """Moves the blocks of `region` behind `after`, to be flattened in their turn."""
+        """Moves the blocks of `region` after `after`, to be flattened recursively."""
         blocks = list(region.blocks)
         for block in blocks:
             region.detach_block(block)
@@ -274,7 +274,7 @@ def _lower_if(sweep: _Flattener, op: Operation, block: Block) -> Block:
 def _inline_branch(
     sweep: _Flattener, op: Operation, region: Region, after: Block, end: Block
 ) -> Block:
-    """Puts the blocks of `region` behind `after`; each yield branches to `end`."""
+    """Puts the blocks of `region` after `after`; each yield branches to `end`."""
     blocks = list(region.blocks)
     for block in blocks:
         if len(blocks) > 1 and not isinstance(block.last_op, scf.YieldOp):
@@ -373,7 +373,7 @@ def _combine(
     body: Block,
     values: Sequence[SSAValue],
 ) -> tuple[Block, list[SSAValue]]:
-    """Puts the reductions behind the loop body; gives where it ends and with what."""
+    """Puts the reductions after the loop body; gives where it ends and with what."""
     current = body
     results: list[SSAValue] = []
     end = sweep.new_block(body, [value.type for value in values])

@@ -68,7 +68,7 @@ class HoistDivisions(CompilerPass):
         along. `tvm-keep-divisions-scalar` keeps LLVM from vectorizing loops with a
         division, and LLVM does not move one that is conditional.
     Leaves alone: foreign operations; divisions of vectors and of index, and those by
-        constants; what lies in a region of an operation other than scf.if and the loops
+        constants; what is in a region of an operation other than scf.if and the loops
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM leaves this to LLVM, which moves unconditional divisions only

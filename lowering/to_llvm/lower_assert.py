@@ -79,7 +79,7 @@ class LowerAssert(CompilerPass):
         In a message, `{tvm_failed_number0}` is for the number in the global of that name,
         an `i64` that is stored before the assertion fails. Of several iterations of a
         parallel loop that fail, the numbers may be those of any.
-        A function that calls such a function looks at the global behind the call, and
+        A function that calls such a function looks at the global after the call, and
         returns as well if it is not 0. Who calls from outside sets the global to 0
         before, and reads it after. Time is linear in the size of the module.
         Code that the thread pool calls has a place of its own on each thread instead of
@@ -111,12 +111,12 @@ class LowerAssert(CompilerPass):
             _report(chunk, moved)
         for each in moved.values():
             entry = each.body.blocks[0]
-            place = _Place(None, entry.args[-1])
+            place = _FailureSlot(None, entry.args[-1])
             _lower(each, code.points(each, failing), place, symbols, moved)
         for name in failing:
             each = code.functions[name]
             if moved.get(name) is not each:
-                place = _Place(slot, None)
+                place = _FailureSlot(slot, None)
                 _lower(each, code.points(each, failing), place, symbols, {})
 
 
@@ -298,7 +298,7 @@ def _slot(module: ModuleOp) -> llvm.GlobalOp:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _FailureSlot:
     """Where a function says that it failed: a global, or where an argument points."""
 
     slot: llvm.GlobalOp | None
@@ -348,7 +348,7 @@ class _Allocations:
         return place.res
 
     def _note_branch(self, op: Operation) -> None:
-        """Keep what a branch gives to the arguments of the blocks behind it."""
+        """Keep what a branch gives to the arguments of the blocks after it."""
         if isinstance(op, cf.BranchOp):
             given = [(op.successor, op.arguments)]
         elif isinstance(op, cf.ConditionalBranchOp):
@@ -426,11 +426,11 @@ def _block(op: Operation) -> Block:
 def _lower(
     function: func.FuncOp,
     points: set[Operation],
-    place: _Place,
+    place: _FailureSlot,
     symbols: Symbols,
     moved: Mapping[str, func.FuncOp],
 ) -> None:
-    """Let the function return behind each of `points`, if that fails."""
+    """Let the function return after each of `points`, if that fails."""
     exit_block = Block()
     held = _Allocations(function)
     for block in list(function.body.blocks):
@@ -450,7 +450,7 @@ def _lower(
 def _lower_point(
     op: Operation,
     exit_block: Block,
-    place: _Place,
+    place: _FailureSlot,
     symbols: Symbols,
     moved: Mapping[str, func.FuncOp],
 ) -> None:
@@ -469,7 +469,7 @@ def _lower_assert(
     op: cf.AssertOp,
     rest: Block,
     exit_block: Block,
-    place: _Place,
+    place: _FailureSlot,
     symbols: Symbols,
 ) -> None:
     text = symbols.string_constant(symbol_table(op), op.msg.data)
@@ -487,7 +487,7 @@ def _failed(
     message: SSAValue,
     rest: Block,
     exit_block: Block,
-    place: _Place,
+    place: _FailureSlot,
 ) -> Block:
     """A block that says that the function failed, and leaves it."""
     address = place.address(ops)
@@ -500,14 +500,18 @@ def _failed(
     return failed
 
 
-def _check_call(op: Operation, rest: Block, exit_block: Block, place: _Place) -> None:
+def _check_call(
+    op: Operation, rest: Block, exit_block: Block, place: _FailureSlot
+) -> None:
     ops: list[Operation] = []
     found = llvm.LoadOp(place.address(ops), i64)
     ops.append(found)
     _leave_if_set(op, ops, found.results[0], rest, exit_block)
 
 
-def _check_launch(op: Operation, rest: Block, exit_block: Block, place: _Place) -> None:
+def _check_launch(
+    op: Operation, rest: Block, exit_block: Block, place: _FailureSlot
+) -> None:
     message = op.results[0]
     failed = _failed(op, [], message, rest, exit_block, place)
     _leave_if_set(op, [], message, rest, failed)

@@ -258,7 +258,7 @@ def _check_module(module: object) -> None:
     if module is None:
         raise ValueError("The input module must be set.")
     if not isinstance(module, ModuleOp):
-        raise TypeError(f"a pass takes a builtin.module, not {type(module).__name__}")
+        raise TypeError(f"a pass accepts a builtin.module, not {type(module).__name__}")
 
 
 class DelegatingPass(CompilerPass, runs_passes=True):

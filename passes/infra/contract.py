@@ -86,7 +86,7 @@ def contract_of(name: str) -> Contract:
     owner = f"{module}.{kind.__name__}"
     # Not inspect.getdoc, which would take the base class's docstring for a missing one.
     fields = parse_contract(kind.__dict__.get("__doc__") or "", owner)
-    # What a constructor takes only from Python is kept in a field that it does not set.
+    # What a constructor accepts only from Python is kept in a field that it does not set.
     given = {
         field.name.replace("_", "-") for field in dataclasses.fields(kind) if field.init
     }

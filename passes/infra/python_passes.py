@@ -191,7 +191,7 @@ _Pass = TypeVar("_Pass", bound=CallablePass)
 class PassDecorator(Generic[_Transform, _Pass]):
     """A decorator that makes a pass of a function, or a pass class of a class.
 
-    What the function takes and returns is said by the pass class `base`. A class has a
+    What the function accepts and returns is said by the pass class `base`. A class has a
     method `transform_<kind>` with these arguments; calling the pass class builds an
     object of the class, on which what the pass lacks is looked up. `name` is by default
     that of the function or class.
@@ -255,12 +255,12 @@ class PassDecorator(Generic[_Transform, _Pass]):
 prim_func_pass = PassDecorator[FunctionTransform, PrimFuncPass](PrimFuncPass, "function")
 """Makes a `PrimFuncPass`, as `tvm.tir.transform.prim_func_pass`.
 
-The function takes `(func, module, pass_context)` and returns the new function or None.
+The function accepts `(func, module, pass_context)` and returns the new function or None.
 """
 module_pass = PassDecorator[ModuleTransform, PythonModulePass](PythonModulePass, "module")
 """Makes a `PythonModulePass`, as `tvm.transform.module_pass`.
 
-The function takes `(module, pass_context)` and returns a module.
+The function accepts `(module, pass_context)` and returns a module.
 """
 
 

@@ -118,7 +118,7 @@ class DataflowBlockPass(CallablePass):
                 now = new[index] if index < len(new) else "nothing"
                 raise PassFailedException(
                     f"{self.info.name}: result {index} of relax.dataflow was {type_} "
-                    f"and is {now}; keep the results, add others behind them"
+                    f"and is {now}; keep the results, add others after them"
                 )
 
     def __str__(self) -> str:
@@ -142,13 +142,13 @@ def _symbols(dataflow: DataflowOp) -> Counter[str]:
 function_pass = PassDecorator[RelaxTransform, FunctionPass](FunctionPass, "function")
 """Makes a `FunctionPass`, as `tvm.relax.transform.function_pass`.
 
-The function takes `(func, module, pass_context)` and returns the new `relax.func`.
+The function accepts `(func, module, pass_context)` and returns the new `relax.func`.
 """
 dataflowblock_pass = PassDecorator[BlockTransform, DataflowBlockPass](
     DataflowBlockPass, "dataflowblock"
 )
 """Makes a `DataflowBlockPass`, as `tvm.relax.transform.dataflowblock_pass`.
 
-The function takes `(dataflow, module, pass_context)` and returns the new
+The function accepts `(dataflow, module, pass_context)` and returns the new
 `relax.dataflow`.
 """

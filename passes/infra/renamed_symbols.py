@@ -21,7 +21,7 @@ from xdsl_tvm.passes.infra.module_symbols import module_symbols
 def rename_symbols(module: ModuleOp, names: Mapping[str, str]) -> None:
     """Give symbols of the module the names that `names` has for theirs, all at once.
 
-    References follow, wherever they stand in attributes; those within operations that
+    References follow, wherever they are in attributes; those within operations that
     are symbol tables themselves are to other symbols and stay. Time is linear.
     """
     if not names:

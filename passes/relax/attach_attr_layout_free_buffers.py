@@ -70,7 +70,7 @@ class AttachAttrLayoutFreeBuffers(CompilerPass):
         has
     Attributes: read: `num_input` of Relax functions; created: `layout_free_buffers` on
         copies of TIR functions; removed: `global_symbol` from copies
-    Differs from TVM: a constant counts wherever it stands: TVM sees it only if it is
+    Differs from TVM: a constant counts wherever it is: TVM sees it only if it is
         written as the argument itself, not if it was bound to a variable before. The
         symbolic dimensions that a call passes are kept, which TVM drops. Parameters and
         constants whose memory an operation may write, also through another name, are not

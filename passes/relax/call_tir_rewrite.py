@@ -115,7 +115,7 @@ def _rewrite(call: _Call, devices: dict[Attribute, int]) -> None:
 
 
 def _filling(call: AnyCallTIROp, arguments: Sequence[SSAValue]) -> list[Operation]:
-    """The call of the TIR function, behind the scalars that it takes."""
+    """The call of the TIR function, after the scalars that it takes."""
     dims = () if call.tir_vars is None else call.tir_vars.known or ()
     scalars = [relax.PrimValueOp(dim) for dim in dims]
     values = [*arguments, *(scalar.result for scalar in scalars)]

@@ -56,7 +56,7 @@ class CanonicalizeRelaxBindings(CompilerPass):
             %r = relax.add %u, %x : ...
 
         A tuple of all fields of another one, in order, is that one. A constant that is an
-        output is moved in front of the block; a block that holds nothing is erased. Time
+        output is moved before the block; a block that holds nothing is erased. Time
         is linear in the size of the module, for nesting of bounded depth. The rewrites
         of names, casts, fields and tuples as a pattern: `CanonicalizeBindingPattern`.
     Leaves alone: names and casts of another type; tuples of some fields, or in another
@@ -130,9 +130,9 @@ class CanonicalizeBindingPattern(RewritePattern):
 @dataclass
 class _Bindings:
     results: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """For values in dataflow blocks that are outputs, the value behind the block."""
+    """For values in dataflow blocks that are outputs, the value after the block."""
     dataflows: list[relax.DataflowOp] = field(default_factory=list[relax.DataflowOp])
-    """Blocks, each behind those that it holds or uses."""
+    """Blocks, each after those that it holds or uses."""
 
     def __post_init__(self) -> None:
         self._pattern = CanonicalizeBindingPattern(self.results)
@@ -157,7 +157,7 @@ class _Bindings:
                 pass
 
     def _replace_outputs(self, dataflow: relax.DataflowOp) -> None:
-        """Use another value behind a dataflow block where there is one."""
+        """Use another value after a dataflow block where there is one."""
         for value, result in zip(
             dataflow.output_op.values, dataflow.outputs, strict=True
         ):

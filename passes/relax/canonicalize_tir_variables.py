@@ -84,7 +84,7 @@ def _visit(block: Block, values: dict[str, Dim]) -> None:
         if isinstance(op, relax.MatchCastOp):
             _find(op, values)
         elif isinstance(op, relax.DataflowOp):
-            # It only groups bindings: what it defines is visible behind it.
+            # It only groups bindings: what it defines is visible after it.
             _visit(op.body.block, values)
             retype_outputs(op)
         elif op.regions and not op.has_trait(IsolatedFromAbove):

@@ -53,13 +53,13 @@ class CombineParallelMatmul(CompilerPass):
             %a = relax.get_item %s[0] : … -> tensor<4x6xf32>
             %b = relax.get_item %s[1] : … -> tensor<4x2xf32>
 
-        A sum with a vector behind each of the products, and the same activation of relu,
-        gelu, gelu_tanh and silu behind that, is done on the whole result where all
+        A sum with a vector after each of the products, and the same activation of relu,
+        gelu, gelu_tanh and silu after that, is done on the whole result where all
         products of a group have it; groups with more of it are made first, and what is
         left over is combined without. Right operands of a group have the same rank,
         provably equal batch dimensions and as many rows. Static widths come first, then
         at most one that is not. What the right operands and biases are computed from is
-        moved in front of the first product. Time is linear in the size of the module,
+        moved before the first product. Time is linear in the size of the module,
         apart from what is moved.
     Leaves alone: products outside of dataflow blocks; right operands of rank 1 or unknown
         shape, further widths that are not static; biases that are not as wide as the
@@ -87,7 +87,7 @@ class CombineParallelMatmul(CompilerPass):
 
 @dataclass(eq=False)
 class _Branch:
-    """A product, and the sum and the activation behind it that nothing else uses."""
+    """A product, and the sum and the activation after it that nothing else uses."""
 
     product: relax.MatmulOp
     sum: relax.AddOp | None = None
@@ -194,7 +194,7 @@ def _combine(block: Block, check: Check | None) -> None:
             for key, group in groups.items():
                 # What another group has replaced is looked up anew.
                 branches = [b for b in _branches(group, level) if b.key() == key]
-                members = _Group(block, order, branches, check).combine()
+                members = _MatmulGroup(block, order, branches, check).combine()
                 done.update(member.product for member in members)
             rest = [product for product in rest if product not in done]
 
@@ -216,16 +216,16 @@ class _Order:
         return self._places[op]
 
     def is_before(self, op: Operation, other: Operation) -> bool:
-        """Whether an operation stands before one that was not moved."""
+        """Whether an operation is before one that was not moved."""
         return self.place(op)[0] < self.place(other)[0]
 
     def move(self, op: Operation, at: Operation) -> None:
-        """Note that an operation now stands right before `at`."""
+        """Note that an operation now is right before `at`."""
         self._places[op] = (self.place(at)[0], next(self._moves))
 
 
 @dataclass
-class _Group:
+class _MatmulGroup:
     """Branches that are alike, in a block."""
 
     block: Block
@@ -260,7 +260,7 @@ class _Group:
     def _needed(
         self, values: Iterable[SSAValue], first: Operation
     ) -> dict[Operation, None] | None:
-        """The operations behind `first` that compute values; None if they must stay."""
+        """The operations after `first` that compute values; None if they must stay."""
         found = dict[Operation, None]()
         pending = list(values)
         products = {branch.product for branch in self.branches}

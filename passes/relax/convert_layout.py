@@ -52,7 +52,7 @@ class ConvertLayout(CompilerPass):
         Values keep the layout that they are computed in: operators that have a rule
         (elementwise ones, reductions, normalisations, pooling, slices, concatenation…)
         take it over, with their axes renumbered. All others get operands as they were
-        written, and so does what is behind the block. A rearrangement is made once, where
+        written, and so does what is after the block. A rearrangement is made once, where
         it is first needed: `relax.permute_dims`, or `relax.layout_transform` for layouts
         with blocks (`NCHW4c`). Time is linear in the size of the function.
     Leaves alone: what is outside of dataflow blocks; operators whose tensors have unknown
@@ -61,7 +61,7 @@ class ConvertLayout(CompilerPass):
     Attributes: read: none; created: none; removed: none
     Differs from TVM: a `relax.permute_dims` of a value in another layout costs nothing;
         it renames the axes. `log_softmax` has a rule, as `softmax` does. A new axis comes
-        first in the layout at hand.
+        first in the layout available.
     """
 
     name = "relax-convert-layout"
@@ -97,7 +97,7 @@ class ConvertLayout(CompilerPass):
                 )
             if not 1 <= len(layouts) <= 3:
                 raise PassFailedException(
-                    f"{self.name}: '{text}' must give layouts behind colons, as in "
+                    f"{self.name}: '{text}' must give layouts after colons, as in "
                     "relax.nn.conv2d:NHWC:OHWI"
                 )
             wanted[name] = layouts
@@ -106,7 +106,7 @@ class ConvertLayout(CompilerPass):
 
 @dataclass
 class _Tensor:
-    """A tensor of the block as written, in all layouts that it is at hand in."""
+    """A tensor of the block as written, in all layouts that it is available in."""
 
     written: Attribute
     current: AxisLayout
@@ -114,7 +114,7 @@ class _Tensor:
     versions: dict[AxisLayout, SSAValue]
 
     def get(self, layout: AxisLayout, user: Operation) -> SSAValue:
-        """The tensor in a layout, made in front of `user` if need be."""
+        """The tensor in a layout, made before `user` if need be."""
         if layout not in self.versions:
             source = self.versions[self.current]
             op = change(source, self.current, layout, self.written)
@@ -139,7 +139,7 @@ class _Conversion:
     tuples: dict[SSAValue, list[_Field]] = field(
         default_factory=dict[SSAValue, list[_Field]]
     )
-    """Tuples of which a field is at hand in another layout."""
+    """Tuples of which a field is available in another layout."""
     whole: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Such tuples as written."""
     replaced: list[Operation] = field(default_factory=list[Operation])

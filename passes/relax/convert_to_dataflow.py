@@ -43,9 +43,9 @@ class ConvertToDataflow(CompilerPass):
         A run is as long as it can be: it ends at conditionals and calls with effects. A
         dataflow block in it is taken in whole, with blocks in it, and lets the run become
         a block however short it is. Constants, shapes and scalars are no bindings and do
-        not count. The tuples that only the result is made of, right in front of the end,
+        not count. The tuples that only the result is made of, right before the end,
         stay there. Branches and function literals are treated alike. Outputs are the
-        values that are used behind the run. `relax-canonicalize-bindings` runs at the
+        values that are used after the run. `relax-canonicalize-bindings` runs at the
         end. Time is linear in the size of the module, for nesting of bounded depth.
     Leaves alone: runs that are too short; operations of other dialects with effects or
         regions, at which runs end; functions of other dialects

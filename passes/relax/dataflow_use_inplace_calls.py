@@ -27,7 +27,7 @@ class DataflowUseInplaceCalls(CompilerPass):
     TVM name: relax.DataflowUseInplaceCalls (v0.20), registered as
         "DataflowInsertInPlaceCalls"
     Input form: operators that are not legalized yet, in dataflow blocks. Meant for right
-        before `relax-legalize-ops`, behind all that merges or reorders bindings
+        before `relax-legalize-ops`, after all that merges or reorders bindings
     Output form: the same blocks and values, where some operators have become
         `relax.call_tir_inplace` of private TIR functions
     Options: none
@@ -51,7 +51,7 @@ class DataflowUseInplaceCalls(CompilerPass):
 
         The operators are add, subtract, multiply, divide, silu and relu. The operand has
         exactly the shape, dtype and device of the result, is made in the block, is not
-        used behind the operator, and neither is anything that may be the same memory; of
+        used after the operator, and neither is anything that may be the same memory; of
         several such operands it is the last. Equal calls share one function. Its name is
         that of the legalized function with `_inplace`. Time is linear in the size of the
         module.
@@ -68,7 +68,7 @@ class DataflowUseInplaceCalls(CompilerPass):
         operand, and so do tensors on one storage, results of calls in place, and what a
         closure captures. Constants are never written, so that a second run finds them as
         they were. A function with one tensor in two places is not `tir.noalias`. Symbolic
-        dimensions behind the outputs and operands that legalization folds away are
+        dimensions after the outputs and operands that legalization folds away are
         accounted for; an operator that is not legalized stays, where TVM fails. Only
         functions that the pass itself has added are removed.
     """
@@ -111,7 +111,7 @@ def _choose(dataflow: relax.DataflowOp) -> Iterator[tuple[OperatorOp, list[int]]
 def _place(op: OperatorOp, index: int, arguments: Sequence[SSAValue]) -> int:
     """Where operand `index` is among the arguments of the legalized call.
 
-    Legalization may have dropped operands in front of it; its value is there.
+    Legalization may have dropped operands before it; its value is there.
     """
     value = op.operands[index]
     places = [place for place, each in enumerate(arguments) if each is value]

@@ -140,7 +140,7 @@ def remove_unused_bindings(func: relax.FuncOp) -> None:
     dead = [op for op in dead if op.parent is None]
     for op in dead:
         op.drop_all_references()
-    # Users of outputs come first: blocks behind and around.
+    # Users of outputs come first: blocks after and around.
     for dataflow in [op for op in func.walk(reverse=True) if op in needed.dataflows]:
         assert isinstance(dataflow, relax.DataflowOp)
         used = [i for i, o in enumerate(dataflow.outputs) if o in needed.outputs]

@@ -1,4 +1,4 @@
-"""TVM's default Relax pipelines, as one pass (spec relax-passes-related F).
+"""TVM's default Relax pipelines, as one pass (docs/spec/relax-passes-related.md F).
 
 `ROWS` are the lists of the reference. A row whose pass does not exist yet is a gap; it
 takes part as soon as the registry knows its pass.

@@ -50,7 +50,7 @@ class EliminateCommonSubexpr(CompilerPass):
         Two operations are one if they have the same name, attributes, types and, what is
         found equal counted as the same, operands. The first must be visible where the
         second is: above it in the same block or in one around that; what a dataflow block
-        computes is visible behind it as far as it is an output. Two `relax.match_cast` of
+        computes is visible after it as far as it is an output. Two `relax.match_cast` of
         a value are one if their types are the same up to the symbols that they define;
         the symbols of the second become those of the first. Time is linear in the size
         of the module.
@@ -60,7 +60,7 @@ class EliminateCommonSubexpr(CompilerPass):
     Errors: none
     Attributes: read: none; created: none; removed: those of an operation that is removed
     Differs from TVM: the second operation is removed, where TVM leaves a binding to the
-        first behind. Memory that a call writes keeps its computations apart, where TVM
+        first after. Memory that a call writes keeps its computations apart, where TVM
         merges them. Operations of other dialects without effects are merged as well.
     """
 

@@ -129,7 +129,7 @@ def _expand_function(func: relax.FuncOp) -> None:
 def _rebuild(
     arg: BlockArgument, type_: Attribute, hint: str | None, place: InsertPoint
 ) -> SSAValue:
-    """Add parameters for what `type_` holds in front of `arg`; the value made of them."""
+    """Add parameters for what `type_` holds before `arg`; the value made of them."""
     if not isinstance(type_, relax.TupleType):
         parameter = arg.block.insert_arg(type_, arg.index)
         set_name_hint(parameter, hint)

@@ -71,14 +71,14 @@ class FuseOps(CompilerPass):
         A call is fused with its post-dominator, the first call that everything that comes
         of its result goes through, and with all calls on the way. Which calls fuse goes
         by the kinds of their functions, in three rounds: what ends in a matrix product
-        and the like with element-wise calls behind it; element-wise and broadcasting ones
+        and the like with element-wise calls after it; element-wise and broadcasting ones
         with maps, reductions and what is fused already; then other maps with each other.
         Reductions start nothing. Calls with equal bodies share one function. Constants
         become parameters, shapes and numbers are copied into the function; symbols that
         no parameter has as a dimension come with a last parameter `!relax.shape`. Time is
         linear in the size of the module times the greatest number of calls per group,
         `relax.FuseOps.max_depth` of the `PassContext` (256).
-    Leaves alone: functions with `Primitive` or `Codegen`; what stands outside of dataflow
+    Leaves alone: functions with `Primitive` or `Codegen`; what is outside of dataflow
         blocks; values that `relax.output` names, which end groups; calls without use;
         calls of functions whose bodies cannot be merged: those that take more than
         compact buffers of the call's own shapes, and integers; all other operations
@@ -223,7 +223,7 @@ def _find_dominator(node: _Node) -> None:
 def _common_dominator(
     lhs: _Node | None, rhs: _Node | None, pattern: OpPattern
 ) -> tuple[_Node | None, OpPattern]:
-    """The first operation behind both, and the greatest kind on the ways to it."""
+    """The first operation after both, and the greatest kind on the ways to it."""
     while lhs is not rhs:
         if lhs is None or rhs is None:
             return None, OpPattern.OPAQUE
@@ -241,15 +241,15 @@ def _common_dominator(
 
 
 @dataclass(eq=False)
-class _Group:
+class _FusionGroup:
     """Operations that become one function; the last of them has the only result."""
 
     pattern: OpPattern
     nodes: list[_Node]
-    parent: _Group | None = None
+    parent: _FusionGroup | None = None
     first: int = 0
 
-    def root(self) -> _Group:
+    def root(self) -> _FusionGroup:
         """The group that this one has become part of."""
         group = self
         while group.parent is not None:
@@ -283,7 +283,8 @@ class _Partition:
         self._graph = graph
         self._depth = depth
         self._group = {
-            node: _Group(node.pattern, [node], first=node.index) for node in graph.nodes
+            node: _FusionGroup(node.pattern, [node], first=node.index)
+            for node in graph.nodes
         }
         for phase in range(2):
             for node in graph.nodes:
@@ -332,7 +333,7 @@ class _Partition:
             return _is_injective
         return None
 
-    def _path(self, start: _Node, end: _Node, rule: _Rule) -> list[_Group] | None:
+    def _path(self, start: _Node, end: _Node, rule: _Rule) -> list[_FusionGroup] | None:
         """The groups on all ways from `start` to `end`; None if one is not allowed."""
         found = {self._group[start].root(): None}
         seen = {start}
@@ -352,19 +353,19 @@ class _Partition:
                     return None
         return list(found)
 
-    def _is_allowed(self, path: Sequence[_Group]) -> bool:
+    def _is_allowed(self, path: Sequence[_FusionGroup]) -> bool:
         """Whether the groups are small enough together, and nothing is in their way."""
         nodes = [node for group in path for node in group.nodes]
         if len(nodes) > self._depth:
             return False
-        # All members run where the last one stands.
+        # All members run where the last one is.
         first = min(group.first for group in path)
         last = max(node.index for node in nodes)
         fences = self._graph.fences
         own = sum(fences[node.index + 1] - fences[node.index] for node in nodes)
         return fences[last + 1] - fences[first] == own
 
-    def _merge(self, path: Sequence[_Group], target: _Group) -> None:
+    def _merge(self, path: Sequence[_FusionGroup], target: _FusionGroup) -> None:
         for group in path:
             if group is target:
                 continue

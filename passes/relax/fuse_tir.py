@@ -105,7 +105,7 @@ class FuseTIR(CompilerPass):
         ExpandTupleArguments and RemoveUnusedParameters. A tensor that is not provably of
         the shape that a part takes is an error, where TVM indexes one shape as another.
         The name of a function that stays, because it is public or passed as a value, is
-        not taken over. Buffers between parts stand in front of those of the parts.
+        not taken over. Buffers between parts are before those of the parts.
     """
 
     name = "relax-fuse-tir"

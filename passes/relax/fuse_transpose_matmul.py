@@ -1,4 +1,4 @@
-"""Matrix products with a transposed right operand read it as it lies."""
+"""Matrix products with a transposed right operand read it as it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.patterns import rewrite_each
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.linear_algebra import product_stages
-from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, Site
+from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, RuleContext
 from xdsl_tvm.passes.relax.legalize.signature import proven_result_type
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Tensor
 from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
@@ -124,7 +124,7 @@ def _fuse(
         rewriter.erase(transposition)
 
 
-def _stages(site: Site) -> Tensor:
+def _stages(site: RuleContext) -> Tensor:
     return product_stages(site, "NT_matmul", transposed=True)
 
 

@@ -104,7 +104,7 @@ def _calls(func: relax.FuncOp) -> Iterator[str]:
 
 
 def _callees_first(functions: Sequence[PrivateFunction]) -> list[PrivateFunction]:
-    """The functions that do not reach themselves, each behind those that it calls."""
+    """The functions that do not reach themselves, each after those that it calls."""
     by_name = {each.func.sym_name.data: each for each in functions}
     search = _Search({n: list(_calls(each.func)) for n, each in by_name.items()})
     return [by_name[name] for name in search.order]
@@ -116,7 +116,7 @@ class _Search:
 
     edges: dict[str, list[str]]
     order: list[str] = field(default_factory=list[str])
-    """Nodes that are on no cycle, behind all that they reach of these."""
+    """Nodes that are on no cycle, after all that they reach of these."""
     _low: dict[str, int] = field(default_factory=dict[str, int])
     _stack: list[str] = field(default_factory=list[str])
 

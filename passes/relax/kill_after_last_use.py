@@ -1,4 +1,4 @@
-"""Values end their lives behind the operation that uses them last."""
+"""Values end their lives after the operation that uses them last."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOLDS = (relax.IfOp, relax.LambdaOp)
 
 @dataclass(frozen=True)
 class KillAfterLastUse(CompilerPass):
-    """Summary: Ends the lives of tensors, storages and other objects behind their last
+    """Summary: Ends the lives of tensors, storages and other objects after their last
         use.
 
     TVM name: relax.KillAfterLastUse (v0.20)
@@ -53,10 +53,10 @@ class KillAfterLastUse(CompilerPass):
 
         First, a `relax.alias` and a `relax.match_cast` to the very type of its operand
         go, and so does any other alias that is not used. A use in a branch counts for the
-        `relax.if`, so what is made outside ends its life behind it; one in a function
+        `relax.if`, so what is made outside ends its life after it; one in a function
         literal for the literal, which is treated like a function. A tuple whose only use
         is an argument of an operation in its block has no life of its own, as in TVM,
-        where it has no variable: that operation uses its fields. Behind one operation
+        where it has no variable: that operation uses its fields. After one operation
         first tensors end their lives, then storages, then tuples and other objects, each
         in the order of their definition. To end a life is to drop one name of a value:
         memory that a view, a tuple or a tensor on a storage shares stays as long as one
@@ -68,7 +68,7 @@ class KillAfterLastUse(CompilerPass):
     Errors: a dataflow block, which holds no operation with effects
     Attributes: read: none; created: `relax.force_pure` on pure functions in which a life
         ends; removed: none
-    Differs from TVM: behind a conditional lives go on to end, those of values that were
+    Differs from TVM: after a conditional lives go on to end, those of values that were
         last used in it included; TVM lets everything live on from there. A name of a
         value whose life ends stays; TVM replaces it, and may use the value after its end.
         `relax.force_pure` is set here, so that the result is well-formed. Of

@@ -34,7 +34,7 @@ from xdsl_tvm.passes.relax.rewriting.symbols import defined_symbols, hide_symbol
 CONFIG = "relax.transform.apply_legalize_ops"
 
 CustomRule: TypeAlias = Callable[[Bindings, Any], SSAValue]
-"""A rule of the user's: emits operations in front of the operator, gives the result."""
+"""A rule of the user's: emits operations before the operator, gives the result."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class LegalizeOps(CompilerPass):
         %r = relax.call_tir @add(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
         tir.func @add(...) attributes {tir.noalias = true} { ... }
         A constant of rank 0 at a binary operator or as a fill value becomes a number of
-        the function. A scalar of run time is an argument, behind the tensors before it;
+        the function. A scalar of run time is an argument, after the tensors before it;
         a symbol that no tensor has as a bare dimension is one of the last arguments.
         `relax.dynamic_strided_slice` becomes a call that computes the shape, a
         `relax.match_cast` to new symbols, and a call that copies; ranges of known
         numbers become constants; marks for gradients become their operand;
         `relax.unique` and `relax.nonzero` become calls of the runtime. What a rule emits
-        is legalized in its turn, and operators behind one whose type turns out to be
+        is legalized recursively, and operators after one whose type turns out to be
         more precise than declared are legalized for the more precise type.
     Leaves alone: Operators without a rule or with a case that the rule does not cover,
         operators whose operands or result have dimensions or dtypes that are not known,
@@ -204,14 +204,14 @@ def _function_around(op: Operation) -> relax.FuncOp | None:
 
 @dataclass
 class _Bindings(Bindings):
-    """Puts operations in front of an operator, on its line."""
+    """Puts operations before an operator, on its line."""
 
     at: OperatorOp
     legalizer: _Legalizer
     emitted: list[Operation] = field(default_factory=list[Operation])
 
     def emit(self, op: Operation) -> SSAValue:
-        """Insert an operation; gives its result, which is legalized in its turn."""
+        """Insert an operation; gives its result, which is legalized recursively."""
         self.emitted.append(op)
         return LocatedBuilder(self.at).insert(op)
 

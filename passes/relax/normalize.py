@@ -46,8 +46,8 @@ class Normalize(CompilerPass):
               relax.output %d : !t
             }
 
-        Constants between two blocks, which TVM writes where they are used, are moved in
-        front of them. What an empty block gives is replaced by what it was given. Time is
+        Constants between two blocks, which TVM writes where they are used, move before
+         them. What an empty block gives is replaced by what it was given. Time is
         linear in the size of the module, for nesting of bounded depth.
     Leaves alone: the bindings themselves and their order; a single block with bindings;
         functions of other dialects

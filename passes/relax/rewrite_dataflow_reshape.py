@@ -127,7 +127,7 @@ class CopyingFunctions:
 
 
 def _is_inner(call: relax.CallTIROp) -> bool:
-    """Whether the call stands in a dataflow block that keeps its result to itself."""
+    """Whether the call is in a dataflow block that keeps its result to itself."""
     if not isinstance(call.parent_op(), relax.DataflowOp):
         return False
     return not any(isinstance(use.operation, relax.OutputOp) for use in call.result.uses)

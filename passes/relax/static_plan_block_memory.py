@@ -87,7 +87,7 @@ class StaticPlanBlockMemory(CompilerPass):
         where that is larger than what `tokens` needs for the scope and device in this
         function, or where more than 256 tensors live at once on average, they have the
         storages of `tokens`. Time is that of sorting the storages of a function by size,
-        and linear otherwise; storages are placed in front of the first tensor on them, or
+        and linear otherwise; storages are placed before the first tensor on them, or
         of the `relax.if` around it where tensors in several branches share.
     Leaves alone: tensors that a function or a branch returns, that are a condition, or
         that anything else than such a call uses, as calls of Relax functions and
@@ -107,7 +107,7 @@ class StaticPlanBlockMemory(CompilerPass):
         external call returns count as uses of the memory that they may be views of.
         Devices do not share storages. The end of a tensor's life is no use of it, so that
         `relax-kill-after-last-use` may run before. A storage for tensors in several
-        branches is made in front of them, where TVM makes it in the first, out of sight
+        branches is made before them, where TVM makes it in the first, out of sight
         of the others; a size with symbols that a branch defines is not used after the
         branch. Symbols are never negative here, so that `tir_non_negative_var` is only
         checked. That symbols stay within their upper bounds is trusted, as in TVM.

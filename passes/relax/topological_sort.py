@@ -61,7 +61,7 @@ class TopologicalSort(CompilerPass):
     Attributes: read: none; created: none; removed: none
     Differs from TVM: operations that see memory which one of them writes, and operations
         with effects, stay in order among themselves. A binding that uses a symbol stays
-        behind the cast that defines it.
+        after the cast that defines it.
     """
 
     name = "relax-topological-sort"
@@ -111,7 +111,7 @@ def _walk(
     after: dict[_Node, list[_Node]],
     depth_first: bool,
 ) -> list[_Node]:
-    """All nodes, each behind those that stand `before` it."""
+    """All nodes, each after those that stand `before` it."""
     waiting = {node: len(needed) for node, needed in before.items()}
     todo, order = deque(starts), list[_Node]()
     while todo:

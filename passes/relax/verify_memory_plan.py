@@ -43,7 +43,7 @@ class VerifyMemoryPlan(CompilerPass):
         of tensors that are alive at once.
     Leaves alone: everything
     Errors: two tensors that may overlap while both are alive; a tensor that may end
-        behind its storage; attributes that `relax-static-plan-block-memory` refuses
+        after its storage; attributes that `relax-static-plan-block-memory` refuses
     Attributes: read: `tir_var_upper_bound`, `tir_non_negative_var`; created: none;
         removed: none
     Differs from TVM: TVM has no such pass
@@ -108,7 +108,7 @@ def _are_apart(one: PlannedTensor, other: PlannedTensor) -> bool:
 
 
 def _exclude(one: Operation, other: Operation) -> bool:
-    """Whether two operations stand in different branches of one `relax.if`."""
+    """Whether two operations are in different branches of one `relax.if`."""
     regions = dict[Operation, object]()
     for op, is_first in ((one, True), (other, False)):
         inner = op

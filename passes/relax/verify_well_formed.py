@@ -29,7 +29,7 @@ class VerifyWellFormed(CompilerPass):
         whose `global_symbol` is not its name; `ForcePure`: an impure function with
         `relax.force_pure`; `NumInput`: a `num_input` that is no number of parameters;
         `SymbolFacts`: malformed `tir_var_upper_bound` or `tir_non_negative_var`; `Life`:
-        a use of a value behind the op that ends its life
+        a use of a value after the op that ends its life
     Attributes: read: `global_symbol`, `relax.force_pure`, `num_input`,
         `tir_var_upper_bound`, `tir_non_negative_var`; created: none; removed: none
     Differs from TVM: `NumInput`, `SymbolFacts` and `Life` are no part of TVM's function,

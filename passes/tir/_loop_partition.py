@@ -195,7 +195,7 @@ class _Finder:
         return deduce_bound(self._variable, tree, self._hint, self._relax, self._analyzer)
 
     def _is_usable(self, found: IntSet) -> bool:
-        """Whether the ends can be computed in front of the loop, and may part it."""
+        """Whether the ends can be computed before the loop, and may part it."""
         ends = [end for end in (found.min, found.max) if end is not None]
         values = leaf_values(*ends)
         return (

@@ -440,7 +440,7 @@ class Narrower:
         return tir.like_lanes(self._target, dtype)
 
     def _value(self, value: SSAValue, mode: Mode) -> SSAValue:
-        """The value made so, in front of its op: whatever uses the op sees it."""
+        """The value made so, before its op: whatever uses the op sees it."""
         stack = [(value, mode)]
         while stack:
             key = stack[-1]
@@ -574,7 +574,7 @@ class Narrower:
         )
 
     def _inserted(self, new: Operation, op: Operation) -> SSAValue:
-        """The result of the new op in front of `op`, or of one that is there already."""
+        """The result of the new op before `op`, or of one that is there already."""
         block = op.parent
         assert block is not None
         dtype = new.results[0].type

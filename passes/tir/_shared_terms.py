@@ -3,9 +3,9 @@
 The expressions of a block are a graph in which equal ones are one node. A node is used
 where it stands by itself, once per place in the text, and once by each larger node that
 it is a part of. With two uses it is shared. TVM finds the same by rounds over lists of
-expressions (spec tir-passes-b, CommonSubexprElimTIR): in a round, the larger ones come
-first, and one that has just been shared shows its parts to the next round only. The
-rounds number the bindings, so they are kept here, as numbers.
+expressions (docs/spec/tir-passes-b-arith-and-loops.md, CommonSubexprElimTIR): in a round,
+the larger ones come first, and one that has just been shared shows its parts to the next
+round only. The rounds number the bindings, so they are kept here, as numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Term:
 
 
 class Shared(NamedTuple):
-    """A term that gets a binding, behind the binding at `place` or at the beginning."""
+    """A term that gets a binding, after the binding at `place` or at the beginning."""
 
     tree: Expr
     place: int

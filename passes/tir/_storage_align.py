@@ -70,7 +70,7 @@ def allocation_shape(
 ) -> list[int | SSAValue]:
     """The extents to allocate for a buffer: its own, with its strides folded in.
 
-    What they need is computed in front of `anchor`. Raises PassFailedException where
+    What they need is computed before `anchor`. Raises PassFailedException where
     strides do not divide each other, or let rows overlap.
     """
     strides = alloc.layout_strides

@@ -2,7 +2,7 @@
 
 The statements that do must run for every index. `Dependence` finds them, and gathers
 those that can only run together: a `tir.let`, an allocation with all that follows, and a
-read whose memory is written before it is used with what lies between. All else is shared.
+read whose memory is written before it is used with what is between. All else is shared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unit:
 
     ops: list[Operation]
     last: Operation
-    """The op behind which they may stand."""
+    """The op of which they may be."""
 
 
 def is_memory(value: SSAValue) -> bool:

@@ -50,7 +50,7 @@ _PROLOGUE = (
     tir.StringOp,
     tir.WritesOp,
 )
-"""Ops that stand before the statements of a block."""
+"""Ops that are before the statements of a block."""
 _CONTINUE = (
     *_PROLOGUE,
     *EXPRESSION_OPS,
@@ -94,7 +94,7 @@ class CommonSubexprElimTIR(CompilerPass):
         An expression is bound if it is used twice in the text of the program: an op with
         two uses counts as two, and equal ops as one. It must be made of constants,
         parameters, loop variables and bindings, without loads and calls; ramps and
-        broadcasts are not bound by themselves. The binding stands behind the last binding
+        broadcasts are not bound by themselves. The binding is after the last binding
         that the expression uses, or at the beginning of the block, of the outermost
         block, that has both uses; what is used in a branch, or in a loop, counts outside
         of it only if another of condition and branches, or of the bounds of the loop,
@@ -112,7 +112,7 @@ class CommonSubexprElimTIR(CompilerPass):
         is bound only where it is evaluated anyway: TVM takes it out of the branch, or the
         lazy choice, that guards it. Among expressions of one size the one that is written
         first is the first, and not that whose text is; no state is kept between runs. A
-        load that stands in front of a loop or a branch counts where it stands.
+        load that is before a loop or a branch counts where it is.
     """
 
     name = "tir-common-subexpr-elim-tir"
@@ -147,7 +147,7 @@ class _Text:
             self._ranks.setdefault(self.tree(op.results[0]), len(self._ranks))
 
     def tree(self, value: SSAValue) -> Expr:
-        """The tree behind a value."""
+        """The tree of a value."""
         return view(value, self._trees)
 
     def key(self, tree: Expr) -> Expr:
@@ -554,7 +554,7 @@ class _Eliminator:
     def _rebuilt(
         self, root: SSAValue, at: Operation, made: dict[SSAValue, SSAValue]
     ) -> SSAValue:
-        """The value with what is bound in place of it, made in front of `at`.
+        """The value with what is bound in place of it, made before `at`.
 
         Ops that have been passed in the block use what is bound; others are copied.
         """

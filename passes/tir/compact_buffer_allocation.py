@@ -102,7 +102,7 @@ class CompactBufferAllocation(CompilerPass):
         accessed, or that are used by ops of which it is not known what they do to them;
         dimensions whose accesses have no bounds, or whose indices are of a type other
         than `i32` and `i64`. Where a pointer into a buffer is passed to a call, or a view
-        states strides or an offset of its own, no element moves: only rows behind the
+        states strides or an offset of its own, no element moves: only rows after the
         last one that is accessed go.
     Errors: a block with iteration variables: run tir-convert-blocks-to-opaque first; a
         `tir.init`: run tir-lower-init-block first; `buffer_dim_align`,
@@ -321,7 +321,7 @@ class _Shift:
         self._lets = lets
         self._loads = loads
         self._numbers: dict[Expr, SSAValue] = {}
-        """Constants in front of the buffer."""
+        """Constants before the buffer."""
         self.dropped: list[SSAValue] = []
         """What was used where nothing uses it now."""
 

@@ -49,7 +49,7 @@ class ConvertSSA(CompilerPass):
         Values are defined once as they are, and none is shared by functions; what two
         places can define still are a `tir.shape_var`, by matches in two scopes, and the
         variable of a thread axis, by the name `env` of its launches. The first scope
-        keeps the shape variable, and expressions over it that stand outside of the others
+        keeps the shape variable, and expressions over it that are outside of the others
         are computed again in them. Launches with the `env` of one of another axis, kind,
         type or extent share a new name, in the order of the text. Time is linear in the
         size of the module, and in that of the expressions each rewritten scope uses.

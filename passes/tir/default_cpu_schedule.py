@@ -54,7 +54,7 @@ class DefaultCPUSchedule(CompilerPass):
         `cache_bytes` (32 MiB): where a nest that stores to whole buffers touches more
         than this, its stores bypass the cache
         `reassociate` (true): sums and products of floats along the axis along which
-        their terms lie in memory are gathered in several lanes, and so are least and
+        their terms are in memory are gathered in several lanes, and so are least and
         greatest elements, whose values do not depend on the order; false keeps the order
         of the program
         `fuse_multiply_add` (true): matrix products round once per term; false rounds the
@@ -99,7 +99,7 @@ class DefaultCPUSchedule(CompilerPass):
         blocks of them stay in registers or in the cache, and terms keep their order; with
         terms next to each other, each result is gathered in the lanes of a vector (see
         `skinny_matmul.py`).
-        A map behind a contraction that works on its results where they are, as bias and
+        A map after a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:
         so it is with softmax, and its rows stay in the cache. Independence is proved
@@ -215,10 +215,10 @@ def _stands_alone(nest: Nest, machine: Machine) -> bool:
 
 
 def _schedule_group(group: list[Nest], machine: Machine) -> None:
-    """Write nests anew, where the first of them stands; not what no strategy is for."""
+    """Write nests anew, where the first of them is; not what no strategy is for."""
     if not group:
         return
-    # A copy is written at the place of the last nest: what it needs stands before that.
+    # A copy is written at the place of the last nest: what it needs is before that.
     code = LoopCode(InsertPoint.before(group[-1].outermost))
     parallel = any(machine.is_parallel(nest.axes) for nest in group)
     finished = _with_map(group, machine)
@@ -242,7 +242,7 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
 
 
 def _with_map(group: list[Nest], machine: Machine) -> Contraction | None:
-    """The contraction that a group is, with the map behind it."""
+    """The contraction that a group is, with the map after it."""
     if len(group) != 2 or (found := _contraction(group[0], machine)) is None:
         return None
     return with_map(found, group[1])

@@ -1,4 +1,6 @@
-"""TVM's default TIR pipeline, as one pass (spec tir-passes-d II.2).
+"""TVM's default TIR pipeline, as one pass.
+
+docs/spec/tir-passes-d-abi-and-pipelines.md II.2.
 
 `ROWS` is the whole list of the reference. A row whose pass does not exist yet is a gap;
 it takes part as soon as the registry knows its pass.

@@ -1,4 +1,4 @@
-"""Buffers of many dimensions: accessed as the memory they lie in."""
+"""Buffers of many dimensions: accessed as the memory they are in."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 @dataclass(frozen=True)
 class FlattenBuffer(CompilerPass):
-    """Summary: Gives all buffers the dimensions of the memory they lie in, one or one
+    """Summary: Gives all buffers the dimensions of the memory they are in, one or one
         more than there are axis separators, and stores bools as `i8`.
 
     TVM name: tir.FlattenBuffer (v0.20)
@@ -288,7 +288,7 @@ class _Flattening(ExpressionRewriter):
         self._old.append(op)
 
     def _view(self, op: tir.BufferDefinition) -> None:
-        """A flat buffer on the memory of a parameter, or behind a pointer."""
+        """A flat buffer on the memory of a parameter, or at a pointer."""
         anchor: Operation = op
         if isinstance(op, tir.DeclBufferOp):
             data = op.data
@@ -303,7 +303,7 @@ class _Flattening(ExpressionRewriter):
             pointer = tir.DataOp(op.buffer)
             Rewriter.insert_op(pointer, InsertPoint.after(anchor))
             anchor, data = pointer, pointer.result
-        # Not what is at hand: the place may be behind that of the walk.
+        # Not what is available: the place may be after that of the walk.
         builder = Builder(InsertPoint.after(anchor))
         extents = self._mixed(self._extents(op), builder, {})
         element = op.type.element_type
@@ -405,7 +405,7 @@ class _Flattening(ExpressionRewriter):
     def _indices(
         self, buffer: SSAValue, indices: Sequence[SSAValue], op: Operation
     ) -> list[SSAValue]:
-        """The indices of an access as those of the flat buffer, in front of `op`."""
+        """The indices of an access as those of the flat buffer, before `op`."""
         trees = self._flattened(buffer, [self.tree(index) for index in indices])
         builder = Builder(InsertPoint.before(op))
         return [emit(tree, builder, self._at_hand) for tree in trees]
@@ -517,7 +517,7 @@ _OF_VALUES = (
 def _last_parameter(func: Operation) -> dict[Operation, Operation]:
     """For the parameters at the start of a function, the last of them.
 
-    All symbols of their shapes are bound behind it.
+    All symbols of their shapes are bound after it.
     """
     matches: list[Operation] = []
     for op in func.regions[0].block.ops if func.regions else ():

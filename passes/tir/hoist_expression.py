@@ -19,7 +19,7 @@ from xdsl_tvm.passes.tir.simplify import Simplify
 
 @dataclass(frozen=True)
 class HoistExpression(HoistExpressionConfig, CompilerPass):
-    """Summary: Evaluates conditions and bindings in front of the loops that do not change
+    """Summary: Evaluates conditions and bindings before the loops that do not change
         them.
 
     TVM name: tir.HoistExpression (v0.20)
@@ -57,8 +57,8 @@ class HoistExpression(HoistExpressionConfig, CompilerPass):
               }
             }
 
-        A value goes in front of the outermost loop that it can leave: it neither depends
-        on the loop, nor stands in a sequence of statements of it. The loop is copied for
+        A value goes before the outermost loop that it can leave: it neither depends
+        on the loop, nor is in a sequence of statements of it. The loop is copied for
         the case that a condition is false, unless it does nothing then. Conditions that
         the ones outside decide are resolved. A binding of an expression becomes one of
         statements. The pass ends with `tir-simplify` and `tir-remove-no-op`.

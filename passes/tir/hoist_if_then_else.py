@@ -29,7 +29,7 @@ class _Variant:
 
 @dataclass(frozen=True)
 class HoistIfThenElse(HoistIfThenElseConfig, _Variant, CompilerPass):
-    """Summary: Evaluates conditions in front of the loops that do not change them.
+    """Summary: Evaluates conditions before the loops that do not change them.
 
     TVM name: tir.HoistIfThenElse (v0.20)
     Input form: any; meant for loops and buffers and later forms
@@ -57,8 +57,8 @@ class HoistIfThenElse(HoistIfThenElseConfig, _Variant, CompilerPass):
               }
             }
 
-        A condition goes in front of the outermost loop that it can leave: it neither
-        depends on the loop, nor is the condition behind a sequence of statements in it.
+        A condition goes before the outermost loop that it can leave: it neither
+        depends on the loop, nor is the condition after a sequence of statements in it.
         The loop is copied for the case that the condition is false, unless it does
         nothing then. Conditions that the ones outside decide are resolved. The pass ends
         with `tir-simplify` and `tir-remove-no-op`.

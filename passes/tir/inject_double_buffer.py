@@ -52,7 +52,7 @@ class InjectDoubleBuffer(InjectDoubleBufferConfig, CompilerPass):
     Options: that of the `PassContext` key `tir.InjectDoubleBuffer`, which gives its value
         where it is unset
         `split_loop` (1): how many iterations an iteration of the new loop has; the last
-        ones get a copy of their own behind it. 0 keeps the loop
+        ones get a copy of their own after it. 0 keeps the loop
     Rewrites: before
 
             tir.for %i = %c0 to %c16 {
@@ -82,7 +82,7 @@ class InjectDoubleBuffer(InjectDoubleBufferConfig, CompilerPass):
 
         Where the loop is at iteration `k`, index `x` becomes `k % 2 * extent + x`. With
         `split_loop = f`, an iteration of the new loop has `f` of the old ones, and there
-        are `(n - 1) / f` of them; each of the `f` copies behind it is under a condition,
+        are `(n - 1) / f` of them; each of the `f` copies after it is under a condition,
         and `double_buffer_write` is gone there. A loop that may have no iteration is put
         under a condition with all that is made of it. The values that the producer needs
         are computed anew for the next iteration. Time is linear in the size of the
@@ -99,7 +99,7 @@ class InjectDoubleBuffer(InjectDoubleBufferConfig, CompilerPass):
     Attributes: read and removed: `double_buffer_scope`; created: `double_buffer_write`;
         removed: the annotations of loops that are split. Pragmas become `tir.attr`.
     Differs from TVM: memory whose address is used anywhere is not doubled, where TVM sees
-        only uses behind the scope; a scope that is dropped for it is so without a
+        only uses after the scope; a scope that is dropped for it is so without a
         warning. The producer must be independent of the rest of the loop, which TVM takes
         for granted; memory of different parameters counts as different. A loop that may
         have no iteration is guarded, and one that does not start at 0 counts its halves
@@ -251,7 +251,7 @@ def _check(mark: _Mark, loop: tir.ForOp) -> None:
         if isinstance(op, tir.LoadOp) and not seen_scope and _is_of(mark, op.buffer):
             raise PassFailedException(
                 f"{describe(op)} reads double-buffered memory before the {_SCOPE} that "
-                "fills it; move it behind"
+                "fills it; move it after"
             )
     for access in mark.accesses:
         if isinstance(access, tir.StoreOp) and not _is_in(access, mark.scope):
@@ -476,7 +476,7 @@ def _minus(tree: Expr, start: SSAValue) -> Expr:
 
 
 def _hoist_memory(mark: _Mark, loop: tir.ForOp) -> None:
-    """Put the memory, twice as large, and its buffers in front of the loop."""
+    """Put the memory, twice as large, and its buffers before the loop."""
     old = mark.memory
     builder = Builder(InsertPoint.before(loop))
     (size,) = old.shape
@@ -552,7 +552,7 @@ def _fill_next(mark: _Mark, needed: Sequence[Operation], loop: tir.ForOp) -> Non
 
 
 def _split(loop: tir.ForOp, factor: int) -> None:
-    """Let an iteration of a new loop do `factor` of those of `loop`, the rest behind."""
+    """Let an iteration of a new loop do `factor` of those of `loop`, the rest after."""
     extent = view(loop.extent)
     known = {extent: loop.extent}
     builder = Builder(InsertPoint.before(loop))

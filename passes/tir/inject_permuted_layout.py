@@ -311,7 +311,7 @@ class _Permutation(ExpressionRewriter):
         self.dropped.append(column)
 
     def _permuted(self, row: Expr, column: Expr, size: int) -> Expr:
-        """The column, in rows of a size, where an element of a row lies."""
+        """The column, in rows of a size, where an element of a row is."""
         turn = smart.floormod(row, 8)
         if size % 64:
             turn = smart.floordiv(turn, 2)

@@ -307,7 +307,7 @@ def _guard(
     ]
     if not conditions:
         return
-    # First, so that what they use stays in front of them.
+    # First, so that what they use stays before them.
     builder = Builder(InsertPoint.before(store))
     values = [emit(condition, builder) for condition in conditions]
     body = Block()
@@ -339,7 +339,7 @@ def _is_new(index: Expr, axis: _Axis) -> Expr:
 
 
 def _only_for(store: tir.StoreOp, facts: Facts) -> list[Operation]:
-    """A store behind the ops of its block that nothing else needs, in their order."""
+    """A store after the ops of its block that nothing else needs, in their order."""
     needed: set[Operation] = {store}
     inside: set[Operation] = {store}
     pending: list[Operation] = [store]
@@ -361,7 +361,7 @@ def _operands(op: Operation) -> list[SSAValue]:
 
 
 def _in_order(last: Operation, ops: set[Operation]) -> list[Operation]:
-    """Ops that the last of them needs, each behind those that it needs itself."""
+    """Ops that the last of them needs, each after those that it needs itself."""
     found: dict[Operation, None] = {}
     pending = [(last, False)]
     while pending:
@@ -380,7 +380,7 @@ def _in_order(last: Operation, ops: set[Operation]) -> list[Operation]:
 
 
 def _can_move(op: Operation, store: Operation, facts: Facts) -> bool:
-    """Whether an op may stand directly in front of a store that follows it."""
+    """Whether an op may be directly before a store that follows it."""
     fact = facts.ops.get(op)
     if fact is None or fact.kind is Kind.EXPRESSION:
         return True
@@ -390,7 +390,7 @@ def _can_move(op: Operation, store: Operation, facts: Facts) -> bool:
 def _hoist(
     realize: tir.BufferRealizeOp, loop: tir.ForOp, axes: Sequence[_Axis], ring: int
 ) -> None:
-    """Put the buffer in front of a loop, as large as it is but for the ring."""
+    """Put the buffer before a loop, as large as it is but for the ring."""
     if loop.next_op is not None:
         scope = tir.ScopeOp(Region(Block()))
         scope.location = loop.location

@@ -100,7 +100,7 @@ class InjectSoftwarePipeline(CompilerPass):
         iteration variables, a `tir.init`, a `tir.match_region`, a `tir.ret`; memory that
         the loop gets by `tir.allocate`, or whose size depends on the iteration; a value
         that one statement gets from an op with an effect and another uses, or that is
-        loaded in front of a statement that may write it; a buffer of several versions
+        loaded before a statement that may write it; a buffer of several versions
         with an offset, with strides that do not show its size, or in a matrix whose
         builtins do not say how large its fragments are; an asynchronous statement that is
         more than loads and stores, reads what it writes, or may write an element twice; a
@@ -243,6 +243,6 @@ def _check_reads(loop: tir.ForOp, body: PipelineBody, touches: Touches) -> None:
             if touches.writes(number, read.op):
                 raise PassFailedException(
                     f"{describe(loop)}: statement {read.statement} uses the value of a "
-                    f"{read.op.name} in front of statement {number}, which may write "
+                    f"{read.op.name} before statement {number}, which may write "
                     "what it reads; load it where it is used"
                 )

@@ -99,7 +99,7 @@ class InjectVirtualThread(CompilerPass):
         virtual launch become `tir.attr`; allocations keep their annotations.
     Differs from TVM: what is written under a condition or in a loop that depends on the
         index has a place for each thread, where TVM lets the threads share it; buffers
-        have the extents of their memory. A load stays in front of the writes that follow
+        have the extents of their memory. A load stays before the writes that follow
         it. Loops may start anywhere. Memory that is allocated among statements that are
         copied together is not multiplied. A barrier that would be copied for each
         thread with what is around it is refused. A virtual launch within one of the same
@@ -167,7 +167,7 @@ def _check(launch: tir.LaunchThreadOp) -> None:
             case tir.WhileOp():
                 problem = "must not be in virtual threads; write a tir.for with a bound"
             case tir.RetOp():
-                problem = "must not be in virtual threads; return behind the launch"
+                problem = "must not be in virtual threads; return after the launch"
             case _ if isinstance(op, _BLOCK_OPS):
                 problem = (
                     "must not be in virtual threads; run tir-lower-opaque-block and "
@@ -349,7 +349,7 @@ class _Expansion:
         return doomed
 
     def _expand(self, unit: Unit) -> None:
-        """Put the copies of a unit behind it."""
+        """Put the copies of a unit after it."""
         end = tir.EvaluateOp()
         Rewriter.insert_op(end, InsertPoint.after(unit.last))
         holds_loop = any(isinstance(op, _LOOPS) for top in unit.ops for op in top.walk())
@@ -390,7 +390,7 @@ class _Expansion:
     def _compute(
         self, value: SSAValue, values: dict[SSAValue, SSAValue], block: Block
     ) -> None:
-        """Append copies of the ops behind a value that depend on the index."""
+        """Append copies of the ops of a value that depend on the index."""
         pending = [value]
         while pending:
             current = pending[-1]

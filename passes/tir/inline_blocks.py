@@ -50,7 +50,7 @@ class InlineBlocks(CompilerPass):
         the innermost loop. Then, where a map is the last to read an allocated buffer, at
         the element that it stores to, and the buffer that it stores to is of the same
         type and used for nothing else, the first buffer is that second one: the sums of
-        a matrix product, and the bias behind it, are then in one place. Time is linear
+        a matrix product, and the bias after it, are then in one place. Time is linear
         in the size of the function and the number of uses of its buffers.
     Leaves alone: functions with a schedule, as tir-default-cpu-schedule takes them;
         buffers of parameters; buffers with several readers; maps with lazy choices before
@@ -134,7 +134,7 @@ class _Statements:
         return sorted(found, key=lambda op: self.order[op])
 
     def _may_write_between(self, nest: Nest, last: Operation) -> bool:
-        """Whether what a nest reads may be written behind it, up to and in `last`."""
+        """Whether what a nest reads may be written after it, up to and in `last`."""
         start, end = self.order[nest.outermost], self.order[last]
         if self._unknown[end] != self._unknown[start]:
             return True

@@ -79,7 +79,7 @@ class LiftThreadBinding(CompilerPass):
 
         A store to shared or global memory that is not in a loop over an axis of its
         kernel counts as one that is, and from then on only the first thread of the axis
-        does it, together with what is computed in front of it for it, or with all of its
+        does it, together with what is computed before it for it, or with all of its
         block. For virtual threads it does not count.
     Leaves alone: kernels that bind each axis once, but for such stores and the names of
         variables; `tir.launch_thread`; calls, since threads make some of them together
@@ -286,7 +286,7 @@ def _first_threads(
 
 
 def _computed_for(store: tir.StoreOp) -> list[Operation]:
-    """A store with what is computed directly in front of it, and only for it."""
+    """A store with what is computed directly before it, and only for it."""
     found: list[Operation] = [store]
     op = store.prev_op
     while op is not None and op.results and not op.regions and not may_write(op):
@@ -299,7 +299,7 @@ def _computed_for(store: tir.StoreOp) -> list[Operation]:
 
 
 def _loops_inside_out(root: Operation) -> Iterator[tir.ForOp]:
-    """The loops in an op, each behind those in it."""
+    """The loops in an op, each after those in it."""
     for region in root.regions:
         for block in region.blocks:
             for op in block.ops:
@@ -381,7 +381,7 @@ def _range(place: tir.ForOp, axis: _Axis) -> Iterator[tuple[SSAValue, Expr]]:
                 raise PassFailedException(
                     f'{describe(axis.first)}: the range of "{axis.tag}" is computed '
                     "inside of the loop that holds all loops over this axis; compute it "
-                    "in front of it"
+                    "before it"
                 )
         yield value, tree
 

@@ -27,7 +27,7 @@ from xdsl_tvm.passes.tir._auto_copy.fragments import (
 )
 from xdsl_tvm.passes.tir._auto_copy.nest import (
     Nest,
-    Place,
+    NestBuilder,
     element_bits,
     emit_nest,
     read_nest,
@@ -214,14 +214,14 @@ class _Copy:
             case _:
                 pass
 
-    def _rewrite(self, rule: Callable[[Nest, Place], None]) -> None:
+    def _rewrite(self, rule: Callable[[Nest, NestBuilder], None]) -> None:
         """Put what a rule makes of the nest in the place of it."""
         nest = read_nest(self.block)
         if nest.size == 0:
             return
         self._check_scopes(nest)
         statement = statement_of(self.block, self.block.body.block, [])
-        rule(nest, Place(Builder(InsertPoint.before(statement))))
+        rule(nest, NestBuilder(Builder(InsertPoint.before(statement))))
         operands = tuple(statement.operands)
         Rewriter.erase_op(statement)
         erase_if_unused(operands)
@@ -243,7 +243,7 @@ class _Copy:
         size = integer_of(value) or 1
         return coalesced(nest, axes, max(1, size * 8 // element_bits(self.source)))
 
-    def _to_shared(self, nest: Nest, place: Place) -> None:
+    def _to_shared(self, nest: Nest, place: NestBuilder) -> None:
         store_map(nest)
         nest = self._coalesced(nest, alone=True)
         if flag(self.block, "local_stage"):
@@ -251,21 +251,21 @@ class _Copy:
         else:
             emit_nest(nest, place)
 
-    def _to_global(self, nest: Nest, place: Place) -> None:
+    def _to_global(self, nest: Nest, place: NestBuilder) -> None:
         nest = inverted(nest, store_map(nest))
         emit_nest(self._coalesced(nest, alone=True), place)
 
-    def _load_fragments(self, nest: Nest, place: Place) -> None:
+    def _load_fragments(self, nest: Nest, place: NestBuilder) -> None:
         self._check_lanes()
         shared = emit_wmma_load(nest, place)
         self.padder.require_multiple(shared, _FRAGMENT_PADDING)
 
-    def _store_fragments(self, nest: Nest, place: Place) -> None:
+    def _store_fragments(self, nest: Nest, place: NestBuilder) -> None:
         self._check_lanes()
         emit_wmma_store(nest, place)
         self.padder.require_multiple(nest.store.buffer, _FRAGMENT_PADDING)
 
-    def _stage(self, nest: Nest, place: Place, size: int) -> None:
+    def _stage(self, nest: Nest, place: NestBuilder, size: int) -> None:
         self._check_lanes()
         store_map(nest)
         nest = tiled(nest, size)

@@ -116,7 +116,7 @@ class LowerCrossThreadReduction(CompilerPass):
         that hold for all of the reduction or none, and where the buffers are not `local`
         only the first thread does it. Scratch buffers are allocated by the block around.
 
-        A block behind it in the same kernel that reads what was reduced gets loops over
+        A block after it in the same kernel that reads what was reduced gets loops over
         the threads it is not in yet, and only the first of them runs it. One that only
         writes memory of the threads runs in all of them if it reads such memory, and then
         the same holds for what it has written; else it stays as it is. A kernel is a loop
@@ -128,10 +128,10 @@ class LowerCrossThreadReduction(CompilerPass):
         to each buffer; 4 so does the body, to the same buffers, after all reads; 5 all at
         the same indices, in buffers of one shape; 6 a known reducer of
         `xdsl_tvm.analysis.tir.reducers` combines the accumulators with new values; 7 the
-        buffers are all memory of threads or all shared; 8 no statement is behind it in
+        buffers are all memory of threads or all shared; 8 no statement is after it in
         these loops; 9 no other there uses its buffers; 10 what is written there is in
         loops over the same threads, or memory of threads; 11 its variables start where
-        their domains do; 12 what other blocks need of it is computed in front of the
+        their domains do; 12 what other blocks need of it is computed before the
         loops. Moreover, what was reduced in memory of threads is used only in the same
         kernel, by threads of the same axes, in blocks that write such memory or shared
         memory, but not both

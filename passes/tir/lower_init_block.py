@@ -60,8 +60,8 @@ class LowerInitBlock(CompilerPass):
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: a block inside an init statement has its own init lowered too; TVM
-        leaves it, and later passes fail. The guard stands where the init stood, so a
-        load in front of the init still reads what was there before it.
+        leaves it, and later passes fail. The guard is where the init was, so a
+        load before the init still reads what was there before it.
     """
 
     name = "tir-lower-init-block"

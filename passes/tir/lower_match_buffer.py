@@ -104,7 +104,7 @@ class LowerMatchBuffer(CompilerPass):
 
 @dataclass(frozen=True)
 class _Source:
-    """The buffer behind a view, and where in it each dimension of it starts."""
+    """The buffer of a view, and where in it each dimension of it starts."""
 
     buffer: SSAValue
     starts: tuple[SSAValue, ...]
@@ -158,7 +158,7 @@ class _Lowering:
     def _computed_early(
         self, symbol: SSAValue, match: tir.MatchRegionOp
     ) -> list[Operation]:
-        """What is computed from the symbol in front of the match, in order."""
+        """What is computed from the symbol before the match, in order."""
         found: set[Operation] = set()
         pending = [symbol]
         while pending:
@@ -180,12 +180,12 @@ class _Lowering:
         around = match.parent.find_ancestor_op_in_block(op)
         if around is None:
             return False
-        # What has no place yet stands in front of a match further down.
+        # What has no place yet is before a match further down.
         place = self._order.get(around)
         return place is None or place >= self._order[match]
 
     def _holds(self, op: Operation, match: tir.MatchRegionOp) -> bool:
-        """Whether the block of `op` also holds the match, behind it."""
+        """Whether the block of `op` also holds the match, after it."""
         assert op.parent is not None
         around = op.parent.find_ancestor_op_in_block(match)
         return around is not None and self._order[op] < self._order[around]
@@ -242,7 +242,7 @@ class _Checker:
             self._field(op, f"extent {axis}", wanted, extent)
 
     def _compose(self, op: tir.MatchRegionOp) -> tuple[SSAValue, list[Expr]]:
-        """The buffer behind all views, and where the region starts in it."""
+        """The buffer of all views, and where the region starts in it."""
         starts = [self._tree(low) for low in op.region_mins]
         known = self._starts.get(op.source)
         source = op.source
@@ -326,7 +326,7 @@ def _fields(op: tir.BufferDefinition) -> Iterable[SSAValue]:
 
 
 def _composed(match: tir.MatchRegionOp, sources: dict[SSAValue, _Source]) -> _Source:
-    """The buffer behind all views, with the starts computed in front of the match."""
+    """The buffer of all views, with the starts computed before the match."""
     starts = tuple(match.region_mins)
     known = sources.get(match.source)
     buffer = match.source

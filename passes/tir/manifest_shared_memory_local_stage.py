@@ -278,7 +278,7 @@ def _extent(loop: tir.ForOp, copy: _Copy) -> int | SSAValue:
     if inside is not None and copy.nest.is_ancestor(inside):
         raise PassFailedException(
             f"{describe(copy.block)}: {_STAGED} needs loops whose extents are computed "
-            "in front of them; move the extent out, or make it a constant"
+            "before them; move the extent out, or make it a constant"
         )
     return loop.extent
 
@@ -286,7 +286,7 @@ def _extent(loop: tir.ForOp, copy: _Copy) -> int | SSAValue:
 def _places(
     copy: _Copy, variables: Iterable[SSAValue], block: tir.BlockOp
 ) -> list[SSAValue]:
-    """The element of the registers for an iteration, in front of a block."""
+    """The element of the registers for an iteration, before a block."""
     builder = Builder(InsertPoint.before(block))
     found: list[SSAValue] = []
     for loop, variable in zip(copy.loops, variables, strict=True):

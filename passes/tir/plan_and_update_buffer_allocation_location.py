@@ -158,7 +158,7 @@ def _pointers(users: Iterable[Operation], place: Operation) -> Iterator[Operatio
 
 
 def _behind_declarations(block: Block, users: AbstractSet[Operation]) -> Operation | None:
-    """The op of a block that follows what it declares, in front of all users."""
+    """The op of a block that follows what it declares, before all users."""
     first = block.first_op
     for op in block.ops:
         if isinstance(op, tir.ReadsOp | tir.WritesOp):

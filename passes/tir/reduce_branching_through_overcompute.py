@@ -322,7 +322,7 @@ class _Branches:
         """The stores of a way that reads, then stores, and cannot fail; else none.
 
         What memory holds was found out assuming that the way is taken. Since all stores
-        are behind the loads, that makes no difference for what is asked.
+        are after the loads, that makes no difference for what is asked.
         """
         stores: list[tir.StoreOp] = []
         for op in region.block.ops:

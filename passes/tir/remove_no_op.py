@@ -83,7 +83,7 @@ class RemoveNoOp(RemoveNoOpConfig, CompilerPass):
     Attributes: read: `pragma_debug_skip_region`, `async_wait_queue_scope`,
         `async_wait_inflight_count` and `volatile_scope`, as `tir.attr`; created: none;
         removed: those of what goes
-    Differs from TVM: an allocation that is unused goes whatever is behind it. Waits,
+    Differs from TVM: an allocation that is unused goes whatever is after it. Waits,
         commits and imports stay where their body is empty, since they do something.
         Variables of threads and blocks count for loops that never run. A store of a
         float goes only if its value is the one that is there, not by `value - load == 0`;
@@ -147,7 +147,7 @@ def _taken(branch: tir.IfOp, block: Block) -> Operation | None:
 
 
 class _Statements:
-    """One walk over the statements of a function, removing what is proven needless."""
+    """One walk over the statements of a function, removing what is proven redundant."""
 
     def __init__(
         self, root: Operation, analyzer: Analyzer, flow: ControlFlow | None

@@ -250,7 +250,7 @@ def _change_constant(
 
 
 def _comes_first(constant: Operation, packed: tir.AllocBufferOp) -> bool:
-    """Whether all uses of a buffer are behind an op, where that is defined."""
+    """Whether all uses of a buffer are after an op, where that is defined."""
     block = constant.parent
     assert block is not None, "a detached op has no place"
     users = {block.find_ancestor_op_in_block(use.operation) for use in packed.buffer.uses}

@@ -37,7 +37,7 @@ MAX_DEPTH = 5
 @dataclass(frozen=True)
 class RenormalizeSplitPattern(CompilerPass):
     """Summary: Undoes simplifications that hid how indices are split, so that `Simplify`
-        behind it finds the common form.
+        after it finds the common form.
 
     TVM name: tir.RenormalizeSplitPattern (v0.20)
     Input form: any

@@ -50,7 +50,7 @@ class RewriteUnsafeSelect(CompilerPass):
         A value is unsafe if a load, a read of state, or a division by what may be zero
         is in its expression; the operands of a lazy choice and of a select inside of it
         do not count, their conditions do. What only one side needs moves into its branch,
-        as far as no write to the memory that is read lies on the way. Inner selects are
+        as far as no write to the memory that is read is on the way. Inner selects are
         rewritten first. Time is linear in the size of the module. As a pattern:
         `RewriteUnsafeSelectPattern`.
     Leaves alone: selects with a vector condition, and those of safe values. A read that
@@ -123,7 +123,7 @@ def _fill(region: Region, ops: list[Operation], value: SSAValue) -> None:
 
 
 def _movable(value: SSAValue, select: tir.SelectOp, facts: Facts) -> list[Operation]:
-    """The ops in front of `select` that only `value` needs and that may be moved to it,
+    """The ops before `select` that only `value` needs and that may be moved to it,
     in their order."""
     block = select.parent
     found: dict[Operation, None] = {}

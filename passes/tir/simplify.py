@@ -65,9 +65,9 @@ class Simplify(SimplifyConfig, CompilerPass):
               tir.store %x, %B[%i] : f32
             }
 
-        What an op uses is simplified where the op stands: loops, launches, blocks,
+        What an op uses is simplified where the op is: loops, launches, blocks,
         branches, lets and asserts around it give facts. Equal expressions of one place
-        become one value, and values that are at hand are used. A branch whose condition
+        become one value, and values that are available are used. A branch whose condition
         is known is replaced by what is taken, at once. Loads of one element in an
         expression count as one where no write is between them. A store of the value that
         was loaded from the same element goes, if nothing has written in between. A
@@ -147,7 +147,7 @@ class _Simplifier(ExpressionRewriter):
 
     @cached_property
     def _writes(self) -> Facts:
-        """Where writes stood before the walk."""
+        """Where writes was before the walk."""
         return Facts([self._root])
 
     def run(self) -> None:

@@ -170,7 +170,7 @@ class _Registers:
             raise _refused(
                 op,
                 f"{self._old.type.scope.data} is accessed by intrinsics only, since its "
-                "elements lie in several lanes; use a pointer",
+                "elements are in several lanes; use a pointer",
             )
         indices = [view(index) for index in op.indices]
         if any(tir.is_vector(index.dtype) for index in indices):

@@ -68,7 +68,7 @@ class UnifyThreadBinding(CompilerPass):
     Leaves alone: functions that bind no threads
     Errors: bindings of one axis whose minima or extents cannot be shown to be equal: give
         the axis one range; a range that is computed from what the kernel computes, such
-        as a variable of a loop in it: compute it in front of the kernel
+        as a variable of a loop in it: compute it before the kernel
     Attributes: read: none; created: none; removed: none
     Differs from TVM: annotations are added to those of the loop they go to, where TVM
         replaces them; those of `tir.launch_thread` count, too. A range that depends on
@@ -155,11 +155,11 @@ class _Kernel:
         return smart.const(0, extent.dtype), extent
 
     def _outside(self, op: _Binding, tree: Expr, builder: Builder) -> SSAValue:
-        """The value of a tree in front of the kernel."""
+        """The value of a tree before the kernel."""
         if is_computed_inside(tree, self._root):
             raise PassFailedException(
                 f"{describe(op)}: the range of {_tag(op)} is computed inside of its "
-                "kernel; compute it in front of it"
+                "kernel; compute it before it"
             )
         for value in op.operands:
             around = self._root.is_ancestor(value.owner)

@@ -129,7 +129,7 @@ class _Size(NamedTuple):
     """All ops, those of copies included."""
 
     def beside(self, other: _Size) -> _Size:
-        """That of both, one behind the other."""
+        """That of both, one after the other."""
         return _Size(
             self.steps + other.steps,
             max(self.unrolled, other.unrolled),

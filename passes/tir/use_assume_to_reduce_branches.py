@@ -1,4 +1,4 @@
-"""Choices that assumptions make needless are removed from stored values."""
+"""Choices that assumptions make redundant are removed from stored values."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class VectorizeLoop(CompilerPass):
     Leaves alone: other loops. A loop stays as it is, but serial, where it cannot be shown
         that running its statements one by one for all iterations is what the loop does:
         where an iteration may access what another one writes, calls that may write
-        memory, reads that a write keeps in their place in front of a scalar loop, and
+        memory, reads that a write keeps in their place before a scalar loop, and
         memory that is not used as a dense array. Buffers of different parameters are
         taken not to overlap.
     Errors: an extent that is neither constant nor, for a target with SVE, `vscale() * k`
@@ -114,12 +114,12 @@ class VectorizeLoop(CompilerPass):
         predication = self.enable_buffer_level_predication
         if predication is None:
             predication = PassContext.current().get_config(_PREDICATION, bool)
-        walk = _Walk(self.enable_vectorize, predication)
+        walk = _LoopVectorizer(self.enable_vectorize, predication)
         walk.visit(op, None)
 
 
 @dataclass
-class _Walk:
+class _LoopVectorizer:
     """Finds the outermost vectorized loops, and the target each of them is for."""
 
     enabled: bool
@@ -240,7 +240,7 @@ def _refuse_while_loops(loop: tir.ForOp) -> None:
     for op in loop.body.walk():
         if isinstance(op, tir.WhileOp):
             raise PassFailedException(
-                f"{describe(op)} stands in a vectorized loop, whose iterations cannot "
+                f"{describe(op)} is in a vectorized loop, whose iterations cannot "
                 "run for different times; make the vectorized loop serial"
             )
 

@@ -30,7 +30,7 @@ class VerifyWellFormed(CompilerPass):
     Errors: the first op that breaks a rule, with its function and the rule.
         `BlockVarAccess`: the variable of a loop around a block with iteration variables
         is used inside the block; `UndefinedVars`: a `tir.shape_var` that no match binds,
-        or that a statement uses in front of its match or outside of its scope;
+        or that a statement uses before its match or outside of its scope;
         `SingleDefinition`: a `tir.shape_var` bound in two scopes; `EnvThread`: launches
         with one `env` of different tag, kind or type, or of extents that are not provably
         equal; `BufferDefinition`: a buffer that another dialect defines;

@@ -1,4 +1,4 @@
-"""A guarded expression in front of a tir.init was taken for a statement, and refused."""
+"""A guarded expression before a tir.init was taken for a statement, and refused."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def test_a_guarded_load_may_stand_before_the_init():
 
 
 def test_a_statement_may_not():
-    with pytest.raises(VerifyException, match="init must stand before the statements"):
+    with pytest.raises(VerifyException, match="init must be before the statements"):
         parse(BLOCK.format(before="tir.if %p {\n}"))

@@ -1,4 +1,4 @@
-"""CommonSubexprElimTIR bound terms in front of the bindings that they are made of.
+"""CommonSubexprElimTIR bound terms before the bindings that they are made of.
 
 What a block, a scope or a launch holds counts for the block around it, too, although
 that one does not have the bindings inside.

@@ -73,7 +73,7 @@ MODULES = {
             "relax.output %x : tensor<4xf32>\n}\n"
             "relax.return %0 : tensor<4xf32>"
         ),
-        "relax.print in @main is impure and stands in a dataflow block",
+        "relax.print in @main is impure and is in a dataflow block",
     ),
     "impure operation in a pure function": (
         main_of(
@@ -297,7 +297,7 @@ LOST: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "an offset whose end wraps around": (
         "from",
         (zeros(8), 2**63 - 4),
-        "assertion failed: relax.memory.view in @from: a tensor ends behind its 32 bytes",
+        "assertion failed: relax.memory.view in @from: a tensor ends after its 32 bytes",
     ),
 }
 

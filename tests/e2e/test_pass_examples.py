@@ -1,4 +1,4 @@
-"""The programs of docs/examples, which stand on the pages of their passes."""
+"""The programs of docs/examples, which are on the pages of their passes."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def test_a_bound_that_is_exceeded_is_found():
     )
     main = compiled(text)
     np.testing.assert_array_equal(main(values(16)), values(16) * 4)
-    with pytest.raises(RuntimeError, match="a tensor ends behind its 64 bytes"):
+    with pytest.raises(RuntimeError, match="a tensor ends after its 64 bytes"):
         main(values(17))
 
 

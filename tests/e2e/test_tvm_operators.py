@@ -1,7 +1,7 @@
 """Operators of Relax against TVM 0.27: how they are called, their types, their values.
 
 Needs the `[tvm]` extra. A case is a call, written in the words that `tvm.relax.op` and
-`xdsl_tvm.relax.op` share, and evaluated by both. What differs stands in a table with its
+`xdsl_tvm.relax.op` share, and evaluated by both. What differs is in a table with its
 reason; it must differ, so that the table stays true.
 """
 
@@ -291,7 +291,7 @@ OTHER_VALUES: Mapping[str, tuple[str, ...]] = {
     ),
 }
 NO_VALUES = ("nn.attention_var_len", 'nn.batch_norm(t("float32", 4', "u(", "u_shape(")
-"""What starts calls, or stands in them, that TVM cannot compute."""
+"""What starts calls, or is in them, that TVM cannot compute."""
 OTHER_CALLS: Mapping[str, tuple[str, ...]] = {
     "0.20 has a device and no scope, which are two numbers here": ("hint_on_device",),
     "0.20 has axis separators": ("layout_transform",),
@@ -341,7 +341,7 @@ SYMBOLS = {"n": 3, "m": 2}
 
 
 class Side(ABC):
-    """One of the two: makes what stands in a case, and keeps the parameters."""
+    """One of the two: makes what is in a case, and keeps the parameters."""
 
     def __init__(self) -> None:
         self.params: list[Any] = []

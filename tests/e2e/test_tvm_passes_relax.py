@@ -120,7 +120,7 @@ DIFFERENT: dict[str, set[tuple[str, str]]] = {
     "fields are taken at once, and the dtype of the product is not written": {
         ("CombineParallelMatmul", "projections"),
     },
-    "TVM leaves a composite function behind": {("FuseTransposeMatmul", "attention")},
+    "TVM leaves a composite function of": {("FuseTransposeMatmul", "attention")},
     "a function with one tensor in two places is not noalias": {
         ("DataflowUseInplaceCalls", "mlp"),
     },
@@ -151,7 +151,7 @@ _TYPES = re.compile(r"(alloc_tensor\(.*), ty_args=\(.*\)\)$", re.MULTILINE)
 
 @cache
 def prepared(program: str, steps: tuple[str, ...]) -> ModuleOp:
-    """A program behind passes, which leave their argument as it is."""
+    """A program after passes, which leave their argument as it is."""
     if not steps:
         return parse(script_of(program))
     return getattr(passes, steps[-1])()(prepared(program, steps[:-1]))

@@ -1,4 +1,4 @@
-"""Buffers whose axes are grouped into physical dimensions (tir-ir.md §7.2)."""
+"""Buffers whose axes are grouped into physical dimensions (docs/spec/tir-ir.md §7.2)."""
 
 import numpy as np
 import pytest

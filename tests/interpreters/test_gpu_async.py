@@ -229,7 +229,7 @@ def test_copy_of_the_wrong_way() -> None:
         '(!tir.ptr<f32, "shared">, i32, !tir.ptr<f32>',
         '(!tir.ptr<f32>, i32, !tir.ptr<f32, "shared">',
     )
-    failing(AsyncCopyError, "destination of the copy lies in scope 'global'", body(text))
+    failing(AsyncCopyError, "destination of the copy is in scope 'global'", body(text))
 
 
 def test_copies_stand_in_threads() -> None:
@@ -543,7 +543,7 @@ def test_size_of_a_bulk_copy(count: int) -> None:
 
 
 def test_guarded_load() -> None:
-    """The guard fails where the address lies outside of the memory."""
+    """The guard fails where the address is outside of the memory."""
     text = """
     %m = tir.allocate [2] : !tir.ptr<f32, "local">
     %R = tir.decl_buffer %m : !tir.buffer<2xf32, "local">

@@ -66,7 +66,7 @@ def strings(**texts: str) -> str:
 
 
 class Layouts(NamedTuple):
-    """Where the elements of a lane lie in A (m by k), B (k by n) and C (m by n)."""
+    """Where the elements of a lane are in A (m by k), B (k by n) and C (m by n)."""
 
     a: Place
     b: Place
@@ -1046,7 +1046,7 @@ def test_a_tile_is_written_by_the_warp() -> None:
 def test_tile_outside_of_its_memory() -> None:
     body = "%far = tir.access_ptr r %pa[%c16 to %c16 + %za] : !tir.ptr<f16>\nLOAD_A"
     run = wmma_kernel(CUBE, "f16", "f32", body=body.replace("LOAD_A", LOAD_FAR))
-    message = r"element 255 behind a pointer .*\(0, 0, 0\)"
+    message = r"element 255 at a pointer .*\(0, 0, 0\)"
     with pytest.raises(OutOfBoundsError, match=message):
         run(*halves())
 

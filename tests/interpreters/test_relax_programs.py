@@ -586,7 +586,7 @@ def planned(offset: str = "n * 4", kill: str = "") -> Any:
 
 def test_tensors_share_a_storage():
     assert planned()(floats(1, 2)).tolist() == [6, 12]
-    # The second tensor lies over the first one, of which elements are lost.
+    # The second tensor is over the first one, of which elements are lost.
     assert planned("0")(floats(1, 2)).tolist() == [8, 16]
 
 

@@ -1,4 +1,4 @@
-"""What blocks of random programs access lies in the regions that are found for them.
+"""What blocks of random programs access is in the regions that are found for them.
 
 The programs check that themselves: an assert before each load and store in a block
 compares its indices with the sides of the box that is found for the block.
@@ -50,7 +50,7 @@ def declare(block: tir.BlockOp, found: AccessRegions) -> None:
 
 
 class Guard:
-    """Inserts asserts that accesses of one block lie in its regions."""
+    """Inserts asserts that accesses of one block are in its regions."""
 
     def __init__(self, block: tir.BlockOp, found: AccessRegions) -> None:
         builder = Builder(InsertPoint.at_start(block.body.block))

@@ -54,7 +54,7 @@ def test_copies_between_global_and_shared_memory() -> None:
 def lowered(text: str) -> list[ModuleOp]:
     """The program after the pass, and without views.
 
-    Loops over threads meet before and behind them; launches, which come later, do not.
+    Loops over threads meet before and after them; launches, which come later, do not.
     """
     module = parse(text)
     found: list[ModuleOp] = []

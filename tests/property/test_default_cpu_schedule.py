@@ -114,7 +114,7 @@ relax.func @main(%x: !x, %w: !w) -> !z attributes {global_symbol = "main"} {
 
 
 def test_rows_that_are_read_in_place() -> None:
-    """Few columns: terms of several axes, in two blocks, at edges, and a map behind."""
+    """Few columns: terms of several axes, in two blocks, at edges, and a map after."""
     pytest.importorskip("llvmlite")
     random = np.random.default_rng(1)
     image = random.standard_normal((1, 90, 5, 5)).astype(np.float32)

@@ -68,7 +68,7 @@ def test_nests(seed: int) -> None:
     try:
         lift(module, checker)
     except PassFailedException as error:
-        # Virtual threads would repeat what is in front of them.
+        # Virtual threads would repeat what is before them.
         if "would be repeated by the threads" not in str(error):
             raise
 

@@ -228,7 +228,7 @@ class Product:
     warps: int
     vector_bytes: int
     turned_a: bool
-    """Whether A lies in shared memory by columns."""
+    """Whether A is in shared memory by columns."""
     turned_c: bool
     through_shared: bool
     """Whether C goes to shared memory first, and not directly to global memory."""

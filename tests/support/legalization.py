@@ -40,7 +40,7 @@ class Case:
     operands: tuple[Operand, ...]
     attributes: Mapping[str, Any]
     ranges: tuple[tuple[float, float], ...]
-    """What the numbers of each parameter lie between, the last pair for the rest."""
+    """What the numbers of each parameter are between, the last pair for the rest."""
     tolerance: float | None
 
     def __str__(self) -> str:
@@ -48,11 +48,11 @@ class Case:
         return f"{self.build.name.removeprefix('relax.')}({given})"
 
     def module(self) -> ModuleOp:
-        """The function `main` that returns what the operator gives."""
+        """The function `main` that returns what the operator returns."""
         return ModuleOp([self.function("main")])
 
     def function(self, name: str) -> relax.FuncOp:
-        """A public function that returns what the operator gives."""
+        """A public function that returns what the operator returns."""
         builder = _Builder()
         construct: Callable[..., object] = self.build
         values = [builder.value(each) for each in self.operands]

@@ -15,7 +15,7 @@ from xdsl_tvm.tvmscript import ir as I, relax as R, tir as T
 
 
 def import_text(folder: Path, text: str) -> ModuleType:
-    """The module that `text` makes, behind one line that imports T, I and R."""
+    """The module that `text` makes, after one line that imports T, I and R."""
     name = f"live_script_{next(_numbers)}"
     file = folder / f"{name}.py"
     file.write_text(IMPORTS + text)

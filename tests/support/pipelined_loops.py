@@ -4,7 +4,7 @@
 defined; its annotations may be ones that no pipeline can keep. A loop has 2 to 5
 statements over two parameters that are read, `%A` and `%K`, two that are written, `%C`
 and `%D`, an accumulator `%E`, and buffers that it allocates. It starts anywhere, may run
-any number of times, none included, and stand in threads, in a loop, or around another
+any number of times, none included, and are in threads, in a loop, or around another
 pipeline.
 """
 
@@ -35,7 +35,7 @@ class _Writer:
     threads: bool
     asynchronous: bool
     crossing: bool
-    """Threads read what others wrote, behind a barrier in each statement."""
+    """Threads read what others wrote, after a barrier in each statement."""
     lines: list[str] = field(default_factory=list[str])
     count: int = 0
     allocs: list[_Alloc] = field(default_factory=list[_Alloc])

@@ -196,7 +196,7 @@ class Writer:
         return f"%{name}"
 
     def _nest(self, r: _Reduction, kind: str, previous: _Reduction | None) -> None:
-        """The loops with the block; what stands beside it fetches, or notes something."""
+        """The loops with the block; what is beside it fetches, or notes something."""
         for position, loop in enumerate(r.loops):
             self.lines.append(loop.header)
             if self.chance(0.15):
@@ -363,7 +363,7 @@ class _Body:
             w.lines.append(f"tir.store {value}, {name}[%vi] : {dtype}")
 
     def _may_use(self, previous: _Reduction) -> bool:
-        """Whether the threads have what was reduced before, in the dtype at hand."""
+        """Whether the threads have what was reduced before, in the dtype available."""
         if previous.dtypes[-1] != self.w.dtype:
             return False
         tags, before = ({loop.tag for loop in r.loops} for r in (self.r, previous))

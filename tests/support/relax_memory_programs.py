@@ -1,7 +1,7 @@
 """Random Relax functions that allocate tensors, and a checker of memory plans.
 
-The checker follows TVM's memory model (spec relax-ir.md §5) and shares nothing with the
-passes that plan: it walks one way through a function and looks at what is used later.
+The checker follows TVM's memory model (docs/spec/relax-ir.md §5) and shares nothing with
+the passes that plan: it walks one way through a function and looks at what is used later.
 """
 
 from __future__ import annotations

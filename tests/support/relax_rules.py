@@ -1,6 +1,6 @@
 """Tables of result types of relax operators: short types, rows, and what a row checks.
 
-A row says what an operator gives for operands of certain types: a type or an error. It
+A row says what an operator returns for operands of certain types: a type or an error. It
 is checked through the constructor and the verifier, and the operation must survive
 being printed and read.
 """
@@ -108,7 +108,7 @@ def _generic(module: ModuleOp) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What an operator gives for operands of certain types, and its attributes."""
+    """What an operator returns for operands of certain types, and its attributes."""
 
     build: type[relax.OperatorOp]
     """The class of the operator, called like its constructor."""

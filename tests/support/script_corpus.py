@@ -46,7 +46,7 @@ def scripts() -> list[Script]:
 
 
 def scripts_of(file: Path) -> Iterator[Script]:
-    """The programs of a file, each with what stands in front of them all."""
+    """The programs of a file, each with what is before them all."""
     text = file.read_text()
     lines = text.splitlines(keepends=True)
     preamble: list[str] = []

@@ -8,7 +8,7 @@ from xdsl_tvm.tvmscript import ScriptError, parse
 
 
 def error_of(marked: str) -> ScriptError:
-    """The error of a text with a mark, which must stand where the mark does."""
+    """The error of a text with a mark, which must be where the mark does."""
     start = marked.index("«")
     text = marked.replace("«", "").replace("»", "")
     with pytest.raises(ScriptError) as caught:

@@ -2,7 +2,7 @@
 
 `staged_program(seed)` is TVMScript of a function from `A` to `C`, whose stages run in
 tiles, or are of the threads of a kernel. They may be split, fused, reduced, guarded, run
-one behind the other or only in some tiles; they may read what an earlier tile wrote, or
+one after the other or only in some tiles; they may read what an earlier tile wrote, or
 the place next to where they write. So some programs carry values from one iteration to
 the next, others do not, and some read what nobody wrote: whoever runs them has to leave
 these out.

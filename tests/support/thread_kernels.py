@@ -1,6 +1,6 @@
 """Random GPU kernels, right ones mostly, on arrays of all kinds of numbers.
 
-A kernel takes `%I`, `%K` to read (64 x f32, i32), and `%O`, `%P` with one element for
+A kernel accepts `%I`, `%K` to read (64 x f32, i32), and `%O`, `%P` with one element for
 each thread to write (f32, i32). Its threads share `%S` and `%T`, and have `%L` of their
 own.
 Between two barriers a thread writes only its own elements of what is shared, and reads

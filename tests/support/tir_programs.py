@@ -194,7 +194,7 @@ class FunctionGenerator:
     def inside(
         self, *values: Value, arguments: Sequence[Attribute] = ()
     ) -> Generator[Region]:
-        """Build the block of a new region; what is made in it is not seen behind it."""
+        """Build the block of a new region; what is made in it is not seen after it."""
         outer = self.block, self.values, self.buffers
         self.block = Block(arg_types=arguments)
         self.values, self.buffers = [*self.values, *values], list(self.buffers)
@@ -754,7 +754,7 @@ class FunctionGenerator:
     # ---- functions ----
 
     def parameters(self, count: int) -> tuple[list[Attribute], list[Buffer]]:
-        """Parameters of the function, and the buffers behind its handles."""
+        """Parameters of the function, and the buffers at its handles."""
         types: list[Attribute] = []
         for index in range(count):
             if index == 0 or self.chance(0.7):

@@ -124,7 +124,7 @@ class VariedGenerator(FunctionGenerator):
             self.add(tir.AssertOp(condition, "a bound"))
 
     def bound_load(self) -> None:
-        """A binding of an element, which the statements behind it may overwrite."""
+        """A binding of an element, which the statements after it may overwrite."""
         value = self.load(self.rng.choice(self.buffers))
         ssa = self.emit(tir.LetOp(value.ssa, name="x"))
         self.values.append(Value(ssa, value.low, value.high))

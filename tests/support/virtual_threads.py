@@ -1,7 +1,7 @@
 """Random programs with virtual threads that keep to places of their own in `%O`.
 
 A program reads `%A` (16 x i32) and writes `%O`, of which each virtual thread has `PLACES`
-elements. It has memory in and out of loops, loads that are used behind writes, and
+elements. It has memory in and out of loops, loads that are used after writes, and
 conditions, loops and lets that depend on the index of a thread or do not.
 """
 

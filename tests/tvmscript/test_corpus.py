@@ -316,7 +316,7 @@ FREQUENT_KEYS = (
     "async_wait_queue_scope",
     "async_wait_inflight_count",
 )
-"""The keys of spec tvmscript.md §13."""
+"""The keys of docs/spec/tvmscript.md §13."""
 
 
 def test_frequent_keys_occur() -> None:

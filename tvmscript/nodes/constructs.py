@@ -1,7 +1,7 @@
 """Functions of TVMScript that make functions, buffers, loops, blocks and statements.
 
-Each works on the current builder, or returns a frame to be opened (spec tvmscript.md §2
-to §8).
+Each works on the current builder, or returns a frame to be opened (docs/spec/tvmscript.md
+§2 to §8).
 """
 
 from __future__ import annotations
@@ -140,7 +140,10 @@ _BUFFER_KINDS = {
 
 @dataclass(frozen=True)
 class _Layout:
-    """The arguments that all functions which make buffers share (§7)."""
+    """The arguments that all functions which make buffers share.
+
+    docs/spec/tvmscript.md §7.
+    """
 
     data: Var | None = None
     strides: Sequence[ExprLike] | None = None
@@ -247,7 +250,7 @@ def match_buffer(
     buffer_type: str = "default",
     axis_separators: Sequence[int] | None = None,
 ) -> Buffer:
-    """A buffer behind a parameter; in a block, a view of a region of another buffer.
+    """A buffer of a parameter; in a block, a view of a region of another buffer.
 
     The view of a region has its extents and dtype where no shape is given.
     """
@@ -421,7 +424,10 @@ def realize(
 
 
 def _loop_range(start: ExprLike, stop: ExprLike | None) -> Range:
-    """`[start, stop)`, or `[0, start)`: minimum and extent of the loop's dtype (§5)."""
+    """`[start, stop)`, or `[0, start)`: minimum and extent of the loop's dtype.
+
+    docs/spec/tvmscript.md §5.
+    """
     if stop is None:
         extent = convert(start)
         minimum: Expr = const(0, extent.type)
@@ -570,7 +576,7 @@ def _text(what: str, value: object) -> str:
 def attr(
     node: object, key: object, value: ExprLike
 ) -> frames.AttrFrame | frames.LaunchThreadFrame:
-    """An annotation around the rest of the scope (spec tir-ir.md §11).
+    """An annotation around the rest of the scope (docs/spec/tir-ir.md §11).
 
     `node` is a variable, a buffer, a reducer, a target, a list of buffers, or a Python
     value. Of the variable of a thread axis, `thread_extent` and `virtual_thread` launch.

@@ -1,7 +1,7 @@
 """Dtype constructors of TVMScript: `T.int32`, `T.float32x4`, `T.handle` and so on.
 
 A constructor makes a variable of its dtype where it is called with nothing, and converts
-an expression else (spec tvmscript.md §3.2). Uncalled it annotates a parameter.
+an expression else (docs/spec/tvmscript.md §3.2). Uncalled it annotates a parameter.
 """
 
 from __future__ import annotations

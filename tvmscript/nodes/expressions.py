@@ -1,9 +1,9 @@
 """Expressions of TVMScript: trees that scripts build, before they become ops.
 
-A tree mirrors TVM's expression nodes (spec tir-ir.md §3). Constructors of nodes are raw:
-they neither convert nor fold, and raise ScriptTypeError where dtypes do not fit. The
-functions and the Python operators build expressions as TVM's do (§5): operands are
-brought to one dtype, and operations on literals fold.
+A tree mirrors TVM's expression nodes (docs/spec/tir-ir.md §3). Constructors of nodes are
+raw: they neither convert nor fold, and raise ScriptTypeError where dtypes do not fit. The
+functions and the Python operators build expressions as TVM's do (docs/spec/tir-ir.md §5):
+operands are brought to one dtype, and operations on literals fold.
 
 Nodes are compared by identity. `==` and the other comparisons build expressions, so two
 nodes are told apart with `is`; a node has no truth value unless it is a literal.
@@ -490,7 +490,7 @@ def operands(node: Expr) -> Sequence[Expr]:
 def accessed_type(buffer: Buffer, indices: Sequence[Expr]) -> Attribute:
     """The type of the value that an access of `buffer` reads or writes.
 
-    Raises ScriptTypeError where the indices do not fit (spec tir-ir.md §3.5).
+    Raises ScriptTypeError where the indices do not fit (docs/spec/tir-ir.md §3.5).
     """
     if len(indices) != len(buffer.shape):
         raise ScriptTypeError(
@@ -613,7 +613,10 @@ def convert(value: object) -> Expr:
 
 
 def cast(dtype: str | Attribute, value: ExprLike) -> Expr:
-    """`value` converted to `dtype`: constants fold, scalars become vectors (§5.2)."""
+    """`value` converted to `dtype`: constants fold, scalars become vectors.
+
+    docs/spec/tir-ir.md §5.2.
+    """
     target, source = as_type(dtype), convert(value)
     if source.type == target:
         return source
@@ -709,7 +712,7 @@ def broadcast(value: ExprLike, lanes: ExprLike) -> Expr:
 
 
 def match_types(lhs: ExprLike, rhs: ExprLike) -> tuple[Expr, Expr]:
-    """Both operands in the one dtype that TVM computes with (spec tir-ir.md §5.1).
+    """Both operands in the one dtype that TVM computes with (docs/spec/tir-ir.md §5.1).
 
     Raises ScriptTypeError where there is none.
     """
@@ -744,7 +747,10 @@ def _binary(op: str, lhs: ExprLike, rhs: ExprLike) -> Expr:
 
 
 def folded_binary(op: str, lhs: Expr, rhs: Expr) -> Expr:
-    """The node `op` of two operands of one dtype, or what it folds to (§5.3)."""
+    """The node `op` of two operands of one dtype, or what it folds to.
+
+    docs/spec/tir-ir.md §5.3.
+    """
     if op in ("min", "max") and lhs is rhs:
         return lhs
     match _fold(op, lhs, rhs):
@@ -866,7 +872,7 @@ def compare(predicate: tir.CmpPredicate, lhs: ExprLike, rhs: ExprLike) -> Expr:
 
 def raw_compare(predicate: tir.CmpPredicate, lhs: ExprLike, rhs: ExprLike) -> Expr:
     """A comparison as a script's text means it: nothing folds, and only Python numbers
-    and scalars next to vectors adapt (spec tvmscript.md §3.3)."""
+    and scalars next to vectors adapt (docs/spec/tvmscript.md §3.3)."""
     left, right = _adapted(lhs, rhs), _adapted(rhs, lhs)
     if is_vector(left.type) and not is_vector(right.type):
         right = broadcast_to(right, left.type)

@@ -1,8 +1,8 @@
 """Functions of TVMScript that make expressions: nodes, helpers and builtins.
 
 Names in capitals are raw nodes, as in TVM: they neither convert nor fold. The helpers
-match dtypes and fold constants (spec tir-ir.md §5). Builtins come from the table of the
-dialect, by their script names.
+match dtypes and fold constants (docs/spec/tir-ir.md §5). Builtins come from the table of
+the dialect, by their script names.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def buffer_load(
     return buffer.load(*indices, predicate=predicate)
 
 
-# ---- helpers (spec tir-ir.md §5.4) ----
+# ---- helpers (docs/spec/tir-ir.md §5.4) ----
 
 
 def _folded_float(value: Expr, fold: Callable[[float], float]) -> Expr | None:
@@ -399,7 +399,7 @@ def _is_sequence(value: object) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class IndexMap:
-    """A map of indices to new ones, spec tir-ir.md §8."""
+    """A map of indices to new ones, docs/spec/tir-ir.md §8."""
 
     initial_indices: tuple[Var, ...]
     final_indices: tuple[Expr, ...]
@@ -489,7 +489,7 @@ def _takes_dtype(known: Intrinsic) -> bool:
 def _as_dtype(name: str, value: object) -> DtypeLike:
     if isinstance(value, str | Attribute | Dtype):
         return value
-    raise ScriptTypeError(f"T.{name}: a dtype is expected before or behind the operands")
+    raise ScriptTypeError(f"T.{name}: a dtype is expected before or after the operands")
 
 
 def _arranged(
@@ -545,7 +545,7 @@ def call_intrin(dtype: DtypeLike, op: str, *args: object) -> Expr:
 
 
 def _packed_operand(arg: object) -> Expr:
-    """A buffer as the array that packed functions take (spec tir-builtins.md §4)."""
+    """A buffer as the array that packed functions take (docs/spec/tir-builtins.md §4)."""
     if not isinstance(arg, Buffer):
         return ex.convert(arg)
     shape = call_builtin("tvm_stack_make_shape", *arg.shape)

@@ -1,8 +1,8 @@
 """The types of Relax in scripts: what annotations say, and their text.
 
 `R.Tensor((n, 4), "float32")` and the like are read into types of the dialect, and types
-are written as such annotations (spec tvmscript.md §11). A dimension that is not known
-next to one that is, which TVM has not, is None.
+are written as such annotations (docs/spec/tvmscript.md §11). A dimension that is not
+known next to one that is, which TVM has not, is None.
 """
 
 from __future__ import annotations
@@ -367,8 +367,8 @@ def Object() -> Annotation:
 def device_of(vdevice: object, devices: Devices) -> VDeviceAttr | None:
     """The device that `"cuda:0:global"` or `I.vdevice(...)` names, None for None.
 
-    The number counts the module's devices of that target (spec relax-ir.md §1.3). Raises
-    ScriptTypeError where the module has no such device.
+    The number counts the module's devices of that target (docs/spec/relax-ir.md §1.3).
+    Raises ScriptTypeError where the module has no such device.
     """
     if vdevice is None or isinstance(vdevice, VDeviceAttr):
         return vdevice

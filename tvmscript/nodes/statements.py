@@ -1,8 +1,8 @@
 """Statements, buffers and functions of TVMScript: what scripts build of expressions.
 
-They mirror TVM's nodes (spec tir-ir.md §6 to §9), with one difference that the `tir`
+They mirror TVM's nodes (docs/spec/tir-ir.md §6 to §9), with one difference that the `tir`
 dialect shares: lets, allocations, declarations and asserts have no body of their own, but
-hold for the rest of the list that they stand in. `Scope` bounds them where TVM's node
+hold for the rest of the list that they are in. `Scope` bounds them where TVM's node
 ends before the list does.
 """
 
@@ -53,7 +53,7 @@ class Range:
 
 
 class Buffer:
-    """A buffer: its fields as in spec tir-ir.md §7.1, in elements of `type`.
+    """A buffer: its fields as in docs/spec/tir-ir.md §7.1, in elements of `type`.
 
     `data` is the pointer that it views, whose type has the storage scope; one that a
     function or a block binds has a pointer variable of its own. Names may change while a
@@ -130,7 +130,7 @@ class Buffer:
 
     @property
     def index_type(self) -> Attribute:
-        """The dtype of the first extent; int64 for rank 0 (spec tir-ir.md §1)."""
+        """The dtype of the first extent; int64 for rank 0 (docs/spec/tir-ir.md §1)."""
         return self.shape[0].type if self.shape else i64
 
     def scope(self) -> str:
@@ -157,7 +157,7 @@ class Buffer:
     @overload
     def __getitem__(self, indices: object) -> BufferLoad | BufferRegion: ...
     def __getitem__(self, indices: object) -> BufferLoad | BufferRegion:
-        """`A[i, j]`, `A[()]` and `A[0:4, i]` (spec tvmscript.md §3.4).
+        """`A[i, j]`, `A[()]` and `A[0:4, i]` (docs/spec/tvmscript.md §3.4).
 
         A slice without a step makes a region, whose scalar indices are points. Where a
         slice has a step the value is a load, and slices become vectors of indices.
@@ -263,7 +263,7 @@ class Buffer:
         """The pointer with the region that its user accesses, `tvm_access_ptr`.
 
         `access_mask` has bit 0 for reads and bit 1 for writes, or is `"r"`, `"w"` or
-        `"rw"` (spec tir-ir.md §7.2).
+        `"rw"` (docs/spec/tir-ir.md §7.2).
         """
         if ptr_type != "handle":
             raise ScriptTypeError(f"access_ptr: pointers are handles, not {ptr_type}")
@@ -287,7 +287,10 @@ class Buffer:
         return Call("tvm_access_ptr", args, tir.PtrType(dtype, self.scope()))
 
     def offset_of(self, indices: object) -> list[Expr]:
-        """The indices of an element in the flattened buffer, `OffsetOf` (§7.2)."""
+        """The indices of an element in the flattened buffer, `OffsetOf`.
+
+        docs/spec/tir-ir.md §7.2.
+        """
         places = self.index_exprs(_as_indices(indices))
         groups: list[Expr] = []
         starts = (0, *self.axis_separators)
@@ -511,7 +514,7 @@ class Prefetch(Stmt):
 
 @dataclass(eq=False, slots=True)
 class AttrStmt(Stmt):
-    """An annotation around statements (spec tir-ir.md §11).
+    """An annotation around statements (docs/spec/tir-ir.md §11).
 
     `node` is a variable, a buffer, a pointer, a reducer, a target, a Python value, or a
     list of buffers. Thread axes are `LaunchThread`.
@@ -576,7 +579,7 @@ class Scope(Stmt):
 
 @dataclass(eq=False, slots=True)
 class Block(Stmt):
-    """`BlockRealize` and its `Block` in one (spec tir-ir.md §6.13).
+    """`BlockRealize` and its `Block` in one (docs/spec/tir-ir.md §6.13).
 
     `reads` and `writes` are None until they are given or completed.
     """
@@ -614,7 +617,7 @@ class PrimFunc:
     line: int | None = None
     column: int | None = None
     check_well_formed: bool = True
-    """Whether the rules of spec tir-ir.md §14 are checked."""
+    """Whether the rules of docs/spec/tir-ir.md §14 are checked."""
 
 
 @dataclass(eq=False, slots=True)

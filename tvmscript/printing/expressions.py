@@ -1,4 +1,4 @@
-"""Expressions as the text of a script (spec tvmscript.md §10.2, §10.5)."""
+"""Expressions as the text of a script (docs/spec/tvmscript.md §10.2, §10.5)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Version:
     """What allocates a buffer in a block."""
     is_flat: bool = False
     """Whether bindings and allocations hold for the rest of their body, whatever body
-    they stand in, and have no form with a body of their own."""
+    they are in, and have no form with a body of their own."""
     lacks: frozenset[str] = frozenset()
     """Builtins that there is no function for."""
 

@@ -1,6 +1,6 @@
-"""Functions in the spelling of newer TVM, for exchange (spec tvmscript.md §12).
+"""Functions in the spelling of newer TVM, for exchange (docs/spec/tvmscript.md §12).
 
-Bindings, allocations and declarations are members of the list that they stand in, so no
+Bindings, allocations and declarations are members of the list that they are in, so no
 `with` bounds them; what is allocated is a buffer.
 """
 
@@ -79,7 +79,7 @@ class FlatFunctionPrinter(FunctionPrinter):
         dtype = stmt.var.type
         value, name = self.text(stmt.value), self.named(stmt.var)
         if isinstance(dtype, tir.HandleType) or not has_annotation(stmt.var):
-            # What a builtin gives as a handle may be a typed pointer there.
+            # What a builtin returns as a handle may be a typed pointer there.
             return f"{name}: T.let = {value}"
         kind = annotation(dtype)
         if isinstance(dtype, tir.PtrType) and stmt.value.type != dtype:

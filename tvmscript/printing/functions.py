@@ -1,4 +1,4 @@
-"""Functions as the lines of a script (spec tvmscript.md §10.3, §10.4)."""
+"""Functions as the lines of a script (docs/spec/tvmscript.md §10.3, §10.4)."""
 
 from __future__ import annotations
 
@@ -468,7 +468,7 @@ class FunctionPrinter(ScriptLines):
         return f"T.allocate_const({', '.join(found)})"
 
     def _is_declared(self, stmt: st.Allocate, following: st.Stmt | None) -> bool:
-        """Whether the buffer behind an allocation stands for both."""
+        """Whether the buffer after an allocation stands for both."""
         if not self._sugar or not isinstance(following, st.DeclBuffer):
             return False
         buffer, pointer = following.buffer, stmt.var.type
@@ -492,8 +492,8 @@ class FunctionPrinter(ScriptLines):
     # ---- scopes ----
 
     def scope(self, stmt: st.Scope, *, is_last: bool) -> None:
-        """Bindings that end before the body does: in a `with`. Statements in front of the
-        first of them stand outside."""
+        """Bindings that end before the body does: in a `with`. Statements before the
+        first of them are outside."""
         if is_last:
             self.statements(stmt.body)
             return
@@ -765,7 +765,10 @@ def _range_of(loop: st.For) -> st.Range:
 
 
 def _implicit_root(function: st.PrimFunc) -> st.Block | None:
-    """The body, if it is the root block that reading the script makes by itself (§9)."""
+    """The body, if it is the root block that reading the script makes by itself.
+
+    docs/spec/tvmscript.md §9.
+    """
     if len(function.body) != 1 or function.alloc_buffers:
         return None
     root = function.body[0]

@@ -1,4 +1,7 @@
-"""The names of variables and buffers in printed scripts (spec tvmscript.md §10.1)."""
+"""The names of variables and buffers in printed scripts.
+
+docs/spec/tvmscript.md §10.1.
+"""
 
 from __future__ import annotations
 

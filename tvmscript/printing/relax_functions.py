@@ -1,4 +1,4 @@
-"""Relax functions as the lines of a script (spec tvmscript.md §11)."""
+"""Relax functions as the lines of a script (docs/spec/tvmscript.md §11)."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ class RelaxPrinter(ScriptLines):
             return not self._is_named(op.result)
         if isinstance(op, relax.TupleOp):
             return self._is_inline_tuple(op)
-        # A shape of other symbols stands behind the cast that defines them.
+        # A shape of other symbols is after the cast that defines them.
         if isinstance(op, relax.ShapeOp) and not (
             self._is_named(op.result)
             or self._symbols.issuperset(symbols_of(op.values.data))

@@ -1,8 +1,8 @@
 """Where a function uses its variables and buffers, for the printer.
 
 What nothing in the function defines, such as symbolic sizes, has to be defined in the
-script before it is used: in the innermost body that holds all uses, in front of the first
-statement there that has one (spec tvmscript.md §10.1).
+script before it is used: in the innermost body that holds all uses, before the first
+statement there that has one (docs/spec/tvmscript.md §10.1).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ block, which its iteration variables stand for, or its init."""
 
 
 @dataclass
-class _Site:
+class _UseSite:
     """The bodies around the first use, and how many of them hold all uses."""
 
     path: list[tuple[object, Anchor]]
@@ -46,25 +46,25 @@ class Usage:
     shared_threads: set[Var] = field(default_factory=set[Var])
     """Thread variables that `T.env_thread` has to define."""
     free: dict[int, list[Name]] = field(default_factory=dict[int, list[Name]])
-    """What has to be defined in front of an anchor, by the anchor's id."""
+    """What has to be defined before an anchor, by the anchor's id."""
 
     def free_before(self, anchor: Anchor) -> Sequence[Name]:
-        """What has to be defined in front of a statement, in the order of use."""
+        """What has to be defined before a statement, in the order of use."""
         return self.free.get(id(anchor), ())
 
 
 def usage_of(function: st.PrimFunc) -> Usage:
     """The usage of a function's variables and buffers."""
-    walk = _Walk()
+    walk = _UsageWalk()
     walk.function(function)
     return walk.finish()
 
 
-class _Walk:
+class _UsageWalk:
     def __init__(self) -> None:
         self._usage = Usage()
         self._bound: set[Name] = set()
-        self._sites: dict[Name, _Site] = {}
+        self._sites: dict[Name, _UseSite] = {}
         self._path: list[tuple[object, Anchor]] = []
         self._launches: dict[Var, int] = {}
         self._open: dict[Var, int] = {}
@@ -97,7 +97,7 @@ class _Walk:
     def _place(self, name: Name) -> None:
         site = self._sites.get(name)
         if site is None:
-            self._sites[name] = _Site(list(self._path), len(self._path))
+            self._sites[name] = _UseSite(list(self._path), len(self._path))
             return
         depth = min(site.depth, len(self._path))
         while site.path[depth - 1][0] is not self._path[depth - 1][0]:
@@ -111,7 +111,7 @@ class _Walk:
         seen: dict[int, int] = {}
         while stack:
             node = stack.pop()
-            # More than twice is no news, and shared parts may stand in many places.
+            # More than twice is no news, and shared parts may be in many places.
             if seen.setdefault(id(node), 0) == 2:
                 continue
             seen[id(node)] += 1

@@ -1,6 +1,7 @@
 """What a script leaves out of a function: the root block, and regions of blocks.
 
-TVM's rules (spec tvmscript.md §9). They hold on the node trees, before these become ops.
+TVM's rules (docs/spec/tvmscript.md §9). They hold on the node trees, before these become
+ops.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def complete(function: PrimFunc) -> None:
 
 
 def _insert_root(function: PrimFunc) -> None:
-    """Puts the body into a block, where TVM does (§9.2)."""
+    """Puts the body into a block, where TVM does (docs/spec/tvmscript.md §9)."""
     if not function.alloc_buffers and not needs_root(function.body):
         return
     root = Block("root", body=function.body, reads=[], writes=[])

@@ -220,7 +220,7 @@ class DefinitionReader:
             if arg is not None:
                 raise self.source.error(
                     arg,
-                    f"'{arg.arg}': a script's function takes positional parameters",
+                    f"'{arg.arg}': a script's function accepts positional parameters",
                 )
         for default in args.defaults:
             raise self.source.error(

@@ -1,10 +1,10 @@
 """Evaluates the expressions of scripts: Python values and IR side by side.
 
 Every part of an expression is evaluated before the whole, conditions and branches that
-Python would skip included (spec tvmscript.md §1). Calls, attributes, subscripts and
+Python would skip included (docs/spec/tvmscript.md §1). Calls, attributes, subscripts and
 displays mean what they mean in Python. Operators do so between Python values; next to an
 IR expression they build IR: arithmetic matches dtypes and folds, comparisons and logic
-are nodes as written (§3).
+are nodes as written (docs/spec/tvmscript.md §3).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Evaluator:
         return self.evaluate(node)
 
     def index(self, node: ast.expr, *, vectors: bool) -> object:
-        """What stands in brackets; `vectors` gives slices with both bounds step 1."""
+        """What is in brackets; `vectors` gives slices with both bounds step 1."""
         if not isinstance(node, ast.Tuple):
             return self._index_part(node, vectors)
         parts: list[object] = []
@@ -362,7 +362,7 @@ class Evaluator:
 
 
 class PythonEvaluator(Evaluator):
-    """Evaluates the bodies of lambdas, which are Python's (spec tvmscript.md §1).
+    """Evaluates the bodies of lambdas, which are Python's (docs/spec/tvmscript.md §1).
 
     Branches that are not taken are not evaluated, and comparisons are those of the
     values: between expressions they match dtypes and fold.

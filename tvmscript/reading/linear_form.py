@@ -1,9 +1,9 @@
 """Differences of index expressions, with what both sides share taken away.
 
 A slice `i * 4 : i * 4 + 4` is a range of 4 elements: TVM's parser simplifies the
-difference of its bounds (spec tvmscript.md §3.4). Sums, differences and products with
-constants are taken apart into terms; everything else is an atom, equal to another one of
-the same structure.
+difference of its bounds (docs/spec/tvmscript.md §3.4). Sums, differences and products
+with constants are taken apart into terms; everything else is an atom, equal to another
+one of the same structure.
 """
 
 from __future__ import annotations

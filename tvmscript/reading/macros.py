@@ -2,7 +2,7 @@
 
 A macro binds its parameters to the arguments, IR or Python. What else it names is looked
 up where the macro is defined, or, of a macro that is not hygienic, where it is called
-(spec tvmscript.md §2.5).
+(docs/spec/tvmscript.md §2.5).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Macro:
     def __call__(self, *args: object, **named: object) -> NoReturn:
         raise TypeError(
             f"the macro {self.node.name} can be called in scripts only: its statements "
-            "go where the call stands"
+            "go where the call is"
         )
 
 

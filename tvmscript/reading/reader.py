@@ -1,7 +1,7 @@
 """Reads TVMScript: Python's syntax trees drive the builder of TIR.
 
-Functions and modules are parsed, never executed (spec tvmscript.md §1). `parse` gives a
-module of ops, `parse_nodes` the node trees before that; the decorators of
+Functions and modules are parsed, never executed (docs/spec/tvmscript.md §1). `parse`
+gives a module of ops, `parse_nodes` the node trees before that; the decorators of
 `xdsl_tvm.tvmscript.tir` and `xdsl_tvm.tvmscript.ir` read live functions and classes.
 """
 
@@ -222,7 +222,7 @@ class BodyReader(ExpressionReader):
         ]
 
     def _bound(self, name: str, value: object) -> object:
-        """What a name stands for that is given a value (spec tvmscript.md §4)."""
+        """What a name stands for that is given a value (docs/spec/tvmscript.md §4)."""
         given = as_any(value)
         match value:
             case MetaVar():
@@ -478,7 +478,7 @@ def as_frame(value: Any) -> Frame[Any]:
 
 
 def as_indices(index: object) -> Sequence[object]:
-    """What stands in brackets, one by one."""
+    """What is in brackets, one by one."""
     given: Any = index
     return given if isinstance(index, tuple) else (index,)
 

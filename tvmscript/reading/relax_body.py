@@ -1,8 +1,8 @@
 """Reads the bodies of Relax functions: bindings, dataflow blocks, branches.
 
 Expressions are evaluated as in TIR; what functions of `R` and operators on values make
-becomes operations in the order of the text. Names may be given new values (spec
-tvmscript.md §11).
+becomes operations in the order of the text. Names may be given new values (
+docs/spec/tvmscript.md §11).
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class RelaxBodyReader(ExpressionReader):
                 return self._splice(function, args, named)
             case ex.GlobalVar():
                 if named:
-                    raise TypeError("a call of a function takes no keywords")
+                    raise TypeError("a call of a function accepts no keywords")
                 return self._call_global(function, args)
             case _:
                 return super()._call(function, args, named)

@@ -147,7 +147,7 @@ _NEWER = {"out_sinfo": "out_ty", "sinfo_args": "ty_args", "sinfo": "ty"}
 """Keywords of newer TVM."""
 _OLDER = {newer: name for name, newer in _NEWER.items()}
 _TENSOR_DEVICE = Parameter("runtime_device_ind", "DeviceIndex", default=0)
-"""What newer TVM has behind the arguments of `alloc_tensor`: the device once more."""
+"""What newer TVM has after the arguments of `alloc_tensor`: the device once more."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def _outputs(argument: Argument) -> Attribute:
 
 
 def _types_or_nothing(argument: Argument) -> list[Attribute] | None:
-    """An empty tuple is nothing (spec relax-ir.md §4.1)."""
+    """An empty tuple is nothing (docs/spec/relax-ir.md §4.1)."""
     types = _types(argument)
     return None if types == [relax.VOID] else types
 

@@ -2,9 +2,9 @@
 
 Values are those of the builder, `xdsl_tvm.relax.expr`: what an operation makes is part of
 the function at once. Leaves, `R.const(...)`, `R.shape(...)` and so on, are not until
-something uses them: what an operation uses where it stands becomes an operation at the
+something uses them: what an operation uses where it is becomes an operation at the
 start of the function, once for equal ones; what is bound to a name becomes one in that
-place (spec relax-ir.md §10.7).
+place (docs/spec/relax-ir.md §10.7).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _is_no_number(value: Any) -> bool:
 
 
 def const_data(dtype: object, shape: object, contents: str) -> Expr:
-    """A tensor of elements given as they lie in memory, in base64.
+    """A tensor of elements given as they are in memory, in base64.
 
     Raises ScriptTypeError where there are too many or too few.
     """
@@ -200,7 +200,7 @@ class FunctionBuilder(FunctionBody, Reader):
         builder = current_reader()
         if not isinstance(builder, FunctionBuilder):
             raise ScriptTypeError(
-                "functions of R stand in functions that @R.function decorates; they are "
+                "functions of R are in functions that @R.function decorates; they are "
                 "read, not run"
             )
         return builder
@@ -300,7 +300,7 @@ class FunctionBuilder(FunctionBody, Reader):
         return self.value_of(op).ssa
 
     def _leaf(self, op: Operation) -> SSAValue:
-        """A leaf that is used where it stands."""
+        """A leaf that is used where it is."""
         if not self._parameter_symbols.issuperset(symbols_in(op)):
             return self.value_of(op.clone()).ssa
         result = op.results[0]

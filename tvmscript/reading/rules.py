@@ -373,7 +373,7 @@ class TextRules(Rules):
     def check_call(self, function: object, args: Sequence[object]) -> None:
         if isinstance(function, self._decorators) and args:
             raise NotAllowed(
-                "a decorator of scripts stands above a definition, and is called with "
+                "a decorator of scripts is above a definition, and is called with "
                 "options only"
             )
 

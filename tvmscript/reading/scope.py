@@ -18,7 +18,7 @@ class Scope:
 
     `rules` say what names mean that nothing defines, and what expressions may do.
     Names of a body are forgotten when it ends. In one body a name keeps its value;
-    bodies inside may give it another (spec tvmscript.md §1).
+    bodies inside may give it another (docs/spec/tvmscript.md §1).
     """
 
     def __init__(

@@ -162,7 +162,7 @@ def argument_name(name: StringAttr | str | None, value: SSAValue, default: str) 
 
 
 def _require_hoistable(op: tir.AllocBufferOp) -> None:
-    """Refuse an allocation whose sizes are computed behind the start of the block that
+    """Refuse an allocation whose sizes are computed after the start of the block that
     will have to allocate."""
     around: Operation | None = op
     while around is not None and not isinstance(around, tir.BlockOp | tir.FuncOp):
@@ -383,7 +383,7 @@ class BodyReader:
         self.stmts = body
 
     def require_first(self, init: tir.InitOp) -> None:
-        """Refuse what stands in front of an init and cannot as well stand behind it,
+        """Refuse what is before an init and cannot as well are after it,
         where scripts have it."""
         facts = self.function.facts
         following = init.next_op
@@ -400,8 +400,8 @@ class BodyReader:
             )
             if is_early or not (is_read or is_let):
                 raise DiagnosticException(
-                    f"{name_of(op)}: stands in front of a tir.init, which TVMScript runs "
-                    "first; move it behind, or into a tir.block around"
+                    f"{name_of(op)}: is before a tir.init, which TVMScript runs "
+                    "first; move it after, or into a tir.block around"
                 )
 
     # ---- calls with effects, and lets in expressions ----
@@ -460,7 +460,7 @@ class BodyReader:
         """Decide which of the calls and lets that wait become part of the statement `op`,
         and bind the others.
 
-        With `is_bound` the statement binds the value of `op`, so that lets may stand
+        With `is_bound` the statement binds the value of `op`, so that lets may be
         around all of it.
         """
         if not self._pending:
@@ -524,7 +524,7 @@ class BodyReader:
         """The reads, and the calls and lets of `order`, that the tree of a value holds,
         in the order in which they are evaluated.
 
-        With `within`, the values of lets are left out, which stand in front of the tree.
+        With `within`, the values of lets are left out, which are before the tree.
         """
         found: list[Operation] = []
         seen: set[Operation] = set()
@@ -550,8 +550,8 @@ class BodyReader:
         return found
 
     def _in_order(self, sequence: Sequence[Operation], block: Block | None) -> bool:
-        """Whether calls keep their turn: all in front of one stand in front of it, and
-        all behind it behind. What stands in the branch of a choice has its turn."""
+        """Whether calls keep their turn: all before one are before it, and
+        all after it after. What is in the branch of a choice has its turn."""
         facts = self.function.facts.ops
         starts = [facts[_around(op, block)].start for op in sequence]
         latest = -1

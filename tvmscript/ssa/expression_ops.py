@@ -117,7 +117,7 @@ class ExpressionOps:
         """What of them was made in each of the open blocks of lazy operands."""
         self._effects: set[int] = set()
         self.constants: dict[tuple[Attribute, str], tir.ConstOp] = {}
-        """One op for each constant, to stand at the beginning of the function."""
+        """One op for each constant, to be at the beginning of the function."""
         self.location: LocationAttr = UnknownLoc()
         """The location of the operations that are added."""
 
@@ -212,7 +212,7 @@ class ExpressionOps:
             del self._memo[key]
 
     def _remember(self, expr: Expr, value: SSAValue | None) -> None:
-        """Use the value wherever the expression stands in the statement, unless
+        """Use the value wherever the expression is in the statement, unless
         evaluating it has an effect."""
         has_effect = acts(expr) or any(id(o) in self._effects for o in operands(expr))
         if has_effect:

@@ -1,8 +1,8 @@
 """Ops of the `tir` dialect as trees of TVMScript, the inverse of `to_ssa`.
 
 Any verified function will do. A pure value becomes part of the tree of every use of it,
-shared or not. A read of memory does, too, unless a write lies between it and a use: then
-it is bound by a `LetStmt` where it stands, as structural equality has it (see
+shared or not. A read of memory does, too, unless a write is between it and a use: then
+it is bound by a `LetStmt` where it is, as structural equality has it (see
 `analysis._tree_form`). A call with an effect is part of a tree where it has one use, in
 the next statement, and nothing changes its turn there; else it is bound. A `tir.let` of
 kind `expr` is a `Let` where one expression of the next statement uses it, else a
@@ -17,7 +17,7 @@ What the trees have no place for:
 * blocks outside of a root block: the function gets one, as it does in TVM;
 * iteration variables of other dtypes than int32 and int64, unless they are signed and
   just loop variables: they get a wider dtype, and a conversion where they are used;
-* a `tir.scope` where nothing follows, and statements in it in front of a binding;
+* a `tir.scope` where nothing follows, and statements in it before a binding;
 * a no-op `tir.evaluate`, which says no more than an empty list, and the unit attribute,
   which is `True`.
 """

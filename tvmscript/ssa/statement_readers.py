@@ -270,7 +270,7 @@ _BINDINGS = (st.LetStmt, st.AssertStmt, st.Allocate, st.AllocateConst, st.DeclBu
 
 
 def _scope(body: BodyReader, op: tir.ScopeOp) -> st.Stmt | None:
-    """The bindings and what follows them; statements in front of them need no scope."""
+    """The bindings and what follows them; statements before them need no scope."""
     stmts = body.region(op.body)
     bindings = (i for i, stmt in enumerate(stmts) if isinstance(stmt, _BINDINGS))
     start = next(bindings, len(stmts))

@@ -1,10 +1,10 @@
-"""Node trees of TVMScript as ops of the `tir` dialect (spec tvmscript.md §15).
+"""Node trees of TVMScript as ops of the `tir` dialect (docs/spec/tvmscript.md §15).
 
 The expressions of a statement become ops immediately before it, left to right and
 operands first, in a block of their own where they are evaluated lazily. What scripts
 leave unsaid is made explicit: symbolic extents are declared before the first match that
 names them, and buffers that are used without a declaration in the innermost scope that
-holds all uses. An expression object that stands in several places of one statement is
+holds all uses. An expression object that is in several places of one statement is
 computed once, unless it has an effect.
 """
 
@@ -58,7 +58,7 @@ from xdsl_tvm.tvmscript.ssa.node_facts import (
 
 
 class StatementError(ScriptTypeError):
-    """A statement that cannot become an op; `line` and `column` say where it stands."""
+    """A statement that cannot become an op; `line` and `column` say where it is."""
 
     def __init__(self, message: str, line: int | None, column: int | None) -> None:
         super().__init__(message)
@@ -71,7 +71,7 @@ Locate: TypeAlias = Callable[[int | None, int | None], LocationAttr]
 
 
 def module_to_ssa(module: st.IRModule, locate: Locate | None = None) -> ModuleOp:
-    """The module of node trees that have been completed (spec tvmscript.md §9).
+    """The module of node trees that have been completed (docs/spec/tvmscript.md §9).
 
     Operations have the locations that `locate` tells for their statements. The result is
     not verified. Raises StatementError for what has no meaning, such as a variable that
@@ -407,7 +407,7 @@ class _Function(ExpressionOps):
 
     def _is_moved_to_definition(self, stmt: st.AttrStmt) -> bool:
         """Whether the attribute wraps the definition of its node: then it is an
-        annotation of the op that defines it (§15.8)."""
+        annotation of the op that defines it (docs/spec/tvmscript.md §15.8)."""
         pending: list[st.AttrStmt] = []
         inner: Stmt = stmt
         while isinstance(inner, st.AttrStmt) and may_wrap(inner):
@@ -766,7 +766,7 @@ class _HasPosition(Protocol):
 
 
 def _at(place: _HasPosition, work: Callable[[], T]) -> T:
-    """Do `work`; its errors say where the statement stands."""
+    """Do `work`; its errors say where the statement is."""
     try:
         return work()
     except StatementError:

@@ -185,7 +185,7 @@ class Trees:
             )
         if not self._is_expression(op):
             raise DiagnosticException(
-                f"{name_of(op)}: its result is used by what TVMScript has in front of "
+                f"{name_of(op)}: its result is used by what TVMScript has before "
                 "it; declarations of functions and blocks use parameters, symbolic sizes "
                 "and variables of loops and blocks only"
             )
@@ -248,7 +248,7 @@ class Trees:
             tir.buffer_definition(value)
             raise DiagnosticException(
                 f"{name_of(cast(Operation, value.owner))}: its buffer is used by what "
-                "TVMScript has in front of it; declare the buffer in a block around"
+                "TVMScript has before it; declare the buffer in a block around"
             )
         return found
 

@@ -1,4 +1,7 @@
-"""Rules for `not`, `and` and `or` (spec tir-passes-b §1.6.4: Not, And, Or)."""
+"""Rules for `not`, `and` and `or`.
+
+docs/spec/tir-passes-b-arith-and-loops.md §1.6.4: Not, And, Or.
+"""
 
 from xdsl_tvm.analysis.arith.patterns import Operands, RuleTable
 

@@ -1,4 +1,7 @@
-"""Rules for comparisons of index values (spec tir-passes-b §1.6.4: EQ, LT)."""
+"""Rules for comparisons of index values.
+
+docs/spec/tir-passes-b-arith-and-loops.md §1.6.4: EQ, LT.
+"""
 
 from xdsl_tvm.analysis.arith.patterns import RuleTable
 

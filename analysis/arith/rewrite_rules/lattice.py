@@ -1,4 +1,7 @@
-"""Rules for `min`, `max` and `select` (spec tir-passes-b §1.6.4: Min, Max, Select)."""
+"""Rules for `min`, `max` and `select`.
+
+docs/spec/tir-passes-b-arith-and-loops.md §1.6.4: Min, Max, Select.
+"""
 
 import re
 

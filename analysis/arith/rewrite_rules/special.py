@@ -1,4 +1,4 @@
-"""Rules that a pattern cannot state (spec tir-passes-b §1.6.4).
+"""Rules that a pattern cannot state (docs/spec/tir-passes-b-arith-and-loops.md §1.6.4).
 
 Each is a function of a node and the simplifier that gives the replacement, or None where
 it does not apply, like a compiled pattern, with an id of its own for the statistics.

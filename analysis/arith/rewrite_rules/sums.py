@@ -1,4 +1,7 @@
-"""Rules for `+`, `-` and `*` of index values (spec tir-passes-b §1.6.4)."""
+"""Rules for `+`, `-` and `*` of index values.
+
+docs/spec/tir-passes-b-arith-and-loops.md §1.6.4.
+"""
 
 from xdsl_tvm.analysis.arith.patterns import Operands, RuleTable
 

@@ -1,4 +1,7 @@
-"""Rules for vectors, of fixed and scalable lanes (spec tir-passes-b §1.6.4: Vectors)."""
+"""Rules for vectors, of fixed and scalable lanes.
+
+docs/spec/tir-passes-b-arith-and-loops.md §1.6.4: Vectors.
+"""
 
 from xdsl_tvm.analysis.arith.patterns import Operands, RuleTable
 

@@ -145,7 +145,7 @@ class MemoryCode(ExtentCode):
     def on_storage(
         self, storage: Storage, offset: Dim, dims: tuple[Dim, ...], dtype: Attribute
     ) -> Tensor:
-        """A tensor on raw memory, within which it is checked to lie."""
+        """A tensor on raw memory, within which it is checked to be."""
         assert storage.memory is not None, "made"
         memory = storage.memory
         view = self._view(memory.base, storage.size, offset, dims, dtype)
@@ -190,7 +190,7 @@ class MemoryCode(ExtentCode):
             raise self.cv.fail(f"a tensor ends at byte {end} of {size} bytes")
         fits = self.cv.compare(arith.CmpiOp, AT_MOST, self.index(end), self.index(size))
         fits = self.cv.binary(arith.AndIOp, self.is_possible(end), fits)
-        self.require(fits, f"{self.place}: a tensor ends behind its {size} bytes")
+        self.require(fits, f"{self.place}: a tensor ends after its {size} bytes")
 
     def pointer(self, value: SSAValue) -> SSAValue:
         """The address of the first element of a memref."""

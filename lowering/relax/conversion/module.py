@@ -133,7 +133,7 @@ class ModuleView:
         return SymbolRefAttr(name)
 
     def text(self, text: str) -> tuple[SymbolRefAttr, AnyMemRef]:
-        """Name and type of the global that holds a text, with a zero behind it."""
+        """Name and type of the global that holds a text, with a zero after it."""
         return self.constant(bytes_attribute(text.encode() + b"\0"))
 
     def constant(

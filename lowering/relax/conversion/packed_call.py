@@ -57,7 +57,7 @@ class ShapeSlot:
 
 @dataclass(frozen=True)
 class TupleSlot:
-    """Fields, one behind the other."""
+    """Fields, one after the other."""
 
     fields: tuple[Slot, ...]
 

@@ -2,7 +2,7 @@
 
 One walk over the statements, in order. The converter appends to a new function and keeps
 the old one as it is, so that the dtypes of operands, which say what an operation means,
-stay at hand. Foreign operations are copied, their operands replaced.
+stay available. Foreign operations are copied, their operands replaced.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class BodyConverter(Emitter):
                 self._name(old, new)
             copy.add_block(block)
             with self.at(block):
-                # A terminator comes last, so nothing may be freed behind it.
+                # A terminator comes last, so nothing may be freed after it.
                 for op in source.ops:
                     self.convert_op(op)
         return copy
@@ -483,7 +483,7 @@ class BodyConverter(Emitter):
         return self.value(arg)
 
     def ignore(self, op: Operation) -> None:
-        """An op whose meaning lies in its users."""
+        """An op whose meaning is in its users."""
 
     # -- memory
 

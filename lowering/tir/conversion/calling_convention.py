@@ -21,7 +21,7 @@ def bound_symbols(func: tir.FuncOp) -> list[SSAValue]:
     """The `tir.shape_var`s that the buffers of parameters bind, in order of binding.
 
     A buffer binds those among its extents, strides and element offset, in this order,
-    that stand there bare.
+    that are there bare.
     """
     found: dict[SSAValue, None] = {}
     if func.is_declaration:

@@ -1,7 +1,7 @@
 """Expression ops of `tir` as arith, math and vector operations.
 
 Here, and only here, a dtype decides which machine operation an expression is: `uiN` and
-`i1` are unsigned, `iN` is signed (spec tir-ir.md §4).
+`i1` are unsigned, `iN` is signed (docs/spec/tir-ir.md §4).
 """
 
 from __future__ import annotations
@@ -422,7 +422,7 @@ def _shuffle(cv: Emitter, op: tir.ShuffleOp) -> SSAValue:
 def shuffled(
     cv: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int], result: Attribute
 ) -> SSAValue:
-    """The vector of the given lanes of two vectors, those of `b` behind those of `a`."""
+    """The vector of the given lanes of two vectors, those of `b` after those of `a`."""
     mask = DenseArrayBase.from_list(i64, list(lanes))
     return cv.build(vector.ShuffleOp, [a, b], signless(result), {"mask": mask})
 

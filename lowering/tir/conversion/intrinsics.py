@@ -1,4 +1,4 @@
-"""Calls of builtins (spec tir-builtins.md) as arith and math operations."""
+"""Calls of builtins (docs/spec/tir-builtins.md) as arith and math operations."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Kernels:
 
     @property
     def gpu_module(self) -> gpu.ModuleOp:
-        """The GPU module, at the end of the module it lies in."""
+        """The GPU module, at the end of the module it is in."""
         if self._gpu_module is None:
             name = _free_name(MODULE_NAME, _symbols(self.module))
             self._gpu_module = gpu.ModuleOp.create(
@@ -387,7 +387,7 @@ class KernelConverter(BodyConverter):
 
     def ret(self, op: tir.RetOp) -> None:
         """Kernels end where their body ends."""
-        raise self.fail("a return cannot stand inside a thread launch")
+        raise self.fail("a return cannot be inside a thread launch")
 
     # -- memory
 

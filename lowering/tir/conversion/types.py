@@ -26,7 +26,10 @@ GLOBAL_SPACE = 1
 SHARED_SPACE = 3
 
 STACK_LIMIT = 1024
-"""Allocations of fewer bytes live on the stack of a CPU function (spec §7.4)."""
+"""Allocations of fewer bytes live on the stack of a CPU function.
+
+docs/spec/tir-ir.md §7.4.
+"""
 
 LOCAL_LIMIT = 8192
 """The same for memory of scope `local`, which stands for registers."""

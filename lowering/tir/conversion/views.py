@@ -1,4 +1,4 @@
-"""Buffers and pointers as memrefs: where an element lies."""
+"""Buffers and pointers as memrefs: where an element is."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def compare_floats(
     """An fcmp; `predicate` is LLVM's name or MLIR's number."""
     number = predicate if isinstance(predicate, int) else _FCMP[predicate]
     result = vector_of(i1, lhs.type)
-    # xDSL's own operation takes no vectors and prints no flags.
+    # xDSL's own operation accepts no vectors and prints no flags.
     kind = llvm.FCmpOp if result is i1 and not flags.data else tvm_llvm.FCmpOp
     return at.emit(
         kind,

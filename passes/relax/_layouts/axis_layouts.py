@@ -18,7 +18,7 @@ from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 
 @dataclass(frozen=True)
 class AxisLayout:
-    """Which axis of the tensor as written each axis of the tensor at hand is.
+    """Which axis of the tensor as written each axis of the tensor available is.
 
     An entry `(axis, 0)` is the axis, or what is left of it where another entry
     `(axis, size)` is the position in blocks of `size`. No axis has more than one block.
@@ -88,7 +88,7 @@ class AxisLayout:
         return all(_is_multiple(dims[axis], size) for axis, size in self.blocks.items())
 
     def dims(self, dims: Dims) -> Dims:
-        """Extents of the tensor at hand."""
+        """Extents of the tensor available."""
         blocks = self.blocks
 
         def extent(axis: int, size: int) -> Dim | None:
@@ -100,7 +100,7 @@ class AxisLayout:
         return tuple(extent(axis, size) for axis, size in self.axes)
 
     def type(self, written: Attribute) -> Attribute:
-        """Type of the tensor at hand; that of a tuple has one layout for all fields."""
+        """Type of the tensor available; that of a tuple has one layout for all fields."""
         if isinstance(written, relax.TupleType):
             return relax.TupleType.of(self.type(field) for field in written.fields.data)
         info = TensorInfo.of(written)

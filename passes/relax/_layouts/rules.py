@@ -1,7 +1,7 @@
-"""How operators compute on tensors whose axes are in another order (spec
-relax-ops.md §17).
+"""How operators compute on tensors whose axes are in another order (
+docs/spec/relax-ops.md §17).
 
-A rule gets an operator and the layouts that its operands are at hand in, and says which
+A rule gets an operator and the layouts that its operands are available in, and says which
 layouts the operator can take and what it then gives; None where it takes its operands
 only as they are written.
 """
@@ -34,7 +34,7 @@ Rule: TypeAlias = "Callable[[Any, Layouts, Sequence[str] | None], Plan | None]"
 
 @dataclass(frozen=True)
 class Plan:
-    """What an operator takes and gives."""
+    """What an operator accepts and returns."""
 
     operands: Sequence[AxisLayout | None]
     """The layout of each operand, or of each field of it; None for it as written."""

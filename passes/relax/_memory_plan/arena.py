@@ -194,7 +194,7 @@ def _placed(
 
 
 def _gaps(block: Block, taken: Sequence[tuple[int, int]]) -> list[_Gap]:
-    """Where a block fits between taken bytes, which are sorted, and behind them."""
+    """Where a block fits between taken bytes, which are sorted, and after them."""
     found = list[_Gap]()
     free = 0
     for low, high in taken:

@@ -1,7 +1,8 @@
 """Lives of allocated tensors: which can be planned, and when each is used last.
 
 A value that is memory of allocated tensors has a `Node`: a `Token` for the tensor
-itself, which views share, or a `Group` for a tuple and for what an external call returns.
+itself, which views share, or a `MemoryGroup` for a tuple and for what an external call
+returns.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Token(Node):
 
 
 @dataclass(eq=False)
-class Group(Node):
+class MemoryGroup(Node):
     """Several memories: a tuple's fields, or all that a call may have returned."""
 
     is_tuple: bool = True
@@ -121,12 +122,12 @@ def lives(func: relax.FuncOp, relax_functions: AbstractSet[str]) -> list[Event]:
     Branches follow each other. `relax_functions` are the symbols of the functions that
     may keep or return their arguments. Events of escaped nodes are to be skipped.
     """
-    walk = _Walk(relax_functions)
+    walk = _EventWalk(relax_functions)
     walk.visit_block(func.body.block)
     return walk.events
 
 
-class _Walk:
+class _EventWalk:
     def __init__(self, relax_functions: AbstractSet[str]) -> None:
         self.events: list[Event] = []
         self._relax_functions = relax_functions
@@ -182,7 +183,7 @@ class _Walk:
 
     def _get_item(self, op: relax.GetItemOp) -> None:
         node = self._nodes.get(op.tuple_value)
-        if isinstance(node, Group) and node.is_tuple:
+        if isinstance(node, MemoryGroup) and node.is_tuple:
             node = node.parts[op.index.value.data]
         if node is not None:
             self._nodes[op.result] = node
@@ -227,7 +228,7 @@ class _Walk:
     ) -> None:
         parts = tuple(map(self._nodes.get, values))
         if any(part is not None for part in parts):
-            self._nodes[result] = Group(None, parts, is_tuple=is_tuple)
+            self._nodes[result] = MemoryGroup(None, parts, is_tuple=is_tuple)
 
     # ---- uses ----
 

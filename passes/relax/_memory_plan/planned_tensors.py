@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.relax.dataflow_inplace import same_value
-from xdsl_tvm.analysis.relax.live_ranges import tensor_lives
+from xdsl_tvm.analysis.relax.live_ranges import tensor_live_ranges
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import provably_at_least, without_floormod
 from xdsl_tvm.passes.relax._memory_plan.sizes import UpperBounds, tensor_bytes
@@ -73,7 +73,7 @@ class PlannedTensor:
 def planned_tensors(func: relax.FuncOp, upper: UpperBounds) -> list[PlannedTensor]:
     """The tensors that a function allocates, in the order of execution."""
     tensors = list[PlannedTensor]()
-    for value, (start, end) in tensor_lives(func).items():
+    for value, (start, end) in tensor_live_ranges(func).items():
         op = value.owner
         if not isinstance(op, Allocation):
             continue

@@ -1,4 +1,4 @@
-"""Storages that are free for the next tensor (spec relax-passes-headline.md)."""
+"""Storages that are free for the next tensor (docs/spec/relax-passes-headline.md)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Storage:
 
 @dataclass
 class _Free:
-    """Free storages of one kind; those released first stand first among equals."""
+    """Free storages of one kind; those released first are first among equals."""
 
     static: list[tuple[int, int, Storage]] = field(
         default_factory=list[tuple[int, int, Storage]]

@@ -14,9 +14,9 @@ def new_storage(
     dtype: Attribute,
     before: Operation | None = None,
 ) -> SSAValue:
-    """A storage of `size` bytes where `alloc` allocates, made in front of `before`.
+    """A storage of `size` bytes where `alloc` allocates, made before `before`.
 
-    Without `before` it is made in front of the allocation.
+    Without `before` it is made before the allocation.
     """
     storage = storage_of(alloc, size, dtype)
     Rewriter.insert_op(storage, InsertPoint.before(before or alloc))

@@ -1,6 +1,6 @@
 """TVM's plan: tensors take over whole storages, one after the other.
 
-Rules: spec relax-passes-headline.md, StaticPlanBlockMemory §3.3.
+Rules: docs/spec/relax-passes-headline.md, StaticPlanBlockMemory §3.3.
 """
 
 from __future__ import annotations

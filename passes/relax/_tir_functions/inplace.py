@@ -122,7 +122,7 @@ def _nest_once_per_element(store: tir.StoreOp) -> Operation | None:
 
 
 def _place(op: Operation, nest: Operation) -> int:
-    """Where an operation is: -1 in front of the loops, 0 in them, 1 otherwise."""
+    """Where an operation is: -1 before the loops, 0 in them, 1 otherwise."""
     block = nest.parent_block()
     ancestor = None if block is None else block.find_ancestor_op_in_block(op)
     if ancestor is nest:
@@ -131,7 +131,7 @@ def _place(op: Operation, nest: Operation) -> int:
 
 
 def _reads_before(load: tir.LoadOp, store: tir.StoreOp) -> bool:
-    """Whether a load, in front of a store, reads the element that is stored."""
+    """Whether a load, before a store, reads the element that is stored."""
     if load.parent_block() is not store.parent_block():
         return False
     type_ = store.buffer.type

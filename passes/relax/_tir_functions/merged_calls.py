@@ -38,7 +38,7 @@ class NotMergeableError(Exception):
 def bind_call(call: AnyFusedCall, callee: Operation | None) -> dict[SSAValue, Dim]:
     """What the call gives for the symbolic extents and scalar parameters of its callee.
 
-    The body of the callee can stand in another function, on buffers of the shapes that
+    The body of the callee can be in another function, on buffers of the shapes that
     the call has, if these values stand for the ones named. Linear in the size of the
     function. Raises NotMergeableError where it cannot, or where that is not proved.
     """

@@ -1,4 +1,4 @@
-"""Rules of attention (spec relax-ops.md §11)."""
+"""Rules of attention (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl_tvm.dialects.relax.attention import AnyAttentionOp
 from xdsl_tvm.passes.relax.legalize.extents import minus, moved, quotient
 from xdsl_tvm.passes.relax.legalize.normalization import softmax_stages
 from xdsl_tvm.passes.relax.legalize.reductions import rounded
-from xdsl_tvm.passes.relax.legalize.registry import Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type, broadcast_indices
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     SUM,
@@ -21,7 +21,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 @rule(relax.AttentionOp, relax.AttentionBiasOp)
-def attention(op: AnyAttentionOp, site: Site) -> Tensor:
+def attention(op: AnyAttentionOp, site: RuleContext) -> Tensor:
     """`softmax(mask(query · key * scale + bias)) · value`, in `f32` for 16-bit floats.
 
     Operands have dimensions batch, sequence, heads, features, and products read them as

@@ -21,8 +21,8 @@ from xdsl_tvm.passes.relax.legalize.registry import (
     NoStagesError,
     RegisteredRule,
     Result,
+    RuleContext,
     Shape,
-    Site,
 )
 from xdsl_tvm.passes.relax.legalize.rules import RULES
 from xdsl_tvm.passes.relax.legalize.signature import (
@@ -42,7 +42,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 )
 from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
-Stages: TypeAlias = Callable[[Site], "Tensor | Sequence[Tensor]"]
+Stages: TypeAlias = Callable[[RuleContext], "Tensor | Sequence[Tensor]"]
 """Computes results from what stands for the operands."""
 
 
@@ -138,7 +138,7 @@ def legalized_call(
     """The call that computes what `op` does, not inserted; None where it must stay.
 
     Its function is one of `functions`, which get it if it is new. Fields of tuples that
-    the call needs are taken in front of `op`. This is also how other passes legalize
+    the call needs are taken before `op`. This is also how other passes legalize
     single operators.
     """
     if (rule := RULES.get(type(op))) is None:
@@ -160,7 +160,7 @@ def call_of(
     key: Hashable,
     stages: Stages,
 ) -> relax.CallTIROp | None:
-    """The call of a function of given stages, for the place in front of `at`.
+    """The call of a function of given stages, for the place before `at`.
 
     None where a shape is not known, or not to be named there, or where the stages do not
     cover the operands.
@@ -224,7 +224,7 @@ def _function(program: TensorProgram, signature: Signature, stages: Stages) -> t
     results = tuple(
         Result(values.dims(info.shape), _dtype(info)) for info in signature.results
     )
-    result = stages(Site(program, arguments, results, values.dim))
+    result = stages(RuleContext(program, arguments, results, values.dim))
     return program.build([result] if isinstance(result, Tensor) else result)
 
 

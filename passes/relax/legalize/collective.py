@@ -1,4 +1,4 @@
-"""What communication between workers becomes (spec relax-ops.md §12, `ccl`)."""
+"""What communication between workers becomes (docs/spec/relax-ops.md §12, `ccl`)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def broadcast(op: relax.BroadcastFromWorker0Op, bindings: Bindings) -> SSAValue 
 
 @rewrite(relax.ScatterFromWorker0Op)
 def scatter(op: relax.ScatterFromWorker0Op, bindings: Bindings) -> SSAValue | None:
-    """The runtime sends out what lies along the first dimension: parts become that."""
+    """The runtime sends out what is along the first dimension: parts become that."""
     type_, info = proven_result_type(op), TensorInfo.of(op.data.type)
     if type_ is None or info is None or info.shape is None:
         return None

@@ -1,4 +1,4 @@
-"""Rules of convolutions (spec relax-ops.md §11).
+"""Rules of convolutions (docs/spec/relax-ops.md §11).
 
 All layouts are computed as they are but those with blocks, whose blocks are joined
 before and made after. Padding is a stage of its own, `pad_temp`.
@@ -17,7 +17,7 @@ from xdsl_tvm.dialects.relax.convolution import (
 from xdsl_tvm.dialects.relax.layout import Layout
 from xdsl_tvm.dialects.relax.window import SPATIAL
 from xdsl_tvm.passes.relax.legalize.extents import minus, moved, plus, quotient, times
-from xdsl_tvm.passes.relax.legalize.registry import Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.tensor_expression import SUM, Dim, Expr, Tensor
 from xdsl_tvm.passes.relax.legalize.windows import (
     Image,
@@ -31,7 +31,7 @@ from xdsl_tvm.passes.relax.legalize.windows import (
 
 
 @rule(relax.Conv1DOp, relax.Conv2DOp, relax.Conv3DOp)
-def convolution(op: ConvolutionOp, site: Site) -> Tensor:
+def convolution(op: ConvolutionOp, site: RuleContext) -> Tensor:
     """Sums over a group's channels and a window, of products in the result's dtype."""
     work = _Convolution(op, site)
     program, data = site.program, work.data
@@ -52,7 +52,7 @@ def convolution(op: ConvolutionOp, site: Site) -> Tensor:
 
 
 @rule(relax.Conv1DTransposeOp, relax.Conv2DTransposeOp)
-def convolution_transpose(op: ConvolutionTransposeOp, site: Site) -> Tensor:
+def convolution_transpose(op: ConvolutionTransposeOp, site: RuleContext) -> Tensor:
     """A convolution with the windows reversed, of the data with zeros in between.
 
     There are `stride - 1` zeros between neighbours, and so many around them that each
@@ -96,7 +96,7 @@ def convolution_transpose(op: ConvolutionTransposeOp, site: Site) -> Tensor:
 class _Convolution:
     """The tensors of one convolution, by letters: N and C, O and I, spatial ones."""
 
-    def __init__(self, op: AnyConvolutionOp, site: Site) -> None:
+    def __init__(self, op: AnyConvolutionOp, site: RuleContext) -> None:
         self.letters = SPATIAL[op.SPATIAL_RANK]
         plain = "NC" + self.letters
         layout = Layout.parse(op.name, op.data_layout.data, plain)

@@ -1,4 +1,4 @@
-"""Rules of operators that make tensors (spec relax-ops.md §4)."""
+"""Rules of operators that make tensors (docs/spec/relax-ops.md §4)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from xdsl.ir import SSAValue
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.dtypes import integer_range
-from xdsl_tvm.passes.relax.legalize.registry import Bindings, Site, rewrite, rule
+from xdsl_tvm.passes.relax.legalize.registry import Bindings, RuleContext, rewrite, rule
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Scalar, Tensor
 
 LARGEST_CONSTANT = 65536
 """As many elements may a range have that becomes a constant."""
 
 
-def _filled(site: Site, value: Expr | float) -> Tensor:
+def _filled(site: RuleContext, value: Expr | float) -> Tensor:
     """A tensor of equal elements."""
     program, dtype = site.program, site.dtype
 
@@ -33,7 +33,7 @@ def _filled(site: Site, value: Expr | float) -> Tensor:
 
 
 @rule(relax.FullOp, relax.FullLikeOp, function="full", shape_only=(0,), immediates=(1,))
-def full(op: relax.FullOp | relax.FullLikeOp, site: Site) -> Tensor:
+def full(op: relax.FullOp | relax.FullLikeOp, site: RuleContext) -> Tensor:
     """The fill value, converted to the dtype of the result, everywhere."""
     fill = site.operand(1)
 
@@ -46,30 +46,30 @@ def full(op: relax.FullOp | relax.FullLikeOp, site: Site) -> Tensor:
 
 
 @rule(relax.OnesOp, relax.OnesLikeOp, function="ones", shape_only=(0,))
-def ones(op: relax.OnesOp | relax.OnesLikeOp, site: Site) -> Tensor:
+def ones(op: relax.OnesOp | relax.OnesLikeOp, site: RuleContext) -> Tensor:
     """1 everywhere."""
     return _filled(site, 1)
 
 
 @rule(relax.ZerosOp, relax.ZerosLikeOp, function="zeros", shape_only=(0,))
-def zeros(op: relax.ZerosOp | relax.ZerosLikeOp, site: Site) -> Tensor:
+def zeros(op: relax.ZerosOp | relax.ZerosLikeOp, site: RuleContext) -> Tensor:
     """0 everywhere."""
     return _filled(site, 0)
 
 
 @rule(relax.EyeOp)
-def eye(op: relax.EyeOp, site: Site) -> Tensor:
+def eye(op: relax.EyeOp, site: RuleContext) -> Tensor:
     """1 on a diagonal of a matrix."""
     return _diagonal(site, site.scalar(2))
 
 
 @rule(relax.EyeLikeOp, function="eye", shape_only=(0,))
-def eye_like(op: relax.EyeLikeOp, site: Site) -> Tensor:
+def eye_like(op: relax.EyeLikeOp, site: RuleContext) -> Tensor:
     """1 on a diagonal of a matrix."""
     return _diagonal(site, site.scalar(1))
 
 
-def _diagonal(site: Site, k: Scalar) -> Tensor:
+def _diagonal(site: RuleContext, k: Scalar) -> Tensor:
     program, dtype = site.program, site.dtype
 
     def element(row: Expr, column: Expr) -> Expr:
@@ -81,7 +81,7 @@ def _diagonal(site: Site, k: Scalar) -> Tensor:
 
 
 @rule(relax.TrilOp, relax.TriuOp)
-def triangle(op: relax.TrilOp | relax.TriuOp, site: Site) -> Tensor:
+def triangle(op: relax.TrilOp | relax.TriuOp, site: RuleContext) -> Tensor:
     """The elements on one side of a diagonal of the last two dimensions, else 0."""
     program, x, k = site.program, site.tensor(0), site.scalar(1)
 
@@ -95,7 +95,7 @@ def triangle(op: relax.TrilOp | relax.TriuOp, site: Site) -> Tensor:
 
 
 @rule(relax.ArangeOp)
-def arange(op: relax.ArangeOp, site: Site) -> Tensor:
+def arange(op: relax.ArangeOp, site: RuleContext) -> Tensor:
     """`start + i * step`: in `i64` for whole numbers, otherwise in `f64`."""
     start, step = site.scalar(0), site.scalar(2)
     bounds = [site.scalar(position).dtype for position in range(3)]

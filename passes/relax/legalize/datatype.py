@@ -1,4 +1,4 @@
-"""Rules of conversions, quantization and marks (spec relax-ops.md §5, §12)."""
+"""Rules of conversions, quantization and marks (docs/spec/relax-ops.md §5, §12)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xdsl_tvm.dialects.dtypes import (
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,
     NoStagesError,
-    Site,
+    RuleContext,
     rewrite,
     rule,
 )
@@ -36,7 +36,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Tensor
 
 
 @rule(relax.AstypeOp, function="cast")
-def astype(op: relax.AstypeOp, site: Site) -> Tensor:
+def astype(op: relax.AstypeOp, site: RuleContext) -> Tensor:
     """Each element converted as `tir.cast` does."""
     x = site.tensor(0)
     return site.program.compute(
@@ -99,7 +99,7 @@ def _parameter(values: Tensor, axis: int, indices: tuple[Expr, ...]) -> Expr:
 
 
 @rule(relax.QuantizeOp)
-def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
+def quantize(op: relax.QuantizeOp, site: RuleContext) -> Tensor:
     """`round(x / scale) + zero_point` in `f32`, clipped to the range of the result.
 
     Floats of 8 bits are not rounded to whole numbers.
@@ -121,7 +121,7 @@ def quantize(op: relax.QuantizeOp, site: Site) -> Tensor:
 
 
 @rule(relax.DequantizeOp)
-def dequantize(op: relax.DequantizeOp, site: Site) -> Tensor:
+def dequantize(op: relax.DequantizeOp, site: RuleContext) -> Tensor:
     """`(x - zero_point) * scale`, in `f32`; a result of `f16` is clipped to its range.
 
     The difference of whole numbers is one in `i32`, as far as that holds it.

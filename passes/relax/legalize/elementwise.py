@@ -1,4 +1,4 @@
-"""Rules of operators that work element by element (spec relax-ops.md §1 to §3)."""
+"""Rules of operators that work element by element (docs/spec/relax-ops.md §1 to §3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import broadcast_indices, elementwise, wide
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
@@ -142,19 +142,19 @@ _UNARY: dict[type[Operation], Callable[[Expr], Expr]] = {
 
 
 @rule(*_UNARY, function="tir_{}")
-def unary(op: Operation, site: Site) -> Tensor:
+def unary(op: Operation, site: RuleContext) -> Tensor:
     """A function of each element, in its dtype."""
     return elementwise(site.program, "compute", site.tensor(0), _UNARY[type(op)])
 
 
 @rule(relax.ErfOp)
-def erf(op: relax.ErfOp, site: Site) -> Tensor:
+def erf(op: relax.ErfOp, site: RuleContext) -> Tensor:
     """The error function, computed in `f32` for `f16`."""
     return elementwise(site.program, "T_erf", site.tensor(0), _wide("erf"))
 
 
 @rule(relax.ReluOp)
-def relu(op: relax.ReluOp, site: Site) -> Tensor:
+def relu(op: relax.ReluOp, site: RuleContext) -> Tensor:
     """`max(x, 0)`."""
     return elementwise(site.program, "relu", site.tensor(0), _relu)
 
@@ -164,7 +164,7 @@ def _relu(x: Expr) -> Expr:
 
 
 @rule(relax.GeluOp)
-def gelu(op: relax.GeluOp, site: Site) -> Tensor:
+def gelu(op: relax.GeluOp, site: RuleContext) -> Tensor:
     """`x * (0.5 + 0.5 * erf(x * sqrt(1/2)))`, erf in `f32` for `f16`."""
 
     def element(x: Expr) -> Expr:
@@ -174,7 +174,7 @@ def gelu(op: relax.GeluOp, site: Site) -> Tensor:
 
 
 @rule(relax.GeluTanhOp)
-def gelu_tanh(op: relax.GeluTanhOp, site: Site) -> Tensor:
+def gelu_tanh(op: relax.GeluTanhOp, site: RuleContext) -> Tensor:
     """`0.5 x (1 + tanh(sqrt(2 / pi) x (1 + 0.044715 x^2)))`."""
 
     def element(x: Expr) -> Expr:
@@ -185,7 +185,7 @@ def gelu_tanh(op: relax.GeluTanhOp, site: Site) -> Tensor:
 
 
 @rule(relax.SiluOp)
-def silu(op: relax.SiluOp, site: Site) -> Tensor:
+def silu(op: relax.SiluOp, site: RuleContext) -> Tensor:
     """`x * sigmoid(x)`."""
     return elementwise(
         site.program, "silu", site.tensor(0), lambda x: x * x.call("sigmoid")
@@ -193,7 +193,7 @@ def silu(op: relax.SiluOp, site: Site) -> Tensor:
 
 
 @rule(relax.SeluOp)
-def selu(op: relax.SeluOp, site: Site) -> Tensor:
+def selu(op: relax.SeluOp, site: RuleContext) -> Tensor:
     """`scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))`."""
 
     def element(x: Expr) -> Expr:
@@ -204,7 +204,7 @@ def selu(op: relax.SeluOp, site: Site) -> Tensor:
 
 
 @rule(relax.LeakyReluOp)
-def leaky_relu(op: relax.LeakyReluOp, site: Site) -> Tensor:
+def leaky_relu(op: relax.LeakyReluOp, site: RuleContext) -> Tensor:
     """`x`, `alpha * x` where it is negative."""
     alpha = op.alpha.value.data
 
@@ -215,7 +215,7 @@ def leaky_relu(op: relax.LeakyReluOp, site: Site) -> Tensor:
 
 
 @rule(relax.SoftplusOp)
-def softplus(op: relax.SoftplusOp, site: Site) -> Tensor:
+def softplus(op: relax.SoftplusOp, site: RuleContext) -> Tensor:
     """`log(1 + exp(beta x)) / beta`, `x` where `beta x` is above the threshold.
 
     `log1p` keeps the digits that `1 + exp(beta x)` loses for negative `x`.
@@ -238,7 +238,7 @@ _PREDICATES: dict[type[Operation], Callable[[Expr], Expr]] = {
 
 
 @rule(*_PREDICATES, function="tir_{}")
-def predicate(op: Operation, site: Site) -> Tensor:
+def predicate(op: Operation, site: RuleContext) -> Tensor:
     """A question about each element; whole numbers are finite."""
     program, x = site.program, site.tensor(0)
 
@@ -251,7 +251,7 @@ def predicate(op: Operation, site: Site) -> Tensor:
 
 
 @rule(relax.ClipOp, function="tir_{}")
-def clip(op: relax.ClipOp, site: Site) -> Tensor:
+def clip(op: relax.ClipOp, site: RuleContext) -> Tensor:
     """`max(min(x, high), low)`, the bounds converted to the dtype of `x`."""
     low, high = site.scalar(1), site.scalar(2)
 
@@ -369,13 +369,13 @@ _COMPARISONS: dict[type[Operation], tir.CmpPredicate] = {
 
 
 @rule(*_BINARY, immediates=(1, 0))
-def binary(op: Operation, site: Site) -> Tensor:
+def binary(op: Operation, site: RuleContext) -> Tensor:
     """A function of the elements that broadcasting pairs."""
     return _broadcast(op, site, _BINARY[type(op)])
 
 
 @rule(*_COMPARISONS, immediates=(1, 0))
-def comparison(op: Operation, site: Site) -> Tensor:
+def comparison(op: Operation, site: RuleContext) -> Tensor:
     """A comparison of the elements that broadcasting pairs, perhaps of two dtypes."""
     predicate = _COMPARISONS[type(op)]
     common = _common_dtype(site.operand(0).dtype, site.operand(1).dtype)
@@ -403,7 +403,7 @@ def _bits(dtype: Attribute) -> int:
 
 
 def _broadcast(
-    op: Operation, site: Site, function: Callable[[Expr, Expr], Expr]
+    op: Operation, site: RuleContext, function: Callable[[Expr, Expr], Expr]
 ) -> Tensor:
     program, lhs, rhs = site.program, site.operand(0), site.operand(1)
 
@@ -425,7 +425,7 @@ def _element(operand: Operand, indices: tuple[Expr, ...], shape: Sequence[Dim]) 
 
 
 @rule(relax.EwiseFmaOp)
-def ewise_fma(op: relax.EwiseFmaOp, site: Site) -> Tensor:
+def ewise_fma(op: relax.EwiseFmaOp, site: RuleContext) -> Tensor:
     """`x1 * x2 + x3`, rounded once."""
     x1, x2, x3 = (site.tensor(position) for position in range(3))
     if tir.is_bool(x1.dtype):
@@ -441,7 +441,7 @@ def ewise_fma(op: relax.EwiseFmaOp, site: Site) -> Tensor:
 
 
 @rule(relax.WhereOp)
-def where(op: relax.WhereOp, site: Site) -> Tensor:
+def where(op: relax.WhereOp, site: RuleContext) -> Tensor:
     """An element of `x1` or of `x2`, as the condition says."""
     program = site.program
     operands = [site.tensor(position) for position in range(3)]

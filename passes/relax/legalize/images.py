@@ -1,4 +1,4 @@
-"""The rule of images of another size (spec relax-ops.md §12)."""
+"""The rule of images of another size (docs/spec/relax-ops.md §12)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.layout import Layout
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
     Expr,
@@ -70,7 +70,7 @@ class _Side:
         return self.program.select(self.new > 1, value, other)
 
     def is_outside(self, coordinate: Expr) -> Expr:
-        """Whether a coordinate lies outside of the old image."""
+        """Whether a coordinate is outside of the old image."""
         return (coordinate < 0) | (coordinate > self._float(self.old) - 1)
 
     def clipped(self, index: Expr) -> Expr:
@@ -109,7 +109,7 @@ def _cubic_weights(t: Expr, alpha: float) -> list[Expr]:
 
 
 @rule(relax.Resize2DOp)
-def resize2d(op: relax.Resize2DOp, site: Site) -> Tensor:
+def resize2d(op: relax.Resize2DOp, site: RuleContext) -> Tensor:
     """Each pixel of the new image from those near its place in the old one."""
     program, x = site.program, site.tensor(0)
     layout = Layout.parse(op.name, op.layout.data, "NCHW")
@@ -201,7 +201,7 @@ class _Pixels:
     def _without_outside(
         self, near: list[tuple[Expr, Expr]], side: _Side
     ) -> list[tuple[Expr, Expr]]:
-        """With `cubic_exclude`, what lies outside counts nothing, the rest all."""
+        """With `cubic_exclude`, what is outside counts nothing, the rest all."""
         if self.op.method.data != "cubic" or not self.op.cubic_exclude.value.data:
             return near
         program = self.x.program

@@ -1,4 +1,4 @@
-"""Rules of operators that read at given places (spec relax-ops.md §6, §8)."""
+"""Rules of operators that read at given places (docs/spec/relax-ops.md §6, §8)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo, Tuple
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,
     NoStagesError,
-    Site,
+    RuleContext,
     rewrite,
     rule,
 )
@@ -29,7 +29,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 @rule(relax.TakeOp)
-def take(op: relax.TakeOp, site: Site) -> Tensor:
+def take(op: relax.TakeOp, site: RuleContext) -> Tensor:
     """The slices along `axis` that the indices number; they must be in bounds."""
     program, x, places = site.program, site.tensor(0), site.operand(1)
     axis = 0 if op.axis is None else op.axis.value.data % len(x.shape)
@@ -49,7 +49,7 @@ def take(op: relax.TakeOp, site: Site) -> Tensor:
 
 
 @rule(relax.StridedSliceOp)
-def strided_slice(op: relax.StridedSliceOp, site: Site) -> Tensor:
+def strided_slice(op: relax.StridedSliceOp, site: RuleContext) -> Tensor:
     """Every so many elements from an index on, along some axes."""
     program, x = site.program, site.tensor(0)
     slices = _slices(op, site)
@@ -66,7 +66,7 @@ def strided_slice(op: relax.StridedSliceOp, site: Site) -> Tensor:
     return program.compute("T_strided_slice", site.shape, x.dtype, element)
 
 
-def _slices(op: relax.StridedSliceOp, site: Site) -> dict[int, tuple[Dim, Dim]]:
+def _slices(op: relax.StridedSliceOp, site: RuleContext) -> dict[int, tuple[Dim, Dim]]:
     """First index and stride by axis."""
     extents = known_shape(op.data.type)
     axes, begins = _values(op.axes), _values(op.begin)
@@ -128,7 +128,7 @@ def dynamic_strided_slice(
     )
 
 
-def _slice_shape(site: Site) -> Tensor:
+def _slice_shape(site: RuleContext) -> Tensor:
     """How many elements a slice has along each axis."""
     program, extents = site.program, site.dims(0)
     begin, end, strides = (site.tensor(position) for position in (1, 2, 3))
@@ -159,7 +159,7 @@ def _clipped(index: Expr, extent: Expr, step: Expr) -> Expr:
     return front.maximum(low).minimum(high)
 
 
-def _copied_slice(site: Site) -> Tensor:
+def _copied_slice(site: RuleContext) -> Tensor:
     program, x = site.program, site.tensor(0)
     begin, strides = site.tensor(1), site.tensor(2)
 
@@ -186,7 +186,7 @@ def _from_front(index: Expr, extent: Dim) -> Expr:
 
 
 @rule(relax.GatherElementsOp)
-def gather_elements(op: relax.GatherElementsOp, site: Site) -> Tensor:
+def gather_elements(op: relax.GatherElementsOp, site: RuleContext) -> Tensor:
     """The element at each index, which replaces the position on `axis`."""
     x, places = site.tensor(0), site.tensor(1)
     axis = op.axis.value.data % len(x.shape)
@@ -199,7 +199,7 @@ def gather_elements(op: relax.GatherElementsOp, site: Site) -> Tensor:
 
 
 @rule(relax.GatherNDOp)
-def gather_nd(op: relax.GatherNDOp, site: Site) -> Tensor:
+def gather_nd(op: relax.GatherNDOp, site: RuleContext) -> Tensor:
     """The element, or slice, at the position along the last axis of the indices."""
     program, x, places = site.program, site.tensor(0), site.tensor(1)
     batch, lead = op.batch_dims.value.data, len(places.shape) - 1
@@ -237,7 +237,7 @@ _COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
 
 
 @rule(relax.ScatterElementsOp, relax.ScatterNDOp)
-def scatter(op: relax.ScatterElementsOp | relax.ScatterNDOp, site: Site) -> Tensor:
+def scatter(op: relax.ScatterElementsOp | relax.ScatterNDOp, site: RuleContext) -> Tensor:
     """The data, then the updates put in one after the other."""
     program, x = site.program, site.tensor(0)
     places, updates = site.tensor(1), site.tensor(2)
@@ -294,7 +294,7 @@ def for_each(
 
 
 @rule(relax.OneHotOp)
-def one_hot(op: relax.OneHotOp, site: Site) -> Tensor:
+def one_hot(op: relax.OneHotOp, site: RuleContext) -> Tensor:
     """`on` where the position on the new axis is the index, else `off`."""
     program, places = site.program, site.tensor(0)
     on, off = site.scalar(1), site.scalar(2)

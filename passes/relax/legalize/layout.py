@@ -1,4 +1,4 @@
-"""The rule of changes of layout by index maps (spec relax-ops.md §8)."""
+"""The rule of changes of layout by index maps (docs/spec/relax-ops.md §8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xdsl.ir.affine import (
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.relax.legalize.indexing import everything, for_each
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
     Expr,
@@ -35,7 +35,7 @@ class _Digit:
 
 
 @rule(relax.LayoutTransformOp, function="te_layout_transform")
-def layout_transform(op: relax.LayoutTransformOp, site: Site) -> Tensor:
+def layout_transform(op: relax.LayoutTransformOp, site: RuleContext) -> Tensor:
     """The element that the map brings to each place, else the pad value.
 
     A map that takes indices apart is inverted. For any other one the result is filled,
@@ -120,7 +120,7 @@ def _whole(
     positions: Sequence[int],
     indices: Sequence[Expr],
 ) -> Expr:
-    """The index whose digits stand at `positions`."""
+    """The index whose digits are at `positions`."""
     total: Expr | None = None
     for position in positions:
         digit = digits[position]
@@ -146,7 +146,7 @@ def _is_full(shape: Sequence[Dim], positions: Sequence[int], extent: Dim) -> boo
 
 
 def _scattered(
-    site: Site, x: Tensor, results: Sequence[AffineExpr], pad: Scalar | None
+    site: RuleContext, x: Tensor, results: Sequence[AffineExpr], pad: Scalar | None
 ) -> Tensor:
     program = site.program
 

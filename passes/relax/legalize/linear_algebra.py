@@ -1,4 +1,4 @@
-"""Rules of products of matrices (spec relax-ops.md §7)."""
+"""Rules of products of matrices (docs/spec/relax-ops.md §7)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.linear_algebra import ELLIPSIS, parse_subscripts
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.signature import known_shape
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     SUM,
@@ -23,7 +23,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 @rule(relax.MatmulOp)
-def matmul(op: relax.MatmulOp, site: Site) -> Tensor:
+def matmul(op: relax.MatmulOp, site: RuleContext) -> Tensor:
     """The matrix product, batched over leading dimensions, computed in its own dtype.
 
     A vector on the left is a row, on the right a column, and the result lacks the
@@ -33,7 +33,7 @@ def matmul(op: relax.MatmulOp, site: Site) -> Tensor:
     return product_stages(site, "matmul")
 
 
-def product_stages(site: Site, name: str, *, transposed: bool = False) -> Tensor:
+def product_stages(site: RuleContext, name: str, *, transposed: bool = False) -> Tensor:
     """The matrix product of both operands; the right one may hold columns as rows."""
     program, lhs, rhs = site.program, site.tensor(0), site.tensor(1)
     shape, dtype = site.shape, site.dtype
@@ -83,7 +83,7 @@ class _Axis:
 
 
 @rule(relax.EinsumOp)
-def einsum(op: relax.EinsumOp, site: Site) -> Tensor:
+def einsum(op: relax.EinsumOp, site: RuleContext) -> Tensor:
     """Products of elements, summed over the labels that the result lacks."""
     program, tensors = site.program, site.tensors(0)
     labels, output = parse_subscripts(op.name, op.subscripts.data)

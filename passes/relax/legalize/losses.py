@@ -1,4 +1,4 @@
-"""Rules of padding, dropout and losses (spec relax-ops.md §11)."""
+"""Rules of padding, dropout and losses (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.properties import values_of
 from xdsl_tvm.passes.relax.legalize.reductions import average, sum_
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type, elementwise
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     SUM,
@@ -49,7 +49,7 @@ _MODES: dict[str, Callable[[TensorProgram, Expr, Dim], Expr]] = {
 
 
 @rule(relax.PadOp)
-def pad(op: relax.PadOp, site: Site) -> Tensor:
+def pad(op: relax.PadOp, site: RuleContext) -> Tensor:
     """The elements with others around them, which the mode chooses."""
     program, x = site.program, site.tensor(0)
     before = values_of(op.pad_width)[::2]
@@ -83,7 +83,7 @@ def pad(op: relax.PadOp, site: Site) -> Tensor:
 
 
 @rule(relax.DropoutOp)
-def dropout(op: relax.DropoutOp, site: Site) -> list[Tensor]:
+def dropout(op: relax.DropoutOp, site: RuleContext) -> list[Tensor]:
     """The elements as they are, and that all of them are kept: as at inference."""
     program, x = site.program, site.tensor(0)
 
@@ -100,7 +100,7 @@ def dropout(op: relax.DropoutOp, site: Site) -> list[Tensor]:
 
 
 @rule(relax.CrossEntropyWithLogitsOp)
-def cross_entropy(op: relax.CrossEntropyWithLogitsOp, site: Site) -> Tensor:
+def cross_entropy(op: relax.CrossEntropyWithLogitsOp, site: RuleContext) -> Tensor:
     """Minus the sum of the products, divided by the batch where there is one."""
     program, x, labels = site.program, site.tensor(0), site.tensor(1)
     wide = accumulator_type(site.dtype)
@@ -120,7 +120,7 @@ def cross_entropy(op: relax.CrossEntropyWithLogitsOp, site: Site) -> Tensor:
 
 
 @rule(relax.NLLLossOp)
-def nll_loss(op: relax.NLLLossOp, site: Site) -> Tensor:
+def nll_loss(op: relax.NLLLossOp, site: RuleContext) -> Tensor:
     """Minus the predictions at the targets, times weights; ignored ones are 0."""
     program, x, targets = site.program, site.tensor(0), site.tensor(1)
     weights = None if op.weights is None else site.tensor(2)

@@ -1,4 +1,4 @@
-"""Rules of operators that move elements (spec relax-ops.md §8)."""
+"""Rules of operators that move elements (docs/spec/relax-ops.md §8)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xdsl_tvm.passes.relax.legalize.extents import minus, plus, times
 from xdsl_tvm.passes.relax.legalize.registry import (
     Bindings,
     NoStagesError,
-    Site,
+    RuleContext,
     rewrite,
     rule,
 )
@@ -39,7 +39,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 @rule(relax.PermuteDimsOp, function="transpose")
-def permute_dims(op: relax.PermuteDimsOp, site: Site) -> Tensor:
+def permute_dims(op: relax.PermuteDimsOp, site: RuleContext) -> Tensor:
     """Result dimension `i` is dimension `axes[i]` of the operand."""
     rank, x = len(site.shape), site.tensor(0)
     axes = list(reversed(range(rank))) if op.axes is None else normal_axes(op.axes, rank)
@@ -52,7 +52,7 @@ def permute_dims(op: relax.PermuteDimsOp, site: Site) -> Tensor:
 
 
 @rule(relax.BroadcastToOp)
-def broadcast_to(op: relax.BroadcastToOp, site: Site) -> Tensor:
+def broadcast_to(op: relax.BroadcastToOp, site: RuleContext) -> Tensor:
     """The elements, repeated along dimensions of extent 1, and new ones."""
     program, x = site.program, site.tensor(0)
     old, new = known_shape(op.data.type), known_shape(op.infer_result_type())
@@ -71,7 +71,7 @@ def broadcast_to(op: relax.BroadcastToOp, site: Site) -> Tensor:
 
 
 @rule(relax.ReshapeOp, relax.FlattenOp, function="reshape")
-def reshape(op: relax.ReshapeOp | relax.FlattenOp, site: Site) -> Tensor:
+def reshape(op: relax.ReshapeOp | relax.FlattenOp, site: RuleContext) -> Tensor:
     """The elements in row-major order, in another shape.
 
     Dimensions that are kept, split or merged are treated apart from others, so that as
@@ -133,7 +133,7 @@ def _flat(program: TensorProgram, indices: Sequence[Expr], shape: Sequence[Dim])
 
 
 @rule(relax.ExpandDimsOp)
-def expand_dims(op: relax.ExpandDimsOp, site: Site) -> Tensor:
+def expand_dims(op: relax.ExpandDimsOp, site: RuleContext) -> Tensor:
     """The elements under new dimensions of extent 1."""
     x, rank = site.tensor(0), len(site.shape)
     new = normal_axes(op.axis, rank)
@@ -145,7 +145,7 @@ def expand_dims(op: relax.ExpandDimsOp, site: Site) -> Tensor:
 
 
 @rule(relax.SqueezeOp)
-def squeeze(op: relax.SqueezeOp, site: Site) -> Tensor:
+def squeeze(op: relax.SqueezeOp, site: RuleContext) -> Tensor:
     """The elements without dimensions of extent 1."""
     program, x = site.program, site.tensor(0)
     rank = len(x.shape)
@@ -176,8 +176,8 @@ for each of them."""
 
 
 @rule(relax.ConcatOp, function="concatenate")
-def concat(op: relax.ConcatOp, site: Site) -> Tensor:
-    """The elements of the tensor in whose part of `axis` the index lies."""
+def concat(op: relax.ConcatOp, site: RuleContext) -> Tensor:
+    """The elements of the tensor in whose part of `axis` the index is."""
     program, tensors = site.program, site.tensors(0)
     if len(tensors) > MAX_CONCATENATED:
         raise PassFailedException(
@@ -213,7 +213,7 @@ def concat(op: relax.ConcatOp, site: Site) -> Tensor:
 
 
 @rule(relax.SplitOp)
-def split(op: relax.SplitOp, site: Site) -> list[Tensor]:
+def split(op: relax.SplitOp, site: RuleContext) -> list[Tensor]:
     """A copy of each part of the tensor."""
     program, x = site.program, site.tensor(0)
     axis = op.axis.value.data % len(x.shape)
@@ -231,7 +231,7 @@ def split(op: relax.SplitOp, site: Site) -> list[Tensor]:
     return [part(number, start) for number, start in enumerate(starts)]
 
 
-def _starts(op: relax.SplitOp, site: Site, axis: int) -> list[Dim]:
+def _starts(op: relax.SplitOp, site: RuleContext, axis: int) -> list[Dim]:
     """Where each part begins."""
     if op.indices is not None:
         extent = known_shape(op.data.type)[axis]
@@ -253,7 +253,7 @@ def whole(op: relax.SplitOp, bindings: Bindings) -> SSAValue | None:
 
 
 @rule(relax.RepeatOp)
-def repeat(op: relax.RepeatOp, site: Site) -> Tensor:
+def repeat(op: relax.RepeatOp, site: RuleContext) -> Tensor:
     """Every element several times in a row, along an axis or of all."""
     program, x, count = site.program, site.tensor(0), op.repeats.value.data
     axis = 0 if op.axis is None else op.axis.value.data % len(x.shape)
@@ -268,7 +268,7 @@ def repeat(op: relax.RepeatOp, site: Site) -> Tensor:
 
 
 @rule(relax.TileOp)
-def tile(op: relax.TileOp, site: Site) -> Tensor:
+def tile(op: relax.TileOp, site: RuleContext) -> Tensor:
     """The whole tensor several times along each dimension."""
     program, x = site.program, site.tensor(0)
     counts: tuple[int, ...] = tuple(op.repeats.get_values())
@@ -288,7 +288,7 @@ def tile(op: relax.TileOp, site: Site) -> Tensor:
 
 
 @rule(relax.FlipOp)
-def flip(op: relax.FlipOp, site: Site) -> Tensor:
+def flip(op: relax.FlipOp, site: RuleContext) -> Tensor:
     """The elements in reverse order along an axis."""
     program, x = site.program, site.tensor(0)
     axis = op.axis.value.data % len(x.shape)
@@ -308,7 +308,7 @@ def flip(op: relax.FlipOp, site: Site) -> Tensor:
     shape_only=(1,),
 )
 def collapse_sum(
-    op: relax.CollapseSumLikeOp | relax.CollapseSumToOp, site: Site
+    op: relax.CollapseSumLikeOp | relax.CollapseSumToOp, site: RuleContext
 ) -> Tensor:
     """The data, summed along what a broadcast of the result would have repeated."""
     program, x, shape = site.program, site.tensor(0), site.shape

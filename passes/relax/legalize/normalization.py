@@ -1,4 +1,4 @@
-"""Rules of softmax and of the normalisations (spec relax-ops.md §11).
+"""Rules of softmax and of the normalisations (docs/spec/relax-ops.md §11).
 
 Sums are held in `f32` for 16-bit floats, and so are the values between stages; results
 are rounded once.
@@ -20,7 +20,7 @@ from xdsl_tvm.passes.relax.legalize.reductions import (
     squares,
     sum_,
 )
-from xdsl_tvm.passes.relax.legalize.registry import Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type, normal_axes
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     MAX,
@@ -35,7 +35,7 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
 
 
 @rule(relax.SoftmaxOp)
-def softmax(op: relax.SoftmaxOp, site: Site) -> Tensor:
+def softmax(op: relax.SoftmaxOp, site: RuleContext) -> Tensor:
     """`exp(x - max) / sum(exp(x - max))` along `axis`, in four stages."""
     x = site.tensor(0)
     axis = op.axis.value.data % len(x.shape)
@@ -67,7 +67,7 @@ def softmax_stages(
 
 
 @rule(relax.LogSoftmaxOp)
-def log_softmax(op: relax.LogSoftmaxOp, site: Site) -> Tensor:
+def log_softmax(op: relax.LogSoftmaxOp, site: RuleContext) -> Tensor:
     """`x - max - log(sum(exp(x - max)))` along `axis`, in three stages."""
     program, x = site.program, site.tensor(0)
     axis = op.axis.value.data % len(x.shape)
@@ -129,7 +129,7 @@ def _rsqrt(value: Expr, epsilon: float) -> Expr:
 
 
 @rule(relax.LayerNormOp)
-def layer_norm(op: relax.LayerNormOp, site: Site) -> Tensor:
+def layer_norm(op: relax.LayerNormOp, site: RuleContext) -> Tensor:
     """`(x - mean) * rsqrt(variance + epsilon) * gamma + beta` over `axes`."""
     program, x = site.program, site.tensor(0)
     gamma = None if op.no_scale is not None else site.tensor(1)
@@ -152,7 +152,7 @@ def layer_norm(op: relax.LayerNormOp, site: Site) -> Tensor:
 
 
 @rule(relax.RMSNormOp)
-def rms_norm(op: relax.RMSNormOp, site: Site) -> Tensor:
+def rms_norm(op: relax.RMSNormOp, site: RuleContext) -> Tensor:
     """`x * rsqrt(mean(x * x) + epsilon) * weight` over `axes`."""
     program, x, weight = site.program, site.tensor(0), site.tensor(1)
     axes = normal_axes(op.axes, len(x.shape))
@@ -174,7 +174,7 @@ def rms_norm(op: relax.RMSNormOp, site: Site) -> Tensor:
 
 
 @rule(relax.BatchNormOp)
-def batch_norm(op: relax.BatchNormOp, site: Site) -> list[Tensor]:
+def batch_norm(op: relax.BatchNormOp, site: RuleContext) -> list[Tensor]:
     """Each slice along `axis` normalised, and the moving mean and variance.
 
     In training by mean and variance of the data, towards which the moving ones move by
@@ -219,7 +219,7 @@ def batch_norm(op: relax.BatchNormOp, site: Site) -> list[Tensor]:
 
 
 @rule(relax.GroupNormOp)
-def group_norm(op: relax.GroupNormOp, site: Site) -> Tensor:
+def group_norm(op: relax.GroupNormOp, site: RuleContext) -> Tensor:
     """`(x - mean) * rsqrt(variance + epsilon) * gamma + beta` of groups of channels."""
     program, x = site.program, site.tensor(0)
     groups = _Groups(op, program, x)

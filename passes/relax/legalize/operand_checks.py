@@ -18,7 +18,7 @@ from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 from xdsl_tvm.passes.relax.legalize.indexing import everything, for_each
-from xdsl_tvm.passes.relax.legalize.registry import Site
+from xdsl_tvm.passes.relax.legalize.registry import RuleContext
 from xdsl_tvm.passes.relax.legalize.stages import broadcast_indices
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     Dim,
@@ -41,7 +41,7 @@ class Check:
     """The operands that the function knows; the checked one is among them."""
     shape_only: tuple[int, ...]
     """Of these, the positions of those of which it knows the shape only."""
-    stages: Callable[[Any, Site], Tensor]
+    stages: Callable[[Any, RuleContext], Tensor]
     """Computes the operand again; gets the operator."""
     holds: Callable[[Any, np.ndarray[Any, Any]], bool] = lambda op, values: False
     """Whether a constant operand is known to be allowed."""
@@ -84,7 +84,7 @@ class _Fault:
 
 
 def _copied(
-    site: Site,
+    site: RuleContext,
     source: Operand,
     others: Sequence[Operand],
     faults: Sequence[_Fault],
@@ -174,7 +174,7 @@ def _outside(index: Expr, extent: Dim, negative: bool) -> Expr:
 
 def _indices_of(
     op: OperatorOp,
-    site: Site,
+    site: RuleContext,
     places: Operand,
     extent: Dim,
     where: str,
@@ -233,7 +233,7 @@ def _on_axis(
         axis = given % rank
         where = name.format(axis=axis)
 
-        def stages(op: OperatorOp, site: Site) -> Tensor:
+        def stages(op: OperatorOp, site: RuleContext) -> Tensor:
             extent = site.dims(0)[axis]
             places = site.operand(1)
             skipped = ignored(op)
@@ -258,7 +258,7 @@ def _along_last(batch_dims: Callable[[Any], int]) -> Callable[[Any], Check | Non
     """The check of indices whose last axis numbers the axes of the first operand."""
 
     def make(op: OperatorOp) -> Check | None:
-        def stages(op: OperatorOp, site: Site) -> Tensor:
+        def stages(op: OperatorOp, site: RuleContext) -> Tensor:
             program, places, extents = site.program, site.tensor(1), site.dims(0)
             batch, count = batch_dims(op), places.shape[-1]
             assert isinstance(count, int), "verified"
@@ -293,7 +293,7 @@ def _along_last(batch_dims: Callable[[Any], int]) -> Callable[[Any], Check | Non
 
 
 def _divisor(
-    stages: Callable[[Any, Site], Tensor], *operands: int
+    stages: Callable[[Any, RuleContext], Tensor], *operands: int
 ) -> Callable[[Any], Check | None]:
     """The check of a divisor of integers."""
 
@@ -323,7 +323,7 @@ def _nonzero(op: OperatorOp, divisor: Operand) -> _Fault:
     return _Fault(divisor.shape, lambda at: divisor[at].equals(0), text, lambda _: [])
 
 
-def _divisor_of_quotient(op: OperatorOp, site: Site) -> Tensor:
+def _divisor_of_quotient(op: OperatorOp, site: RuleContext) -> Tensor:
     """A divisor, unless it or a quotient is not allowed: the least integer by -1."""
     program, lhs, rhs = site.program, site.operand(0), site.operand(1)
     least = lowest(rhs.dtype)
@@ -341,7 +341,7 @@ def _divisor_of_quotient(op: OperatorOp, site: Site) -> Tensor:
     return _copied(site, rhs, (lhs,), [_nonzero(op, rhs), overflow])
 
 
-def _divisor_of_remainder(op: OperatorOp, site: Site) -> Tensor:
+def _divisor_of_remainder(op: OperatorOp, site: RuleContext) -> Tensor:
     """A divisor with 1 in the place of -1: the remainders are the same, 0, and no
     quotient overflows."""
     program, rhs = site.program, site.operand(0)
@@ -376,7 +376,7 @@ def _each(
         if not applies(_dtype(op.operands[position].type)):
             return None
 
-        def stages(op: OperatorOp, site: Site) -> Tensor:
+        def stages(op: OperatorOp, site: RuleContext) -> Tensor:
             values = site.operand(0)
 
             def at(point: Point) -> Expr:

@@ -1,4 +1,4 @@
-"""Rules of poolings (spec relax-ops.md §11).
+"""Rules of poolings (docs/spec/relax-ops.md §11).
 
 Layouts with blocks are joined before and made after; others are computed as they are.
 """
@@ -22,7 +22,7 @@ from xdsl_tvm.passes.relax.legalize.extents import (
     times,
 )
 from xdsl_tvm.passes.relax.legalize.reductions import as_dtype
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     MAX,
@@ -47,7 +47,7 @@ from xdsl_tvm.passes.relax.legalize.windows import (
 class _Pooling:
     """What all poolings have: the data, and the layout of the result."""
 
-    def __init__(self, op: PoolOp | AdaptiveAvgPoolOp, site: Site) -> None:
+    def __init__(self, op: PoolOp | AdaptiveAvgPoolOp, site: RuleContext) -> None:
         self.letters = SPATIAL[op.SPATIAL_RANK]
         plain = "NC" + self.letters
         layout = Layout.parse(op.name, op.layout.data, plain)
@@ -78,7 +78,7 @@ class _Pooling:
 class _Windows(_Pooling):
     """The windows of a pooling with fixed ones."""
 
-    def __init__(self, op: PoolOp, site: Site) -> None:
+    def __init__(self, op: PoolOp, site: RuleContext) -> None:
         super().__init__(op, site)
         self.sizes = dict(zip(self.letters, op.window_size, strict=True))
         self.strides = dict(zip(self.letters, op.window_strides, strict=True))
@@ -163,17 +163,17 @@ _ADAPTIVE_POOLS: tuple[type[Operation], ...] = (
 
 
 @rule(*_MAX_POOLS)
-def max_pool(op: PoolOp, site: Site) -> Tensor:
+def max_pool(op: PoolOp, site: RuleContext) -> Tensor:
     """The greatest element of each window; the padding does not count."""
     windows = _Windows(op, site)
     return windows.result(windows.reduce("pool_max", lowest(windows.dtype), MAX))
 
 
 @rule(*_AVG_POOLS)
-def avg_pool(op: PoolOp, site: Site) -> Tensor:
+def avg_pool(op: PoolOp, site: RuleContext) -> Tensor:
     """The sum of each window divided by the number of elements that count.
 
-    Those of the padding count with `count_include_pad`; what windows reach over behind
+    Those of the padding count with `count_include_pad`; what windows reach over after
     the padding never does. A window of which nothing counts is 0.
     """
     windows = _Windows(op, site)
@@ -228,11 +228,11 @@ def _counted(windows: _Windows, letter: str, index: Expr, includes_padding: bool
 
 
 @rule(*_ADAPTIVE_POOLS)
-def adaptive_avg_pool(op: AdaptiveAvgPoolOp, site: Site) -> Tensor:
+def adaptive_avg_pool(op: AdaptiveAvgPoolOp, site: RuleContext) -> Tensor:
     """Means of windows from `i * extent // size` to `ceil((i + 1) * extent / size)`.
 
     Windows of different sizes are computed as ones of the greatest, in which elements
-    behind the end are 0.
+    after the end are 0.
     """
     windows = _AdaptiveWindows(op, site)
     program, dtype = windows.program, accumulator_type(windows.dtype)
@@ -274,7 +274,7 @@ def adaptive_avg_pool(op: AdaptiveAvgPoolOp, site: Site) -> Tensor:
 class _AdaptiveWindows(_Pooling):
     """The windows of an adaptive pooling."""
 
-    def __init__(self, op: AdaptiveAvgPoolOp, site: Site) -> None:
+    def __init__(self, op: AdaptiveAvgPoolOp, site: RuleContext) -> None:
         super().__init__(op, site)
         self.extents: dict[str, Dim] = {x: self.data.extent(x) for x in self.letters}
         if op.output_size is not None:
@@ -310,7 +310,7 @@ class _AdaptiveWindows(_Pooling):
         return index * extent // self.program.extent(self.extents[letter])
 
     def end(self, letter: str, index: Expr) -> Expr:
-        """The element behind a window."""
+        """The element after a window."""
         program = self.program
         number = self.extents[letter]
         extent = program.extent(self.data.extent(letter))

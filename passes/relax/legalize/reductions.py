@@ -1,4 +1,4 @@
-"""Rules of reductions, searches and scans (spec relax-ops.md §9)."""
+"""Rules of reductions, searches and scans (docs/spec/relax-ops.md §9)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.reductions import ArgReductionOp, ReductionOp, ScanOp
 from xdsl_tvm.passes.relax.legalize.extents import at_least, times
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import (
     accumulator_type,
     normal_axes,
@@ -40,7 +40,7 @@ _REDUCERS: dict[type[Operation], tuple[str, Reducer]] = {
 
 
 @rule(*_REDUCERS)
-def reduce_(op: ReductionOp, site: Site) -> Tensor:
+def reduce_(op: ReductionOp, site: RuleContext) -> Tensor:
     """A reduction over `axis`, over all dimensions without it.
 
     Narrow floats are summed and multiplied in `f32` and rounded once.
@@ -154,7 +154,7 @@ def as_dtype(program: TensorProgram, number: Dim, dtype: Attribute) -> Expr:
 
 
 @rule(relax.MeanOp)
-def mean(op: relax.MeanOp, site: Site) -> Tensor:
+def mean(op: relax.MeanOp, site: RuleContext) -> Tensor:
     """The sum divided by the number of elements, in `f32` for narrow floats."""
     program, x = site.program, site.tensor(0)
     if tir.is_bool(x.dtype):
@@ -199,7 +199,7 @@ def squares(
 
 
 @rule(relax.VarianceOp, relax.StdOp)
-def variance(op: relax.VarianceOp | relax.StdOp, site: Site) -> Tensor:
+def variance(op: relax.VarianceOp | relax.StdOp, site: RuleContext) -> Tensor:
     """The mean of squared distances from the mean, or its root."""
     program, x = site.program, site.tensor(0)
     if tir.is_bool(x.dtype):
@@ -224,7 +224,7 @@ def variance(op: relax.VarianceOp | relax.StdOp, site: Site) -> Tensor:
 
 
 @rule(relax.ArgmaxOp, relax.ArgminOp)
-def arg_reduce(op: ArgReductionOp, site: Site) -> Tensor:
+def arg_reduce(op: ArgReductionOp, site: RuleContext) -> Tensor:
     """Where the greatest or smallest element is: the first of several, or of NaNs.
 
     One stage finds the element, one the least place of it. Places of NaN come before all
@@ -266,7 +266,7 @@ def arg_reduce(op: ArgReductionOp, site: Site) -> Tensor:
 
 
 @rule(relax.CumsumOp, relax.CumprodOp)
-def scan(op: ScanOp, site: Site) -> Tensor:
+def scan(op: ScanOp, site: RuleContext) -> Tensor:
     """Each element combined with those before it, row by row, one after the other."""
     program, x, dtype = site.program, site.tensor(0), site.dtype
     if tir.is_bool(x.dtype) or tir.is_bool(dtype):

@@ -6,7 +6,7 @@ imports them all.
 
 ```python
 @rule(relax.ReluOp)
-def relu(op: relax.ReluOp, site: Site) -> Tensor:
+def relu(op: relax.ReluOp, site: RuleContext) -> Tensor:
     return elementwise(site.program, "relu", site.tensor(0), lambda x: x.maximum(0))
 ```
 """
@@ -49,7 +49,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Site:
+class RuleContext:
     """What a rule has to work with: dimensions and dtypes are all known."""
 
     program: TensorProgram
@@ -106,7 +106,7 @@ class NoStagesError(Exception):
     """Raised by a rule for an operator that it does not cover, which is left as it is."""
 
 
-Rule: TypeAlias = Callable[[Any, Site], "Tensor | Sequence[Tensor]"]
+Rule: TypeAlias = Callable[[Any, RuleContext], "Tensor | Sequence[Tensor]"]
 """Appends the stages of an operator; returns the result, or the fields of a tuple."""
 
 
@@ -135,10 +135,10 @@ REWRITES: dict[type[Operation], Rewrite] = {}
 
 
 class Bindings(Protocol):
-    """Where a rewrite puts operations: in front of the operator."""
+    """Where a rewrite puts operations: before the operator."""
 
     def emit(self, op: Operation) -> SSAValue:
-        """Insert an operation; gives its result, which is legalized in its turn."""
+        """Insert an operation; gives its result, which is legalized recursively."""
         ...
 
     def symbol(self, name: str) -> str:
@@ -150,7 +150,7 @@ class Bindings(Protocol):
         name: str,
         operands: Sequence[SSAValue],
         result_type: Attribute,
-        stages: Callable[[Site], Tensor | Sequence[Tensor]],
+        stages: Callable[[RuleContext], Tensor | Sequence[Tensor]],
         *,
         shape_only: tuple[int, ...] = (),
     ) -> SSAValue:

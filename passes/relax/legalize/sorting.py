@@ -1,4 +1,4 @@
-"""Rules of sorting and sampling (spec relax-ops.md §10).
+"""Rules of sorting and sampling (docs/spec/relax-ops.md §10).
 
 Rows are independent of each other; each is worked on from front to back.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import IntegerAttr, i64
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, Site, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Tensor, TensorProgram
 
@@ -19,7 +19,7 @@ Choice = Callable[[Expr, Expr], Expr]
 
 
 @rule(relax.SortOp)
-def sort(op: relax.SortOp, site: Site) -> Tensor:
+def sort(op: relax.SortOp, site: RuleContext) -> Tensor:
     """The elements in the order that sorts them."""
     x, axis = _sorted_operand(site, op.axis)
     order = sorting_order(site.program, x, axis, op.descending is not None)
@@ -27,7 +27,7 @@ def sort(op: relax.SortOp, site: Site) -> Tensor:
 
 
 @rule(relax.ArgsortOp)
-def argsort(op: relax.ArgsortOp, site: Site) -> Tensor:
+def argsort(op: relax.ArgsortOp, site: RuleContext) -> Tensor:
     """The order that sorts the elements."""
     x, axis = _sorted_operand(site, op.axis)
     order = sorting_order(site.program, x, axis, op.descending is not None)
@@ -35,7 +35,7 @@ def argsort(op: relax.ArgsortOp, site: Site) -> Tensor:
 
 
 @rule(relax.TopkOp)
-def topk(op: relax.TopkOp, site: Site) -> Tensor | list[Tensor]:
+def topk(op: relax.TopkOp, site: RuleContext) -> Tensor | list[Tensor]:
     """The first elements in the order that sorts them, and their places."""
     x, axis = _sorted_operand(site, op.axis)
     order = sorting_order(site.program, x, axis, op.smallest is None)
@@ -46,14 +46,14 @@ def topk(op: relax.TopkOp, site: Site) -> Tensor | list[Tensor]:
     return [_picked(site, x, order, axis), _cut(site, "indices", order, 1)]
 
 
-def _sorted_operand(site: Site, axis: IntegerAttr) -> tuple[Tensor, int]:
+def _sorted_operand(site: RuleContext, axis: IntegerAttr) -> tuple[Tensor, int]:
     x = site.tensor(0)
     if tir.is_bool(x.dtype) or not x.shape:
         raise NoStagesError
     return x, axis.value.data % len(x.shape)
 
 
-def _picked(site: Site, x: Tensor, order: Tensor, axis: int) -> Tensor:
+def _picked(site: RuleContext, x: Tensor, order: Tensor, axis: int) -> Tensor:
     """The elements of `x` at the places that `order` has along an axis."""
 
     def element(*indices: Expr) -> Expr:
@@ -63,7 +63,7 @@ def _picked(site: Site, x: Tensor, order: Tensor, axis: int) -> Tensor:
     return site.program.compute("values", site.shape, x.dtype, element)
 
 
-def _cut(site: Site, name: str, order: Tensor, number: int) -> Tensor:
+def _cut(site: RuleContext, name: str, order: Tensor, number: int) -> Tensor:
     """The first places, as the dtype of a result."""
     shape, dtype = site.results[number].shape, site.results[number].dtype
     return site.program.compute(name, shape, dtype, lambda *i: order[i].cast(dtype))
@@ -199,7 +199,7 @@ class _MergeSort:
 
 
 @rule(relax.MultinomialFromUniformOp)
-def multinomial(op: relax.MultinomialFromUniformOp, site: Site) -> Tensor:
+def multinomial(op: relax.MultinomialFromUniformOp, site: RuleContext) -> Tensor:
     """The first index whose cumulated probability exceeds the sample, else the last."""
     program = site.program
     prob, uniform, rows = (site.tensor(position) for position in range(3))

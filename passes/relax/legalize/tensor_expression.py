@@ -3,7 +3,7 @@
 A `TensorProgram` collects stages. Each stage computes one tensor, element by element,
 from tensors before it, and becomes one loop nest around one block; tensors that are
 neither inputs nor results are allocated in the root block. The conventions are TVM's
-(spec relax-ops.md §15): indices are `i64`, functions are private and carry
+(docs/spec/relax-ops.md §15): indices are `i64`, functions are private and carry
 `tir.noalias`, symbolic extents are bound by the buffers that have them as a bare
 dimension.
 
@@ -144,7 +144,7 @@ class Tensor:
     dtype: Attribute
 
     def __getitem__(self, indices: Expr | tuple[Expr, ...]) -> Expr:
-        """The element at `indices`, read where the expression stands."""
+        """The element at `indices`, read where the expression is."""
         if isinstance(indices, Expr):
             indices = (indices,)
         return self.program.load(self, [index.value for index in indices])
@@ -152,7 +152,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number that stands where a tensor of rank 0 could."""
+    """A number that is where a tensor of rank 0 could."""
 
     program: TensorProgram
     value: float | Expr
@@ -221,7 +221,7 @@ class _Stage:
 class TensorProgram:
     """A TIR function under construction.
 
-    A symbol of `unbound` is a parameter of the function, behind all tensors, if it is
+    A symbol of `unbound` is a parameter of the function, after all tensors, if it is
     asked for; others are bound by a tensor that has them as a bare dimension.
     """
 
@@ -310,7 +310,7 @@ class TensorProgram:
         return self._extents[dim]
 
     def at_entry(self, build: Callable[[], Expr]) -> Expr:
-        """What `build` emits, put in front of all stages."""
+        """What `build` emits, put before all stages."""
         current, self._block = self._block, self._entry
         result = build()
         self._block = current
@@ -580,7 +580,7 @@ class TensorProgram:
         spatial: list[Expr],
         reads: list[tuple[Tensor, tuple[SSAValue, ...]]],
     ) -> None:
-        """Put reads and writes first in the block, behind what their indices need.
+        """Put reads and writes first in the block, after what their indices need.
 
         Where an index is itself read from a tensor, the whole dimension counts as read.
         """
@@ -608,7 +608,7 @@ class TensorProgram:
     def build(
         self, outputs: Sequence[Tensor], attributes: dict[str, Attribute] | None = None
     ) -> tir.FuncOp:
-        """The finished function; the outputs become parameters behind the inputs.
+        """The finished function; the outputs become parameters after the inputs.
 
         Raises ValueError for an output that no stage computes.
         """

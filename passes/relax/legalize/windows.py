@@ -136,7 +136,7 @@ def padded(
     shape: Sequence[Dim],
     value: float = 0,
 ) -> Tensor:
-    """A tensor of another shape that has `x` behind `before` elements of `value`."""
+    """A tensor of another shape that has `x` after `before` elements of `value`."""
 
     def element(*indices: Expr) -> Expr:
         places = tuple(
@@ -155,7 +155,7 @@ def padded(
 
 
 def _fits(before: int, inner: Dim, outer: Dim) -> bool:
-    """Whether nothing is behind the elements."""
+    """Whether nothing is after the elements."""
     if isinstance(inner, int) and isinstance(outer, int):
         return outer - before <= inner
     return before == 0 and inner is outer

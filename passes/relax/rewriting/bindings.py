@@ -52,7 +52,7 @@ def allow_effects(op: Operation, pass_name: str) -> None:
         if isinstance(parent, relax.DataflowOp):
             callee = op.properties.get("callee", "")
             raise PassFailedException(
-                f"{pass_name}: {f'{op.name} {callee}'.rstrip()} stands in a dataflow "
+                f"{pass_name}: {f'{op.name} {callee}'.rstrip()} is in a dataflow "
                 "block, which holds no impure call; run relax-to-non-dataflow first"
             )
         parent = parent.parent_op()

@@ -1,4 +1,4 @@
-"""Dataflow blocks: their outputs, and what is visible behind them."""
+"""Dataflow blocks: their outputs, and what is visible after them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def retype_outputs(dataflow: relax.DataflowOp) -> dict[SSAValue, SSAValue]:
 
 
 def inner_value(value: SSAValue) -> SSAValue:
-    """The value in a dataflow block that is visible behind it as `value`."""
+    """The value in a dataflow block that is visible after it as `value`."""
     *_, found = chain(value, _output_of)
     return found
 
@@ -65,7 +65,7 @@ def defining_block(value: SSAValue) -> Block | None:
 
 
 def is_within(op: Operation, block: Block) -> bool:
-    """Whether an operation stands in a block, or in one that the block holds."""
+    """Whether an operation is in a block, or in one that the block holds."""
     parent = op.parent
     while parent is not None:
         if parent is block:

@@ -1,4 +1,4 @@
-"""Operations put in front of one that they will replace."""
+"""Operations put before one that they will replace."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ class TestPrintDataflowLiveness(PrintDataflowAnalysis):
     Output form: as the input
     Options: none
     Rewrites: a `relax.dataflow` gets the attribute `live`, a string with the first and
-        last position of each value, as in `"%x (-1, 5), %y (0, 2)"`; -1 is in front of
-        the block, and the number of its operations is behind it
+        last position of each value, as in `"%x (-1, 5), %y (0, 2)"`; -1 is before
+        the block, and the number of its operations is after it
     Leaves alone: everything else. Time is linear in the size of the module.
     Errors: none
     Attributes: read: none; created: `live` on `relax.dataflow`; removed: none

@@ -24,7 +24,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._auto_copy.nest import (
     Loop,
     Nest,
-    Place,
+    NestBuilder,
     analyzer_of,
     ranges_of,
 )
@@ -58,7 +58,7 @@ def allocate_cache(
     return cache
 
 
-def emit_through_registers(nest: Nest, place: Place) -> None:
+def emit_through_registers(nest: Nest, place: NestBuilder) -> None:
     """Make the loops over threads, and in them loops that read and loops that store."""
     threads = [loop for loop in nest.loops if loop.tag is not None]
     inner = [loop for loop in nest.loops if loop.tag is None]

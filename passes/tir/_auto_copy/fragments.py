@@ -19,7 +19,7 @@ from xdsl_tvm.passes.tir._auto_copy.cache import allocate_cache
 from xdsl_tvm.passes.tir._auto_copy.nest import (
     Loop,
     Nest,
-    Place,
+    NestBuilder,
     analyzer_of,
     refuse,
     scope_of,
@@ -93,7 +93,7 @@ def tile_of(nest: Nest, buffer: SSAValue, indices: Sequence[Expr]) -> Tile:
         refuse(
             nest.block,
             f"{_named(buffer)} is declared in the loops of a copy",
-            "declare it in front of them, or remove auto_copy",
+            "declare it before them, or remove auto_copy",
         )
     rows, columns = nest.loops[-2:]
     zeros: dict[Expr, Expr] = {
@@ -172,12 +172,14 @@ def check_fragment(nest: Nest, tile: Tile) -> None:
 class _Window:
     """A block that moves one tile, and the views of the tile on both sides."""
 
-    body: Place
+    body: NestBuilder
     source: tir.MatchRegionOp
     target: tir.MatchRegionOp
 
 
-def _window(place: Place, name: str, source: Tile, target: Tile, size: int) -> _Window:
+def _window(
+    place: NestBuilder, name: str, source: Tile, target: Tile, size: int
+) -> _Window:
     """Make the block that moves a tile, with views of both sides in it."""
     regions = [_region(place, tile, size) for tile in (source, target)]
     block = tir.BlockOp(name)
@@ -192,13 +194,13 @@ def _window(place: Place, name: str, source: Tile, target: Tile, size: int) -> _
     return _Window(body, *views)
 
 
-def _region(place: Place, tile: Tile, size: int) -> tir.BufferRegion:
+def _region(place: NestBuilder, tile: Tile, size: int) -> tir.BufferRegion:
     extents = (1,) * (len(tile.mins) - 2) + (size, size)
     return tir.BufferRegion(tile.buffer, tuple(map(place.value, tile.mins)), extents)
 
 
 def _view(
-    body: Place, label: str, region: tir.BufferRegion, size: int
+    body: NestBuilder, label: str, region: tir.BufferRegion, size: int
 ) -> tir.MatchRegionOp:
     """A view of a tile; that of shared memory has the strides of the buffer."""
     kind = cast(tir.BufferType, region.buffer.type)
@@ -227,7 +229,7 @@ def _view(
     return match
 
 
-def _pointer(body: Place, match: tir.MatchRegionOp) -> SSAValue:
+def _pointer(body: NestBuilder, match: tir.MatchRegionOp) -> SSAValue:
     return body.builder.insert(tir.DataOp(match.buffer)).result
 
 
@@ -265,7 +267,7 @@ def _move_fragment(
     body.builder.insert(tir.CallOp.of(callee, operands))
 
 
-def emit_wmma_load(nest: Nest, place: Place) -> SSAValue:
+def emit_wmma_load(nest: Nest, place: NestBuilder) -> SSAValue:
     """Copy from shared memory to fragments of WMMA, and give the shared buffer."""
     nest = tiled(nest, WMMA_TILE)
     source = tile_of(nest, *_plain_load(nest, tir.StorageRank.SHARED))
@@ -281,7 +283,7 @@ def emit_wmma_load(nest: Nest, place: Place) -> SSAValue:
     return source.buffer
 
 
-def emit_wmma_store(nest: Nest, place: Place) -> None:
+def emit_wmma_store(nest: Nest, place: NestBuilder) -> None:
     """Copy from fragments of WMMA to shared memory."""
     nest = tiled(nest, WMMA_TILE)
     source = tile_of(nest, *_plain_load(nest, tir.StorageRank.WMMA_ACCUMULATOR))
@@ -290,7 +292,7 @@ def emit_wmma_store(nest: Nest, place: Place) -> None:
     _store_fragment(place.loops(nest.loops[:-2]), source, target)
 
 
-def _store_fragment(place: Place, source: Tile, target: Tile) -> None:
+def _store_fragment(place: NestBuilder, source: Tile, target: Tile) -> None:
     window = _window(place, "wmma_store", source, target, WMMA_TILE)
     turned = source.transposed != target.transposed
     layout = "col_major" if turned else "row_major"
@@ -313,7 +315,7 @@ def _plain_load(nest: Nest, rank: tir.StorageRank) -> tuple[SSAValue, tuple[Expr
     return load.buffer, tuple(map(nest.tree, load.indices))
 
 
-def _store_registers(place: Place, source: Tile, target: Tile) -> None:
+def _store_registers(place: NestBuilder, source: Tile, target: Tile) -> None:
     """Let each lane store two neighbours of a tile of 8 by 8."""
     window = _window(place, "mma_store", source, target, MMA_TILE)
     body = window.body
@@ -373,7 +375,7 @@ class Staged:
     cache: tir.AllocBufferOp
     places: tuple[SSAValue, ...]
 
-    def emit(self, nest: Nest, place: Place) -> None:
+    def emit(self, nest: Nest, place: NestBuilder) -> None:
         """Make the second step, of which `nest` is the nest in other loops."""
         place = place.loops(nest.loops).guarded(nest.guard)
         indices = [nest.values[variable] for variable in self.places]
@@ -383,7 +385,7 @@ class Staged:
         place.store(nest, nest.store.buffer, nest.indices, value)
 
 
-def stage_accumulators(nest: Nest, place: Place, around: Surroundings) -> Staged:
+def stage_accumulators(nest: Nest, place: NestBuilder, around: Surroundings) -> Staged:
     """Make the first step of a copy from accumulators, and say what the second is.
 
     All of it is in the loops up to that over the rows of tiles, at the end of which
@@ -477,7 +479,7 @@ def _accumulators(nest: Nest) -> tuple[tir.LoadOp, ...]:
                 refuse(
                     nest.block,
                     "an accumulator is loaded under a condition",
-                    "load it in front of that",
+                    "load it before that",
                 )
             loads.append(inner)
     places = {(op.buffer, tuple(map(nest.tree, op.indices))) for op in loads}
@@ -491,7 +493,7 @@ def _accumulators(nest: Nest) -> tuple[tir.LoadOp, ...]:
 
 
 def _recomputed(nest: Nest, changed: set[SSAValue]) -> tuple[Operation, ...]:
-    """The ops to compute for other threads: those of the nest, and what is in front of it
+    """The ops to compute for other threads: those of the nest, and what is before it
     that depends on the values that change."""
     outside: dict[Operation, bool] = {}
     inside = set(nest.ops)
@@ -537,7 +539,7 @@ def _check_recomputed(nest: Nest, op: Operation) -> None:
     if is_view or not is_expression(op) or not (pure or nest.block.is_ancestor(op)):
         refuse(
             nest.block,
-            f"{op.name} in front of it gives each thread a value of its own, which other "
+            f"{op.name} before it gives each thread a value of its own, which other "
             "threads cannot compute",
             "move it into the copy, or remove auto_copy",
         )

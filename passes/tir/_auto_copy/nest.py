@@ -1,7 +1,7 @@
 """The loops of a copy, apart from the ops that run them.
 
 What a copy block does is one store for each iteration of a nest of loops. `read_nest`
-takes it from the ops, `coalesce` and others change its loops, and `Place` makes ops of
+takes it from the ops, `coalesce` and others change its loops, `NestBuilder` makes ops of
 it again. Until then the original ops stay where they are, to be cloned from.
 """
 
@@ -195,7 +195,7 @@ def read_nest(block: tir.BlockOp) -> Nest:
         refuse(
             block,
             "what a copy stores to is declared in its loops",
-            "declare it in front of them, or remove auto_copy",
+            "declare it before them, or remove auto_copy",
         )
     _check_reads(block, statement, ops)
     nest = Nest(block, tuple(loops), values, tuple(ops), statement, ())
@@ -236,7 +236,7 @@ def _start(
         refuse(
             block,
             "a loop of a copy starts where the copy itself computes",
-            "compute the start in front of it, or remove auto_copy",
+            "compute the start before it, or remove auto_copy",
         )
     return tree
 
@@ -295,7 +295,7 @@ def store_map(nest: Nest) -> list[IterSumExpr]:
 
 
 @dataclass(frozen=True)
-class Place:
+class NestBuilder:
     """Where ops are made: what is known there, and which values the variables have."""
 
     builder: Builder
@@ -310,12 +310,12 @@ class Place:
         """The value of a constant."""
         return self.value(smart.const(number, dtype))
 
-    def inside(self, body: Block) -> Place:
+    def inside(self, body: Block) -> NestBuilder:
         """The end of a body that is made here."""
         builder = Builder(InsertPoint.at_end(body))
-        return Place(builder, dict(self.known), dict(self.variables))
+        return NestBuilder(builder, dict(self.known), dict(self.variables))
 
-    def loops(self, loops: Iterable[Loop]) -> Place:
+    def loops(self, loops: Iterable[Loop]) -> NestBuilder:
         """The inside of the loops, which are made here."""
         place = self
         for loop in loops:
@@ -332,7 +332,7 @@ class Place:
             place.variables[loop.leaf] = Value(op.loop_var)
         return place
 
-    def guarded(self, guard: Expr | None) -> Place:
+    def guarded(self, guard: Expr | None) -> NestBuilder:
         """The inside of a condition, if there is one."""
         if guard is None:
             return self
@@ -390,7 +390,7 @@ def _needed(
     return [op for op in nest.ops if op in needed]
 
 
-def emit_nest(nest: Nest, place: Place) -> None:
+def emit_nest(nest: Nest, place: NestBuilder) -> None:
     """Make the loops and the store of a nest."""
     place = place.loops(nest.loops).guarded(nest.guard)
     value = place.computed(nest, nest.store.value, {})

@@ -286,7 +286,7 @@ class _UnknownError(Exception):
 def access_of(trees: Sequence[Expr], extents: dict[Expr, int]) -> Access:
     """The values of each index over variables with extents.
 
-    An index that is constant has none, and neither has what comes behind one that is not
+    An index that is constant has none, and neither has what comes after one that is not
     known.
     """
     found: list[tuple[int, ...]] = []
@@ -373,8 +373,9 @@ def padded_strides(
     """The strides, in elements, with the fewest accesses of one bank at once.
 
     `bits` is the size of an element; a padding is a multiple of `multiple` and of the
-    stride within, and at most a quarter of what it pads. Spec tir-passes-a, Padding: the
-    positions of a dimension are counted in bits where the next one uses them.
+    stride within, and at most a quarter of what it pads. See
+    docs/spec/tir-passes-a-blocks-and-buffers.md, Padding: the positions of a dimension
+    are counted in bits where the next one uses them.
     """
     row = max(1, _ROW_BITS // bits)
     spaces = [access for access in accesses if access]

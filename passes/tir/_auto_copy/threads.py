@@ -165,7 +165,7 @@ class Influence:
 
 
 def influence_on(values: Iterable[SSAValue]) -> Influence:
-    """What values depend on. Linear in the ops behind them."""
+    """What values depend on. Linear in the ops of them."""
     found = Influence(set())
     seen: set[SSAValue] = set()
     pending = list(values)

@@ -5,9 +5,9 @@ loops in its scope are relaxed, and those of threads around it that share the me
 is whatever is computed in its scope. Conditions narrow what the variables run over. The
 box holds every element that is accessed.
 
-Spec tir-passes-a, CompactBufferAllocation and §0.1, §0.2. Other than there, what several
-accesses say is put together with the facts that hold at the allocation, not with those of
-the last access.
+See docs/spec/tir-passes-a-blocks-and-buffers.md, CompactBufferAllocation and §0.1, §0.2.
+Other than there, what several accesses say is put together with the facts that hold at
+the allocation, not with those of the last access.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ class Scope:
     entry_loads: dict[tuple[object, ...], SSAValue] = field(
         default_factory=dict[tuple[object, ...], SSAValue]
     )
-    """Loads in front of it by buffer and indices."""
+    """Loads before it by buffer and indices."""
     loads: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
-    """Loads in the scope whose value is at hand in front of it, and that value."""
+    """Loads in the scope whose value is available before it, and that value."""
     region: tuple[Range | None, ...] | None = None
     """For each dimension the part to keep, None for all; None as a whole if no access was
     found."""
@@ -155,12 +155,12 @@ class RegionCollector(FactsWalker):
         self._stops: list[int] = []
         self._order: Facts | None = None
         self.added: list[SSAValue] = []
-        """Loads that were added in front of allocations."""
+        """Loads that were added before allocations."""
         for position, op in enumerate(all_ops(func)):
             self._note(op, position)
 
     def _note(self, op: Operation, position: int) -> None:
-        """Note where an op stands, and which symbols it binds."""
+        """Note where an op is, and which symbols it binds."""
         self._positions[op] = position
         match op:
             case tir.BufferDefinition():
@@ -487,10 +487,10 @@ class RegionCollector(FactsWalker):
         box = tuple(simplified(each, self.analyzer) for each in found if each is not None)
         return None if any(each.is_nothing for each in box) else box
 
-    # ---- loads that may stand in front of the scope ----
+    # ---- loads that may be before the scope ----
 
     def _at_entry(self, scope: Scope, side: Side) -> Side:
-        """The side in terms of loads in front of the allocation, where they are known."""
+        """The side in terms of loads before the allocation, where they are known."""
         match side:
             case None:
                 return None
@@ -508,7 +508,7 @@ class RegionCollector(FactsWalker):
         return substitute(tree, scope.loads) if scope.loads else tree
 
     def _hoist(self, scope: Scope, load: tir.LoadOp) -> None:
-        """Load what a load in the scope reads in front of it, if that is no other value.
+        """Load what a load in the scope reads before it, if that is no other value.
 
         It must be certain to be executed, or else it might not be in bounds.
         """
@@ -547,7 +547,7 @@ class RegionCollector(FactsWalker):
         return True
 
     def _sees_entry(self, scope: Scope, load: tir.LoadOp) -> bool:
-        """Whether a load sees the memory as it is in front of its scope."""
+        """Whether a load sees the memory as it is before its scope."""
         if self._position(load.buffer) >= scope.position:
             return False
         if self._order is None:

@@ -3,7 +3,7 @@
 Matrix products, batched and with transposed operands, and convolutions are one thing
 here. The axes of a sum `C += a * b` fall into four classes by which operand they move:
 batch axes both, rows only `a`, columns only `b`, terms both but not `C`. Columns are the
-axes along which `C` lies in memory. Rows, columns and terms are each taken as one axis,
+axes along which `C` is in memory. Rows, columns and terms are each taken as one axis,
 which makes a convolution the product of its weights and of the matrix of its windows.
 
 All of `a`, and of `b` a panel of columns at a time, are copied into the order in which
@@ -14,7 +14,7 @@ each term costs a vector load for each vector of columns, and a broadcast and fu
 multiply-adds for each row. Tiles at an edge are computed whole, on zeros, and stored in
 part.
 
-A map behind the contraction that works on the results where they are, such as a bias and
+A map after the contraction that works on the results where they are, such as a bias and
 an activation, is done on each tile when its last terms have been added.
 """
 
@@ -135,7 +135,7 @@ def with_map(found: Contraction, nest: Nest) -> Contraction | None:
     """The contraction with a map done on its results; None for another kind of map.
 
     The map stores to the results, at an element for each point, and reads them there
-    only. What else it reads lies as the results do, or stays along the columns.
+    only. What else it reads is as the results do, or stays along the columns.
     """
     result = found.reduction.result
     if found.behind is not None or not is_map(nest) or is_lazy(nest):
@@ -412,7 +412,7 @@ class _Product:
         copy: Callable[[Expr], None],
         store: Callable[[Expr, Expr, Expr], None],
     ) -> None:
-        """Copy `size` lines from `first` on, of which those behind `extent` are zero."""
+        """Copy `size` lines from `first` on, of which those after `extent` are zero."""
         code = self.code
         fits = self._fits(first, size, extent)
         with code.when(fits):
@@ -564,7 +564,7 @@ class _Product:
         return lambda row: self.code.load(rows, tile, term, row)
 
     def _row_in_place(self, tile: Expr, terms: Point) -> Callable[[Expr], Expr]:
-        """The elements of `a`; rows behind the last one are the last."""
+        """The elements of `a`; rows after the last one are the last."""
         first = smart.mul(tile, self.number(self.height))
         is_whole = smart.literal(self._fits(first, self.height, self.rows)) == 1
 
@@ -681,7 +681,7 @@ class _Product:
 
 
 def _are_neighbours(access: Access, axis: Axis) -> bool:
-    """Whether what is accessed lies next to each other along an axis."""
+    """Whether what is accessed is next to each other along an axis."""
     shape = tir.buffer_definition(access.buffer).shape
     wide = [i for i, dim in zip(access.indices, shape, strict=True) if dim != 1]
     variable = Value(axis.variable)

@@ -1,7 +1,7 @@
 """The default schedule of maps: nests whose iterations are independent of each other.
 
 The outer loops become one parallel loop; the innermost one runs in vectors, with what
-remains in a loop behind it. Where all buffers are walked in the order in which they lie
+remains in a loop after it. Where all buffers are walked in the order in which they lie
 in memory, the nest becomes one loop over all elements first.
 """
 

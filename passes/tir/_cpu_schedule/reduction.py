@@ -1,8 +1,8 @@
 """The default schedule of reductions: sums, products, least and greatest elements.
 
-Where the terms lie next to each other along a reduction axis, several vectors gather
+Where the terms are next to each other along a reduction axis, several vectors gather
 partial results, which are combined at the end: this changes the order in which floats
-are added. Where they lie next to each other along a spatial axis, a stretch of results is
+are added. Where they are next to each other along a spatial axis, a stretch of results is
 updated row by row, in the order of the program. Other results are computed one by one.
 """
 
@@ -313,7 +313,7 @@ def _write_stretch(
 
 
 def is_gathered(found: Reduction, machine: Machine) -> bool:
-    """Whether terms may be combined in another order, and lie next to each other."""
+    """Whether terms may be combined in another order, and are next to each other."""
     dtype, nest = found.dtype, found.nest
     row = nest.carried[-1]
     width = lanes_of_nest(nest, machine)

@@ -2,12 +2,12 @@
 
 Each element of the matrix counts for a few results only, so that such a product takes as
 long as the matrix takes to be read. It is read once, where it is and in the order in
-which it lies, for all rows; a copy of it would cost more than the product.
+which it is, for all rows; a copy of it would cost more than the product.
 
-Where the columns lie next to each other, a block of columns of one row stays in vector
+Where the columns are next to each other, a block of columns of one row stays in vector
 registers while all its terms are added; with more rows, or fewer registers, stretches of
 the results are in the cache, and several terms are added to them at a time. Terms are
-added in the order of the program. Where the terms lie next to each other, the results of
+added in the order of the program. Where the terms are next to each other, the results of
 all rows and of several columns are gathered at once, each in the lanes of a vector, which
 are combined at the end as those of other reductions are.
 """
@@ -81,7 +81,7 @@ class FewRows:
     rows: tuple[Axis, ...]
     column: Axis
     is_along_columns: bool
-    """Whether columns of `b` lie next to each other, or else its terms."""
+    """Whether columns of `b` are next to each other, or else its terms."""
 
     @property
     def nest(self) -> Nest:

@@ -104,7 +104,7 @@ class BroadcastGuard:
             if private:
                 raise PassFailedException(
                     f"{describe(user)}: it reads what threads have reduced in their own "
-                    "memory, and stands in no block; put it in a block"
+                    "memory, and is in no block; put it in a block"
                 )
             return []
         if block in self._lowered:
@@ -124,7 +124,7 @@ class BroadcastGuard:
 
 
 def _block_of(user: Operation, kernel: Operation) -> tir.BlockOp | None:
-    """The innermost block around an op that lies in the kernel."""
+    """The innermost block around an op that is in the kernel."""
     op: Operation | None = user
     while op is not None and op is not kernel:
         if isinstance(op, tir.BlockOp):
@@ -161,7 +161,7 @@ def _wrap(
         ):
             raise PassFailedException(
                 f"{describe(block)}: it uses what threads have reduced whose range is "
-                "computed in the kernel; compute it in front of the kernel"
+                "computed in the kernel; compute it before the kernel"
             )
     parent = block.parent
     assert parent is not None

@@ -186,7 +186,7 @@ class ThreadReduction:
             inner = loop
 
     def _threads_moved_over(self, loop: tir.ForOp) -> list[str]:
-        """The axes that what stands directly in a loop will be inside of."""
+        """The axes that what is directly in a loop will be inside of."""
         if not self._nest.is_ancestor(loop):
             return []
         moved = [t for t in self._moved if t is not loop and loop.is_ancestor(t)]
@@ -213,8 +213,8 @@ class ThreadReduction:
                 refuse(
                     self.block,
                     8,
-                    f"{op.name} is behind it in the loops that it reduces over; move it "
-                    "behind the loops",
+                    f"{op.name} is after it in the loops that it reduces over; move it "
+                    "after the loops",
                 )
             if needed and may_write(op):
                 self._require_bound(op, statement, needed)
@@ -268,7 +268,7 @@ class ThreadReduction:
             self.block,
             12,
             "a range, an index or a condition is computed in the loops that it reduces "
-            "over; compute it in front of them",
+            "over; compute it before them",
         )
 
     def _conditions(self, analyzer: Analyzer) -> list[Expr]:

@@ -1,9 +1,10 @@
-"""Conditions and bindings move in front of the loops that do not change them.
+"""Conditions and bindings move before the loops that do not change them.
 
-What `HoistExpression` and `HoistIfThenElse` share (spec tir-passes-b, the sections of the
-same names). A first walk finds for each condition the loop that it goes in front of. The
-rewrite then makes `if c: loop else: loop` of that loop, and resolves the condition in
-both copies. Only values that are pure and cannot fail move.
+What `HoistExpression` and `HoistIfThenElse` share
+(docs/spec/tir-passes-b-arith-and-loops.md, the sections of the same names). A first walk
+finds for each condition the loop that it goes before. The rewrite then makes `if c: loop
+else: loop` of that loop, and resolves the condition in both copies. Only values that are
+pure and cannot fail move.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class _Condition:
 
 @dataclass
 class _Moves:
-    """What goes in front of a loop, in the order it was found."""
+    """What goes before a loop, in the order it was found."""
 
     lets: list[tir.LetOp] = field(default_factory=list[tir.LetOp])
     conditions: list[_Condition] = field(default_factory=list[_Condition])
@@ -119,7 +120,7 @@ _TRANSPARENT = (tir.IfOp, tir.IfThenElseOp, tir.ScopeOp, tir.AttrOp, tir.WhileOp
 
 @dataclass
 class _Plan:
-    """Finds the loops that conditions and bindings go in front of; changes nothing."""
+    """Finds the loops that conditions and bindings go before; changes nothing."""
 
     hoisted: Hoisted
     moves: dict[Operation, _Moves] = field(default_factory=dict[Operation, _Moves])
@@ -208,7 +209,7 @@ class _Plan:
         return bool(self.hoisted.conditionals & HoistedConditionals.UsingBlockVar)
 
     def _destination(self, needs: _Source) -> _Moves | None:
-        """The moves of the outermost loop that what needs this can go in front of."""
+        """The moves of the outermost loop that what needs this can go before."""
         count = len(self._loops)
         while count > max(needs.depth, self._floor):
             loop = self._loops[count - 1]
@@ -278,7 +279,7 @@ class _Rewriter:
         self._resolve(loop, moves.conditions)
 
     def _resolve(self, loop: Operation, conditions: list[_Condition]) -> None:
-        """Put the conditions in front of the loop, the first one outermost."""
+        """Put the conditions before the loop, the first one outermost."""
         pending = conditions[::-1]
         while pending:
             found = self._decisions.current(pending.pop())
@@ -379,7 +380,7 @@ def _tree(value: SSAValue) -> Expr:
 
 
 def _move_out(value: SSAValue, loop: Operation) -> None:
-    """Move what a value needs in front of the loop, as far as it is inside of it."""
+    """Move what a value needs before the loop, as far as it is inside of it."""
     block = loop.parent
     assert block is not None
     stack = [(value.owner, False)]

@@ -249,7 +249,7 @@ def find_nest(loop: tir.ForOp) -> Nest | None:
 
 
 def _hoist_constants(loops: Sequence[tir.ForOp]) -> None:
-    """Put the constants of the loops in front of them, where copies find them."""
+    """Put the constants of the loops before them, where copies find them."""
     for loop in loops:
         for op in tuple(loop.body.block.ops):
             if isinstance(op, tir.ConstOp):

@@ -43,7 +43,7 @@ _REGIONS = (tir.ReadsOp, tir.WritesOp)
 
 @dataclass(frozen=True)
 class _Steps:
-    """A range of steps: `count` of them, the first is `first` behind the loop's start."""
+    """A range of steps: `count` of them, the first is `first` after the loop's start."""
 
     first: Expr
     count: Expr
@@ -270,7 +270,7 @@ class PipelineEmitter:
         return Block([_scope("async_wait_queue_scope", wait.queue, Block([rest]))])
 
     def _in_flight(self, wait: Wait, number: int, iteration: Expr) -> Expr:
-        """How many groups a queue was given behind the one that is waited for.
+        """How many groups a queue was given after the one that is waited for.
 
         The iteration that made it is followed by others, each with all of its groups. In
         this step the last of them may run, and has committed those before the wait.

@@ -1,7 +1,7 @@
 """The schedule of a software pipeline: its stages and orders, and what follows of them.
 
 An instance of a statement of stage `s` for iteration `x` runs in step `x + s`, and within
-a step the statements run in their order. So a statement `b` runs behind `a`, which is `d`
+a step the statements run in their order. So a statement `b` runs after `a`, which is `d`
 iterations before it, if `(s_a, order_a) < (s_b + d, order_b)`.
 """
 
@@ -58,7 +58,7 @@ class Schedule:
         return self.stages[statement] in self.async_stages
 
     def keeps(self, first: int, second: int, distance: int) -> bool:
-        """Whether the second runs behind the first, which is `distance` before it."""
+        """Whether the second runs after the first, which is `distance` before it."""
         before = self.stages[first], self.orders[first]
         return before < (self.stages[second] + distance, self.orders[second])
 
@@ -376,7 +376,7 @@ class _Planner:
     def _needs(
         self, group_of: Mapping[int, int], before: Mapping[tuple[int, int], int]
     ) -> list[_Need]:
-        """The waits, without those that come behind a wait for the same or for more."""
+        """The waits, without those that come after a wait for the same or for more."""
         strictest: dict[tuple[int, int], tuple[int, int]] = {}
         for (copy, other), distance in self._distances.items():
             key = other, self._schedule.stages[copy]

@@ -82,7 +82,7 @@ def _check(op: Operation) -> None:
         )
 
 
-class _Group:
+class _StatementGroup:
     """Ops with effects that make one statement, in order."""
 
     def __init__(self, op: Operation) -> None:
@@ -94,12 +94,12 @@ class _Collection:
 
     def __init__(self, loop: tir.ForOp) -> None:
         self._loop = loop
-        self._groups: list[_Group] = []
+        self._groups: list[_StatementGroup] = []
         self._allocations: list[tir.AllocBufferOp] = []
         self._entered: set[Block] = set()
         self._order: dict[Operation, int] = {}
         """The number of each op around the statements, and of the statements."""
-        self._made_by: dict[SSAValue, _Group] = {}
+        self._made_by: dict[SSAValue, _StatementGroup] = {}
         """Which statement makes a value by an op with an effect."""
         self._predicate: SSAValue | None = None
 
@@ -152,7 +152,7 @@ class _Collection:
         """Add a statement; what uses the result of an effect belongs to that."""
         makers = self._makers(op)
         if not makers:
-            self._groups.append(_Group(op))
+            self._groups.append(_StatementGroup(op))
         elif makers == {self._groups[-1]}:
             self._groups[-1].ops.append(op)
         else:
@@ -160,7 +160,7 @@ class _Collection:
         for result in op.results:
             self._made_by[result] = self._groups[-1]
 
-    def _makers(self, op: Operation) -> set[_Group]:
+    def _makers(self, op: Operation) -> set[_StatementGroup]:
         """The statements that have an effect whose result an op needs."""
         used = [value for each in self._needed((op,)) for value in values_used(each)]
         used += values_used(op)
@@ -207,7 +207,7 @@ class _Collection:
         return PipelineBody(statements, self._allocations, reads)
 
     def _hoist_sizes(self) -> None:
-        """Compute in front of the loop what the allocations need."""
+        """Compute before the loop what the allocations need."""
         needed = self._needed(self._allocations)
         for op in (*needed, *self._allocations):
             if reads_memory(op) or self._loop.loop_var in op.operands:
@@ -241,7 +241,7 @@ class _Collection:
             return [*self._needed((owner,)), owner]
         return []
 
-    def _block(self, group: _Group, needed: Sequence[Operation]) -> tir.BlockOp:
+    def _block(self, group: _StatementGroup, needed: Sequence[Operation]) -> tir.BlockOp:
         """A block with copies of the ops of a statement and of what they need."""
         values: dict[SSAValue, SSAValue] = {}
         first = group.ops[0]

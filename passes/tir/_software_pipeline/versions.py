@@ -206,7 +206,7 @@ class _Rewrite:
                 raise PassFailedException(
                     f"{describe(op)} uses a buffer that the pipeline needs "
                     f"{self._count} versions of, which is not possible there; allocate "
-                    "the buffer in front of the loop"
+                    "the buffer before the loop"
                 )
         _replace(op, new)
 
@@ -280,7 +280,7 @@ class _Rewrite:
         return self._old.axis_separators is None
 
     def _move_offset(self, op: tir.CallOp, position: int, builder: Builder) -> bool:
-        """Add to the offset behind a pointer, if the builtin has one."""
+        """Add to the offset at a pointer, if the builtin has one."""
         for table, size in ((FRAGMENTS, self._in_fragments), (OFFSETS, self._in_own)):
             at = offset_positions(op, table).get(position)
             if at is not None and self._is_flat:
@@ -327,7 +327,7 @@ class _Rewrite:
         if self._old.type.storage_scope.rank > StorageRank.LOCAL:
             raise PassFailedException(
                 f"{describe(op)} uses a matrix that the pipeline needs {self._count} "
-                "versions of, by a pointer without a number; allocate it in front of the "
+                "versions of, by a pointer without a number; allocate it before the "
                 "loop"
             )
         zero = builder.insert(tir.ConstOp.of(0, self._version.type)).result

@@ -55,7 +55,7 @@ class _Scope:
     """A block that is being rewritten."""
 
     cursor: Operation
-    """New ops go in front of it; what was made in the block so far is there."""
+    """New ops go before it; what was made in the block so far is there."""
     known: MutableMapping[Expr, SSAValue]
 
 
@@ -157,7 +157,7 @@ class BodyVectorizer:
             self._replaced.append(op)
 
     def _vectorize(self, op: Operation) -> bool:
-        """Rewrite an op that depends on the lane; whether another stands in its place."""
+        """Rewrite an op that depends on the lane; whether another is in its place."""
         match op:
             case tir.LoadOp():
                 self._load(op)
@@ -310,7 +310,7 @@ class BodyVectorizer:
     # ---- calls ----
 
     def _llvm_call(self, op: tir.CallOp) -> None:
-        """Widen the operands behind the name, and the number that selects an overload."""
+        """Widen the operands after the name, and the number that selects an overload."""
         first = 1
         if len(op.args) > 2 and op.args[1].type == _UI32:
             first += tir.constant_value(op.args[1]) is not None
@@ -487,7 +487,7 @@ class BodyVectorizer:
         self._insert(scalar)
 
     def _needed_by(self, statement: Operation) -> list[Operation]:
-        """The ops in front of a statement that it needs anew for each lane, in order."""
+        """The ops before a statement that it needs anew for each lane, in order."""
         found: set[Operation] = set()
         pending = [statement]
         while pending:

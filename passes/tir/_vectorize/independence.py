@@ -36,7 +36,7 @@ class _Index(NamedTuple):
     high: int
 
 
-class _Place(NamedTuple):
+class _Footprint(NamedTuple):
     """What an access may touch, by dimension; None where that is not known."""
 
     buffer: SSAValue | None
@@ -50,15 +50,15 @@ class _Place(NamedTuple):
 class _Accesses:
     """The accesses in a loop, by memory."""
 
-    by_memory: dict[Memory, dict[_Place, int]] = field(
-        default_factory=dict[Memory, dict[_Place, int]]
+    by_memory: dict[Memory, dict[_Footprint, int]] = field(
+        default_factory=dict[Memory, dict[_Footprint, int]]
     )
     """How many ops there are to a place."""
     writes: bool = False
     reads_anything: bool = False
     writes_anything: bool = False
 
-    def add(self, memory: Memory, place: _Place) -> None:
+    def add(self, memory: Memory, place: _Footprint) -> None:
         places = self.by_memory.setdefault(memory, {})
         places[place] = places.get(place, 0) + 1
         self.writes |= place.writes
@@ -72,7 +72,7 @@ def lanes_are_independent(loop: tir.ForOp, lanes: int | None) -> bool:
     False says that it could not be shown. A store may meet itself in another lane, as
     lanes are written in their order. Linear in the size of the loop.
     """
-    walk = _Walk(loop)
+    walk = _AccessCollector(loop)
     found = walk.accesses
     if found.writes_anything or (found.reads_anything and found.writes):
         return False
@@ -86,7 +86,7 @@ def lanes_are_independent(loop: tir.ForOp, lanes: int | None) -> bool:
     )
 
 
-class _Walk:
+class _AccessCollector:
     """Collects the accesses of a loop."""
 
     def __init__(self, loop: tir.ForOp) -> None:
@@ -122,7 +122,7 @@ class _Walk:
                 return
             case tir.CallOp() if op.callee.data in TEXTURE_CALLS:
                 writes = op.callee.data == "texture2d_store"
-                place = _Place(None, (), writes, repeated)
+                place = _Footprint(None, (), writes, repeated)
                 self.accesses.add(_memory(op.arg("texture")), place)
                 return
             case tir.ReducerOp():
@@ -151,7 +151,7 @@ class _Walk:
 
     def _access(self, op: tir.LoadOp | tir.StoreOp, repeated: bool) -> None:
         indices = tuple(self._index(index) for index in op.indices)
-        place = _Place(op.buffer, indices, isinstance(op, tir.StoreOp), repeated)
+        place = _Footprint(op.buffer, indices, isinstance(op, tir.StoreOp), repeated)
         self.accesses.add(_memory(op.buffer), place)
 
     # ---- indices ----
@@ -232,7 +232,7 @@ def _memory(value: SSAValue) -> Memory:
 # ---- comparing places ----
 
 
-def _are_apart(places: dict[_Place, int], lanes: int | None) -> bool:
+def _are_apart(places: dict[_Footprint, int], lanes: int | None) -> bool:
     """Whether no lane accesses a place in a memory that another lane writes."""
     if not any(place.writes for place in places):
         return True
@@ -245,7 +245,7 @@ def _are_apart(places: dict[_Place, int], lanes: int | None) -> bool:
     )
 
 
-def _pairs(places: dict[_Place, int]) -> Iterator[tuple[_Place, _Place, int]]:
+def _pairs(places: dict[_Footprint, int]) -> Iterator[tuple[_Footprint, _Footprint, int]]:
     """The pairs of which one writes, with itself too, and the ops to the first."""
     listed = list(places.items())
     for number, (one, count) in enumerate(listed):
@@ -254,7 +254,7 @@ def _pairs(places: dict[_Place, int]) -> Iterator[tuple[_Place, _Place, int]]:
                 yield one, other, count
 
 
-def _never_meet(one: _Place, other: _Place, lanes: int | None) -> bool:
+def _never_meet(one: _Footprint, other: _Footprint, lanes: int | None) -> bool:
     """Whether two accesses never touch the same place in different lanes."""
     if one.buffer is None or one.buffer is not other.buffer:
         return False

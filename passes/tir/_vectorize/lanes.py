@@ -161,7 +161,7 @@ def _product(lhs: Expr, rhs: Expr, analyzer: Analyzer) -> Expr:
 
 
 def _ramp(node: Ramp, base: Expr, stride: Expr, analyzer: Analyzer) -> Expr:
-    """The ramps of all iterations, one behind the other."""
+    """The ramps of all iterations, one after the other."""
     if any(tir.is_scalable(part.dtype) for part in (base, stride)):
         raise PassFailedException(
             f"a ramp of type {node.dtype} cannot start at or step by the lanes of a "

@@ -168,7 +168,7 @@ def _widen_memory(op: tir.AllocateOp, loop: tir.ForOp, width: Width) -> None:
 def _times(
     extent: int | SSAValue, op: Operation, loop: tir.ForOp, width: Width
 ) -> SSAValue:
-    """An extent times the number of lanes, computed in front of `op`."""
+    """An extent times the number of lanes, computed before `op`."""
     lanes = view(loop.extent)
     known = {lanes: loop.extent}
     if isinstance(extent, int):

@@ -41,8 +41,8 @@ class ExpressionRewriter(FactsWalker):
     """Visits ops in order, with the facts and the values that there are.
 
     Expressions are rewritten where they are used, by `rewritten`, in the operands of
-    `tir` ops that `statement` gives to `rewrite`. New ops stand in front of the use, and
-    equal values that are at hand there are used. What nothing uses afterwards is erased.
+    `tir` ops that `statement` gives to `rewrite`. New ops are before the use, and
+    equal values that are available there are used. What nothing uses is erased.
     """
 
     def __init__(self, root: Operation, analyzer: Analyzer) -> None:

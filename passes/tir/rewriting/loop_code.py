@@ -37,7 +37,7 @@ class LoopCode:
     # ---- expressions ----
 
     def value(self, tree: Expr) -> SSAValue:
-        """The value of a tree, computed here unless it is at hand."""
+        """The value of a tree, computed here unless it is available."""
         return emit(tree, self._builder, self._known)
 
     def insert(self, op: Operation) -> None:

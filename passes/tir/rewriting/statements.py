@@ -54,7 +54,7 @@ def replace_by_body(op: Operation, body: Block) -> None:
 
 
 def insert_body_before(op: Operation, body: Block, *, followed: bool) -> None:
-    """Put the ops of `body`, which has no arguments, in front of `op`.
+    """Put the ops of `body`, which has no arguments, before `op`.
 
     `followed` says whether ops will follow them, as in `replace_by_body`.
     """
@@ -134,7 +134,7 @@ def enclose_in_pragmas(loop: tir.ForOp) -> None:
 def erase_if_unused(
     values: Iterable[SSAValue], erase: Callable[[Operation], None] = Rewriter.erase_op
 ) -> None:
-    """Erase the expressions behind `values` that nothing uses, and so on upward.
+    """Erase the expressions of `values` that nothing uses, and so on upward.
 
     Only ops without effects other than reads are erased, and of those with regions only
     choices. A pattern erases by its rewriter, `erase`.

@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -t llvm-ir | filecheck %s
 
-// Branches, phis, switches and loop hints; blocks may stand in any order.
+// Branches, phis, switches and loop hints; blocks may be in any order.
 
 // CHECK-LABEL: define i64 @loop(i64 %a0) {
 // CHECK-NEXT: b0:

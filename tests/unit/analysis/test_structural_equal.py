@@ -377,7 +377,7 @@ EQUAL = {
         tir.store %u, %A[%c0] : i32
         """,
     ),
-    "what stands in front of the bindings of a scope": (
+    "what is before the bindings of a scope": (
         """
         tir.scope {
           tir.store %x, %A[%c0] : i32
@@ -620,7 +620,7 @@ DIFFERENT = {
         tir.store %v, %B[%c0] : i32
         """,
     ),
-    "a load before or in a loop that writes behind it": (
+    "a load before or in a loop that writes after it": (
         """
         %v = tir.load %A[%c0] : i32
         tir.for %i = %c0 to %c16 {
@@ -1060,7 +1060,7 @@ def change_constant(module: ModuleOp, rng: random.Random) -> bool:
 
 
 def move_statement(module: ModuleOp, rng: random.Random) -> bool:
-    """Let a store change places with the statement behind it, unless that is a no-op."""
+    """Let a store change places with the statement after it, unless that is a no-op."""
     kinds = (tir.ForOp, tir.BlockOp, tir.IfOp, tir.LetOp, tir.AssertOp)
     found = [(op, op.next_op) for op in stores(module) if isinstance(op.next_op, kinds)]
     if not found:

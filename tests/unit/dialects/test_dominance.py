@@ -1,4 +1,4 @@
-"""Functions verify that values are defined in front of their uses."""
+"""Functions verify that values are defined before their uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.registry import new_context
 
-# What stands in a function whose parameter is %x; `test.op` may hold any blocks.
+# What is in a function whose parameter is %x; `test.op` may hold any blocks.
 GOOD = {
     "in a region of its own": """
       %a = "test.op"() ({
@@ -31,7 +31,7 @@ GOOD = {
       }) : () -> ()""",
 }
 BAD = {
-    "behind the use": """
+    "after the use": """
       "test.op"(%a) : (i32) -> ()
       %a = "test.op"() : () -> i32""",
     "by the op itself": """

@@ -43,7 +43,7 @@ from xdsl_tvm.tvmscript.nodes import expressions as ex
 UI8, UI32 = (IntegerType(width, Signedness.UNSIGNED) for width in (8, 32))
 E4M3, E5M2, E2M1 = Float8E4M3FNType(), Float8E5M2Type(), Float4E2M1FNType()
 FLOAT_ORDER: tuple[Attribute, ...] = (f64, f32, f16, bf16, E4M3, E2M1)
-"""What is before another one wins (spec tir-ir.md §5.1)."""
+"""What is before another one wins (docs/spec/tir-ir.md §5.1)."""
 ORDER = (*FLOAT_ORDER, i64, UI32, i32, UI8, i8, i1)
 
 

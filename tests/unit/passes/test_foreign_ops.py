@@ -1,4 +1,4 @@
-"""Every pass takes modules that hold no op of ours, and ops that nobody knows."""
+"""Every pass accepts modules that hold no op of ours, and ops that nobody knows."""
 
 from __future__ import annotations
 

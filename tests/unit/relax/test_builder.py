@@ -719,21 +719,21 @@ _WRONG_BINDINGS: list[tuple[_Body, str]] = [
     (lambda bb, x: None, "@main: the result is missing; call emit_func_output"),
     (_nested_function, "@inner: @main is not finished yet"),
     (lambda bb, x: bb.get(), "@main is not finished yet"),
-    (_nested_dataflow, "a dataflow block cannot stand in another one"),
+    (_nested_dataflow, "a dataflow block cannot be in another one"),
     (
         _in_dataflow(lambda bb, x: bb.emit_func_output(x)),
-        "emit_func_output must stand directly in a function",
+        "emit_func_output must be directly in a function",
     ),
     (
         _in_dataflow(lambda bb, x: bb.emit(relax.op.print(x))),
-        "relax.print in @main is impure and stands in a dataflow block",
+        "relax.print in @main is impure and is in a dataflow block",
     ),
-    (_in_dataflow(_if), "relax.if stands in a dataflow block"),
+    (_in_dataflow(_if), "relax.if is in a dataflow block"),
     (
         lambda bb, x: bb.emit(relax.op.print(x)),
         "relax.print in @main is impure and the function is not; build it with pure=",
     ),
-    (lambda bb, x: bb.emit_output(x), "must stand in `with bb.dataflow():`"),
+    (lambda bb, x: bb.emit_output(x), "must be in `with bb.dataflow():`"),
     (
         lambda bb, x: bb.emit(relax.op.zeros(["m"], "int8")),
         "relax.shape: the symbolic dimension 'm' has no value here",
@@ -758,15 +758,15 @@ _WRONG_BINDINGS: list[tuple[_Body, str]] = [
         "relax.alias: 'a b' cannot be the name of a variable",
     ),
     (_if, "relax.if: it needs both"),
-    (_emit_in_if, "emit must stand in a Then or an Else of the If"),
+    (_emit_in_if, "emit must be in a Then or an Else of the If"),
     (_then_without_result, "the result of Then is missing"),
-    (_then_twice, "relax.if: Then stands there twice"),
-    (_then_alone, "Then must stand directly in `with bb.If"),
+    (_then_twice, "relax.if: Then is there twice"),
+    (_then_alone, "Then must be directly in `with bb.If"),
     (
         lambda bb, x: bb.If(x).__enter__(),
         "relax.if: the condition must be a tensor of rank 0 of bool",
     ),
-    (_behind_the_result, "emit stands behind the result of its function"),
+    (_behind_the_result, "emit is after the result of its function"),
     (
         lambda bb, x: bb.emit(relax.GlobalVar("f")(x)),
         "relax.call: @f is no Relax function; use relax.call_tir",
@@ -819,7 +819,7 @@ def test_functions_that_are_refused():
     for make, message in (
         (lambda: bb.function("f"), "relax.func @f: there is such a function already"),
         (lambda: bb.function("g", x), "'x' cannot be a parameter, it has a value"),
-        (lambda: bb.function("g", [y, y]), "a parameter stands there twice"),
+        (lambda: bb.function("g", [y, y]), "a parameter is there twice"),
         (lambda: bb.function("g", attrs={"a": object()}), "relax.func @g: a: a value of"),
     ):
         with pytest.raises(VerifyException, match=re.escape(message)), make():
@@ -834,7 +834,7 @@ def test_functions_that_are_refused():
         f(relax.Var("a", ROW), relax.Var("b", ROW))
     with pytest.raises(VerifyException, match="argument 0 of function f must be"):
         f(relax.Var("a", FLAG))
-    with pytest.raises(VerifyException, match="emit must stand in"):
+    with pytest.raises(VerifyException, match="emit must be in"):
         bb.emit(relax.const(1))
 
 

@@ -122,7 +122,7 @@ def test_folder_of_the_environment(
 
 
 def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    """A file stands where the folder should be; no permission bits involved."""
+    """A file is where the folder should be; no permission bits involved."""
     (tmp_path / "file").write_text("")
     cache = ObjectCache(tmp_path / "file" / "folder")
     assert not cache.put(KEY, b"object")

@@ -62,7 +62,7 @@ def test_one_builder_is_current_per_thread() -> None:
 def test_statements_stand_in_functions() -> None:
     with IRBuilder(), pytest.raises(BuilderError, match="outside of a function"):
         T.evaluate(1)
-    with IRBuilder(), pytest.raises(BuilderError, match=r"T\.axis must stand directly"):
+    with IRBuilder(), pytest.raises(BuilderError, match=r"T\.axis must be directly"):
         T.axis.spatial(4, 0)
 
 
@@ -212,9 +212,9 @@ def test_conditions() -> None:
             pass
 
     assert "has no T.Then" in error(no_then)
-    assert "stand in T.Then or T.Else" in error(outside)
+    assert "are in T.Then or T.Else" in error(outside)
     assert "two T.Then" in error(twice)
-    assert "behind T.Then" in error(only_else)
+    assert "after T.Then" in error(only_else)
     vector = T.broadcast(1, 4)
     assert "must be a scalar bool, got int32x4" in error(lambda: IfFrame(vector))
     assert "cannot be a constant" in error(lambda: T.While(T.bool(True)).enter())
@@ -243,7 +243,7 @@ def test_a_block_says_everything_once() -> None:
             pass
 
     assert "T.init is given twice" in error(twice(init))
-    assert "must stand directly in T.block" in error(lambda: T.where(True))
+    assert "must be directly in T.block" in error(lambda: T.where(True))
     assert "no function holds" in error(lambda: T.block(no_realize=True))
 
 
@@ -286,7 +286,7 @@ def test_functions_have_one_of_each() -> None:
     assert "a is matched twice" in error(matched_twice)
     assert "no parameter" in error(lambda: T.match_buffer(T.handle(), (4,)))
     assert "needs a shape" in error(lambda: T.match_buffer(T.arg("a", T.handle)))
-    assert "cannot stand in T.prim_func" in error(lambda: T.prim_func().enter())
+    assert "cannot be in T.prim_func" in error(lambda: T.prim_func().enter())
     with IRBuilder(), T.prim_func(private=True), pytest.raises(BuilderError):
         T.func_attr({"global_symbol": "f"})
     with IRBuilder():

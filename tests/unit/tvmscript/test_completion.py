@@ -42,7 +42,7 @@ def body(text: str) -> list[st.Stmt]:
 ROOTS = {
     "no block": ("B[0] = 1", ["BufferStore"]),
     "opaque block": ("with T.block('x'):\n    B[0] = 1", ["x"]),
-    "opaque block behind a buffer object": (
+    "opaque block after a buffer object": (
         "D = T.Buffer((64,), 'int32', data=B.data)\nwith T.block('x'):\n    D[0] = 1",
         ["x"],
     ),

@@ -50,7 +50,7 @@ BODIES = {
     ),
     "unknown R name": (
         "«R.add»(n, n)",
-        "functions of R stand in functions that @R.function decorates",
+        "functions of R are in functions that @R.function decorates",
     ),
     "unknown I name": (
         "«I.ir_modul»()",
@@ -277,11 +277,11 @@ BODIES = {
     ),
     "axis outside": (
         "v = «T.axis.spatial(4, n)»",
-        "must stand directly in T.block",
+        "must be directly in T.block",
     ),
     "where outside": (
         "«T.where(n < 4)»",
-        "T.where must stand directly in T.block",
+        "T.where must be directly in T.block",
     ),
     "where of a number": (
         "with T.block():\n    «T.where(n)»",
@@ -304,7 +304,7 @@ BODIES = {
     ),
     "init outside": (
         "with «T.init()»:\n    pass",
-        "T.init must stand directly",
+        "T.init must be directly",
     ),
     "function attribute twice": (
         'T.func_attr({"a": 1})\n«T.func_attr({"a": 2})»',

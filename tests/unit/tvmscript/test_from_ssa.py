@@ -661,11 +661,11 @@ REFUSED = {
           }
         }
         """,
-        "tir.let: its result is used by what TVMScript has in front of it; declarations "
+        "tir.let: its result is used by what TVMScript has before it; declarations "
         "of functions and blocks use parameters, symbolic sizes and variables of loops "
         "and blocks only",
     ),
-    "read in front of an init": (
+    "read before an init": (
         """
         tir.block "B" {
           %x = tir.load %A[%c0] : i32
@@ -675,10 +675,10 @@ REFUSED = {
           tir.store %x, %B[%c0] : i32
         }
         """,
-        "tir.load: stands in front of a tir.init, which TVMScript runs first; move it "
-        "behind, or into a tir.block around",
+        "tir.load: is before a tir.init, which TVMScript runs first; move it "
+        "after, or into a tir.block around",
     ),
-    "call in front of an init": (
+    "call before an init": (
         """
         tir.block "B" {
           %x = tir.call_func @callee(%n) : (i32) -> i32
@@ -688,10 +688,10 @@ REFUSED = {
           tir.store %x, %B[%c0] : i32
         }
         """,
-        "tir.call_func: stands in front of a tir.init, which TVMScript runs first; move "
-        "it behind, or into a tir.block around",
+        "tir.call_func: is before a tir.init, which TVMScript runs first; move "
+        "it after, or into a tir.block around",
     ),
-    "region of a buffer declared behind": (
+    "region of a buffer declared after": (
         """
         %r = tir.data %A : !tir.ptr<i32>
         tir.block "B" {
@@ -699,7 +699,7 @@ REFUSED = {
           tir.reads %D[%c0]
         }
         """,
-        "tir.decl_buffer: its buffer is used by what TVMScript has in front of it; "
+        "tir.decl_buffer: its buffer is used by what TVMScript has before it; "
         "declare the buffer in a block around",
     ),
     "constant condition": (

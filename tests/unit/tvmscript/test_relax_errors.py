@@ -199,7 +199,7 @@ BODIES = {
     "impure in dataflow": (
         'R.func_attr({"relax.force_pure": True})\n'
         "with R.dataflow():\n    «R.print(x)»\n    R.output()\nreturn x",
-        "impure and stands in a dataflow block",
+        "impure and is in a dataflow block",
     ),
     "if in dataflow": (
         "with R.dataflow():\n    «if c:»\n        y = x\n    else:\n        y = x\n"
@@ -209,7 +209,7 @@ BODIES = {
     "dataflow in dataflow": (
         "with R.dataflow():\n    «with R.dataflow():»\n        R.output()\n"
         "    R.output()\nreturn x",
-        "cannot stand in another one",
+        "cannot be in another one",
     ),
     "dataflow without output": (
         "with R.dataflow():\n    «y = R.exp(x)»\nreturn y",
@@ -427,7 +427,7 @@ def test_text(text: str, message: str) -> None:
 
 
 def test_operators_stand_in_functions(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="stand in functions that @R"):
+    with pytest.raises(TypeError, match="are in functions that @R"):
         import_text(tmp_path, "R.add(1, 2)\n")
 
 

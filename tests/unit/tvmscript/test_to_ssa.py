@@ -526,7 +526,7 @@ def _(f: Params) -> None:
 
 
 @case(
-    "a view without a statement stands where all uses see it",
+    "a view without a statement is where all uses see it",
     f"""{C}
     tir.for %i = %c0 to %c4 {{
       %P = tir.decl_buffer "P" %p strides [%n, 1] {{implicit}} : !tir.buffer<4x4xf32>

@@ -206,7 +206,7 @@ relax.func @f(%x: tensor<4xf32>) -> tensor<?xf32> {
 
 // -----
 
-// CHECK: relax.if in @f stands in a dataflow block, which holds no control flow
+// CHECK: relax.if in @f is in a dataflow block, which holds no control flow
 relax.func @f(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
   relax.dataflow -> () {
     %y = relax.if %c : tensor<i1> -> tensor<4xf32> {
@@ -259,7 +259,7 @@ relax.func @f(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
 
 // Purity.
 
-// CHECK: relax.call in @f is impure and stands in a dataflow block
+// CHECK: relax.call in @f is impure and is in a dataflow block
 relax.func impure @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = relax.dataflow -> (tensor<4xf32>) {
     %z = relax.call impure @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
@@ -504,7 +504,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-// CHECK: relax.func @f: operand 0 of relax.exp, %y of relax.abs, is not defined where it is used; move the use behind the definition
+// CHECK: relax.func @f: operand 0 of relax.exp, %y of relax.abs, is not defined where it is used; move the use after the definition
 relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %z = relax.exp %y : (tensor<4xf32>) -> tensor<4xf32>
   %y = relax.abs %x : (tensor<4xf32>) -> tensor<4xf32>

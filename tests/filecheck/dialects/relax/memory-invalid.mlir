@@ -56,7 +56,7 @@ relax.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: relax.vm.kill_object in @f is impure and stands in a dataflow block
+// CHECK: relax.vm.kill_object in @f is impure and is in a dataflow block
 relax.func impure @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   relax.dataflow -> () {
     relax.vm.kill_object %x : tensor<4xf32>

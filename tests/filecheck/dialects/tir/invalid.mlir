@@ -44,7 +44,7 @@ tir.func @f(%a: !tir.handle) {
 
 tir.func @f(%a: !tir.handle) {
   tir.scope {
-    // CHECK: tir.match_buffer: must stand in the body of a tir.func itself
+    // CHECK: tir.match_buffer: must be in the body of a tir.func itself
     %A = tir.match_buffer %a : !tir.buffer<4xf32>
   }
 }
@@ -413,7 +413,7 @@ tir.func @f() {
 // -----
 
 tir.func @f(%p: i1) {
-  // CHECK: tir.block: tir.init must stand before the statements of the body
+  // CHECK: tir.block: tir.init must be before the statements of the body
   tir.block {
     tir.if %p {
     }

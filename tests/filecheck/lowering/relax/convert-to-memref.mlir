@@ -54,7 +54,7 @@ relax.func @static(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   relax.return %0 : tensor<3x4xf32>
 }
 
-// Unknown extents are passed behind the symbols.
+// Unknown extents are passed after the symbols.
 // CHECK-LABEL: func.func private @checks(
 // CHECK-SAME: %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?x4xf32> {llvm.noalias}, %[[N:[a-z0-9]+]]: i64, %[[U:[0-9]+]]: i64, %[[V:[0-9]+]]: i64)
 // CHECK: %[[NI:[0-9]+]] = arith.index_cast %[[N]]
@@ -144,7 +144,7 @@ func.func @foreign(%x: f32) -> f32 {
   func.return %x : f32
 }
 
-// Several tensors on one storage; it is released behind the last name of it.
+// Several tensors on one storage; it is released after the last name of it.
 // CHECK-LABEL: func.func private @storage(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4xf32>, %[[R:[a-z0-9]+]]: memref<4xf32> {llvm.noalias})
 // CHECK: %[[C:[0-9]+]] = arith.constant 0 : index

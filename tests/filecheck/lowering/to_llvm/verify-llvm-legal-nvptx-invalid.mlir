@@ -64,7 +64,7 @@ llvm.func @f() {
 
 // -----
 
-// CHECK: 'llvm.alloca' must have a constant size and stand in the entry block on nvptx sm_75
+// CHECK: 'llvm.alloca' must have a constant size and are in the entry block on nvptx sm_75
 llvm.func @f(%n: i32) {
   %0 = llvm.alloca %n x f32 {alignment = 16 : i64} : (i32) -> !llvm.ptr
   llvm.return

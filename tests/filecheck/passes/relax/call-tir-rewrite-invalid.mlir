@@ -4,7 +4,7 @@ tir.func @f(%a: !tir.handle, %b: !tir.handle) {
 }
 relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = relax.dataflow -> (tensor<4xf32>) {
-    // CHECK: relax-call-tir-rewrite: relax.call_tir @f stands in a dataflow block, which holds no impure call; run relax-to-non-dataflow first
+    // CHECK: relax-call-tir-rewrite: relax.call_tir @f is in a dataflow block, which holds no impure call; run relax-to-non-dataflow first
     %y = relax.call_tir @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
     relax.output %y : tensor<4xf32>
   }
@@ -25,7 +25,7 @@ relax.func @main(%x: tensor<4xf32>) -> tensor<?xf32> {
 
 relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = relax.dataflow -> (tensor<4xf32>) {
-    // CHECK: relax-call-tir-rewrite: relax.call_dps_packed "f" stands in a dataflow block, which holds no impure call; run relax-to-non-dataflow first
+    // CHECK: relax-call-tir-rewrite: relax.call_dps_packed "f" is in a dataflow block, which holds no impure call; run relax-to-non-dataflow first
     %y = relax.call_dps_packed "f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
     relax.output %y : tensor<4xf32>
   }

@@ -123,7 +123,7 @@ relax.func @sums(%x: !x, %u: !x, %v: !x) -> !x {
 // -----
 
 // Left alone: a chain, right operands that depend on another product or a foreign
-// operation, vectors, and what stands outside of dataflow blocks.
+// operation, vectors, and what is outside of dataflow blocks.
 
 !x = tensor<4x4xf32>
 

@@ -27,7 +27,7 @@ relax.func @main<n, m>(%x: tensor<?x?xf32, #relax.dims<[n, m]>>) -> !r {
   %r = relax.tuple(%a, %b, %c, %d) : !relax.prim<i64, n * 2 + 1>, !relax.prim<i64, m * 2 + 1>, !relax.prim<i32, min(n floordiv m, m floormod n)>, !relax.prim<f32>
   relax.return %r : !r
 }
-// Pure calls stand in dataflow blocks, too.
+// Pure calls are in dataflow blocks, too.
 // CHECK-LABEL: relax.func @dataflow
 // CHECK-NEXT: relax.dataflow
 // CHECK-NEXT: %[[N:.*]] = relax.prim_value n : i64

@@ -2,7 +2,7 @@
 // RUN: xdsl-opt %s -p 'relax-convert-to-dataflow{min_size=3}' --split-input-file --allow-unregistered-dialect | filecheck %s --check-prefix=THREE
 
 // CASE: ConvertToDataflow.1
-// All bindings are pure: one block, what is not used behind it stays inside. A constant
+// All bindings are pure: one block, what is not used after it stays inside. A constant
 // does not count.
 
 // CHECK-LABEL: relax.func @pure
@@ -27,7 +27,7 @@ relax.func @pure(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // CASE: ConvertToDataflow.2, ConvertToDataflow.3
 // Calls with effects and conditionals end a run; a short run stays. Symbols that a cast
-// in a block defines are visible behind it. Branches hold runs, too.
+// in a block defines are visible after it. Branches hold runs, too.
 
 // CHECK-LABEL: relax.func impure @split
 // CHECK-NEXT: %[[A:.*]] = relax.nn.relu %x
@@ -122,7 +122,7 @@ relax.func @literal(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A tuple that is the result is no binding: it stays behind the run, with what is in it,
+// A tuple that is the result is no binding: it stays after the run, with what is in it,
 // and does not make a run long enough.
 
 // CHECK-LABEL: relax.func @result

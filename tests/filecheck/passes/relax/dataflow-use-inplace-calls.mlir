@@ -299,7 +299,7 @@ relax.func @main(%x: !t) -> !t {
 
 // -----
 
-// A cast is another name, in front of an operator and behind it.
+// A cast is another name, before an operator and after it.
 // CASE: DataflowUseInplaceCalls.19
 
 // CHECK-LABEL: relax.func @main
@@ -493,7 +493,7 @@ relax.func @main(%x: !t) -> tensor<3xf32> {
 
 // -----
 
-// Symbols that no buffer tells follow behind the outputs.
+// Symbols that no buffer tells follow after the outputs.
 
 // CHECK-LABEL: relax.func @symbols
 // CHECK: %a = relax.call_tir_inplace @relu_inplace(%z) [n] inplace [0]

@@ -179,7 +179,7 @@ relax.func @lifted(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Outputs that only dropped outputs of other blocks use, behind them and around them.
+// Outputs that only dropped outputs of other blocks use, after them and around them.
 
 // CHECK-LABEL: relax.func @blocks
 relax.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "blocks"} {

@@ -85,7 +85,7 @@ relax.func @tuples(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 
 // CASE: EliminateCommonSubexpr.4
 // What is above is visible in both branches, one branch is not visible in the other nor
-// behind the conditional.
+// after the conditional.
 
 // CHECK-LABEL: relax.func @branches
 // CHECK-NEXT: %[[A:.*]] = relax.nn.relu %x
@@ -150,8 +150,8 @@ tir.func @g(%a: !tir.handle) {
 // -----
 
 // CASE: EliminateCommonSubexpr.7
-// Outputs of a dataflow block are visible behind it, other values in it are not. What
-// was equal inside counts as equal behind the block.
+// Outputs of a dataflow block are visible after it, other values in it are not. What
+// was equal inside counts as equal after the block.
 
 // CHECK-LABEL: relax.func @dataflow
 // CHECK-NEXT: %{{.*}}, %[[R:.*]] = relax.dataflow

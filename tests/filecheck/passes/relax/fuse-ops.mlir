@@ -176,7 +176,7 @@ relax.func @tuples(%x: tensor<8xf32>, %t: !relax.tuple<tensor<4xf32>, tensor<4xf
 
 // -----
 
-// What another operation stands between is not fused across a write in place: %a reads
+// What another operation is between is not fused across a write in place: %a reads
 // what @clear overwrites.
 
 tir.func @clear(%a: !tir.handle) {

@@ -1,7 +1,7 @@
 // RUN: xdsl-opt %s -p relax-kill-after-last-use --split-input-file --allow-unregistered-dialect | filecheck %s
 
 // CASE: KillAfterLastUse.1, KillAfterLastUse.5
-// A storage ends behind its last tensor; parameters, the result, a shape, a scalar, a
+// A storage ends after its last tensor; parameters, the result, a shape, a scalar, a
 // constant, and what nothing reads stay.
 
 !t = tensor<4xf32>
@@ -156,7 +156,7 @@ relax.func impure @order(%x: !t) -> !t {
 
 // CASE: KillAfterLastUse.11
 // Branches: what is made there ends there, but the value of the branch; what is made
-// outside ends behind the conditional, also where a branch gives it.
+// outside ends after the conditional, also where a branch gives it.
 
 !t = tensor<4xf32>
 // CHECK-LABEL: relax.func @branches

@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p relax-legalize-ops --split-input-file | filecheck %s
 
-// A declared type that says less than is known does not stop the operators behind it.
+// A declared type that says less than is known does not stop the operators after it.
 
 // CHECK-LABEL: relax.func @general
 relax.func @general(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<*xf32> {

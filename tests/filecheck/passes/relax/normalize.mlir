@@ -2,7 +2,7 @@
 
 // CASE: Normalize.6
 // Blocks side by side become one; a constant between them is moved in front, and an empty
-// block between them is no obstacle. Outputs are what is used behind.
+// block between them is no obstacle. Outputs are what is used after.
 
 // CHECK-LABEL: relax.func @merged
 // CHECK-NEXT: %[[C:.*]] = relax.constant

@@ -44,7 +44,7 @@ relax.func @symbolic<n>(%x: !v) -> !flat {
 
 // -----
 
-// The result of a dataflow block, and what stands outside of one, is copied.
+// The result of a dataflow block, and what is outside of one, is copied.
 
 // CHECK-LABEL: relax.func @results
 relax.func @results(%x: tensor<4x6xf32>) -> tensor<2x12xf32> {
@@ -61,7 +61,7 @@ relax.func @results(%x: tensor<4x6xf32>) -> tensor<2x12xf32> {
 
 // -----
 
-// A tensor that is not read does not matter, nor where the one that is stands. A cast,
+// A tensor that is not read does not matter, nor where the one that is is. A cast,
 // a part of a tensor, a constant offset and a copy that skips iterations are no views.
 
 tir.func @second(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {

@@ -97,7 +97,7 @@ relax.func impure @main(%x: !t) -> !t {
 
 // -----
 
-// Branches use the same bytes, in a storage in front of them.
+// Branches use the same bytes, in a storage before them.
 // CHECK-LABEL: relax.func impure @main
 // CHECK: %[[S:.*]] = relax.memory.alloc_storage 32 on 0
 // CHECK-NEXT: relax.if

@@ -870,7 +870,7 @@ relax.func impure @layer(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 // Branches take free storages; what is free in them stays so after them. A storage for
-// tensors in several branches is in front of them.
+// tensors in several branches is before them.
 // CASE: StaticPlanBlockMemory.28
 
 // CHECK-LABEL: relax.func impure @main

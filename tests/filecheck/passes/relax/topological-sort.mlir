@@ -50,8 +50,8 @@ relax.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // CASE: TopologicalSort.5, TopologicalSort.6, TopologicalSort.7
-// Constants are roots, behind the values from outside; what nothing uses is kept: from
-// outputs it is found behind what the block gives. Breadth-first from inputs, constants come
+// Constants are roots, after the values from outside; what nothing uses is kept: from
+// outputs it is found after what the block gives. Breadth-first from inputs, constants come
 // before the users of parameters.
 
 // DI-LABEL: relax.func @roots

@@ -192,7 +192,7 @@ tir.func @in_expressions(%b: !tir.handle, %x: i32, %y: i32, %n: i32) {
 
 // -----
 
-// What a branch or a lazy choice guards is not divided in front of it. In a straight line
+// What a branch or a lazy choice guards is not divided before it. In a straight line
 // it is divided once.
 tir.func @guarded(%b: !tir.handle, %x: i32) {
   %B = tir.match_buffer "B" %b : !tir.buffer<5xi32>
@@ -304,7 +304,7 @@ tir.func @threads(%b: !tir.handle, %x: i32) {
 
 // -----
 
-// Names that are taken are skipped; what stands in front of a loop is copied into it where
+// Names that are taken are skipped; what is before a loop is copied into it where
 // the loop has a binding for a part of it.
 tir.func @hoisted(%b: !tir.handle, %x: i32, %y: i32) {
   %B = tir.match_buffer "B" %b : !tir.buffer<64xi32>

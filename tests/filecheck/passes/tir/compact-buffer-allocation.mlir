@@ -1288,7 +1288,7 @@ tir.func @row_tiles(%a: !tir.handle, %o: !tir.handle) attributes {global_symbol 
 
 // -----
 
-// The loop may have no iteration: what is accessed behind it counts by itself.
+// The loop may have no iteration: what is accessed after it counts by itself.
 tir.func @no_iteration(%a: !tir.handle, %n: i32) attributes {global_symbol = "no_iteration"} {
   %A = tir.match_buffer %a : !tir.buffer<4xi32>
   %c0 = tir.const 0 : i32
@@ -1344,7 +1344,7 @@ tir.func @extents(%a: !tir.handle, %k: i32) attributes {global_symbol = "extents
 
 // -----
 
-// What knows the layout keeps it: no element moves, so only rows behind the last go.
+// What knows the layout keeps it: no element moves, so only rows after the last go.
 tir.func @layout(%a: !tir.handle) attributes {global_symbol = "layout"} {
   %A = tir.match_buffer %a : !tir.buffer<2x4xf32>
   %c0 = tir.const 0 : i32
@@ -1472,7 +1472,7 @@ tir.func @thread_bounds(%a: !tir.handle) attributes {global_symbol = "thread_bou
 
 // -----
 
-// A warp of 32 threads has several values of the second axis here, but one behind.
+// A warp of 32 threads has several values of the second axis here, but one after.
 tir.func @warps(%a: !tir.handle) attributes {global_symbol = "warps"} {
   %A = tir.match_buffer %a : !tir.buffer<4x32xi32>
   %c0 = tir.const 0 : i32

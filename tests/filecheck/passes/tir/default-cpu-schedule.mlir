@@ -3,7 +3,7 @@
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 reassociate=false fuse_multiply_add=false}' --split-input-file | filecheck %s --check-prefix ORDER
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{parallel_grain=64}' --split-input-file | filecheck %s --check-prefix WIDE
 
-// A map: rows in parallel, columns in vectors, and what remains behind them.
+// A map: rows in parallel, columns in vectors, and what remains after them.
 
 tir.func @rows(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "rows", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
@@ -856,7 +856,7 @@ tir.func @few_rows_transposed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C
 // -----
 
 // Where there are few panels of columns, the rows are read where they are, the last row
-// in place of those behind it.
+// in place of those after it.
 
 tir.func @few_panels(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "few_panels", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32

@@ -758,7 +758,7 @@ tir.func @other_branch(%A_handle: !tir.handle, %n: i32) attributes {global_symbo
 
 // -----
 
-// A division by what may be zero stays behind the condition that guards it.
+// A division by what may be zero stays after the condition that guards it.
 tir.func @divides(%A_handle: !tir.handle, %n: i32, %m: i32) attributes {global_symbol = "divides", param_names = ["A_handle", "n", "m"]} {
   %c0 = tir.const 0 : i32
   %c4 = tir.const 4 : i32

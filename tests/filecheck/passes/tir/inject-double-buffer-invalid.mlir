@@ -99,7 +99,7 @@ tir.func @outside(%n: i32) {
 // -----
 
 // CASE: InjectDoubleBuffer.6
-// CHECK: tir.load in @before reads double-buffered memory before the double_buffer_scope that fills it; move it behind
+// CHECK: tir.load in @before reads double-buffered memory before the double_buffer_scope that fills it; move it after
 tir.func @before(%n: i32) {
   %c0 = tir.const 0 : i32
   %c1 = tir.const 1 : i32

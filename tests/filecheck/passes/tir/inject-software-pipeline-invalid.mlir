@@ -306,7 +306,7 @@ tir.func @crossing(%a: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.for in @stale: statement 1 uses the value of a tir.load in front of statement 0, which may write what it reads; load it where it is used
+// CHECK: tir.for in @stale: statement 1 uses the value of a tir.load before statement 0, which may write what it reads; load it where it is used
 tir.func @stale(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer "A" %a : !tir.buffer<8xi32>
   %B = tir.match_buffer "B" %b : !tir.buffer<8xi32>

@@ -25,7 +25,7 @@ tir.func @repeated(%q: i1) {
 
 // -----
 
-// CHECK: tir.ret in @returned must not be in virtual threads; return behind the launch
+// CHECK: tir.ret in @returned must not be in virtual threads; return after the launch
 tir.func @returned() -> i32 {
   %c2 = tir.const 2 : i32
   tir.launch_thread %v = "vthread" to %c2 virtual {

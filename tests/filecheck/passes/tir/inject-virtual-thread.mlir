@@ -699,7 +699,7 @@ tir.func @written_by_some(%a: !tir.handle) {
 
 // -----
 
-// A load that other statements of its thread write behind runs with them.
+// A load that other statements of its thread write after runs with them.
 tir.func @load_before_write(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias} {
   %A = tir.match_buffer %a : !tir.buffer<2xi32>
   %B = tir.match_buffer %b : !tir.buffer<4xi32>

@@ -25,7 +25,7 @@ tir.func @inside() {
     }
   }
 }
-// CHECK: tir.for in @inside: the range of "threadIdx.x" is computed inside of the loop that holds all loops over this axis; compute it in front of it
+// CHECK: tir.for in @inside: the range of "threadIdx.x" is computed inside of the loop that holds all loops over this axis; compute it before it
 
 // -----
 

@@ -219,7 +219,7 @@ tir.func @symbolic(%a: !tir.handle, %b: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @start: a loop of a copy starts where the copy itself computes; compute the start in front of it, or remove auto_copy
+// CHECK: tir.block "B" in @start: a loop of a copy starts where the copy itself computes; compute the start before it, or remove auto_copy
 tir.func @start(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
   %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
@@ -623,7 +623,7 @@ tir.func @private(%a: !tir.handle, %b: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @own_value: tir.load in front of it gives each thread a value of its own, which other threads cannot compute; move it into the copy, or remove auto_copy
+// CHECK: tir.block "B" in @own_value: tir.load before it gives each thread a value of its own, which other threads cannot compute; move it into the copy, or remove auto_copy
 tir.func @own_value(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
   %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
@@ -650,7 +650,7 @@ tir.func @own_value(%a: !tir.handle, %b: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @conditional_load: an accumulator is loaded under a condition; load it in front of that
+// CHECK: tir.block "B" in @conditional_load: an accumulator is loaded under a condition; load it before that
 tir.func @conditional_load(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
   %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
@@ -733,7 +733,7 @@ tir.func @own_place(%a: !tir.handle, %b: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @own_view: tir.match_region in front of it gives each thread a value of its own, which other threads cannot compute; move it into the copy, or remove auto_copy
+// CHECK: tir.block "B" in @own_view: tir.match_region before it gives each thread a value of its own, which other threads cannot compute; move it into the copy, or remove auto_copy
 tir.func @own_view(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
   %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
@@ -759,7 +759,7 @@ tir.func @own_view(%a: !tir.handle, %b: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @declared_inside: what a copy stores to is declared in its loops; declare it in front of them, or remove auto_copy
+// CHECK: tir.block "B" in @declared_inside: what a copy stores to is declared in its loops; declare it before them, or remove auto_copy
 tir.func @declared_inside(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
   %B = tir.match_buffer %b : !tir.buffer<16x16xf32>
@@ -783,7 +783,7 @@ tir.func @declared_inside(%a: !tir.handle, %b: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @fragment_declared_inside: the buffer in wmma.accumulator is declared in the loops of a copy; declare it in front of them, or remove auto_copy
+// CHECK: tir.block "B" in @fragment_declared_inside: the buffer in wmma.accumulator is declared in the loops of a copy; declare it before them, or remove auto_copy
 tir.func @fragment_declared_inside(%a: !tir.handle, %b: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<16x16xf32>
   %B = tir.match_buffer %b : !tir.buffer<16x16xf32>

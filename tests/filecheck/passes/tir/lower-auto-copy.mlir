@@ -91,7 +91,7 @@ tir.func @coalesced(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol 
 
 // -----
 
-// The last copy goes in the order of its target; what it reads from shared memory lies in
+// The last copy goes in the order of its target; what it reads from shared memory is in
 // columns, which are padded.
 // CASE: LowerAutoCopy.2
 tir.func @transposed(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "transposed"} {

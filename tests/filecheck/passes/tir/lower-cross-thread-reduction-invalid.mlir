@@ -410,7 +410,7 @@ tir.func @scopes(%a: !tir.handle, %b: !tir.handle) {
 
 // -----
 
-tir.func @behind(%a: !tir.handle, %b: !tir.handle) {
+tir.func @after(%a: !tir.handle, %b: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.buffer<8x8xf32>
   %B = tir.match_buffer "B" %b : !tir.buffer<8x8xf32>
   %c0 = tir.const 0 : i32
@@ -444,7 +444,7 @@ tir.func @behind(%a: !tir.handle, %b: !tir.handle) {
     }
   }
 }
-// CHECK: tir.block "B" in @behind: tir.block is behind it in the loops that it reduces over; move it behind the loops (condition 8)
+// CHECK: tir.block "B" in @after: tir.block is after it in the loops that it reduces over; move it after the loops (condition 8)
 
 // -----
 
@@ -709,7 +709,7 @@ tir.func @computed(%a: !tir.handle, %b: !tir.handle) {
     }
   }
 }
-// CHECK: tir.block "B" in @computed: a range, an index or a condition is computed in the loops that it reduces over; compute it in front of them (condition 12)
+// CHECK: tir.block "B" in @computed: a range, an index or a condition is computed in the loops that it reduces over; compute it before them (condition 12)
 
 // -----
 
@@ -787,7 +787,7 @@ tir.func @no_block(%a: !tir.handle, %b: !tir.handle) {
     }
   }
 }
-// CHECK: tir.load in @no_block: it reads what threads have reduced in their own memory, and stands in no block; put it in a block
+// CHECK: tir.load in @no_block: it reads what threads have reduced in their own memory, and is in no block; put it in a block
 
 // -----
 
@@ -875,4 +875,4 @@ tir.func @range(%a: !tir.handle, %b: !tir.handle) {
     }
   }
 }
-// CHECK: tir.block "C" in @range: it uses what threads have reduced whose range is computed in the kernel; compute it in front of the kernel
+// CHECK: tir.block "C" in @range: it uses what threads have reduced whose range is computed in the kernel; compute it before the kernel

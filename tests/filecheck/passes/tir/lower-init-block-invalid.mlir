@@ -23,7 +23,7 @@ tir.func @late(%b: !tir.handle) {
     }
   }
 }
-// CHECK: tir.block: tir.init must stand before the statements of the body
+// CHECK: tir.block: tir.init must be before the statements of the body
 
 // -----
 

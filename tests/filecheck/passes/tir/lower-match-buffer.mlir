@@ -260,7 +260,7 @@ tir.func @symbolic(%a: !tir.handle, %o: !tir.handle) attributes {global_symbol =
 
 // -----
 
-// What is computed from a symbol in front of the view moves to it.
+// What is computed from a symbol before the view moves to it.
 tir.func @early(%a: !tir.handle, %i: i32, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<8x8xi8>
   %c0 = tir.const 0 : i32

@@ -530,7 +530,7 @@ tir.func @lifetimes(%a: !tir.handle) attributes {global_symbol = "lifetimes"} {
 
 // -----
 
-// The extents of an allocation are computed in front of the condition, unless they need
+// The extents of an allocation are computed before the condition, unless they need
 // a load or a division that it may guard.
 tir.func @guarded_extents(%a: !tir.handle, %n: i32, %d: i32) attributes {global_symbol = "guarded_extents"} {
   %A = tir.match_buffer %a : !tir.buffer<4xi32>

@@ -211,7 +211,7 @@ tir.func @of_itself(%a: !tir.handle, %n: i32) {
 
 // -----
 
-// CHECK: tir.block "B" in @extent: tir.manifest_shared_memory_local_stage needs loops whose extents are computed in front of them; move the extent out, or make it a constant
+// CHECK: tir.block "B" in @extent: tir.manifest_shared_memory_local_stage needs loops whose extents are computed before them; move the extent out, or make it a constant
 tir.func @extent(%a: !tir.handle, %n: i32) {
   %A = tir.match_buffer %a : !tir.buffer<8xf32>
   %c0 = tir.const 0 : i32

@@ -112,7 +112,7 @@ tir.func @matmul(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) attributes {
 // -----
 
 // The loops start at 2 and %lo, the second extent is a parameter, and a value is shared
-// by both blocks; %x is loaded in front of the inner loop.
+// by both blocks; %x is loaded before the inner loop.
 // CASE: ManifestSharedMemoryLocalStage.2
 tir.func @predicate(%a: !tir.handle, %o: !tir.handle, %seed: i32) attributes {global_symbol = "predicate"} {
   %A = tir.match_buffer %a : !tir.buffer<8xf32>

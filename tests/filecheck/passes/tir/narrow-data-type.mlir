@@ -1,7 +1,7 @@
 // RUN: xdsl-opt %s -p 'tir-narrow-data-type{target_bits=32}' --split-input-file | filecheck %s --check-prefixes=CHECK,TO32
 // RUN: xdsl-opt %s -p 'tir-narrow-data-type{target_bits=16}' --split-input-file | filecheck %s --check-prefixes=CHECK,TO16
 
-// Memory behind pointers has no known size, so that what is large is not executed.
+// Memory at pointers has no known size, so that what is large is not executed.
 
 // CASE: NarrowDataType.1, NarrowDataType.2
 tir.func @small_i32(%a: !tir.handle, %b: !tir.handle) {

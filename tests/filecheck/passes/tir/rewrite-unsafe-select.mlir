@@ -91,7 +91,7 @@ tir.func @arithmetic(%b: !tir.handle, %x: f32, %n: i32) attributes {global_symbo
 
 // CASE: RewriteUnsafeSelect.6
 // A read of state moves into the branch. A call with an effect is an op of its own, which
-// TVM's tree would make depend on the condition: it runs where it stands, once.
+// TVM's tree would make depend on the condition: it runs where it is, once.
 tir.func @calls(%b: !tir.handle, %h: !tir.handle, %n: i32) {
   %B = tir.match_buffer "B" %b : !tir.buffer<2xi32>
   %c0 = tir.const 0 : i32

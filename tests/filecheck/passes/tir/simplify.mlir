@@ -647,7 +647,7 @@ tir.func @shared(%a: !tir.handle, %n: i32, %m: i32) {
 
 // -----
 
-// Asserts hold behind them and stay; lazy branches keep what they guard.
+// Asserts hold after them and stay; lazy branches keep what they guard.
 tir.func @asserts(%a: !tir.handle, %n: i32, %m: i32) {
   %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
   %c0 = tir.const 0 : i32

@@ -40,7 +40,7 @@ tir.func @product() {
 
 // -----
 
-// CHECK: tir.load in @element: m16n8k8.matrixA is accessed by intrinsics only, since its elements lie in several lanes; use a pointer
+// CHECK: tir.load in @element: m16n8k8.matrixA is accessed by intrinsics only, since its elements are in several lanes; use a pointer
 tir.func @element(%i: i32) {
   %A = tir.alloc_buffer "A" : !tir.buffer<32x8xf16, "m16n8k8.matrixA">
   %x = tir.load %A[%i, %i] : f16

@@ -40,4 +40,4 @@ tir.func @inside() {
     }
   }
 }
-// CHECK: tir.launch_thread in @inside: the range of "threadIdx.x" is computed inside of its kernel; compute it in front of it
+// CHECK: tir.launch_thread in @inside: the range of "threadIdx.x" is computed inside of its kernel; compute it before it

@@ -249,7 +249,7 @@ tir.func @kept(%a: !tir.handle, %n: i32) attributes {global_symbol = "kept"} {
 
 // -----
 
-// Loads see the stores of the copies in front of theirs, branches count by themselves,
+// Loads see the stores of the copies before theirs, branches count by themselves,
 // and an extent may be an expression.
 tir.func @order(%a: !tir.handle, %n: i32) attributes {global_symbol = "order"} {
   %A = tir.match_buffer "A" %a : !tir.buffer<5xi32>

@@ -104,7 +104,7 @@ tir.func @scalable_slice_in_scalable_loop(%a: !tir.handle) attributes {target = 
 // -----
 
 // CASE: VectorizeLoop.16
-// CHECK: tir.while in @while stands in a vectorized loop, whose iterations cannot run for different times; make the vectorized loop serial
+// CHECK: tir.while in @while is in a vectorized loop, whose iterations cannot run for different times; make the vectorized loop serial
 tir.func @while(%a: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.buffer<4xi32>
   %c0 = tir.const 0 : i32

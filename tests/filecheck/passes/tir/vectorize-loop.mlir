@@ -700,7 +700,7 @@ tir.func @once(%a: !tir.handle, %n: i32) attributes {global_symbol = "once"} {
 
 // -----
 
-// A ramp in each iteration becomes one that is longer, if they lie behind each other.
+// A ramp in each iteration becomes one that is longer, if they are after each other.
 tir.func @slices(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "slices"} {
   %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
   %B = tir.match_buffer "B" %b : !tir.buffer<4x4xi32>

@@ -160,7 +160,7 @@ tir.func @early(%a: !tir.handle) {
   tir.evaluate %twice : i32
   %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
 }
-// CHECK: tir.evaluate in @early breaks UndefinedVars: it uses a tir.shape_var in front of the match that binds it, or outside of the scope of that match; move it behind the match
+// CHECK: tir.evaluate in @early breaks UndefinedVars: it uses a tir.shape_var before the match that binds it, or outside of the scope of that match; move it after the match
 
 // -----
 
@@ -173,7 +173,7 @@ tir.func @left(%a: !tir.handle) {
   }
   tir.evaluate %n : i32
 }
-// CHECK: tir.evaluate in @left breaks UndefinedVars: it uses a tir.shape_var in front of
+// CHECK: tir.evaluate in @left breaks UndefinedVars: it uses a tir.shape_var before
 
 // -----
 
@@ -239,7 +239,7 @@ tir.func @branch(%p: i1, %n: i32) -> i32 {
     tir.yield %n : i32
   }
 }
-// CHECK: tir.ret in @branch breaks ReturnPlacement: it stands in an expression, a branch of tir.if_then_else; return from the statements of the function
+// CHECK: tir.ret in @branch breaks ReturnPlacement: it is in an expression, a branch of tir.if_then_else; return from the statements of the function
 
 // -----
 
@@ -250,7 +250,7 @@ tir.func @condition(%p: i1) {
   } do {
   }
 }
-// CHECK: tir.ret in @condition breaks ReturnPlacement: it stands in an expression, the condition of a tir.while
+// CHECK: tir.ret in @condition breaks ReturnPlacement: it is in an expression, the condition of a tir.while
 
 // -----
 
@@ -262,7 +262,7 @@ tir.func @parallel(%n: i32, %p: i1) {
     }
   }
 }
-// CHECK: tir.ret in @parallel breaks ReturnPlacement: it stands in a parallel loop
+// CHECK: tir.ret in @parallel breaks ReturnPlacement: it is in a parallel loop
 
 // -----
 
@@ -321,7 +321,7 @@ tir.func @count() {
   tir.attr "async_wait_inflight_count" (0 : i32) = 0 : i32 {
   }
 }
-// CHECK: tir.attr in @count breaks AsyncWait: it must stand in a tir.attr of async_wait_queue_scope, which says what is waited for
+// CHECK: tir.attr in @count breaks AsyncWait: it must be in a tir.attr of async_wait_queue_scope, which says what is waited for
 
 // -----
 

@@ -38,7 +38,7 @@ tir.func @blocks(%a: !tir.handle, %n: i32) {
 
 // -----
 
-// A symbolic extent may be used in an expression in front of the match that binds it, and
+// A symbolic extent may be used in an expression before the match that binds it, and
 // in the layout of another parameter; one that nothing uses needs no match.
 
 // CHECK-LABEL: tir.func @shapes

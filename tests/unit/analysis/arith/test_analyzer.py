@@ -1,6 +1,7 @@
 """The analyzer: facts and their scopes, bounds, modular sets, proofs.
 
-The cases of spec tir-passes-b §1.20 are named by their numbers there.
+The cases of docs/spec/tir-passes-b-arith-and-loops.md §1.20 are named by their numbers
+there.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def bound(tree: Symbol | Expr, **limits: Limits) -> Limits:
     ],
 )
 def test_bounds_of_types(dtype: Attribute, expected: Limits):
-    # spec 1.20 Const bounds, case 1
+    #  1.20 Const bounds, case 1
     (leaf,) = leaves_of(dtype)
     assert bound(leaf) == expected
 
@@ -98,7 +99,7 @@ def test_bounds_of_size_variables():
 
 
 def test_bounds_of_casts():
-    # spec 1.20 Const bounds, case 2, where TVM has [0, 2] for the first: -1 is 2^32 - 1.
+    #  1.20 Const bounds, case 2, where TVM has [0, 2] for the first: -1 is 2^32 - 1.
     (x,) = symbols(i8)
     rest = tm(x, 3)
     assert bound(rest.to(ui32)) == (0, (1 << 32) - 1)
@@ -111,7 +112,7 @@ def test_bounds_of_casts():
 
 
 def test_bounds_of_sums_and_products():
-    # spec 1.20 Const bounds, cases 3 and 4
+    #  1.20 Const bounds, cases 3 and 4
     ranges: dict[str, Limits] = {"x": (0, 4), "y": (1, 10)}
     assert bound(X + Y, **ranges) == (1, 14)
     assert bound(X - Y, **ranges) == (-10, 3)
@@ -124,7 +125,7 @@ def test_bounds_of_sums_and_products():
 
 
 def test_bounds_of_quotients():
-    # spec 1.20 Const bounds, cases 5 and 6
+    #  1.20 Const bounds, cases 5 and 6
     assert bound(td(X, Y), x=(-9, 4), y=(4, 10)) == (-2, 1)
     assert bound(td(X, Y), x=(-9, 4), y=(-2, 0)) == (-4, 9)
     assert bound(td(X, Y), x=(-9, 4), y=(-4, 12)) == (-9, 9)
@@ -139,7 +140,7 @@ def test_bounds_of_quotients():
 
 
 def test_bounds_of_remainders():
-    # spec 1.20 Const bounds, cases 7, 8 and 9
+    #  1.20 Const bounds, cases 7, 8 and 9
     assert bound(tm(X, Y), x=(-9, 4), y=(4, 10)) == (-9, 4)
     assert bound(tm(X, Y), y=(4, 10)) == (-9, 9)
     assert bound(tm(X, Y), x=(1, INF), y=(4, 10)) == (0, 9)
@@ -151,7 +152,7 @@ def test_bounds_of_remainders():
 
 
 def test_bounds_of_choices():
-    # spec 1.20 Const bounds, case 10
+    #  1.20 Const bounds, case 10
     assert bound(least(X, Y), x=(-INF, 11), y=(4, INF)) == (INT32.min, 11)
     assert bound(greatest(X, Y), x=(-INF, 11), y=(4, INF)) == (4, INT32.max)
     tree = choice(X > 1, (Y < 0).to(i32), Y + 1)
@@ -159,7 +160,7 @@ def test_bounds_of_choices():
 
 
 def test_bounds_of_bits():
-    # spec 1.20 Const bounds, case 11
+    #  1.20 Const bounds, case 11
     pair = [X.node, Y.node]
     ranges: dict[str, Limits] = {"x": (-9, 11), "y": (2, 10)}
     assert bound(Call("shift_right", pair, i32), **ranges) == (-3, 2)
@@ -215,20 +216,20 @@ def test_moduli_of_undefined_shifts():
 
 
 def test_bounds_of_split_sums():
-    # spec 1.20 Const bounds, case 12
+    #  1.20 Const bounds, case 12
     assert bound(tm(X, 8) + td(X, 8) * 8, x=(0, 23)) == (0, 23)
     assert bound(tm(X, 7) + td(X, 7) * 7, x=(0, 23)) == (0, 27)
 
 
 def test_bounds_of_bindings():
-    # spec 1.20 Const bounds, case 13
+    #  1.20 Const bounds, case 13
     analyzer = Analyzer()
     analyzer.bind(X.node, number(1))
     assert analyzer.const_int_bound((X + 1).node) == Bound(2, 2)
 
 
 def test_bounds_under_conditions():
-    # spec 1.20 Const bounds, case 14
+    #  1.20 Const bounds, case 14
     analyzer = Analyzer()
     analyzer.update(X.node, Bound(0, 128))
     rest = X % 58
@@ -238,7 +239,7 @@ def test_bounds_under_conditions():
 
 
 def test_bounds_of_vectors():
-    # spec 1.20 Const bounds, case 15
+    #  1.20 Const bounds, case 15
     lanes = VectorType(i32, [4])
     two = Broadcast(lanes, number(2))
     assert bound(Broadcast(lanes, X.node), x=(0, 128)) == (0, 128)
@@ -255,7 +256,7 @@ def test_bounds_of_vectors():
 
 
 def test_bounds_do_not_follow_each_other():
-    # spec 1.20 Const bounds, case 16: only the canonical form has tight bounds
+    #  1.20 Const bounds, case 16: only the canonical form has tight bounds
     a, b, c = X, Y, Z
     tree = (a + b) * c - a * b
     ranges: dict[str, Limits] = {"x": (1, 4), "y": (1, 4), "z": (8, 8)}
@@ -287,7 +288,7 @@ def modulus(tree: Symbol | Expr, analyzer: Analyzer | None = None) -> tuple[int,
 
 
 def test_moduli_of_sums_and_products():
-    # spec 1.20 Modular sets, cases 1 and 2
+    #  1.20 Modular sets, cases 1 and 2
     assert modulus(X * 6 + Y * 4) == (2, 0)
     analyzer = Analyzer()
     analyzer.bind(Y.node, (X * 4 + 1).node)
@@ -296,7 +297,7 @@ def test_moduli_of_sums_and_products():
 
 
 def test_moduli_of_divisions():
-    # spec 1.20 Modular sets, cases 3, 4 and 5; those stated are supersets of some here
+    #  1.20 Modular sets, cases 3, 4 and 5; those stated are supersets of some here
     assert modulus((128 * X + 4 * Y) % 256) == (4, 0)
     assert modulus(td(X * 4 + 2, 2)) == (2, 1)
     assert modulus(td(X * 4 + 3, 2)) == (1, 0)
@@ -314,14 +315,14 @@ def test_moduli_of_divisions():
 
 
 def test_moduli_of_choices():
-    # spec 1.20 Modular sets, case 6
+    #  1.20 Modular sets, case 6
     assert modulus(least(X * 3, Y * 9)) == (3, 0)
     assert modulus(greatest(X * 3 + 1, Y * 9 + 4)) == (3, 1)
     assert modulus(choice(X > 0, X * 3 + 1, Y * 9 + 2)) == (1, 0)
 
 
 def test_moduli_under_conditions():
-    # spec 1.20 Modular sets, cases 7 and 8
+    #  1.20 Modular sets, cases 7 and 8
     analyzer = Analyzer()
     with analyzer.constraint(equal(Y % 4, 2).node):
         assert modulus(Y + 1, analyzer) == (4, 3)
@@ -339,7 +340,7 @@ def test_moduli_under_conditions():
 
 
 def test_moduli_of_casts():
-    # spec 1.20 Modular sets, case 9, where a float is wide enough; TVM asks nothing
+    #  1.20 Modular sets, case 9, where a float is wide enough; TVM asks nothing
     tree = X * 4 + 3
     analyzer = Analyzer()
     analyzer.update(X.node, Bound(0, 1000))
@@ -517,7 +518,7 @@ def test_rebinding_forgets_comparisons():
 
 
 def test_reshape_round_trip():
-    # spec 1.20 Simplify/prove, case 1
+    #  1.20 Simplify/prove, case 1
     a, b = symbols(i64, i64)
     analyzer = Analyzer()
     analyzer.bind(a.node, Range(Const(0, i64), Const(8, i64)))
@@ -529,13 +530,13 @@ def test_reshape_round_trip():
 
 @pytest.mark.parametrize("dtype", [i8, ui8, i32, ui32, i64, f32, f64, Float16Type()])
 def test_a_value_equals_itself(dtype: Attribute):
-    # spec 1.20 Simplify/prove, case 2
+    #  1.20 Simplify/prove, case 2
     (leaf,) = leaves_of(dtype)
     assert Analyzer().can_prove_equal(leaf, leaf)
 
 
 def test_symbolic_bounds():
-    # spec 1.20 Simplify/prove, case 3
+    #  1.20 Simplify/prove, case 3
     size = Symbol(Value(tir.ShapeVarOp("m", i32, size_var=True).result))
     analyzer = Analyzer()
     blocks = (N + 31) // 32
@@ -557,7 +558,7 @@ def test_symbolic_bounds():
 
 
 def test_vscale():
-    # spec 1.20 Simplify/prove, case 4
+    #  1.20 Simplify/prove, case 4
     scale = Symbol(Call("vscale", (), i32))
     condition = (scale * 4 < 65).node
     assert Analyzer(vscale=(1, 2, 4, 8, 16)).can_prove(condition)
@@ -569,7 +570,7 @@ def test_vscale():
 
 
 def test_comparisons_of_casts_of_conditions_end():
-    # spec 1.20 Simplify/prove, case 5
+    #  1.20 Simplify/prove, case 5
     analyzer = Analyzer()
     tree = equal((X < Y).to(i32), (Y < Z).to(i32))
     analyzer.simplify(tree.node)
@@ -609,7 +610,7 @@ def test_compare_of_other_types_is_unknown():
     assert Analyzer().compare(x.node, x.node) is Comparison.EQ
 
 
-# ---- hazards: spec tir-passes-b §1.21 ----
+# ---- hazards: docs/spec/tir-passes-b-arith-and-loops.md §1.21 ----
 
 
 PROGRAM = """

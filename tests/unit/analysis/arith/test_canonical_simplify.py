@@ -1,4 +1,7 @@
-"""The canonical simplifier: the cases of spec tir-passes-b §1.20, and its rules."""
+"""The canonical simplifier: its cases and its rules.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def same_values(tree: Symbol, ranges: Ranges) -> None:
 
 
 def test_sums():
-    # spec 1.20 Canonical, case 1
+    #  1.20 Canonical, case 1
     check(2 + (3 * X + Z + Y + 1) * 4 + X, X * 13 + Z * 4 + Y * 4 + 6)
     check(X + Y - X, Y)
     check(X - Y + Y - X, 0)
@@ -75,7 +78,7 @@ def test_sums():
 
 
 def test_splits_of_one_index_are_put_together():
-    # spec 1.20 Canonical, case 2
+    #  1.20 Canonical, case 2
     check(td(X, 6) * 6 + tm(td(X, 3), 2) * 3 + tm(X, 3), X)
     check(X // 6 * 6 + X // 3 % 2 * 3 + X % 3, X)
     check(X // 12 * 2 + X // 6 % 2, X // 6)
@@ -85,7 +88,7 @@ def test_splits_of_one_index_are_put_together():
 
 
 def test_quotients_of_sums():
-    # spec 1.20 Canonical, case 3
+    #  1.20 Canonical, case 3
     check(td(17 + 48 * X, 16), X * 3 + 1, POSITIVE)
     check(td(17 + 48 * X, 16), td(X * 48 + 17, 16))
     check((17 + 48 * X) // 16, X * 3 + 1)
@@ -110,7 +113,7 @@ def test_constants_stay_with_the_low_part():
 
 
 def test_nested_quotients_and_remainders():
-    # spec 1.20 Canonical, case 4
+    #  1.20 Canonical, case 4
     check(X % 16 // 2 * 2 // 6, X % 16 // 6)
     check(X % 2 // 8, 0)
     check(X // 3 // 5, X // 15)
@@ -120,7 +123,7 @@ def test_nested_quotients_and_remainders():
 
 
 def test_remainders_of_negatives():
-    # spec 1.20 Canonical, case 5
+    #  1.20 Canonical, case 5
     check(tm(-X, 2), tm(X, -2) * -1)
     check(-X % 2, X % -2 * -1)
     for tree in (X // 2 * -3 % 6, tm(td(X, 2) * -3, 6), -(X % 5) % 5, tm(-X, 6) // 2):
@@ -128,14 +131,14 @@ def test_remainders_of_negatives():
 
 
 def test_remainder_of_a_remainder():
-    # spec 1.20 Canonical, case 6
+    #  1.20 Canonical, case 6
     inner = (4 * X + Y - 466036) % 24528
     check((inner - 24512) % 16, (X * 4 + Y + 12) % 16)
     check(inner % 24528, (X * 4 + Y + 24524) % 24528)
 
 
 def test_symbolic_divisors():
-    # spec 1.20 Canonical, case 7
+    #  1.20 Canonical, case 7
     check(32 * X * X % (X * Z), X * 32 % Z * X)
     check(X * (2 * Y) * 3 // (3 * Y * Z), X * 2 // Z)
     check(td(32 * X * X, X * Z), td(X * 32, Z))
@@ -146,7 +149,7 @@ def test_symbolic_divisors():
 
 
 def test_casts_between_index_types():
-    # spec 1.20 Canonical, case 8
+    #  1.20 Canonical, case 8
     check((X + Y + 1).to(i64) - X.to(i64), Y.to(i64) + 1)
     check((X * 3 % 7).to(i64) * 2, X.to(i64) * 3 % 7 * 2)
     wide, other = WIDE
@@ -159,7 +162,7 @@ def test_casts_between_index_types():
 
 
 def test_the_least_integer():
-    # spec 1.20 Canonical, case 9
+    #  1.20 Canonical, case 9
     minimum = -(1 << 31)
     least_int = Symbol(Const(minimum, i32))
     analyzer = Analyzer()
@@ -176,7 +179,7 @@ DIGIT: Ranges = [(Y, 0, 8)]
 
 
 def test_comparisons_of_multiples():
-    # spec 1.20 Canonical, case 10
+    #  1.20 Canonical, case 10
     check(X * 8 + Y < 16, X < 2, DIGIT)
     check(X * -8 + Y < 16, comparison(CmpPredicate.LT, -2, X), DIGIT)
     check(X * 8 + Y <= 15, X <= 1, DIGIT)
@@ -199,7 +202,9 @@ def test_comparisons_of_multiples():
 
 
 def test_a_rest_below_zero_is_kept_in_comparisons():
-    """Hazards of spec tir-passes-b §1.7: `x = 2, y = 0, z = 1` is a counterexample."""
+    """`x = 2, y = 0, z = 1` is a counterexample; see the hazards in
+    docs/spec/tir-passes-b-arith-and-loops.md §1.7.
+    """
     check_unchanged(X * 8 + Y - Z < 16, [(Y, 0, 8), (Z, 0, 2)])
     check_unchanged(X * 8 + Y < 16, [(Y, -7, 0)])
 
@@ -212,7 +217,7 @@ def test_equalities_of_multiples():
 
 
 def test_choices_know_their_condition():
-    # spec 1.20 Canonical, case 12
+    #  1.20 Canonical, case 12
     inner = choice(td(X, 3) < 2, X, 0, lazy=True)
     analyzer = Analyzer()
     tree = choice(X >= 10, inner, 0)
@@ -221,7 +226,7 @@ def test_choices_know_their_condition():
 
 
 def test_float16_neutral_elements():
-    # spec 1.20 Canonical, case 13
+    #  1.20 Canonical, case 13
     half = Float16Type()
     (x,) = symbols(half)
     one = Symbol(Const(1.0, half))

@@ -1,4 +1,7 @@
-"""Deduced bounds: the cases of spec tir-passes-b §1.20, and more of them by value."""
+"""Deduced bounds: the cases, and more of them by value.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def value_of(op: tir.EvaluateOp) -> SSAValue:
 
 
 def rewritten(op: tir.EvaluateOp, known: dict[Expr, SSAValue] | None = None) -> None:
-    """Emit the tree of the value again, in front of the op, and use it."""
+    """Emit the tree of the value again, before the op, and use it."""
     tree = view(value_of(op))
     op.operands[0] = emit(tree, Builder(InsertPoint.before(op)), known)
 

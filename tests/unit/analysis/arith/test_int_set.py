@@ -1,4 +1,7 @@
-"""Integer sets: the cases of spec tir-passes-b §1.20, and what the sets are made of."""
+"""Integer sets: the cases, and what the sets are made of.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 

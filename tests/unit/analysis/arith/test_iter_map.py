@@ -1,4 +1,7 @@
-"""Iterator maps: the cases of spec tir-passes-b §1.20, all claims checked by value."""
+"""Iterator maps: the cases, all claims checked by value.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Subspaces and inverses of iterator maps: spec tir-passes-b §1.20, checked by value."""
+"""Subspaces and inverses of iterator maps, checked by value.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 

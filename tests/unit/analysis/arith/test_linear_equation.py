@@ -1,4 +1,7 @@
-"""Linear forms and clip bounds: the cases of spec tir-passes-b §1.20, and values."""
+"""Linear forms and clip bounds: the cases, and values.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Region estimates: the cases of spec tir-passes-b §1.20, checked on every point."""
+"""Region estimates: the cases, checked on every point.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 

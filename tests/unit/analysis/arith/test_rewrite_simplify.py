@@ -1,4 +1,6 @@
-"""The rewrite simplifier: the cases of spec tir-passes-b §1.20, hazards and limits.
+"""The rewrite simplifier: the cases, hazards and limits.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
 
 One example for every rule is in `test_rewrite_simplify_rules.py`.
 """

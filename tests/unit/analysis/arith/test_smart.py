@@ -1,4 +1,7 @@
-"""Constructors of trees that fold: spec tir-passes-b §1.2, and what they leave alone."""
+"""Constructors of trees that fold, and what they leave alone.
+
+Rules: docs/spec/tir-passes-b-arith-and-loops.md §1.2.
+"""
 
 from __future__ import annotations
 

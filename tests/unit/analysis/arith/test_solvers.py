@@ -1,4 +1,7 @@
-"""Solvers and narrowed predicates: the cases of spec tir-passes-b §1.20."""
+"""Solvers and narrowed predicates.
+
+Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from xdsl_tvm.dialects import tir
 
 X, Y, Z, A, B, N, L = symbols(*[i32] * 7)
 Domains = dict[Symbol, tuple[int, int]]
-"""Leaves with their first value and the first one behind the last."""
+"""Leaves with their first value and the first one after the last."""
 
 
 def ranges(domains: Domains) -> dict[Expr, Range]:

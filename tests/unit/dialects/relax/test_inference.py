@@ -1,4 +1,4 @@
-"""Result types of the operators: one row per rule of spec relax-ops.md."""
+"""Result types of the operators: one row per rule of docs/spec/relax-ops.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Result types of operators that make or retype tensors (spec relax-ops.md §4, §5)."""
+"""Result types of operators that make or retype tensors.
+
+docs/spec/relax-ops.md §4, §5.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result types of the element-wise operators (spec relax-ops.md §1, §2, §3)."""
+"""Result types of the element-wise operators (docs/spec/relax-ops.md §1, §2, §3)."""
 
 from __future__ import annotations
 

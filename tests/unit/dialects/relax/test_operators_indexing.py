@@ -1,4 +1,4 @@
-"""Result types of indexing and linear algebra (spec relax-ops.md §6, §7)."""
+"""Result types of indexing and linear algebra (docs/spec/relax-ops.md §6, §7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Result types of the operators that move elements: one row a rule (relax-ops.md §8)."""
+"""Result types of the operators that move elements: one row a rule.
+
+docs/spec/relax-ops.md §8.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Result types of introspection, collectives and marks (spec relax-ops.md §12, §13)."""
+"""Result types of introspection, collectives and marks.
+
+docs/spec/relax-ops.md §12, §13.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result types of normalisations, softmax and attention (spec relax-ops.md §11)."""
+"""Result types of normalisations, softmax and attention (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 

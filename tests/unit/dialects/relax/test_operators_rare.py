@@ -1,4 +1,7 @@
-"""Result types of gathers, scatters, losses, quantisation and images (§8, §11, §12)."""
+"""Result types of gathers, scatters, losses, quantisation and images.
+
+docs/spec/relax-ops.md §8, §11, §12.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result types of operators on memory and shapes (spec relax-ir.md §4.4, §5)."""
+"""Result types of operators on memory and shapes (docs/spec/relax-ir.md §4.4, §5)."""
 
 from __future__ import annotations
 
@@ -81,35 +81,35 @@ def test_rule(row: Row):
             "[5]",
             None,
             None,
-            "error: a view that ends at 20 bytes does not lie within 16 bytes",
+            "error: a view that ends at 20 bytes is not within 16 bytes",
         ),
         (
             "f32[4]",
             "[4]",
             "f16",
             "i64(9)",
-            "error: a view that ends at 17 bytes does not lie within 16 bytes",
+            "error: a view that ends at 17 bytes is not within 16 bytes",
         ),
         (
             "f32[n]",
             "[n + 1]",
             None,
             None,
-            "error: a view that ends at n * 4 + 4 bytes does not lie within n * 4 bytes",
+            "error: a view that ends at n * 4 + 4 bytes is not within n * 4 bytes",
         ),
         (
             "any[4]",
             "[5]",
             None,
             None,
-            "error: a view that ends at 5 elements does not lie within 4 elements",
+            "error: a view that ends at 5 elements is not within 4 elements",
         ),
         (
             "f32[?]",
             None,
             "f64",
             None,
-            "error: a view that ends at 8 bytes an element does not lie within "
+            "error: a view that ends at 8 bytes an element is not within "
             "4 bytes an element",
         ),
         (

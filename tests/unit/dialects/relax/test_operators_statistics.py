@@ -1,4 +1,7 @@
-"""Result types of reductions, scans, sorting and sampling (spec relax-ops.md §9, §10)."""
+"""Result types of reductions, scans, sorting and sampling.
+
+docs/spec/relax-ops.md §9, §10.
+"""
 
 from __future__ import annotations
 

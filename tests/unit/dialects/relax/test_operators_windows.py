@@ -1,4 +1,4 @@
-"""Result types of convolutions and poolings (spec relax-ops.md §11)."""
+"""Result types of convolutions and poolings (docs/spec/relax-ops.md §11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program on the page of the relax dialect runs as it stands there."""
+"""The program on the page of the relax dialect runs as it is there."""
 
 import re
 

@@ -400,7 +400,7 @@ def test_reductions_by_constructor() -> None:
     source = value(f32)
     op = tir.ThreadAllreduceOp([source], [(buffer, [zero])], [zero])
     op.verify_()
-    assert op.places == (tir.Place(buffer, (zero,)),)
+    assert op.places == (tir.WrittenElement(buffer, (zero,)),)
     assert op.condition is None
 
 

@@ -211,8 +211,8 @@ def _count(module: ModuleOp, kind: type[dialect.PermuteDimsOp]) -> int:
     ("layouts", "message"),
     [
         ("relax.add:NHWC", "'relax.add' is no operator with layouts; these are "),
-        ("relax.nn.conv2d", "must give layouts behind colons"),
-        ("relax.nn.conv2d:NHWC:OHWI:NHWC:NHWC", "must give layouts behind colons"),
+        ("relax.nn.conv2d", "must give layouts after colons"),
+        ("relax.nn.conv2d:NHWC:OHWI:NHWC:NHWC", "must give layouts after colons"),
         ("relax.nn.conv2d:NHW:OHWI", 'layout "NHW" does not order the dimensions CHNW'),
         ("relax.nn.conv2d:NHWCC:OHWI", 'layout "NHWCC" does not order'),
     ],

@@ -184,7 +184,7 @@ def test_functions_of_the_user_stay():
 
 
 def test_random_blocks_compute_the_same():
-    """Before and after the pass, and behind it down to planned memory."""
+    """Before and after the pass, and after it down to planned memory."""
     inplace = 0
     for seed in range(COUNT):
         module = parse(random_dataflow(seed))

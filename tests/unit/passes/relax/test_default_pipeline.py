@@ -13,7 +13,7 @@ from xdsl_tvm.passes.relax import default_pipeline
 from xdsl_tvm.passes.relax.default_pipeline import ROWS, DefaultPipeline, Row, gaps
 from xdsl_tvm.tools.cli import main
 
-# spec relax-passes-related F: default_build, and the lists of a CPU.
+# docs/spec/relax-passes-related.md F: default_build, and the lists of a CPU.
 LEGALIZE = ["LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"]
 LOWER = [
     "RewriteDataflowReshape",

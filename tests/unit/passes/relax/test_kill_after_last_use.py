@@ -26,7 +26,7 @@ def random_module(seed: int) -> ModuleOp:
 
 
 def ended(module: ModuleOp) -> set[SSAValue]:
-    """The values that end, none of them used behind the end of its life."""
+    """The values that end, none of them used after the end of its life."""
     found = set[SSAValue]()
     for op in module.walk():
         for operand in op.operands:
@@ -46,7 +46,7 @@ def has_to_end(value: SSAValue, block: Block) -> bool:
 
 
 def test_random_functions() -> None:
-    """Exactly the values end that are read and stay in their block, right behind it."""
+    """Exactly the values end that are read and stay in their block, right after it."""
     ends = 0
     for seed in range(COUNT):
         result = KILL(random_module(seed))

@@ -16,7 +16,7 @@ from xdsl_tvm.interpreters.relax import InterpretedRelax
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.relax import LegalizeOps
-from xdsl_tvm.passes.relax.legalize.registry import REWRITES, RULES, Bindings, Site
+from xdsl_tvm.passes.relax.legalize.registry import REWRITES, RULES, Bindings, RuleContext
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Tensor
 
 ADD = """
@@ -38,7 +38,7 @@ def names(module: ModuleOp) -> list[str]:
 
 
 def as_difference(bindings: Bindings, op: relax.AddOp) -> SSAValue:
-    """a + b as a - (-b), of which the operators are legalized in their turn."""
+    """a + b as a - (-b), of which the operators are legalized recursively."""
     negative = bindings.emit(relax.NegativeOp(op.rhs))
     return bindings.emit(relax.SubtractOp(op.lhs, negative))
 
@@ -67,7 +67,7 @@ def test_a_rule_may_leave_an_operator_as_it_is():
 
 
 def test_a_rule_may_call_stages_of_its_own():
-    def half(site: Site) -> Tensor:
+    def half(site: RuleContext) -> Tensor:
         a, b = site.tensor(0), site.tensor(1)
         return site.program.compute(
             "half", site.shape, site.dtype, lambda *i: (a[i] + b[i]) * 0.5

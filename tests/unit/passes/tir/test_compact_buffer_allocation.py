@@ -98,14 +98,14 @@ tir.func @main(%a: !tir.handle, %p: !tir.handle) attributes {{global_symbol = "m
       tir.store %i, %B[%j] : i32
       %x = tir.load %B[%j] : i32
       tir.store %x, %A[%i] : i32
-      {behind}
+      {after}
     }}
   }}
 }}"""
 
 
 @pytest.mark.parametrize(
-    ("before", "behind", "size"),
+    ("before", "after", "size"),
     [
         ("", "", 1),
         ("", "tir.store %c8, %P[%i] : i32", 1),

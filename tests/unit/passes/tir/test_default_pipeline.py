@@ -23,7 +23,7 @@ from xdsl_tvm.tools.cli import main
 
 ROOT = paths.ROOT
 PROGRAM = ROOT / "tests/filecheck/passes/tir/default-pipeline.mlir"
-# spec tir-passes-d II.2, its rows in order.
+# docs/spec/tir-passes-d-abi-and-pipelines.md II.2, its rows in order.
 REFERENCE = [
     "LowerCrossThreadReduction",
     "LowerInitBlock",

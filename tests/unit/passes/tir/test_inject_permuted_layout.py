@@ -56,7 +56,7 @@ def matrices(
         f"%start{n} = tir.mul %row{n}, %w{n} : i32",
         f"%left{n} = tir.mul %g{n}, %c8 : i32",
     ]
-    # What is behind a pointer is the sum of its place and the offset of the call.
+    # What is at a pointer is the sum of its place and the offset of the call.
     parts = [f"%start{n}", f"%left{n}"]
     if rng.random() < 0.3:
         lines.append(f"%all{n} = tir.add {parts[0]}, {parts[1]} : i32")

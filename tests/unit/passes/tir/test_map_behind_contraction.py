@@ -18,7 +18,7 @@ FUSION = (
 
 
 def fused(rows: int, terms: int, columns: int, bias: str, behind: str) -> ModuleOp:
-    """A product with a sum and `behind` on `%s`, as one TIR function of blocks."""
+    """A product with a sum and `after` on `%s`, as one TIR function of blocks."""
     x, w, y = (
         f"tensor<{a}x{b}xf32>"
         for a, b in ((rows, terms), (terms, columns), (rows, columns))

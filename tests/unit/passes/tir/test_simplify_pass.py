@@ -104,7 +104,7 @@ def test_programs_of_other_dialects_keep_their_ops() -> None:
 
 
 def chain(length: int) -> ModuleOp:
-    """A function with as many branches behind each other, each with its facts."""
+    """A function with as many branches after each other, each with its facts."""
     branches = "\n".join(
         f"""
         %p{k} = tir.cmp lt %n, %c{k % 3} : i32

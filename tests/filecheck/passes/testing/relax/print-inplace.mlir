@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p relax-test-print-inplace --split-input-file | filecheck %s
 
-// Parameters live on behind the block; `%r` is `%p`, and is needed at the fourth operation.
+// Parameters live on after the block; `%r` is `%p`, and is needed at the fourth operation.
 // CASE: DataflowUseInplaceCalls.8
 // CHECK-LABEL: relax.func @main
 // CHECK: attributes {size_match = "1 {0, 1}, 4 {1}, 5 {0, 1}", exact_match = "1 {0, 1}, 4 {1}, 5 {0, 1}"}

@@ -92,7 +92,7 @@ tir.func @conditions(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias =
 // -----
 
 // Pointers: an access pointer says what it is for, other uses are opaque, and views and
-// other declarations stand for what is behind them. Lanes of vectors count.
+// other declarations stand for what is after them. Lanes of vectors count.
 // CHECK-LABEL: tir.func @pointers
 // CHECK: access_regions = "reads ; writes %A[0 for 64]; opaque "
 // CHECK: access_regions = "reads ; writes %A[1 for 1]; opaque %A[0 for 64]"

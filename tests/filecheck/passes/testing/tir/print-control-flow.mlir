@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p tir-test-print-control-flow --split-input-file | filecheck %s
 
-// What loops store is known behind them, whatever index they use, and increments are
+// What loops store is known after them, whatever index they use, and increments are
 // followed.
 tir.func @loops(%a: !tir.handle) attributes {tir.noalias = true} {
   %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>

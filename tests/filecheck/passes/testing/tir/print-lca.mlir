@@ -42,7 +42,7 @@ tir.func @places(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle, %d: !tir.han
 
 // CASE: PlanAndUpdateBufferAllocationLocation.12
 // A reduction: what it writes is outside of the loops that its variable is bound to. The
-// fill of a fragment by its pointer counts where it stands, though the pointer is taken
+// fill of a fragment by its pointer counts where it is, though the pointer is taken
 // further out. A view counts as an access where it is declared, not where it is used.
 // CHECK-LABEL: tir.func @reduction
 // CHECK-NEXT: {lca = "block update"}
