@@ -16,10 +16,10 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, i1
 from xdsl.ir import Attribute
 
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.integers import truncated_quotient
 from xdsl_tvm.dialects.tir.types import (
     is_custom,
@@ -73,7 +73,8 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "sub": operator.sub,
     "mul": operator.mul,
 }
-_UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+_UFUNCS = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
+"""The functions of numpy."""
 _IDEMPOTENT = frozenset(("and", "or", "min", "max", "bitwise_and", "bitwise_or"))
 _REFLEXIVE = frozenset(("eq", "le", "ge"))
 _SMALL = 4
@@ -221,6 +222,9 @@ def _rounded(op: str, dtype: Attribute, lhs: float, rhs: float) -> float | None:
     """The value in the precision of the dtype, for the two that TVM folds."""
     if op not in _UFUNCS:
         return None
+    # Imported only where floats fold: its import takes longer than that of the dialect.
+    import numpy as np
+
     precision: type[np.floating[Any]]
     match dtype:
         case Float32Type():
@@ -230,7 +234,7 @@ def _rounded(op: str, dtype: Attribute, lhs: float, rhs: float) -> float | None:
         case _:
             return None
     with np.errstate(all="ignore"):
-        return float(_UFUNCS[op](precision(lhs), precision(rhs)))
+        return float(getattr(np, _UFUNCS[op])(precision(lhs), precision(rhs)))
 
 
 def fold_not(value: Literal | None) -> int | None:
@@ -264,22 +268,21 @@ def rounded_literal(value: Literal, dtype: Attribute) -> Literal | None:
     """
     if isinstance(value, int):
         return value
-    match dtype:
-        case Float64Type():
-            return value
-        case Float32Type():
-            with np.errstate(over="ignore"):
-                return float(np.float32(value))
-        case Float16Type():
-            with np.errstate(over="ignore"):
-                return float(np.float16(value))
-        case _:
-            return value if abs(value) <= _SMALL and value.is_integer() else None
+    if isinstance(dtype, Float64Type):
+        return value
+    if not isinstance(dtype, Float16Type | Float32Type):
+        return value if abs(value) <= _SMALL and value.is_integer() else None
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        narrow = np.float32 if isinstance(dtype, Float32Type) else np.float16
+        return float(narrow(value))
 
 
 def fits(value: int, dtype: Attribute) -> bool:
-    """Whether the integer type `dtype` holds `value`."""
-    return wrap(value, dtype) == value
+    """Whether an integer type, or lanes of it, holds `value`."""
+    low, high = integer_range(dtype)
+    return low <= value <= high
 
 
 def fold_binary_exactly(

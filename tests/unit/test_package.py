@@ -100,6 +100,13 @@ def test_universe_imports_no_extra(tmp_path: Path):
     assert not [name for name in modules if name.startswith(tuple(parts))]
 
 
+def test_dialects_import_no_numpy(tmp_path: Path):
+    """Importing numpy takes longer than importing the dialects."""
+    modules = imported_modules("import xdsl_tvm.dialects.relax", tmp_path)
+    assert "xdsl_tvm.dialects.tir" in modules
+    assert "numpy" not in modules
+
+
 def test_loading_everything_imports_no_extra(tmp_path: Path):
     """Dialects, passes and targets are usable with the hard dependencies alone."""
     program = (

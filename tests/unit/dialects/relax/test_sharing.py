@@ -16,9 +16,8 @@ tir.func private @scale(%p: !tir.handle) {
 
 def written(body: str) -> set[str]:
     """The names of the values of a function of `%a: !t` that may be written."""
-    module = parse(
-        f"{SCALE}relax.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {{{body}}}"
-    )
+    text = f"relax.func @main(%a: !t) -> !t {{{body}}}"
+    module = parse(SCALE + text.replace("!t", "tensor<4xf32>"))
     (func,) = (op for op in module.ops if isinstance(op, relax.FuncOp))
     values = [*func.args, *(result for op in func.walk() for result in op.results)]
     return {value.name_hint or "" for value in values if may_be_written(value)}

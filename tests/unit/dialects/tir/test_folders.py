@@ -18,6 +18,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.relax.dense import numpy_dtype
 from xdsl_tvm.dialects.tir.folders import TIRConstants, is_injective_cast, keeps_number
+from xdsl_tvm.dialects.tir.folding import fits
 from xdsl_tvm.dialects.tir.types import is_float, parse_dtype
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.registry import new_context
@@ -192,6 +193,15 @@ def test_casts_that_keep_numbers() -> None:
     assert both("float16", "float32") == (True, True)
     assert both("float16", "bfloat16") == (False, False)
     assert both("float32x4", "float64x4") == (True, True)
+
+
+def test_numbers_that_integer_types_hold() -> None:
+    for name in ("int8", "int8x4"):
+        dtype = parse_dtype(name)
+        assert fits(-128, dtype)
+        assert not fits(128, dtype)
+    assert fits(255, parse_dtype("uint8x4"))
+    assert not fits(-1, parse_dtype("uint8"))
 
 
 def test_constants_are_made_of_scalars_of_their_type() -> None:
