@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import (
     CommonSubexpressionElimination,
 )
@@ -998,7 +997,6 @@ def number_of_reads(module: ModuleOp) -> int:
 def test_stock_passes_keep_trees(seed: int) -> None:
     module = random_program(seed)
     stock: tuple[type[ModulePass], ...] = (
-        CanonicalizePass,
         DeadCodeElimination,
         CommonSubexpressionElimination,
     )

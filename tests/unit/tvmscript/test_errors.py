@@ -428,7 +428,7 @@ WHOLE = {
     ),
     "variable arguments": (
         "@T.prim_func\ndef main(*«args»):\n    pass\n",
-        "takes positional parameters",
+        "accepts positional parameters",
     ),
     "global symbol of a private function": (
         "@T.prim_func(private=True)\n"

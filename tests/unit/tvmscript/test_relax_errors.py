@@ -173,7 +173,7 @@ BODIES = {
         "argument 0 of function layer",
     ),
     "call with too many": ("return «cls.layer(x, x)»", "takes 1 arguments, 2 are given"),
-    "call with keywords": ("return «cls.layer(x=x)»", "takes no keywords"),
+    "call with keywords": ("return «cls.layer(x=x)»", "accepts no keywords"),
     "inplace of no argument": (
         "return «R.call_tir_inplace(cls.scale, (y,), inplace_indices=[3], "
         'out_sinfo=R.Tensor((4,), "float32"))»',

@@ -351,7 +351,7 @@ def test_modules_must_be_set() -> None:
     keep = module_pass(lambda module, context: module, 0)
     with pytest.raises(ValueError, match="The input module must be set"):
         keep(cast(ModuleOp, None))
-    with pytest.raises(TypeError, match=r"takes a builtin\.module, not str"):
+    with pytest.raises(TypeError, match=r"accepts a builtin\.module, not str"):
         keep(cast(ModuleOp, "module"))
     for result, error, message in (
         (None, ValueError, "The return value of a module pass must be set"),

@@ -114,8 +114,8 @@ tir.func @main(%a: !tir.handle, %p: !tir.handle) attributes {{global_symbol = "m
         ('tir.assert %yes, "yes"', "", 16),
     ],
 )
-def test_loads_that_see_the_same_memory(before: str, behind: str, size: int) -> None:
-    module = parse(WRITTEN.format(before=before, behind=behind))
+def test_loads_that_see_the_same_memory(before: str, after: str, size: int) -> None:
+    module = parse(WRITTEN.format(before=before, after=after))
     check_semantics(module, [CompactBufferAllocation()])
     run(module, COMPACT)
     assert types(module) == [f"!tir.buffer<{size}xi32>"]
