@@ -45,10 +45,15 @@ def load_module(source: Source, context: Context | None = None) -> ModuleOp:
     return load_text(_text(source), context)
 
 
-def load_text(text: ModuleText, context: Context | None = None) -> ModuleOp:
-    """The module of a text, verified. Raises InputError as `load_module` does."""
+def load_text(
+    text: ModuleText, context: Context | None = None, *, locations: bool = False
+) -> ModuleOp:
+    """The module of a text, verified. Raises InputError as `load_module` does.
+
+    With `locations`, operations have their place in the text as location.
+    """
     try:
-        module = text.parsed(context)
+        module = text.parsed(context, locations=locations)
     except ParseError as error:
         raise InputPlaceError(error.span, error.msg) from None
     text.verify(module)

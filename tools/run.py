@@ -19,6 +19,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, reading
@@ -122,7 +123,11 @@ def _files(outputs: Iterable[str]) -> list[str]:
 def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The outputs by name, and what there is to say of a Relax module."""
     text = None if options.execute else ModuleText.of_file(options.file)
-    module = executed_module(options.file) if text is None else load_text(text)
+    module = (
+        executed_module(options.file)
+        if text is None
+        else load_text(text, locations=options.interpret)
+    )
     working_on(f"{options.file}: its compilation was")
     executable = None if options.interpret else _compiled(options, module, text)
     if executable is None:
@@ -145,6 +150,8 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     working_on(f"{how} @{signature.function} was", advice)
     try:
         result, seconds = _timed(function, values)
+    except SimulationError as error:
+        raise _placed(error, text) from error
     except (TypeError, ValueError) as error:
         raise UserError(f"{error}{_origin(options.input, signature, error)}") from error
     times = [seconds]
@@ -156,6 +163,14 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if isinstance(executable, NativeExecutable) and has_relax_functions(module):
         report = _report(executable, module, signature, values)
     return named_outputs(signature, values, result), report
+
+
+def _placed(error: SimulationError, text: ModuleText | None) -> Exception:
+    """A fault of an interpreted program, at its operation if that has a place."""
+    if text is None or error.op is None:
+        return error
+    message = error_line(error).removesuffix(f" {error.op.location}")
+    return text.error_at(error.op, message) or error
 
 
 def _timed(function: Callable[..., Any], values: Sequence[Any]) -> tuple[Any, float]:

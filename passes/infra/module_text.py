@@ -160,6 +160,14 @@ class ModuleText:
         is_named = name is None or message.startswith(f"{name}:")
         return InputPlaceError(place, message if is_named else f"{name}: {message}")
 
+    def error_at(self, op: Operation, message: str) -> InputPlaceError | None:
+        """An error of a module parsed with locations, at the place of an operation.
+
+        None where the operation and those around it have none.
+        """
+        place = self.place_of(op) or self._located(op)
+        return None if place is None else InputPlaceError(place, message)
+
     def _place_in_rerun(
         self,
         error: DiagnosticException,

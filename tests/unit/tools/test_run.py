@@ -193,3 +193,27 @@ def test_folders_of_outputs_that_do_not_exist(
         assert error.startswith(f"error: {missing}")
         assert error.count("\n") == 1
         assert not missing.exists()
+
+
+OUT_OF_BOUNDS = """@T.prim_func
+def f(A: T.Buffer((4,), "float32")):
+    for i in range(5):
+        A[i] = T.float32(1)
+"""
+
+
+@pytest.mark.parametrize("ending", [".py", ".mlir"])
+def test_faults_of_interpreted_programs_have_a_place(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    script, file = tmp_path / "f.py", tmp_path / f"f{ending}"
+    script.write_text(OUT_OF_BOUNDS)
+    if ending == ".mlir":
+        assert main(["translate", str(script), "-o", str(file)]) == 0
+    assert main(["run", str(file), "--interpret"]) == 1
+    first, line, caret = capsys.readouterr().err.splitlines()
+    place = ":4:9" if ending == ".py" else ":8:7"
+    assert first.startswith(f"{file}{place}: error: index 0 is 4, the extent of the ")
+    assert first.endswith("in: tir.store %cst, %A[%i] : f32")
+    assert "A[i] = " in line or "tir.store" in line
+    assert set(caret) == {" ", "^"}
