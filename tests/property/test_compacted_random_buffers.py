@@ -6,8 +6,8 @@ import os
 
 import pytest
 from support.ir import parse
+from support.oversized_buffers import roomy_program
 from support.rewriting_passes import lower_blocks
-from support.roomy_buffers import roomy_program
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from xdsl_tvm.dialects import tir

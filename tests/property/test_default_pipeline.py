@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 from support.cpu_nests import random_nests
-from support.roomy_buffers import roomy_program
+from support.oversized_buffers import roomy_program
 from support.staged_programs import staged_program
 from support.varied_programs import varied_module
 from xdsl.dialects.builtin import ModuleOp
