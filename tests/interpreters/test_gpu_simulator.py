@@ -102,8 +102,10 @@ def test_the_command_line_runs_and_refuses(
     assert main(["run", str(bad), "--interpret"]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("error: race on A_tile[0, 1]: thread (0, 0, 0)")
-    assert captured.err.count("\n") == 1
+    error, source, caret = captured.err.splitlines()
+    assert error.startswith(f"{bad}:34:13: error: race on A_tile[0, 1]: thread (0, 0, 0)")
+    assert source.strip() == "tir.store %x, %At[%ty, %tx] : f32"
+    assert caret.lstrip() == "^" * len("tir.store")
 
 
 def test_the_command_line_interprets_tir_only(
