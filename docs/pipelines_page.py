@@ -16,9 +16,11 @@ Written by `python docs/generate.py`.
 
 ## TVM's default pipeline
 
-`tir-default-pipeline{target="llvm"}` runs the passes of TVM v0.20's default TIR pipeline,
-in its order, as far as they exist; `xdsl-tvm opt --print-pipeline -p
-tir-default-pipeline` prints them as text for `-p`. `debug=true` runs, after every pass,
+`tir-default-pipeline{target="llvm"}` binds the target to the functions that have none,
+with [BindTarget](passes/tir-bind-target.md), as TVM's build does, and then runs the
+passes of TVM v0.20's default TIR pipeline, in its order, as far as they exist; `xdsl-tvm
+opt --print-pipeline -p tir-default-pipeline` prints them as text for `-p`. `debug=true`
+runs, after every pass,
 the verifiers of all ops, the rules of well-formed programs, and the check of the form
 that programs have there. A `PassContext` reaches the passes: it can disable some, add
 those with a configuration key, set their options, and show them to instruments.
@@ -150,7 +152,6 @@ _REASONS = {
     "FP8StorageLegalize": "8-bit floats are stored as they are",
     "StorageRewrite": "allocations are not shared",
     "VerifyMemory": "the lowering itself refuses thread axes",
-    "AnnotateEntryFunc": "every function is called by its name",
     "MakePackedAPI": "functions are called by their own signature",
 }
 

@@ -3,7 +3,8 @@
 docs/spec/tir-passes-d-abi-and-pipelines.md II.2.
 
 `ROWS` is the whole list of the reference. A row whose pass does not exist yet is a gap;
-it takes part as soon as the registry knows its pass.
+it takes part as soon as the registry knows its pass. The reference's build binds the
+target before the list (II.1), which is the first pass here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompositePass, PassContext
 from xdsl_tvm.passes.infra.sequential import find_pass_class
+from xdsl_tvm.passes.tir.bind_target import BindTarget
 from xdsl_tvm.passes.tir.verify_form import VerifyForm
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
 
@@ -173,11 +175,14 @@ class DefaultPipeline(CompositePass):
     Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`,
         `llvm -mcpu=skylake-avx512`; `debug`: also check after every pass that all ops
         verify, that programs are well-formed, and that they have the form of that place
-    Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
-        and the configuration has them (docs/pipelines.md); `xdsl-tvm opt
-        --print-pipeline` prints the list. Passes that a PassContext disables do not run,
-        and its instruments see each of them.
-            tir-default-pipeline{target="llvm"}  →  tir-lower-init-block, …
+    Rewrites: tir-bind-target, and the passes of the reference's pipeline, in its order,
+        as far as they exist and the configuration has them (docs/pipelines.md);
+        `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target keep
+        it; the host is that of the target, or the target itself where it is a CPU, or
+        else `llvm`. Passes that a PassContext disables do not run, and its instruments
+        see each of them.
+            tir-default-pipeline{target="llvm"}  →
+                tir-bind-target{target="llvm" host="llvm"}, tir-lower-init-block, …
     Leaves alone: functions that are not TIR's
     Errors: a target that is no CPU, as long as a pass that it needs is missing; a target
         that does not parse; those of the passes; with `debug`, the pass after which a
@@ -185,8 +190,9 @@ class DefaultPipeline(CompositePass):
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
     Differs from TVM: the list ends before MakePackedAPI, since functions are called by
-        their own signature; bfloat16 and float8 are legalized by the lowering; a target
-        is an option of the pass and need not be bound to functions; `debug` is ours.
+        their own signature; bfloat16 and float8 are legalized by the lowering; the target
+        is an option of the pass, which binds it as TVM's build does before its pipeline;
+        `debug` is ours.
     """
 
     name = "tir-default-pipeline"
@@ -202,9 +208,11 @@ class DefaultPipeline(CompositePass):
         no CPU and needs a pass which is missing.
         """
         context = PassContext.current()
-        self._check_target(context)
-        found: list[ModulePass] = []
+        target = self._checked_target(context)
         form = "blocks"
+        found: list[ModulePass] = [BindTarget(self.target, self._host_of(target))]
+        if self.debug:
+            found.extend(_checks(form))
         for row, pass_class in enabled_rows(context):
             found.append(pass_class(**row.options(context)))
             form = row.form or form
@@ -212,14 +220,20 @@ class DefaultPipeline(CompositePass):
                 found.extend(_checks(form))
         return tuple(found)
 
-    def _check_target(self, context: PassContext) -> None:
+    def _host_of(self, target: Target) -> str | None:
+        """The host to bind, None where the target has one."""
+        if target.host_target is not None:
+            return None
+        return self.target if target.device_type is DeviceType.CPU else "llvm"
+
+    def _checked_target(self, context: PassContext) -> Target:
         try:
             target = Target.parse(self.target)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
         missing = gaps(context)
         if target.device_type is DeviceType.CPU or not missing:
-            return
+            return target
         raise PassFailedException(
             f"{self.name}: the target '{self.target}' is no CPU, and the pipeline lacks "
             f"passes that it needs ({', '.join(missing)}); lower kernels with "

@@ -27,6 +27,7 @@ PASSES = all_passes()
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 VARIANTS: dict[str, tuple[str, ...]] = {
+    "tir-bind-target": ('target="llvm"', 'target="cuda" host="llvm"'),
     "tir-compact-buffer-allocation": ("", "is_strict=false"),
     "tir-common-subexpr-elim-tir": ("", "identify_equiv_terms=true"),
     "tir-reduce-branching-through-overcompute": ("", "use_dataflow_analysis=true"),

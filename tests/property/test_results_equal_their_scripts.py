@@ -23,7 +23,10 @@ from xdsl_tvm.tvmscript.printer import print_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 SEED = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-OPTIONS = {"tir-narrow-data-type": "tir-narrow-data-type{target_bits=32}"}
+OPTIONS = {
+    "tir-bind-target": 'tir-bind-target{target="cuda" host="llvm"}',
+    "tir-narrow-data-type": "tir-narrow-data-type{target_bits=32}",
+}
 """Passes that need some."""
 NOT_SCRIPTS = frozenset(("tir-decorate-device-scope",))
 """It puts an attribute around the root block; a script with one gets another root."""

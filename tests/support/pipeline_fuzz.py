@@ -55,6 +55,8 @@ NUMBERS: dict[str, tuple[int, ...]] = {
     "auto_max_extent": (0, 1, 4),
 }
 """For an option that is a number, what it may be; others keep their default."""
+TEXTS: dict[str, tuple[str, ...]] = {"target": ("llvm", "cuda -host=llvm")}
+"""The same for an option that is a text."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ def random_pass(rng: random.Random, skipped: frozenset[str] = frozenset()) -> Mo
 def _option(field: Field[Any], rng: random.Random) -> dict[str, Any]:
     if field.name in NUMBERS:
         return {field.name: rng.choice(NUMBERS[field.name])}
+    if field.name in TEXTS:
+        return {field.name: rng.choice(TEXTS[field.name])}
     if "bool" in str(field.type):
         return {field.name: rng.random() < 0.6}
     return {}

@@ -33,9 +33,10 @@ tir.func @main(%a: !tir.handle, %n: i32) attributes {global_symbol = "main"} {
 """
 _MESSAGE = (
     "tir-vectorize-loop: tir.for in @main is vectorized, but its extent %n is no number "
-    "of lanes for no target; make it a constant, or vscale times a constant of 2 or more "
+    "of lanes for {target}; make it a constant, or vscale times a constant of 2 or more "
     "for a target with SVE"
 )
+_LLVM = _MESSAGE.format(target='the target "llvm"')
 
 
 def _error(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -44,15 +45,19 @@ def _error(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "pipeline", ["tir-vectorize-loop", "tir-lower-init-block,tir-default-pipeline"]
+    ("pipeline", "message"),
+    [
+        ("tir-vectorize-loop", _MESSAGE.format(target="no target")),
+        ("tir-lower-init-block,tir-default-pipeline", _LLVM),
+    ],
 )
 def test_opt_points_at_the_operation(
-    pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pipeline: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "a.mlir"
     file.write_text(_MLIR)
     assert _error(capsys, "opt", str(file), "-p", pipeline) == [
-        f"{file}:8:3: error: {_MESSAGE}",
+        f"{file}:8:3: error: {message}",
         '  tir.for "i" %i = %c0 to %n vectorized {',
         "  ^^^^^^^",
     ]
@@ -65,7 +70,7 @@ def test_script_points_at_the_statement(
     file = tmp_path / "a.py"
     file.write_text(_SCRIPT)
     assert _error(capsys, *command, str(file)) == [
-        f"{file}:5:5: error: {_MESSAGE}",
+        f"{file}:5:5: error: {_LLVM}",
         "    for i in T.vectorized(n):",
         "    ^",
     ]
