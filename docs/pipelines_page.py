@@ -151,7 +151,6 @@ _REASONS = {
     "FP8ComputeLegalize": "arithmetic on 8-bit floats is refused by name",
     "FP8StorageLegalize": "8-bit floats are stored as they are",
     "StorageRewrite": "allocations are not shared",
-    "VerifyMemory": "the lowering itself refuses thread axes",
     "MakePackedAPI": "functions are called by their own signature",
 }
 

@@ -14,7 +14,7 @@ from xdsl_tvm.analysis.tir.thread_separation import Kind
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
-from xdsl_tvm.passes.tir.rewriting.statements import describe
+from xdsl_tvm.passes.tir.rewriting.statements import describe, describe_buffer
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ def _is_launch(op: Operation) -> bool:
 def _unwritten(read: tir.LoadOp) -> str:
     scope = tir.buffer_definition(read.buffer).type.scope.data
     return (
-        f"{describe(read)} reads {_name(read.buffer)}, which nothing in the kernel "
-        f'writes, and memory of the scope "{scope}" ends with the launch; write it in '
-        "the same kernel, or allocate it in global memory"
+        f"{describe(read)} reads {describe_buffer(read.buffer)}, which nothing in the "
+        f'kernel writes, and memory of the scope "{scope}" ends with the launch; write it '
+        "in the same kernel, or allocate it in global memory"
     )
 
 
 def _message(clash: Clash) -> str:
     first, second = describe(clash.first.op), describe(clash.second.op)
-    where = _name(clash.second.buffer)
+    where = describe_buffer(clash.second.buffer)
     if clash.axes is Kind.BLOCK:
         both = first if clash.first is clash.second else f"{first} and {second}"
         return (
@@ -105,11 +105,3 @@ def _message(clash: Clash) -> str:
 def _scope(value: SSAValue) -> str:
     assert isinstance(value.type, tir.BufferType | tir.PtrType)
     return value.type.scope.data
-
-
-def _name(value: SSAValue) -> str:
-    """The buffer or pointer in messages."""
-    if not isinstance(value.type, tir.BufferType):
-        return "memory"
-    name = tir.buffer_definition(value).buffer_name
-    return f"buffer '{value.name_hint if name is None else name.data}'"

@@ -41,6 +41,14 @@ def describe(op: Operation) -> str:
     return label
 
 
+def describe_buffer(value: SSAValue) -> str:
+    """A buffer as error messages call it, `buffer 'A'`; a pointer is `memory`."""
+    if not isinstance(value.type, tir.BufferType):
+        return "memory"
+    name = tir.buffer_definition(value).buffer_name
+    return f"buffer '{value.name_hint if name is None else name.data}'"
+
+
 def replace_by_body(op: Operation, body: Block) -> None:
     """Put the ops of `body`, which has no arguments, in the place of `op`.
 

@@ -76,6 +76,29 @@ def test_script_points_at_the_statement(
     ]
 
 
+def test_verify_memory_points_at_the_access(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("""\
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    T.func_attr({"target": T.target("cuda")})
+    for i in T.thread_binding(16, "threadIdx.x"):
+        A[i] = 0.0
+    for i in range(16):
+        A[i] = B[i]
+""")
+    assert _error(capsys, "opt", "-p", "tir-default-pipeline", str(file)) == [
+        f"{file}:7:9: error: tir-verify-memory: tir.load in @main: Memory verification "
+        "failed: buffer 'B' is directly accessed by host memory, outside of any thread "
+        "(as well as buffer 'A'); did you forget to bind? bind loops around the accesses "
+        "to threads, for blocks with tir-default-gpu-schedule",
+        "        A[i] = B[i]",
+        "        ^",
+    ]
+
+
 def test_later_part_of_a_split_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
