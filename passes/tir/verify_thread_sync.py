@@ -72,8 +72,8 @@ def _unwritten(read: tir.LoadOp) -> str:
     scope = tir.buffer_definition(read.buffer).type.scope.data
     return (
         f"{describe(read)} reads {describe_buffer(read.buffer)}, which nothing in the "
-        f'kernel writes, and memory of the scope "{scope}" ends with the launch; write it '
-        "in the same kernel, or allocate it in global memory"
+        f'kernel writes, and memory of the scope "{scope}" ends with the launch; write '
+        "it in the same kernel, or allocate it in global memory"
     )
 
 
