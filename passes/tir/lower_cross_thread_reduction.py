@@ -27,15 +27,14 @@ from xdsl_tvm.passes.tir._cross_thread_reduction.broadcast_guard import (
 )
 from xdsl_tvm.passes.tir._cross_thread_reduction.reduction import (
     ThreadReduction,
-    container_of,
     kernel_of,
-    loops_around,
     reduction_loops,
 )
 from xdsl_tvm.passes.tir._cross_thread_reduction.update import (
     buffers_touched,
     refuse,
 )
+from xdsl_tvm.passes.tir._loops.enclosing import container_of, loops_around
 from xdsl_tvm.passes.tir._loops.thread_axes import axes_around
 from xdsl_tvm.passes.tir.rewriting.statements import (
     may_write,

@@ -29,6 +29,7 @@ from xdsl_tvm.passes.tir._cross_thread_reduction.update import (
     read_update,
     refuse,
 )
+from xdsl_tvm.passes.tir._loops.enclosing import loops_around
 from xdsl_tvm.passes.tir._loops.thread_axes import axes_around, axis_of, is_private
 from xdsl_tvm.passes.tir.rewriting.statements import (
     erase_if_unused,
@@ -57,26 +58,6 @@ def reduction_loops(block: tir.BlockOp) -> list[tir.ForOp]:
         for leaf in leaf_values(view(it.binding, trees))
     }
     return [loop for loop in loops_around(block) if loop.loop_var in leaves]
-
-
-def loops_around(op: Operation, end: Operation | None = None) -> list[tir.ForOp]:
-    """The loops that an op is in, from the outermost, inside of `end`."""
-    found: list[tir.ForOp] = []
-    parent = op.parent_op()
-    while parent is not None and parent is not end:
-        if isinstance(parent, tir.ForOp):
-            found.append(parent)
-        parent = parent.parent_op()
-    return found[::-1]
-
-
-def container_of(op: Operation) -> tir.BlockOp | tir.FuncOp:
-    """The block that an op is in, or the function where it is in none."""
-    parent = op.parent_op()
-    while not isinstance(parent, tir.BlockOp | tir.FuncOp):
-        assert parent is not None
-        parent = parent.parent_op()
-    return parent
 
 
 def kernel_of(loop: tir.ForOp) -> Operation:
