@@ -227,8 +227,10 @@ class _Binding:
         size = smart.literal(self.total)
         self.size = None if size is None else int(size)
         self.axes: list[_Axis] = []
-        self.index = self.position = self._const(0)
-        """The fused variable, as bounds and as indices of TVM have it."""
+        self.index: Expr = self._const(0)
+        """The fused variable, as TVM writes it in bounds."""
+        self.position: Expr = self._const(0)
+        """The fused variable, as TVM writes it in indices."""
         self.inner = run[-1].body.block
 
     @property
@@ -271,11 +273,12 @@ class _Binding:
         for axis in self.axes:
             variable, extent = Value(axis.variable), axis.extent
             self.index = smart.add(smart.mul(self.index, extent), variable)
-        step: Expr = self._const(1)
-        for axis in reversed(self.axes):
-            term = smart.mul(Value(axis.variable), step)
-            self.position = smart.add(term, self.position)
-            step = smart.mul(step, axis.extent)
+        strides: list[Expr] = [self._const(1)]
+        for axis in self.axes[:0:-1]:
+            strides.append(smart.mul(strides[-1], axis.extent))
+        for axis, stride in zip(self.axes, reversed(strides), strict=True):
+            term = smart.mul(Value(axis.variable), stride)
+            self.position = smart.add(self.position, term)
         self._move_bodies(loops[order[-1]].body.block)
 
     def _move_bodies(self, inner: Block) -> None:
