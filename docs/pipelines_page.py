@@ -30,7 +30,10 @@ place:
 
 {cpu}
 
-For other targets the pass is refused as long as {device} passes are missing.
+For other targets the whole list is refused as long as {device} passes are missing. A part
+of it runs for any target: `tir-default-pipeline{target="cuda" until="MakePackedAPI"}`
+runs what exists before that row, where functions still have their own parameters, so that
+the simulator executes the result.
 
 """
 

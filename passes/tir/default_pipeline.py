@@ -16,6 +16,7 @@ from typing import Final
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompositePass, PassContext
@@ -157,9 +158,16 @@ def gaps(context: PassContext, *, cpu: bool = False) -> list[str]:
     )
 
 
-def enabled_rows(context: PassContext) -> Iterator[tuple[Row, type[ModulePass]]]:
-    """The rows that run under a context, with the classes of their passes."""
+def enabled_rows(
+    context: PassContext, until: str | None = None
+) -> Iterator[tuple[Row, type[ModulePass]]]:
+    """The rows that run under a context, with the classes of their passes.
+
+    They end before the first one of the name `until`.
+    """
     for row in ROWS:
+        if row.name == until:
+            return
         found = row.find()
         if found is not None and row.is_enabled(context):
             yield row, found
@@ -174,7 +182,10 @@ class DefaultPipeline(CompositePass):
     Output form: `vector`
     Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`,
         `llvm -mcpu=skylake-avx512`; `debug`: also check after every pass that all ops
-        verify, that programs are well-formed, and that they have the form of that place
+        verify, that programs are well-formed, and that they have the form of that place;
+        `until`: end the list before the first pass of this name, which is TVM's, such as
+        `AnnotateDeviceRegions`. The list up to there runs for any target, as far as its
+        passes exist: a kernel must not need one that is missing
     Rewrites: tir-bind-target, and the passes of the reference's pipeline, in its order,
         as far as they exist and the configuration has them (docs/pipelines.md);
         `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target keep
@@ -184,15 +195,16 @@ class DefaultPipeline(CompositePass):
             tir-default-pipeline{target="llvm"}  →
                 tir-bind-target{target="llvm" host="llvm"}, tir-lower-init-block, …
     Leaves alone: functions that are not TIR's
-    Errors: a target that is no CPU, as long as a pass that it needs is missing; a target
-        that does not parse; those of the passes; with `debug`, the pass after which a
-        program is not what it should be
+    Errors: a target that is no CPU, as long as a pass that it needs is missing, unless
+        `until` is given; a target that does not parse; an `until` that is no pass of the
+        list; those of the passes; with `debug`, the pass after which a program is not
+        what it should be
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
     Differs from TVM: the list ends before MakePackedAPI, since functions are called by
         their own signature; bfloat16 and float8 are legalized by the lowering; the target
         is an option of the pass, which binds it as TVM's build does before its pipeline;
-        `debug` is ours.
+        `debug` and `until` are ours.
     """
 
     name = "tir-default-pipeline"
@@ -200,12 +212,13 @@ class DefaultPipeline(CompositePass):
 
     target: str = "llvm"
     debug: bool = False
+    until: str | None = None
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that run under the current `PassContext`, checks included.
 
-        Raises PassFailedException for a target that does not parse, and for one that is
-        no CPU and needs a pass which is missing.
+        Raises PassFailedException for options that name no target or no pass, and for a
+        whole list of a target that is no CPU and needs a pass which is missing.
         """
         context = PassContext.current()
         target = self._checked_target(context)
@@ -213,7 +226,7 @@ class DefaultPipeline(CompositePass):
         found: list[ModulePass] = [BindTarget(self.target, self._host_of(target))]
         if self.debug:
             found.extend(_checks(form))
-        for row, pass_class in enabled_rows(context):
+        for row, pass_class in enabled_rows(context, self.until):
             found.append(pass_class(**row.options(context)))
             form = row.form or form
             if self.debug:
@@ -231,14 +244,24 @@ class DefaultPipeline(CompositePass):
             target = Target.parse(self.target)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
+        self._check_until()
         missing = gaps(context)
-        if target.device_type is DeviceType.CPU or not missing:
+        is_whole = self.until is None
+        if target.device_type is DeviceType.CPU or not missing or not is_whole:
             return target
         raise PassFailedException(
             f"{self.name}: the target '{self.target}' is no CPU, and the pipeline lacks "
             f"passes that it needs ({', '.join(missing)}); lower kernels with "
-            "tvm-lower-to-nvvm"
+            "tvm-lower-to-nvvm, or end the list before one of them with 'until'"
         )
+
+    def _check_until(self) -> None:
+        names = dict.fromkeys(row.name for row in ROWS)
+        if self.until is not None and self.until not in names:
+            raise PassFailedException(
+                f"{self.name}: the list has no pass '{self.until}' to end before"
+                f"{did_you_mean(self.until, tuple(names))}; use one of docs/pipelines.md"
+            )
 
 
 def _checks(form: str) -> Iterator[ModulePass]:

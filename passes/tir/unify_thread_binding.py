@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -16,12 +17,20 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.storage_scope import AXES
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._loops.thread_axes import replace_variable, require_same_range
+from xdsl_tvm.passes.tir._loops.thread_axes import (
+    axes_around,
+    axis_of,
+    is_private,
+    replace_variable,
+    require_same_range,
+)
 from xdsl_tvm.passes.tir.rewriting.statements import (
     describe,
     erase_if_unused,
     is_computed_inside,
+    may_write,
     replace_by_body,
 )
 
@@ -61,7 +70,9 @@ class UnifyThreadBinding(CompilerPass):
         A kernel is what the outermost binding holds. The loops are in the order of the
         first bindings of their axes, and have the type of these; `vthread` and
         `vthread.x` are two axes. An axis has one index: where it is bound within a
-        binding of itself, also a virtual one, both are that index. What a binding inside
+        binding of itself, also a virtual one, both are that index. A virtual axis of
+        which the bindings do not hold all that the kernel writes to memory which threads
+        share is bound by loops in their places. What a binding inside
         of the kernel is annotated with goes to the loop that is its body, or to a serial
         loop that runs once around it. Time is linear in the size of the module, but for
         the proofs.
@@ -72,7 +83,8 @@ class UnifyThreadBinding(CompilerPass):
     Attributes: read: none; created: none; removed: none
     Differs from TVM: annotations are added to those of the loop they go to, where TVM
         replaces them; those of `tir.launch_thread` count, too. A range that depends on
-        the inside of the kernel is an error, where TVM moves it out of scope. A reduction
+        the inside of the kernel is an error, where TVM moves it out of scope. TVM moves
+        all virtual axes, so that their threads repeat statements. A reduction
         over threads names the variable of the loop itself, whatever its type.
     """
 
@@ -114,23 +126,66 @@ class _Kernel:
             if isinstance(op, _Binding) and _tag(op) is not None
         ]
         ranges = [value for op in bindings for value in op.operands]
+        staying = self._staying(bindings)
         for op in bindings:
-            self._use_loop(op)
+            if op not in staying:
+                self._use_loop(op, self._enclosing(op, staying))
         for op in reversed(bindings[1:]):
-            replace_by_body(op, _annotate(op, _body(op)))
+            if op not in staying:
+                replace_by_body(op, _annotate(op, _body(op)))
         self._nest()
+        for op in staying:
+            if isinstance(op, tir.LaunchThreadOp):
+                _replace_by_loop(op)
         erase_if_unused(ranges)
 
-    def _use_loop(self, op: _Binding) -> None:
-        """Let the body of a binding use the variable of the loop of its axis."""
+    def _staying(self, bindings: Sequence[_Binding]) -> set[_Binding]:
+        """The outermost bindings of virtual axes that do not hold all of the kernel.
+
+        Around the kernel, each of their threads would repeat what they do not hold.
+        """
+        virtual = {op for op in bindings if AXES[_axis(op)].is_virtual}
+        if not virtual:
+            return set()
+        repeated: set[str] = set()
+        tags = {_axis(op) for op in virtual}
+        for op in self._root.walk():
+            if may_write(op) and not _is_own(op):
+                repeated |= tags.difference(axes_around(op, self._root.parent_op()))
+        return {
+            op
+            for op in virtual
+            if _axis(op) in repeated
+            and _axis(op) not in axes_around(op, self._root.parent_op())
+        }
+
+    def _enclosing(self, op: _Binding, staying: Container[_Binding]) -> _Binding | None:
+        """The binding of the same axis around an op, of those that stay."""
+        around = op.parent_op()
+        while around is not None and around is not self._root:
+            if (
+                isinstance(around, _Binding)
+                and around in staying
+                and _axis(around) == _axis(op)
+            ):
+                return around
+            around = around.parent_op()
+        return None
+
+    def _use_loop(self, op: _Binding, around: _Binding | None) -> None:
+        """Let the body of a binding use the variable of the loop of its axis.
+
+        That is a loop around the kernel, or the binding `around` it.
+        """
         tag = _tag(op)
         assert tag is not None
-        first = self._first.setdefault(tag.data, op)
+        first = self._first.setdefault(tag.data, op) if around is None else around
         if first is op:
             self._loops[tag.data] = self._new_loop(op, tag)
         else:
             require_same_range(op, self._range(op), self._range(first), self._analyzer)
-        old, new = op.body.block.args[0], self._loops[tag.data].loop_var
+        loop = self._loops[tag.data] if around is None else around
+        old, new = op.body.block.args[0], loop.body.block.args[0]
         new.name_hint = new.name_hint or old.name_hint
         replace_variable(op, new, InsertPoint.at_start(op.body.block))
 
@@ -180,6 +235,34 @@ class _Kernel:
             body = Block([loop])
         Rewriter.inline_block(body, InsertPoint.at_end(outermost.body.block))
         Rewriter.replace_op(self._root, outermost)
+
+
+def _axis(op: Operation) -> str:
+    """The axis that a binding binds."""
+    tag = axis_of(op)
+    assert tag is not None
+    return tag
+
+
+def _is_own(op: Operation) -> bool:
+    """Whether an op stores to memory that each thread has a copy of."""
+    return isinstance(op, tir.StoreOp) and is_private(op.buffer)
+
+
+def _replace_by_loop(launch: tir.LaunchThreadOp) -> None:
+    """Bind the axis of a launch by a loop in its place."""
+    zero = tir.ConstOp.of(0, launch.extent.type)
+    loop = tir.ForOp(
+        zero,
+        launch.extent,
+        launch.detach_region(launch.body),
+        kind=tir.ForKind.THREAD_BINDING,
+        thread_tag=launch.tag,
+        annotations=launch.annotations,
+    )
+    loop.location = launch.location
+    loop.attributes |= launch.attributes
+    Rewriter.replace_op(launch, [zero, loop], [])
 
 
 def _body(op: _Binding) -> Block:

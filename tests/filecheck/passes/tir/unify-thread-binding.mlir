@@ -158,3 +158,32 @@ tir.func @annotated(%a: !tir.handle) attributes {global_symbol = "annotated"} {
 // CHECK-NEXT:          tir.block {
 // CHECK:             tir.for %{{.*}} = %c0 to %c1 annotations {kept = 1 : i32, other = 2 : i32} {
 // CHECK-NEXT:          tir.store %[[T]], %A[%[[B]], %[[T]]] : i32
+
+// -----
+
+// A virtual axis stays where it is if its threads would repeat a store: the second one
+// runs once. The inner binding of the axis is the index of the one that stays.
+tir.func @virtual_stays(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4x2xi32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
+  tir.for %t = %c0 to %c4 thread_binding "threadIdx.x" {
+    tir.launch_thread %v = "vthread" to %c2 virtual {
+      tir.for %u = %c0 to %c2 thread_binding "vthread" {
+        tir.store %c2, %A[%t, %u] : i32
+      }
+    }
+    %x = tir.load %B[%t] : i32
+    %y = tir.add %x, %c2 : i32
+    tir.store %y, %B[%t] : i32
+  }
+}
+// CHECK-LABEL: tir.func @virtual_stays
+// CHECK:         tir.for %[[T:.*]] = %{{.*}} to %{{.*}} thread_binding "threadIdx.x" {
+// CHECK:           tir.for %[[V:.*]] = %{{.*}} to %{{.*}} thread_binding "vthread" {
+// CHECK-NEXT:        tir.store %{{.*}}, %A[%[[T]], %[[V]]] : i32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %{{.*}} = tir.load %B[%[[T]]] : i32
+// CHECK:           tir.store %{{.*}}, %B[%[[T]]] : i32

@@ -1,0 +1,118 @@
+"""Kernels compute the same after each pass of the device part of the default pipeline.
+
+That is the list for CUDA up to the packed calling convention, as far as its passes exist,
+and the passes that the reference's build runs on device code after it. All of them take
+part as soon as they exist. The simulator runs kernels before and after every pass, and
+finds no race. `XDSL_TVM_FUZZ` sets the number of kernels of each kind,
+`XDSL_TVM_FUZZ_FROM` the first of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import paths
+from support.block_nests import block_nests
+from support.ir import parse as parse_ir
+from support.pipelined_loops import random_pipeline
+from support.reduction_kernels import random_reduction
+from support.thread_kernels import random_kernel
+from support.thread_nests import random_nest
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.passes.infra.sequential import find_pass_class
+from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
+from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.tvmscript import parse as parse_script
+from xdsl_tvm.tvmscript.files import read_file
+
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
+FINALIZE_DEVICE = ("LowerWarpMemory", "Simplify", "LowerDeviceStorageAccessInfo")
+"""What the reference's build runs on device code, but for what depends on hardware."""
+
+
+def device_part() -> list[ModulePass]:
+    """The passes that exist, and the checks of the form after each of the list."""
+    found = [find_pass_class("tir", name) for name in FINALIZE_DEVICE]
+    part = DefaultPipeline(target="cuda", until="MakePackedAPI", debug=True).passes()
+    return [*part, *(each() for each in found if each is not None)]
+
+
+def exposed(module: ModuleOp) -> ModuleOp:
+    """The module with all functions visible: private ones have no code for the host."""
+    for func in module.ops:
+        if isinstance(func, tir.FuncOp):
+            func.attributes["global_symbol"] = StringAttr(func.sym_name.data)
+    return module
+
+
+def scheduled(seed: int) -> ModuleOp:
+    """A function of blocks, bound to threads by the default schedule."""
+    module = parse_script(block_nests(seed))
+    threads = (2, 3, 32, 1024)[seed % 4]
+    DefaultGPUSchedule(f"cuda -max_num_threads={threads}").apply(new_context(), module)
+    return module
+
+
+KERNELS: dict[str, Callable[[int], ModuleOp]] = {
+    "nests": lambda seed: parse_ir(random_nest(seed)),
+    "pipelines": lambda seed: parse_ir(random_pipeline(seed, in_order=True)),
+    "reductions": lambda seed: parse_ir(random_reduction(seed, barriers=True)),
+    "scheduled": scheduled,
+    "threads": lambda seed: parse_ir(random_kernel(seed, faulty=False).text),
+}
+
+
+def runs(module: ModuleOp, seed: int) -> str | None:
+    """None where all passes keep what the kernels compute, else why nothing was run."""
+    # Sums of halves in another order differ by more than usual.
+    tolerance = 0.1 if "f16" in str(module) else None
+    try:
+        report = check_semantics(
+            exposed(module), device_part(), seed=seed, runs=1, tolerance=tolerance
+        )
+    except PassFailedException as error:
+        return str(error)
+    except SemanticsError as error:
+        if error.pass_name is not None:
+            raise
+        return str(error)
+    return None if report.checked and not report.skipped else str(report)
+
+
+def is_kernel(module: ModuleOp) -> bool:
+    return any(
+        isinstance(op, tir.LaunchThreadOp)
+        or (isinstance(op, tir.ForOp) and op.thread_tag is not None)
+        for op in module.walk()
+    )
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_random_kernels(kind: str) -> None:
+    modules = [(seed, KERNELS[kind](seed)) for seed in range(FIRST, FIRST + COUNT)]
+    # Some pipelines are loops of the host.
+    reasons = [runs(module, seed) for seed, module in modules if is_kernel(module)]
+    refused = [reason for reason in reasons if reason is not None]
+    assert len(refused) <= COUNT // 2, refused
+
+
+EXAMPLES = (
+    *sorted(paths.EXAMPLES.glob("kernels/*.mlir")),
+    paths.EXAMPLES / "tvmscript" / "gpu_tile.py",
+)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples(path: Path) -> None:
+    module = read_file(path) if path.suffix == ".py" else parse_ir(path.read_text())
+    assert runs(module, 0) is None
