@@ -34,7 +34,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 from xdsl_tvm.tvmscript.files import read_file
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 FINALIZE_DEVICE = ("LowerWarpMemory", "Simplify", "LowerDeviceStorageAccessInfo")
 """What the reference's build runs on device code, but for what depends on hardware."""
