@@ -33,6 +33,7 @@ from xdsl_tvm.analysis.arith.expr import view
 from xdsl_tvm.analysis.arith.polynomial import prove_equal
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
+from xdsl_tvm.dialects.tir.memory_info import module_memory_infos
 from xdsl_tvm.dialects.tir.module import (
     CONSTANTS,
     MODULE_ATTRS,
@@ -447,6 +448,7 @@ def _async_wait(func: tir.FuncOp) -> Iterator[Violation]:
 def _module_attributes(module: ModuleOp) -> Iterator[Violation]:
     try:
         verify_module_attributes(module)
+        module_memory_infos(module)
     except VerifyException as error:
         yield Violation(module, "ModuleAttributes", str(error))
 

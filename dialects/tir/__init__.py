@@ -108,6 +108,12 @@ from xdsl_tvm.dialects.tir.loops import (
     ForOp,
     WhileOp,
 )
+from xdsl_tvm.dialects.tir.memory_info import (
+    MemoryInfo,
+    memory_info_of,
+    memory_infos,
+    register_memory_info,
+)
 from xdsl_tvm.dialects.tir.module import (
     DeviceMeshAttr,
     DummyGlobalInfoAttr,
@@ -337,6 +343,7 @@ __all__ = [
     "MatchBufferOp",
     "MatchRegionOp",
     "MaxOp",
+    "MemoryInfo",
     "MinOp",
     "ModOp",
     "MulOp",
@@ -403,8 +410,11 @@ __all__ = [
     "is_vector",
     "lanes_of",
     "like_lanes",
+    "memory_info_of",
+    "memory_infos",
     "module_attributes",
     "parse_dtype",
+    "register_memory_info",
     "set_module_attribute",
     "with_lanes",
 ]
