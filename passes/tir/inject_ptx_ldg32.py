@@ -73,8 +73,8 @@ class InjectPTXLDG32(CompilerPass):
         after the call, under the negated guard. The two buffers are allocated before the
         first `tir.allocate` after which none follows in its block, whether or not there
         is a store to rewrite; where that is not around a rewritten store, or not in its
-        launch of threads, another two are at the start of its outermost launch. Time is linear in the size of the
-        function.
+        launch of threads, another two are at the start of its outermost launch. Time is
+        linear in the size of the function.
     Leaves alone: functions without `tir.allocate` and without a store to rewrite; values
         that are no `tir.if_then_else`, or load in neither branch; vectors; other dtypes,
         scopes and index types; accesses with a predicate or several indices; destinations
@@ -351,7 +351,7 @@ def _replace(match: _Match, pair: _Pair) -> None:
         place = builder.insert(tir.LoadOp(pair.addr, [one]))
         nothing = builder.insert(tir.ConstOp(FloatAttr(0.0, f32)))
         builder.insert(tir.StoreOp(nothing, store.buffer, [place]))
-    pointer = _pointer(store.buffer, builder)
+    pointer = _pointer(match, builder)
     wanted = builder.insert(tir.LoadOp(pair.predicate, [zero]))
     at = builder.insert(tir.LoadOp(pair.addr, [zero]))
     address = builder.insert(tir.AddressOfOp(load.buffer, [at]))
@@ -370,12 +370,18 @@ def _replace(match: _Match, pair: _Pair) -> None:
     erase_if_unused(unused)
 
 
-def _pointer(buffer: SSAValue, builder: Builder) -> SSAValue:
-    """The pointer of a buffer, in its elements."""
+def _pointer(match: _Match, builder: Builder) -> SSAValue:
+    """The pointer of the destination, in its elements.
+
+    Local memory that is allocated around the launch is named through its buffer, which is
+    that of the thread.
+    """
+    buffer = match.store.buffer
     definition = tir.buffer_definition(buffer)
     if (
         isinstance(definition, tir.DeclBufferOp)
         and definition.data.type == definition.type.pointer_type
+        and match.launch.is_ancestor(definition.data.owner)
     ):
         return definition.data
     return builder.insert(tir.DataOp(buffer)).results[0]
