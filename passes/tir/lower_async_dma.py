@@ -307,12 +307,14 @@ def _wait(op: tir.AttrOp) -> None:
     if not inner:
         return
     for each in inner:
+        first = each.prev_op
         builder = Builder(InsertPoint.before(each))
         count = each.value
         if count is None:
             count = _number(integer_of(each.value_attr) or 0, builder)
         queue = _number(_constant(op) or 0, builder)
         builder.insert(tir.CallOp("dma_wait", [queue, count], i32))
+        _locate(first, each)
     for each in (*inner, op):
         operands = tuple(each.operands)
         replace_by_body(each, each.body.block)
