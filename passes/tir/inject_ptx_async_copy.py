@@ -31,6 +31,7 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.statements import (
     can_speculate,
     erase_if_unused,
+    is_computed_inside,
     replace_by_body,
 )
 
@@ -244,6 +245,16 @@ def _offset_of(
         start = smart.add(start, _viewed(buffer.elem_offset, known))
     if not _is_aligned(buffer, start, size, analyzer):
         return None
+    choice = access.parent_op()
+    if isinstance(choice, tir.IfThenElseOp) and isinstance(access, tir.LoadOp):
+        # The offset is computed outside of the choice.
+        if is_computed_inside(start, choice):
+            return None
+        known = {
+            tree: value
+            for tree, value in known.items()
+            if not choice.is_ancestor(value.owner)
+        }
     return _Offset(start, known)
 
 
