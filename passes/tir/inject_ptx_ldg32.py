@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from xdsl.builder import Builder
@@ -293,10 +294,10 @@ def _is_zero(value: SSAValue) -> bool:
 def _innermost(allocations: Sequence[tir.AllocateOp]) -> tir.AllocateOp | None:
     """The first allocation, in the order of the text, that no other one follows in the
     rest of its block and in what is nested there."""
-    for op, following in zip(allocations, [*allocations[1:], None], strict=True):
-        if following is None or not _holds(op, following):
+    for op, following in pairwise(allocations):
+        if not _holds(op, following):
             return op
-    return None
+    return allocations[-1] if allocations else None
 
 
 def _holds(allocation: tir.AllocateOp, op: Operation) -> bool:
