@@ -4,7 +4,8 @@ Inside of an attribute `async_scope` stores are asynchronous: what they write, a
 the stored values were loaded from, is in flight until the thread waits for the group
 that `async_commit_queue_scope` closes after its body. `ptx_commit_group` and
 `ptx_wait_group` are queue 0, as in TVM's CUDA back end. Outside of threads the same holds
-for the program as a whole, with the `dma_*` builtins in addition.
+for the program as a whole, with the `dma_*` builtins in addition. Transfers by `dma_copy`
+have groups of their own: a commit scope around them closes no other one.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ def begins_copies(op: Operation) -> bool:
     """Whether an op may begin a copy in code outside of threads."""
     if isinstance(op, tir.AttrOp):
         return op.key.data == _SCOPE
+    return _is_transfer(op)
+
+
+def _is_transfer(op: Operation) -> bool:
     return isinstance(op, tir.CallOp) and op.callee.data == "dma_copy"
 
 
@@ -60,7 +65,8 @@ def attribute(e: Emitter, op: tir.AttrOp) -> None:
     elif key == _COMMIT:
         e.block(body)
         e.op = op
-        e.line(f"grid.commit({_integer(e, op)})")
+        transfers = any(_is_transfer(each) for each in op.walk())
+        e.line(f"grid.commit_scope({_integer(e, op)}, {transfers})")
     elif key == _WAIT:
         _wait_queue(e, op)
     else:

@@ -56,6 +56,12 @@ class GridCopies(GridMemory):
         """The running thread closes a group of copies."""
         self._issued.commit(queue)
 
+    def commit_scope(self, queue: int, transfers: bool) -> None:
+        """A commit scope ends. It has no group of its own in one of `dma_start_group`,
+        nor where it holds nothing but transfers."""
+        if self._issued.grouped is None and (self._issued.open or not transfers):
+            self.commit(queue)
+
     def wait(self, queue: int, inflight: int) -> None:
         """It waits until no more than its `inflight` latest groups are in flight."""
         for copy in self._issued.complete(queue, inflight):
