@@ -97,7 +97,22 @@ def _scopes() -> str:
         for name, scope in scopes.items()
     ]
     note = "A scope is a rank, and perhaps a dot and a tag of one's own.\n\n"
-    return note + table(("Scope", "Rank", "Is a rank"), rows)
+    return note + table(("Scope", "Rank", "Is a rank"), rows) + _MEMORY
+
+
+_MEMORY = """
+The memory of a scope is described in the attribute `tir.memory_info` of a module, or
+with `tir.register_memory_info(scope, tir.MemoryInfo(...))`; the module takes precedence.
+LowerDeviceStorageAccessInfo and StorageRewrite read it. `head_address` is a number, or
+the name of an external function, and is left out for memory that has no address:
+
+```mlir
+builtin.module attributes {tir.memory_info = {global.vtcm = {
+    unit_bits = 8, max_num_bits = 33554432, max_simd_bits = 1024,
+    head_address = "vtcm_base"}}} {
+}
+```
+"""
 
 
 def _axes() -> str:

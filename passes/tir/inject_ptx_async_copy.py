@@ -20,7 +20,6 @@ from xdsl_tvm.analysis.arith.expr import (
     Expr,
     Ramp,
     emit,
-    view,
 )
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.tir.flat_index import flat_indices
@@ -126,7 +125,6 @@ def _rewrite(func: tir.FuncOp) -> None:
     """Rewrite the copies in the asynchronous scopes of a function."""
     facts = Facts([func])
     found: list[_Copy] = []
-    analyzer = Analyzer()
     depths: dict[Operation, bool] = {}
 
     def is_inside(op: Operation) -> bool:
@@ -137,11 +135,12 @@ def _rewrite(func: tir.FuncOp) -> None:
         if op.regions:
             depths[op] = is_inside(op)
         elif isinstance(op, tir.StoreOp) and is_inside(op):
-            copy = _copy_of(op, analyzer, facts)
+            copy = _copy_of(op, walker, facts)
             if copy is not None:
                 found.append(copy)
 
-    FactsWalker(analyzer, visit).walk(func)
+    walker = FactsWalker(Analyzer(), visit)
+    walker.walk(func)
     for copy in found:
         _replace(copy)
 
@@ -149,7 +148,7 @@ def _rewrite(func: tir.FuncOp) -> None:
 # ---- what is a copy ----
 
 
-def _copy_of(store: tir.StoreOp, analyzer: Analyzer, facts: Facts) -> _Copy | None:
+def _copy_of(store: tir.StoreOp, walker: FactsWalker, facts: Facts) -> _Copy | None:
     size = _size_of(store)
     scope = store.buffer.type
     assert isinstance(scope, tir.BufferType)
@@ -169,11 +168,13 @@ def _copy_of(store: tir.StoreOp, analyzer: Analyzer, facts: Facts) -> _Copy | No
         return None
     if facts.ops[read].start > facts.ops[store].start:
         return None
+    if isinstance(read, tir.IfThenElseOp) and not facts.is_choice(read):
+        return None
     if facts.is_written_between(read, store):
         return None
     offsets: list[_Offset] = []
     for access in (store, load):
-        offset = _offset_of(access, size, analyzer)
+        offset = _offset_of(access, size, walker)
         if offset is None:
             return None
         offsets.append(offset)
@@ -227,12 +228,12 @@ def _is_zero(op: object) -> bool:
 
 
 def _offset_of(
-    access: tir.LoadOp | tir.StoreOp, size: int, analyzer: Analyzer
+    access: tir.LoadOp | tir.StoreOp, size: int, walker: FactsWalker
 ) -> _Offset | None:
     """Where an access begins; None for one that is no aligned row of neighbours."""
     buffer = tir.buffer_definition(access.buffer)
     known: dict[Expr, SSAValue] = {}
-    trees = [_viewed(index, known) for index in access.indices]
+    trees = [_viewed(index, walker, known) for index in access.indices]
     flat = flat_indices(buffer, trees)
     if len(flat) != 1:
         return None
@@ -242,8 +243,8 @@ def _offset_of(
     if buffer.elem_offset is not None and not tir.is_constant(buffer.elem_offset, 0):
         if buffer.elem_offset.type != start.dtype:
             return None
-        start = smart.add(start, _viewed(buffer.elem_offset, known))
-    if not _is_aligned(buffer, start, size, analyzer):
+        start = smart.add(start, _viewed(buffer.elem_offset, walker, known))
+    if not _is_aligned(buffer, start, size, walker.analyzer):
         return None
     choice = access.parent_op()
     if isinstance(choice, tir.IfThenElseOp) and isinstance(access, tir.LoadOp):
@@ -258,13 +259,12 @@ def _offset_of(
     return _Offset(start, known)
 
 
-def _viewed(value: SSAValue, known: dict[Expr, SSAValue]) -> Expr:
+def _viewed(value: SSAValue, walker: FactsWalker, known: dict[Expr, SSAValue]) -> Expr:
     """The tree of an index; `known` receives the values that offsets are made of."""
-    tree = view(value)
     pending = [value]
     while pending:
         one = pending.pop()
-        known.setdefault(view(one), one)
+        known.setdefault(walker.tree(one), one)
         match one.owner:
             case tir.RampOp() as ramp:
                 pending.append(ramp.base)
@@ -274,7 +274,7 @@ def _viewed(value: SSAValue, known: dict[Expr, SSAValue]) -> Expr:
                 pending += (total.lhs, total.rhs)
             case _:
                 pass
-    return tree
+    return walker.tree(value)
 
 
 def _start_of(index: Expr) -> Expr | None:

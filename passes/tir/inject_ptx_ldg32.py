@@ -67,7 +67,7 @@ class InjectPTXLDG32(CompilerPass):
             tir.store %zero, %D[%k] : f32
             tir.call "ptx_ldg32"(%D.data, %predicate[%c0], &%A[%addr[%c0]], %addr[%c1])
 
-        The load is of f32 from `global` memory that nothing in the function writes,
+        The load is of f32 from `global` memory that nothing in the launch writes,
         parameters counting as different memory, and the store is in threads, to `local`
         memory. Where the load is in the else branch, the guard is negated. The builtin
         writes 0.0 where the guard does not hold; so a fallback other than 0.0 is stored
@@ -80,7 +80,7 @@ class InjectPTXLDG32(CompilerPass):
         that are no `tir.if_then_else`, or load in neither branch; vectors; other dtypes,
         scopes and index types; accesses with a predicate or several indices; destinations
         with strides or an offset; a guarded index that cannot be computed where the guard
-        does not hold; a fallback that reads memory which the function writes
+        does not hold; a fallback that reads memory which the launch writes
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: the guard is negated for a load in the else branch, a fallback other
@@ -133,16 +133,22 @@ class _Pair(NamedTuple):
 
 def _rewrite(func: tir.FuncOp) -> None:
     ops = list(func.walk())
-    written = set(_written(ops))
     launches: dict[Operation, tir.LaunchThreadOp | None] = {}
-    found: list[_Match] = []
+    written: dict[tir.LaunchThreadOp, set[Memory]] = {}
+    stores: list[tir.StoreOp] = []
     for op in ops:
-        launches[op] = _launch_around(op, launches)
-        launch = launches[op]
-        if isinstance(op, tir.StoreOp) and launch is not None:
-            match = _match(op, launch, written)
-            if match is not None:
-                found.append(match)
+        launch = launches[op] = _launch_around(op, launches)
+        if launch is not None:
+            written.setdefault(launch, set()).update(_written(op))
+            if isinstance(op, tir.StoreOp):
+                stores.append(op)
+    found: list[_Match] = []
+    for store in stores:
+        launch = launches[store]
+        assert launch is not None, "these are in a launch"
+        match = _match(store, launch, written[launch])
+        if match is not None:
+            found.append(match)
     allocations = [op for op in ops if isinstance(op, tir.AllocateOp)]
     innermost = _innermost(allocations)
     common = None if innermost is None else _allocate(InsertPoint.before(innermost))
@@ -185,17 +191,16 @@ def _is_of_thread(
     return around is launch or allocation.result.type.scope.data == "local"
 
 
-def _written(ops: Sequence[Operation]) -> Iterator[Memory]:
-    """The memory that ops may write; None among it where that may be any."""
-    for op in ops:
-        if isinstance(op, tir.StoreOp):
-            yield memory_of(op.buffer, distinct_parameters=True)
-        elif own_effect(op) > tir.CallEffect.READ_STATE:
-            name = op.callee.data if isinstance(op, tir.CallOp) else None
-            reached = op.operands[:1] if name in _WRITES_ITS_FIRST else op.operands
-            for value in reached:
-                if tir.is_handle(value.type) or isinstance(value.type, tir.BufferType):
-                    yield memory_of(value, distinct_parameters=True)
+def _written(op: Operation) -> Iterator[Memory]:
+    """The memory that an op itself may write; None among it where that may be any."""
+    if isinstance(op, tir.StoreOp):
+        yield memory_of(op.buffer, distinct_parameters=True)
+    elif own_effect(op) > tir.CallEffect.READ_STATE:
+        name = op.callee.data if isinstance(op, tir.CallOp) else None
+        reached = op.operands[:1] if name in _WRITES_ITS_FIRST else op.operands
+        for value in reached:
+            if tir.is_handle(value.type) or isinstance(value.type, tir.BufferType):
+                yield memory_of(value, distinct_parameters=True)
 
 
 def _is_read_only(value: SSAValue, written: set[Memory]) -> bool:

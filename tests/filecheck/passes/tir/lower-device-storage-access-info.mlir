@@ -128,7 +128,9 @@ builtin.module attributes {tir.memory_info = {local.L1 = {unit_bits = 32, max_nu
 
 // -----
 
-// A pointer without a type gets one.
+// A pointer without a type gets one. A call with the dtype of a number, which TVM divides
+// by the unit of the memory, cannot be written: a `tir.access_ptr` is a pointer.
+// CASE: LowerDeviceStorageAccessInfo.6
 tir.func @handle(%h: !tir.handle, %i: i64) {
   %c2 = tir.const 2 : i64
   %name = tir.string "use"
