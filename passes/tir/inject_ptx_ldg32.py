@@ -150,7 +150,8 @@ def _rewrite(func: tir.FuncOp) -> None:
         if match is not None:
             found.append(match)
     allocations = [op for op in ops if isinstance(op, tir.AllocateOp)]
-    innermost = _innermost(allocations)
+    order = {op: number for number, op in enumerate(ops)}
+    innermost = _innermost(allocations, order)
     common = None if innermost is None else _allocate(InsertPoint.before(innermost))
     own: dict[Operation, _Pair] = {}
     for match in found:
@@ -159,7 +160,7 @@ def _rewrite(func: tir.FuncOp) -> None:
             pair is None
             or innermost is None
             or not _is_of_thread(innermost, launches[innermost], match.launch)
-            or not _holds(innermost, match.store)
+            or not _holds(innermost, match.store, order)
         ):
             if match.launch not in own:
                 start = InsertPoint.at_start(match.launch.body.block)
@@ -296,21 +297,25 @@ def _is_zero(value: SSAValue) -> bool:
 # ---- buffers ----
 
 
-def _innermost(allocations: Sequence[tir.AllocateOp]) -> tir.AllocateOp | None:
+def _innermost(
+    allocations: Sequence[tir.AllocateOp], order: dict[Operation, int]
+) -> tir.AllocateOp | None:
     """The first allocation, in the order of the text, that no other one follows in the
     rest of its block and in what is nested there."""
     for op, following in pairwise(allocations):
-        if not _holds(op, following):
+        if not _holds(op, following, order):
             return op
     return allocations[-1] if allocations else None
 
 
-def _holds(allocation: tir.AllocateOp, op: Operation) -> bool:
+def _holds(
+    allocation: tir.AllocateOp, op: Operation, order: dict[Operation, int]
+) -> bool:
     """Whether an op is after an allocation in its block, or nested there."""
-    block = allocation.parent
-    assert block is not None
-    inside = block.find_ancestor_op_in_block(op)
-    return inside is not None and allocation.is_before_in_block(inside)
+    block = op.parent
+    while block is not None and block is not allocation.parent:
+        block = block.parent_block()
+    return block is not None and order[allocation] < order[op]
 
 
 def _allocate(at: InsertPoint) -> _Pair:
