@@ -22,7 +22,7 @@ from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.interpreters.tir import AsyncCopyError, interpret
 from xdsl_tvm.passes.infra import PassContext
-from xdsl_tvm.passes.tir import LowerAsyncDMA
+from xdsl_tvm.passes.tir import DefaultPipeline, LowerAsyncDMA
 from xdsl_tvm.registry import new_context
 
 
@@ -159,3 +159,14 @@ def test_commit_scopes_that_hold_others_are_not_transferred() -> None:
     result = transferred(module)
     assert len(calls(result, "dma_copy")) == 1
     assert check_semantics(module, (LowerAsyncDMA(),), tolerance=0.0).checked
+
+
+def test_default_pipeline() -> None:
+    """The pass is in the default pipeline where asynchronous copies are asked for."""
+    module = host_pipeline("int16", 16, 2, inputs=2)
+    result = module.clone()
+    with PassContext(config={"tir.use_async_copy": True}):
+        one = DefaultPipeline()
+        assert check_semantics(module, (one,), tolerance=0.0, runs=1).checked == ["f"]
+        one.apply(new_context(), result)
+    assert len(calls(result, "dma_copy")) == 6
