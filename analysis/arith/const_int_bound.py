@@ -21,12 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from xdsl_tvm.analysis.arith.expr import (
     Add,
@@ -266,9 +267,26 @@ def _leaf(node: Value) -> Bound:
     """What is known of a value: its type, and that sizes are not negative."""
     found = type_bound(node.dtype)
     op = node.value.owner
-    if isinstance(op, tir.ShapeVarOp) and op.size_var is not None:
-        return found.intersection(Bound(0, INF))
-    return found
+    if isinstance(op, tir.ShapeVarOp):
+        is_size = op.size_var is not None
+    else:
+        is_size = _is_size_parameter(node.value)
+    return found.intersection(Bound(0, INF)) if is_size else found
+
+
+def _is_size_parameter(value: SSAValue) -> bool:
+    """Whether a function promises by `tir_non_negative_var` that a parameter of it is not
+    negative."""
+    if not isinstance(value, BlockArgument):
+        return False
+    func = value.block.parent_op()
+    if not isinstance(func, tir.FuncOp) or func.param_names is None:
+        return False
+    sizes = func.attributes.get("tir_non_negative_var")
+    if not isinstance(sizes, ArrayAttr):
+        return False
+    name = func.param_names.data[value.index]
+    return name in cast("ArrayAttr[Attribute]", sizes).data
 
 
 def _as_bool(value: Bound) -> Bound:

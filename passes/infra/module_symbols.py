@@ -61,17 +61,19 @@ def _symbols_of(attribute: Attribute) -> Iterator[str]:
 class UniqueNames:
     """Names that are not taken yet, numbered as TVM numbers them."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), separator: str = "") -> None:
+        """`separator` is between a base and its number."""
         self._taken = set(taken)
+        self._separator = separator
         self._numbers: dict[str, int] = {}
 
     def unique(self, base: str) -> str:
         """`base`, or `base` with the least number that makes it new; taken from now."""
         number = self._numbers.get(base, 0)
-        name = base if number == 0 else f"{base}{number}"
+        name = base if number == 0 else f"{base}{self._separator}{number}"
         while name in self._taken:
             number += 1
-            name = f"{base}{number}"
+            name = f"{base}{self._separator}{number}"
         self._numbers[base] = number
         self._taken.add(name)
         return name

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.call_cycles import callees_first
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import erase_symbols, is_base_of, solve_symbols
 from xdsl_tvm.dialects.relax.attributes import SymbolsAttr
@@ -106,56 +107,8 @@ def _calls(func: relax.FuncOp) -> Iterator[str]:
 def _callees_first(functions: Sequence[PrivateFunction]) -> list[PrivateFunction]:
     """The functions that do not reach themselves, each after those that it calls."""
     by_name = {each.func.sym_name.data: each for each in functions}
-    search = _Search({n: list(_calls(each.func)) for n, each in by_name.items()})
-    return [by_name[name] for name in search.order]
-
-
-@dataclass
-class _Search:
-    """Tarjan's search for strongly connected components, without recursion."""
-
-    edges: dict[str, list[str]]
-    order: list[str] = field(default_factory=list[str])
-    """Nodes that are on no cycle, after all that they reach of these."""
-    _low: dict[str, int] = field(default_factory=dict[str, int])
-    _stack: list[str] = field(default_factory=list[str])
-
-    def __post_init__(self) -> None:
-        for name in self.edges:
-            if name not in self._low:
-                self._visit(name)
-
-    def _visit(self, start: str) -> None:
-        index: dict[str, int] = {}
-        todo = [(start, iter(self._enter(start, index)))]
-        while todo:
-            name, rest = todo[-1]
-            for other in rest:
-                if other not in self._low:
-                    todo.append((other, iter(self._enter(other, index))))
-                    break
-                self._low[name] = min(self._low[name], self._low[other])
-            else:
-                todo.pop()
-                self._leave(name, index)
-                if todo:
-                    above = todo[-1][0]
-                    self._low[above] = min(self._low[above], self._low[name])
-
-    def _enter(self, name: str, index: dict[str, int]) -> list[str]:
-        self._low[name] = index[name] = len(self._low)
-        self._stack.append(name)
-        return [other for other in self.edges[name] if other in self.edges]
-
-    def _leave(self, name: str, index: dict[str, int]) -> None:
-        if self._low[name] != index[name]:
-            return
-        component = self._stack[self._stack.index(name) :]
-        del self._stack[-len(component) :]
-        for each in component:
-            self._low[each] = len(self.edges)
-        if len(component) == 1 and name not in self.edges[name]:
-            self.order.append(name)
+    calls = {name: list(_calls(each.func)) for name, each in by_name.items()}
+    return [by_name[name] for name in callees_first(calls)]
 
 
 @dataclass

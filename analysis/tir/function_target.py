@@ -1,0 +1,45 @@
+"""What functions are compiled for (docs/spec/tir-passes-d-abi-and-pipelines.md §0)."""
+
+from __future__ import annotations
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import is_true
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target_kinds import DeviceType
+
+
+def target_of(func: tir.FuncOp) -> Target | None:
+    """The attribute `target` of a function, None where it has none."""
+    target = func.attributes.get("target")
+    return target if isinstance(target, Target) else None
+
+
+def is_host(func: tir.FuncOp) -> bool | None:
+    """Whether a function runs on the host; None where nothing says so.
+
+    It does if `tir.is_host_func` is set, or if its target has the key `cpu`.
+    """
+    if is_true(func.attributes.get("tir.is_host_func")):
+        return True
+    target = target_of(func)
+    return None if target is None else target.has_key("cpu")
+
+
+def is_same_code(a: Target, b: Target) -> bool:
+    """Whether code for one target is code for the other: kind, keys, attributes and
+    features agree. Tags and hosts do not count."""
+    return (a.kind_name, a.keys, a.attrs, a.features) == (
+        b.kind_name,
+        b.keys,
+        b.attrs,
+        b.features,
+    )
+
+
+_CAN_FAIL = (DeviceType.CPU, DeviceType.EXT_DEV, DeviceType.HEXAGON)
+
+
+def is_device_that_can_fail(target: Target) -> bool:
+    """Whether functions for a target return an error code: those of a CPU, of external
+    devices and of Hexagon, which code of the host calls as functions."""
+    return target.device_type in _CAN_FAIL

@@ -1,0 +1,210 @@
+"""Device regions become functions of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, i32
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis.tir.function_target import is_device_that_can_fail
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import is_true
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra.module_symbols import UniqueNames, symbol_name
+from xdsl_tvm.passes.tir._host_device.captures import Captures, sink_device_memory
+from xdsl_tvm.passes.tir.convert_ssa import ConvertSSA
+from xdsl_tvm.passes.tir.rewriting.copied_expressions import outermost
+from xdsl_tvm.passes.tir.rewriting.statements import describe, insert_body_before
+
+_ERROR_CODE = "kernel_error_code"
+_MESSAGE = "Error executing compute kernel"
+
+
+@dataclass(frozen=True)
+class SplitHostDevice(CompilerPass):
+    """Summary: Moves each device region to a function, which the region's place calls.
+
+    TVM name: tir.SplitHostDevice (v0.20)
+    Input form: loops and buffers or later; after AnnotateDeviceRegions
+    Output form: the same, without `tir.attr "target"` except inside of device code
+    Options: none
+    Rewrites: before
+
+            tir.func @main(%n: i32) attributes {global_symbol = "main", target = …} {
+              tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+                tir.evaluate %n : i32
+              }
+            }
+
+        after
+
+            tir.func @main(%n: i32) attributes {global_symbol = "main", target = …} {
+              tir.call_func @main_kernel(%n) : (i32) -> ()
+            }
+            tir.func @main_kernel(%n: i32) attributes {target = #tir.target<"cuda">,
+                tir.is_global_func = true, tir.noalias = true, param_names = ["n"]} {
+              tir.evaluate %n : i32
+            }
+
+        The name is that of `global_symbol`, else of the function, with `_kernel`, and
+        with `_1`, `_2`, … where it is taken. Parameters are what the region uses of the
+        function: handles and pointers, then all others, both by name. Expressions without
+        effects and reads are computed in the kernel anew, so that parameters are what
+        they are computed of; values of loads and calls are parameters. A buffer is passed
+        by its pointer and declared at the beginning of the kernel, the one that is used
+        first last. On a device that reports errors (CPU, ext_dev, hexagon) the kernel
+        returns `0 : i32`, and the caller asserts that it does:
+
+            %e = tir.call_func @main_kernel(%n) : (i32) -> i32
+            %kernel_error_code = tir.let "kernel_error_code" %e : i32
+            %p = tir.cmp eq %kernel_error_code, %c0 : i32
+            tir.assert %p, "Error executing compute kernel"
+
+        In the end `tir-convert-ssa` runs, if there were regions. Time is linear in the
+        size of the module.
+    Leaves alone: functions without regions; the attributes of the function that had the
+        region; regions inside of regions; functions of other dialects
+    Errors: a region that uses memory of a scope of the device, such as `shared`, that
+        code outside of the region uses too; a `tir.ret` in a region, except one without
+        a value in a `tir.launch_thread`; a region that uses a value of a type which
+        parameters cannot have
+    Attributes: read: `global_symbol` and `tir.noalias` of functions; created: `target`,
+        `tir.is_global_func`, `tir.noalias` and `tir_non_negative_var` on kernels;
+        removed: none
+    Differs from TVM: a kernel has `tir.noalias` only if its pointers are known to be to
+        different memory: if the function has `tir.noalias`, or all of them but one are
+        to memory that the function allocates. TVM always adds it, and compiled kernels
+        are wrong where one array is passed for two parameters. That a size is not
+        negative is kept by the attribute `tir_non_negative_var` of the kernel. Variables
+        that only occur in the element offset of a buffer become parameters, too.
+        Memory in a scope of the device that is allocated before the region moves into
+        it; TVM passes a pointer, which the device cannot use. Names of equal kind and
+        text are in the order of their first use.
+    """
+
+    name = "tir-split-host-device"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names: dict[Operation, UniqueNames] = {}
+        found = False
+        for func in [op for op in op.walk() if isinstance(op, tir.FuncOp)]:
+            regions = outermost(func, is_device_region)
+            if not regions:
+                continue
+            parent = func.parent_op()
+            assert parent is not None, "held by the module"
+            if parent not in names:
+                symbols = (
+                    symbol_name(op)
+                    for region in parent.regions
+                    for block in region.blocks
+                    for op in block.ops
+                )
+                names[parent] = UniqueNames(filter(None, symbols), "_")
+            _split(func, regions, names[parent])
+            found = True
+        if found:
+            ConvertSSA().apply(ctx, op)
+
+
+def is_device_region(op: Operation) -> bool:
+    """Whether an op is a `tir.attr "target"`."""
+    return isinstance(op, tir.AttrOp) and op.key.data == "target"
+
+
+def _split(func: tir.FuncOp, regions: list[Operation], names: UniqueNames) -> None:
+    symbol = func.attributes.get("global_symbol")
+    prefix = getattr(symbol, "data", func.sym_name.data)
+    base = f"{prefix}_kernel".replace(".", "_")
+    block, last = func.parent, func
+    assert block is not None, "held by the module"
+    for region in regions:
+        assert isinstance(region, tir.AttrOp)
+        kernel = _outlined(func, region, names.unique(base))
+        block.insert_op_after(kernel, last)
+        last = kernel
+
+
+def _outlined(func: tir.FuncOp, region: tir.AttrOp, name: str) -> tir.FuncOp:
+    """The kernel of a region, which a call replaces."""
+    target = region.node_attr
+    assert isinstance(target, Target), "verified"
+    device = target.without_host()
+    can_fail = is_device_that_can_fail(device)
+    _check_returns(region)
+    if not can_fail:
+        sink_device_memory(region)
+    noalias = is_true(func.attributes.get("tir.noalias"))
+    captures = Captures(region, noalias=noalias)
+    body = captures.kernel_body()
+    outputs: list[Attribute] = []
+    if can_fail:
+        zero = tir.ConstOp(IntegerAttr(0, i32))
+        result = tir.RetOp(zero)
+        zero.location = result.location = region.location
+        body.add_ops((zero, result))
+        outputs = [i32]
+    attributes: dict[str, Attribute] = {
+        "target": device,
+        "tir.is_global_func": BoolAttr.from_bool(True),
+    }
+    if captures.are_distinct():
+        attributes["tir.noalias"] = BoolAttr.from_bool(True)
+    if captures.sizes:
+        attributes["tir_non_negative_var"] = captures.sizes
+    kernel = tir.FuncOp(
+        name,
+        ([arg.type for arg in body.args], outputs),
+        Region(body),
+        attributes=attributes,
+        param_names=captures.names,
+    )
+    kernel.location = region.location
+    _call(region, kernel, captures)
+    return kernel
+
+
+def _call(region: tir.AttrOp, kernel: tir.FuncOp, captures: Captures) -> None:
+    """Replace a region by the call of its kernel."""
+    outputs = kernel.function_type.outputs.data
+    result_type = outputs[0] if outputs else None
+    arguments = captures.arguments()
+    call = tir.CallFuncOp(kernel.sym_name.data, arguments, result_type)
+    ops: list[Operation] = [*captures.pointer_ops, call]
+    if call.result is not None:
+        code = tir.LetOp(call.result, name=_ERROR_CODE)
+        code.result.name_hint = _ERROR_CODE
+        zero = tir.ConstOp(IntegerAttr(0, i32))
+        is_zero = tir.CmpOp(tir.CmpPredicate.EQ, code, zero)
+        ops += [code, zero, is_zero, tir.AssertOp(is_zero, _MESSAGE)]
+    for op in ops:
+        op.location = region.location
+    insert_body_before(region, Block(ops), followed=region.next_op is not None)
+    Rewriter.erase_op(region)
+    captures.erase_unused()
+
+
+def _check_returns(region: tir.AttrOp) -> None:
+    for op in region.walk():
+        if isinstance(op, tir.RetOp) and not (
+            op.value is None and _in_threads(op, region)
+        ):
+            raise PassFailedException(
+                f"{describe(op)}: returns from inside of a device region, and in a "
+                "kernel would leave only that; return after the region, or let threads "
+                "end by a tir.ret without a value"
+            )
+
+
+def _in_threads(op: Operation, region: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None and parent is not region:
+        if isinstance(parent, tir.LaunchThreadOp):
+            return True
+        parent = parent.parent_op()
+    return False
