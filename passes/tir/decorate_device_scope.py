@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Region
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
-
-_DECLARATIONS = (tir.MatchBufferOp, tir.ShapeVarOp)
+from xdsl_tvm.passes.tir.rewriting.statements import signature_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class DecorateDeviceScope(CompilerPass):
 
 
 def _decorate(block: Block) -> None:
-    stays = _signature(block)
+    stays = signature_of(block)
     body = Block()
     for op in list(block.ops):
         if op not in stays:
@@ -64,16 +63,3 @@ def _decorate(block: Block) -> None:
             body.add_op(op)
     zero = IntegerAttr(0, i32)
     block.add_op(tir.AttrOp("device_scope", zero, zero, Region(body)))
-
-
-def _signature(block: Block) -> set[Operation]:
-    """The declarations of parameters' buffers in a block, and all that they need."""
-    pending: list[Operation] = [op for op in block.ops if isinstance(op, _DECLARATIONS)]
-    found = set(pending)
-    while pending:
-        for operand in pending.pop().operands:
-            owner = operand.owner
-            if isinstance(owner, Operation) and owner not in found:
-                found.add(owner)
-                pending.append(owner)
-    return found

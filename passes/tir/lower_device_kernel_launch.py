@@ -267,8 +267,8 @@ def _add_axis(axes: dict[str, tir.LaunchThreadOp], op: tir.LaunchThreadOp) -> No
     if polynomial(view(first.extent)) != polynomial(view(op.extent)):
         raise PassFailedException(
             f"{describe(op)}: opens {op.tag} with another extent than a launch before "
-            "it, and a kernel is launched with one; let tir-unify-thread-binding check the "
-            "extents, and give the axis one extent"
+            "it, and a kernel is launched with one; let tir-unify-thread-binding check "
+            "the extents, and give the axis one extent"
         )
 
 
@@ -277,9 +277,9 @@ def _require_one_kind_of_call(callee: _Function) -> None:
     if launch is not None and extern is not None:
         raise PassFailedException(
             f"tir.func @{callee.func.sym_name.data}: has multiple callers, and would "
-            "need to be lowered into a call_extern at some call sites, and a device kernel "
-            f"launch at others ({describe(extern)}, {describe(launch)}); give each its "
-            "own copy of the function"
+            "need to be lowered into a call_extern at some call sites, and a device "
+            f"kernel launch at others ({describe(extern)}, {describe(launch)}); give "
+            "each its own copy of the function"
         )
 
 

@@ -22,6 +22,7 @@ _HOLD_TO_END_OF_BLOCK = (
     tir.DeclBufferOp,
     tir.LetOp,
 )
+_DECLARATIONS = (tir.MatchBufferOp, tir.ShapeVarOp)
 _PRAGMA = "pragma_"
 _NO_NODE = IntegerAttr(0, i32)
 _DIVISIONS = (tir.DivOp, tir.FloorDivOp, tir.FloorModOp, tir.ModOp)
@@ -204,3 +205,16 @@ def can_speculate(op: Operation) -> bool:
         known = tir.INTRINSICS.get(op.callee.data)
         return known is not None and known.effect <= tir.CallEffect.PURE
     return is_speculatable(op)
+
+
+def signature_of(block: Block) -> set[Operation]:
+    """The declarations of parameters' buffers in a block, and all that they need."""
+    pending: list[Operation] = [op for op in block.ops if isinstance(op, _DECLARATIONS)]
+    found = set(pending)
+    while pending:
+        for operand in pending.pop().operands:
+            owner = operand.owner
+            if isinstance(owner, Operation) and owner not in found:
+                found.add(owner)
+                pending.append(owner)
+    return found
