@@ -41,10 +41,12 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import integers, tir
+from xdsl_tvm.dialects.tir.annotations import integer_of, strings_of
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters.codegen import builtins
 from xdsl_tvm.interpreters.codegen.code_writer import Program, Settings
 from xdsl_tvm.interpreters.codegen.lockstep_launch import LockstepLaunches
+from xdsl_tvm.interpreters.codegen.pointer_code import string_operand
 from xdsl_tvm.interpreters.codegen.translation import translate
 from xdsl_tvm.interpreters.data import memory, numbers
 from xdsl_tvm.interpreters.data.memory import (
@@ -78,8 +80,23 @@ _RUNTIME: dict[str, Callable[..., Any]] = {"__tvm_prepare_global_barrier": lambd
 """Functions of TVM's runtime; the grid needs no preparation by the host."""
 
 
+_PACKED_CONVENTION = 1
+"""`calling_conv` of functions whose parameters are those of packed functions."""
+
 _HELPERS = frozenset(module.__file__ for module in (memory, numbers, builtins, integers))
 """Files whose functions are single operations of the code: their errors are its own."""
+
+
+def _require_arguments(
+    op: tir.CallOp, func: tir.FuncOp, values: Sequence[Any], sizes: int
+) -> None:
+    count = len(func.function_type.inputs)
+    if len(values) != count + sizes:
+        launch = f" and {sizes} launch sizes" if sizes else ""
+        raise ArgumentError(
+            f"{func.sym_name.data}: expects {count} arguments{launch}, got {len(values)}",
+            op,
+        )
 
 
 @dataclass
@@ -134,6 +151,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             self._call_foreign,
             self._grid,
             self._together,
+            lambda name: self._exposed(name) is not None,
         )
         self._foreign: Interpreter | None = None
         if functions:
@@ -286,11 +304,18 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             return results[0] if results else None
         return self._call_extern(op, name, *values)
 
-    def _call_device(self, op: tir.CallFuncOp, *values: Any) -> Generator[Any, Any, Any]:
+    def _call_device(
+        self, op: tir.CallFuncOp | tir.CallOp, *values: Any
+    ) -> Generator[Any, Any, Any]:
         """A call by a thread, which the callee's meetings are passed on to."""
-        func = self._funcs.get(op.callee.string_value())
-        if func is None or func.is_declaration:
-            return self._call(op, *values)
+        if isinstance(op, tir.CallOp):
+            func = self._exposed(string_operand(op, 0))
+            assert func is not None, "asked before"
+            _require_arguments(op, func, values, 0)
+        else:
+            func = self._funcs.get(op.callee.string_value())
+            if func is None or func.is_declaration:
+                return self._call(op, *values)
         run: Callable[..., Generator[Any, Any, Any]]
         run = self._compile(func, device=True).run
         return (yield from run(*values))
@@ -298,7 +323,12 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
     def _call_extern(
         self, op: tir.CallOp | tir.CallFuncOp, name: str, *values: Any
     ) -> Any:
-        function = self._externs.get(name, _RUNTIME.get(name))
+        function = self._externs.get(name)
+        if function is None and isinstance(op, tir.CallOp):
+            func = self._exposed(name)
+            if func is not None:
+                return self._call_symbol(op, func, values)
+        function = function or _RUNTIME.get(name)
         if function is None:
             raise unsupported(
                 op,
@@ -311,6 +341,32 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             arguments.append(public_value(passed_out(value), operand.type))
         dtype = None if op.result is None else op.result.type
         return returned_value(function(*arguments), dtype, f"the function {name}")
+
+    def _exposed(self, name: str) -> tir.FuncOp | None:
+        """The function of the module that external code calls by a name, unless the user
+        has given another one, or it has the packed convention."""
+        func = self._funcs.get(self._aliases.get(name, name))
+        if func is None or func.is_declaration or name in self._externs:
+            return None
+        convention = integer_of(func.attributes.get("calling_conv"))
+        return None if convention == _PACKED_CONVENTION else func
+
+    def _call_symbol(
+        self, op: tir.CallOp, func: tir.FuncOp, values: Sequence[Any]
+    ) -> Any:
+        """Call a function by its symbol; a kernel is passed the sizes of its launch."""
+        names = func.attributes.get("tir.kernel_launch_params")
+        sizes = strings_of(names)
+        _require_arguments(op, func, values, len(sizes))
+        count = len(values) - len(sizes)
+        tensors = (passed_out(v) if isinstance(v, Tensor) else v for v in values[:count])
+        run = self._compile(func).run
+        if names is None:
+            result = run(*tensors)
+        else:
+            with self._grid.launched(dict(zip(sizes, values[count:], strict=True))):
+                result = run(*tensors)
+        return 0 if result is None and op.result is not None else result
 
     def _call_foreign(self, op: Operation, *values: Any) -> tuple[Any, ...]:
         if self._foreign is None:

@@ -161,6 +161,12 @@ def list_items(value: Attribute) -> Sequence[Attribute] | None:
             return None
 
 
+def strings_of(value: Attribute | None) -> list[str]:
+    """The strings of a list attribute, none where it is missing."""
+    items = None if value is None else list_items(value)
+    return [item.data for item in items or () if isinstance(item, StringAttr)]
+
+
 def _number(value: float) -> Attribute:
     return IntegerAttr(value, i64) if isinstance(value, int) else FloatAttr(value, 64)
 
@@ -451,6 +457,9 @@ REALIZE_ANNOTATIONS: Final = _table(
     ),
 )
 """Of `tir.buffer_realize`."""
+
+USE_DYNAMIC_SHARED: Final = "tir.use_dyn_shared_memory"
+"""The entry of `tir.kernel_launch_params` for the bytes of dynamic shared memory."""
 
 FUNCTION_ATTRIBUTES: Final = _table(
     Annotation(

@@ -95,7 +95,10 @@ def _call_extern(e: Emitter, op: tir.CallOp) -> None:
     if op.callee.data == "tvm_call_cpacked":
         arguments = arguments[:-1]
     values = "".join(f", {e[value]}" for value in arguments[1:])
-    text = f"call_extern({e.constant(op)}, {name.value.data!r}{values})"
+    if e.mode is Mode.THREAD and e.settings.is_exposed(name.value.data):
+        text = f"yield from call_device({e.constant(op)}{values})"
+    else:
+        text = f"call_extern({e.constant(op)}, {name.value.data!r}{values})"
     if op.result is None:
         e.line(text)
     else:
@@ -224,8 +227,12 @@ def _stack_shape(e: Emitter, op: tir.CallOp) -> None:
 
 
 def _stack_array(e: Emitter, op: tir.CallOp) -> None:
+    """An array; one of handles stands for the pointer, whose elements are not known."""
     assert op.result is not None
     data, shape, strides, _, example, offset = op.args
+    if is_handle(example.type):
+        e.names[op.result] = e[data]
+        return
     kind = e.kind(number(element_of(example.type)))
     e.define(
         op.result,
@@ -277,7 +284,13 @@ def _context_id(e: Emitter, op: tir.CallOp) -> None:
     e.names[op.result] = "0"
 
 
+def _thread_context(e: Emitter, op: tir.CallOp) -> None:
+    if op.result is not None:
+        e.rename(op.result, op.args[0])
+
+
 _SPECIAL: dict[str, Call] = {
+    "tvm_thread_context": _thread_context,
     "tvm_context_id": _context_id,
     "shift_left": _shift("shift_left"),
     "shift_right": _shift("shift_right"),

@@ -76,6 +76,8 @@ class Settings:
     together: Callable[[Any, Operation], str | None] | None = None
     """Writes, with an `Emitter`, the code that runs a launch in lockstep, and returns the
     condition that it did; None if it cannot."""
+    is_exposed: Callable[[str], bool] = lambda name: False
+    """Whether a symbol that external code calls is a function of the module."""
 
     @cached_property
     def copies(self) -> bool:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import USE_DYNAMIC_SHARED
 from xdsl_tvm.dialects.tir.module import CONSTANTS, module_attributes
 from xdsl_tvm.dialects.tir.types import (
     element_of,
@@ -16,6 +17,7 @@ from xdsl_tvm.dialects.tir.types import (
 from xdsl_tvm.interpreters.codegen import async_code as _async_code
 from xdsl_tvm.interpreters.codegen.code_writer import Handler, Mode
 from xdsl_tvm.interpreters.codegen.emitter import Emitter
+from xdsl_tvm.interpreters.codegen.thread_code import is_launched
 from xdsl_tvm.interpreters.data.numbers import Number, number
 from xdsl_tvm.interpreters.data.values import dense_contents
 from xdsl_tvm.interpreters.errors import (
@@ -114,7 +116,11 @@ def _allocate(e: Emitter, op: Operation) -> None:
     dtype = number(element_of(element))
     size = e.size([e.mixed(extent) for extent in op.shape])
     arguments = f"{size}, {e.kind(dtype)}, {e.lanes(element)}"
-    memory = e.allocation(op, op.result.type.scope.data, arguments)
+    scope = op.result.type.scope.data
+    if scope == "shared.dyn" and is_launched(e.func):
+        size = f"{size} * {e.lanes(element)} * {dtype.size}"
+        e.line(f"grid.expect_launched({USE_DYNAMIC_SHARED!r}, {size})")
+    memory = e.allocation(op, scope, arguments)
     if op.condition is not None:
         memory += f" if {e[op.condition]} else None"
     e.define(op.result, memory)

@@ -96,6 +96,7 @@ def thread_axis(
         # Only reached where a thread launches a kernel, which the grid reports.
         e.line("grid.begin()")
         return
+    _compare_with_launch(e, op)
     together = None if e.mode is not Mode.HOST else e.settings.together
     done = None if together is None else together(e, op)
     if done is None:
@@ -103,6 +104,26 @@ def thread_axis(
         return
     with e.nest(f"if not {done}:"):
         _launched(e, op, low, extent, tag)
+
+
+def _compare_with_launch(e: Emitter, root: AxisOp) -> None:
+    """Check that a kernel is launched with the extents of the axes that it opens."""
+    if e.mode is not Mode.HOST or not is_launched(e.func):
+        return
+    seen: set[str] = set()
+    for op in root.walk():
+        tag = axis_tag(op)
+        if tag is not None and tag not in seen:
+            assert isinstance(op, tir.ForOp | tir.LaunchThreadOp)
+            seen.add(tag)
+            e.op = op
+            e.line(f"grid.expect_launched({tag!r}, {hoisted(e, op, op.extent)})")
+    e.op = root
+
+
+def is_launched(func: tir.FuncOp) -> bool:
+    """Whether calls of a function pass the sizes of a launch."""
+    return "tir.kernel_launch_params" in func.attributes
 
 
 def _launched(

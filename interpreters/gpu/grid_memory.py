@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,6 +113,7 @@ class GridMemory:
         self._active = False
         self._in_threads = False
         self._together = False
+        self._launched: Mapping[str, int] | None = None
         self._teams: list[ThreadTeam] = []
         self._extents = (1, 1, 1)
         self._coordinates = [0, 0, 0]

@@ -26,7 +26,8 @@ barrier of a warp a race with a third reader may be missed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -81,6 +82,26 @@ class Grid(GridCopies):
         self._active = False
         self._block = self._host
         self.me = self.launch = self.epoch = self.block = self._next_generation()
+
+    @contextmanager
+    def launched(self, sizes: Mapping[str, int]) -> Generator[None]:
+        """A launch with these sizes by axis, while the host calls the kernel."""
+        outer, self._launched = self._launched, sizes
+        yield
+        self._launched = outer
+
+    def expect_launched(self, name: str, size: int) -> None:
+        """The kernel opens an axis with this extent, or has so much dynamic memory.
+
+        Raises SimulationError where the launch, if it said so, had another size.
+        """
+        if self._launched is None:
+            return
+        given = self._launched.get(name, 1)
+        if given != size:
+            raise SimulationError(
+                f"the kernel is launched with {given} for {name}, and needs {size}"
+            )
 
     def enter_block(self, axis: int, index: int) -> None:
         """The block with this index of a block axis begins."""

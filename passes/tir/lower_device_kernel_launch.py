@@ -27,12 +27,12 @@ from xdsl_tvm.analysis.arith.expr import view
 from xdsl_tvm.analysis.arith.polynomial import polynomial
 from xdsl_tvm.analysis.tir.function_target import is_same_code, target_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import USE_DYNAMIC_SHARED
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.copied_expressions import ExpressionCopier
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
-USE_DYNAMIC_SHARED = "tir.use_dyn_shared_memory"
 _DEVICE_KERNEL_LAUNCH = 2
 _ENDS_WITH_BODY = (tir.FuncOp, tir.IfOp, tir.AttrOp, tir.ScopeOp, tir.LaunchThreadOp)
 _Size: TypeAlias = "int | SSAValue"
@@ -107,10 +107,12 @@ class _Function:
     """What a launch passes sizes of: the first opening of each axis, in order, and the
     dynamic shared memory."""
     returns: list[tir.RetOp] = field(default_factory=list[tir.RetOp])
-    launched_by: tir.CallFuncOp | None = None
-    extern_called_by: tir.CallFuncOp | None = None
-    called_by: tir.CallFuncOp | None = None
-    """A call by code for its own target that uses the result."""
+    launched_by: str | None = None
+    """A call that is a launch, as errors name it."""
+    extern_called_by: str | None = None
+    """A call as a C symbol."""
+    called_by: str | None = None
+    """A call by code for its own target that has the result."""
 
     @property
     def parameters(self) -> list[str]:
@@ -200,7 +202,7 @@ class _Lowering:
         source, target = target_of(caller), target_of(callee.func)
         if source is None or target is None or is_same_code(source, target):
             if call.result is not None:
-                callee.called_by = call
+                callee.called_by = describe(call)
             return
         inputs = callee.func.function_type.inputs
         if len(call.args) != len(inputs):
@@ -211,10 +213,10 @@ class _Lowering:
         arguments: list[SSAValue] = list(call.args)
         result_type = None if call.result is None else call.result.type
         if source.device_type == target.device_type:
-            callee.extern_called_by = call
+            callee.extern_called_by = describe(call)
             builtin = "call_extern"
         else:
-            callee.launched_by = call
+            callee.launched_by = describe(call)
             builtin = "tvm_call_packed"
             arguments += _launch_arguments(call, callee)
             result_type = i32 if result_type is None else result_type
@@ -278,7 +280,7 @@ def _require_one_kind_of_call(callee: _Function) -> None:
         raise PassFailedException(
             f"tir.func @{callee.func.sym_name.data}: has multiple callers, and would "
             "need to be lowered into a call_extern at some call sites, and a device "
-            f"kernel launch at others ({describe(extern)}, {describe(launch)}); give "
+            f"kernel launch at others ({extern}, {launch}); give "
             "each its own copy of the function"
         )
 
@@ -367,7 +369,7 @@ def _return_nothing(function: _Function) -> None:
     outputs = func.function_type.outputs.data
     if outputs and function.called_by is not None:
         raise PassFailedException(
-            f"{describe(function.called_by)}: uses the result of "
+            f"{function.called_by}: uses the result of "
             f"@{func.sym_name.data}, which is launched as a kernel elsewhere and so "
             "returns nothing; give each caller its own copy of the function"
         )

@@ -346,7 +346,8 @@ def sink_device_memory(region: tir.AttrOp) -> None:
         inside.replace({value: copier.copy(value) for value in constants})
     first = body.first_op
     for op in moved:
-        op.detach()
+        if op.parent is not None:
+            op.detach()
         if first is None:
             body.add_op(op)
         else:

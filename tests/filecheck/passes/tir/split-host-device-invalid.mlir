@@ -1,0 +1,51 @@
+// RUN: xdsl-opt %s -p tir-split-host-device --split-input-file --verify-diagnostics | filecheck %s
+
+tir.func @shared(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %c4 = tir.const 4 : i32
+  %c0 = tir.const 0 : i32
+  %q = tir.allocate [4] : !tir.ptr<i32, "shared">
+  %Q = tir.decl_buffer "Q" %q : !tir.buffer<4xi32, "shared">
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.launch_thread %t = "threadIdx.x" to %c4 {
+      tir.store %t, %Q[%t] : i32
+    }
+  }
+  %x = tir.load %Q[%c0] : i32
+}
+// CHECK: tir.allocate in @shared: memory of type !tir.ptr<i32, "shared"> is in a scope of the device, and is used outside of the device region that uses it; allocate it inside of the region, or in the scope "global"
+
+// -----
+
+tir.func @outer(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %c4 = tir.const 4 : i32
+  %c0 = tir.const 0 : i32
+  %q = tir.allocate [4] : !tir.ptr<i32, "shared">
+  tir.for %i = %c0 to %c4 {
+    %Q = tir.decl_buffer "Q" %q : !tir.buffer<4xi32, "shared">
+    tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+      tir.launch_thread %t = "threadIdx.x" to %c4 {
+        tir.store %t, %Q[%t] : i32
+      }
+    }
+  }
+}
+// CHECK: tir.allocate in @outer: memory of type !tir.ptr<i32, "shared"> is in a scope of the device, and is in another block than the device region
+
+// -----
+
+tir.func @returns(%n: i32) -> i32 attributes {target = #tir.target<"cuda">} {
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.ret %n : i32
+  }
+}
+// CHECK: tir.ret in @returns: returns from inside of a device region, and in a kernel would leave only that; return after the region
+
+// -----
+
+tir.func @foreign(%n: i32) attributes {target = #tir.target<"cuda">} {
+  %v = "test.op"() : () -> index
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    "test.op"(%v) : (index) -> ()
+  }
+}
+// CHECK: tir.attr in @foreign: the device region uses a value of type index, which no parameter of a kernel can have
