@@ -130,9 +130,13 @@ def traced(module: ModuleOp) -> tuple[list[Any], list[Any]]:
         asked.append(numbers)
         return numbers
 
-    externs = {"run": lambda *contexts: trace.append(contexts)}
-    module_ = interpret(module, externs=externs | {"device_context": device_context})
-    module_["main"](2, 5)
+    def run(*contexts: object) -> None:
+        trace.append(contexts)
+
+    interpreted = interpret(
+        module, externs={"run": run, "device_context": device_context}
+    )
+    interpreted["main"](2, 5)
     return trace, asked
 
 

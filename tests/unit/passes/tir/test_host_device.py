@@ -301,9 +301,14 @@ def test_arguments_of_a_launch_are_counted() -> None:
 
 def test_functions_of_the_caller_come_first() -> None:
     seen: list[Any] = []
-    externs = {"the_kernel": lambda *values: seen.append(values[1:]) or 0}
+
+    def kernel(*values: object) -> int:
+        seen.append(values[1:])
+        return 0
+
     array = np.zeros(8, np.int32)
-    interpret(parse(LAUNCH), externs=externs)["main"](array, 3, 1)
+    module = interpret(parse(LAUNCH), externs={"the_kernel": kernel})
+    module["main"](array, 3, 1)
     assert seen == [(2, 3, 4, 1)]
 
 
