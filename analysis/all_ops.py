@@ -1,6 +1,8 @@
-"""All ops below an op, as a list."""
+"""All ops below an op, or the outermost ones of some kind, as a list."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from xdsl.ir import Operation, Region
 
@@ -35,3 +37,25 @@ def _enter(op: Operation, pending: list[Operation | None]) -> None:
     """Note where the blocks of an op begin, the last of them first."""
     for region in reversed(op.regions):
         pending += [block.first_op for block in reversed(region.blocks)]
+
+
+def outermost_ops(
+    root: Operation, is_found: Callable[[Operation], bool]
+) -> list[Operation]:
+    """The ops in an op for which `is_found` holds, in the order of the text, without
+    those inside of others. What they hold is not visited."""
+    found: list[Operation] = []
+    pending: list[Operation | None] = []
+    _enter(root, pending)
+    while pending:
+        op = pending.pop()
+        while op is not None:
+            following = op.next_op
+            if is_found(op):
+                found.append(op)
+            elif op.regions:
+                pending.append(following)
+                _enter(op, pending)
+                following = None
+            op = following
+    return found

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from xdsl.ir import Operation
+
+from xdsl_tvm.analysis.all_ops import outermost_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
+
+
+def functions_of(module: Operation) -> list[tir.FuncOp]:
+    """The TIR functions in a module, and in those that it holds."""
+    found = outermost_ops(module, lambda op: isinstance(op, tir.FuncOp))
+    return [op for op in found if isinstance(op, tir.FuncOp)]
 
 
 def target_of(func: tir.FuncOp) -> Target | None:

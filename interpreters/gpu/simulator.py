@@ -87,8 +87,10 @@ class Grid(GridCopies):
     def launched(self, sizes: Mapping[str, int]) -> Generator[None]:
         """A launch with these sizes by axis, while the host calls the kernel."""
         outer, self._launched = self._launched, sizes
-        yield
-        self._launched = outer
+        try:
+            yield
+        finally:
+            self._launched = outer
 
     def expect_launched(self, name: str, size: int) -> None:
         """The kernel opens an axis with this extent, or has so much dynamic memory.

@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.tir.function_target import target_of
+from xdsl_tvm.analysis.all_ops import all_ops, outermost_ops
+from xdsl_tvm.analysis.tir.function_target import functions_of, target_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir.rewriting.copied_expressions import outermost
 
 _DEVICE_KEYS = ("pipeline_exec_scope", "device_scope")
 _TARGET = "target"
@@ -58,7 +58,7 @@ class AnnotateDeviceRegions(CompilerPass):
     name = "tir-annotate-device-regions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [op for op in op.walk() if isinstance(op, tir.FuncOp)]:
+        for func in functions_of(op):
             if func.is_declaration:
                 continue
             target = target_of(func)
@@ -68,12 +68,14 @@ class AnnotateDeviceRegions(CompilerPass):
                     "not known what is device code; bind one, as in attributes {target = "
                     '#tir.target<"cuda", host = #tir.target<"llvm">>}'
                 )
-            if target.host_target is not None:
+            if target.host_target is not None and any(
+                map(_is_marked_or_device_code, all_ops(func))
+            ):
                 _annotate(func, target.without_host())
 
 
 def _annotate(func: tir.FuncOp, device: Target) -> None:
-    for op in outermost(func, _is_marked_or_device_code):
+    for op in outermost_ops(func, _is_marked_or_device_code):
         if isinstance(op, tir.AttrOp) and op.key.data == _TARGET:
             continue
         block = op.parent

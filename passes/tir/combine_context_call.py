@@ -13,7 +13,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.derivation import derived_from_itself
-from xdsl_tvm.analysis.tir.function_target import is_host
+from xdsl_tvm.analysis.tir.function_target import functions_of, is_host
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir.types import is_handle
@@ -73,7 +73,7 @@ class CombineContextCall(CompilerPass):
     name = "tir-combine-context-call"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [op for op in op.walk() if isinstance(op, tir.FuncOp)]:
+        for func in functions_of(op):
             if is_host(func) and not func.is_declaration:
                 _Combiner(func).run()
 

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.call_cycles import callees_first
 from xdsl_tvm.analysis.tir.function_target import is_same_code, target_of
 from xdsl_tvm.dialects import tir
@@ -142,7 +143,7 @@ class _Inliner:
         """Find the calls in each function, and what else names private functions."""
         for op in module.ops:
             calls = self._calls.get(op) if isinstance(op, tir.FuncOp) else None
-            for inner in op.walk():
+            for inner in all_ops(op):
                 is_call = isinstance(inner, tir.CallFuncOp)
                 if is_call and calls is not None and not _path(inner):
                     calls.append(inner)
@@ -218,7 +219,7 @@ def _size_if_inlined(func: tir.FuncOp) -> int | None:
     if "global_symbol" in func.attributes:
         return None
     size = 0
-    for op in func.body.walk():
+    for op in all_ops(func.body):
         size += 1
         if isinstance(op, _OF_BLOCKS):
             return None
@@ -277,7 +278,7 @@ def _inline(call: tir.CallFuncOp, func: tir.FuncOp) -> list[tir.CallFuncOp]:
             continue
         copy = op.clone(values)
         body.add_op(copy)
-        for inner in list(copy.walk()):
+        for inner in all_ops(copy):
             if isinstance(inner, tir.CallFuncOp):
                 calls.append(inner)
             elif isinstance(inner, tir.DeclBufferOp) and inner.data in names:

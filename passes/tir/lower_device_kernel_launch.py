@@ -23,9 +23,10 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable, is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import view
 from xdsl_tvm.analysis.arith.polynomial import polynomial
-from xdsl_tvm.analysis.tir.function_target import is_same_code, target_of
+from xdsl_tvm.analysis.tir.function_target import functions_of, is_same_code, target_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import USE_DYNAMIC_SHARED
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
@@ -129,7 +130,7 @@ class _Lowering:
         self._by_name: dict[Operation, dict[str, tir.FuncOp]] = {}
         self._calls: list[tuple[tir.FuncOp, tir.CallFuncOp]] = []
         self._exposed: dict[str, tir.FuncOp] = {}
-        for func in [op for op in module.walk() if isinstance(op, tir.FuncOp)]:
+        for func in functions_of(module):
             parent = func.parent_op()
             assert parent is not None, "held by the module"
             self._by_name.setdefault(parent, {})[func.sym_name.data] = func
@@ -150,7 +151,7 @@ class _Lowering:
         found = _Function(func, name)
         axes: dict[str, tir.LaunchThreadOp] = {}
         dynamic: list[Launch] = []
-        for op in func.walk():
+        for op in all_ops(func):
             match op:
                 case tir.CallFuncOp():
                     self._calls.append((func, op))

@@ -10,7 +10,11 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.tir.function_target import is_device_that_can_fail
+from xdsl_tvm.analysis.all_ops import all_ops, outermost_ops
+from xdsl_tvm.analysis.tir.function_target import (
+    functions_of,
+    is_device_that_can_fail,
+)
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.target import Target
@@ -18,7 +22,6 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import UniqueNames, symbol_name
 from xdsl_tvm.passes.tir._host_device.captures import Captures, sink_device_memory
 from xdsl_tvm.passes.tir.convert_ssa import ConvertSSA
-from xdsl_tvm.passes.tir.rewriting.copied_expressions import outermost
 from xdsl_tvm.passes.tir.rewriting.statements import describe, insert_body_before
 
 _ERROR_CODE = "kernel_error_code"
@@ -92,10 +95,10 @@ class SplitHostDevice(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names: dict[Operation, UniqueNames] = {}
         found = False
-        for func in [op for op in op.walk() if isinstance(op, tir.FuncOp)]:
-            regions = outermost(func, is_device_region)
-            if not regions:
+        for func in functions_of(op):
+            if not any(map(is_device_region, all_ops(func))):
                 continue
+            regions = outermost_ops(func, is_device_region)
             parent = func.parent_op()
             assert parent is not None, "held by the module"
             if parent not in names:
@@ -190,7 +193,7 @@ def _call(region: tir.AttrOp, kernel: tir.FuncOp, captures: Captures) -> None:
 
 
 def _check_returns(region: tir.AttrOp) -> None:
-    for op in region.walk():
+    for op in all_ops(region):
         if isinstance(op, tir.RetOp) and not (
             op.value is None and _in_threads(op, region)
         ):

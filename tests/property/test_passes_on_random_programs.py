@@ -49,7 +49,13 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     ),
 }
 """For a pass, the option lists to run it with; one without options is not implied."""
+_BIND = 'tir-bind-target{target="cuda" host="llvm"}'
 NEEDS: dict[str, str] = {
+    "tir-annotate-device-regions": _BIND,
+    "tir-lower-device-kernel-launch": (
+        f"{_BIND},tir-annotate-device-regions,tir-split-host-device"
+    ),
+    "tir-split-host-device": f"{_BIND},tir-annotate-device-regions",
     "tir-compact-buffer-allocation": (
         "tir-lower-init-block,tir-convert-blocks-to-opaque"
     ),

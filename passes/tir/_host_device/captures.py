@@ -11,12 +11,16 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
 from xdsl_tvm.dialects.tir.types import is_expression_type, is_handle
-from xdsl_tvm.passes.tir.rewriting.copied_expressions import ExpressionCopier
+from xdsl_tvm.passes.tir.rewriting.copied_expressions import (
+    ExpressionCopier,
+    operands_of,
+)
 from xdsl_tvm.passes.tir.rewriting.memory_views import take_after
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
@@ -214,7 +218,7 @@ def _is_copied(op: Operation) -> bool:
     return (
         bool(op.results)
         and not isinstance(op, tir.BufferDefinition | tir.DataOp | tir.LetOp)
-        and not any(isinstance(each.type, tir.BufferType) for each in op.operands)
+        and not any(isinstance(each.type, tir.BufferType) for each in operands_of(op))
         and is_side_effect_free(op)
     )
 
@@ -244,7 +248,7 @@ class _Inside:
     """The ops of a region, in which all but expressions are statements."""
 
     def __init__(self, body: Block) -> None:
-        self._ops = list(body.walk())
+        self._ops = [op for each in body.ops for op in all_ops(each)]
         self._inside = set(self._ops)
         self._blocks = {block for op in self._ops for block in _blocks_of(op)}
 

@@ -62,24 +62,3 @@ def operands_of(op: Operation) -> Iterator[SSAValue]:
                 for operand in inner.operands:
                     if not op.is_ancestor(operand.owner):
                         yield operand
-
-
-def outermost(root: Operation, is_found: Callable[[Operation], bool]) -> list[Operation]:
-    """The ops in `root`, in the order of the text, for which `is_found` holds, without
-    those inside of others."""
-    found: list[Operation] = []
-    pending = _held(root)
-    while pending:
-        op = pending.pop()
-        if is_found(op):
-            found.append(op)
-        else:
-            pending += _held(op)
-    return found
-
-
-def _held(op: Operation) -> list[Operation]:
-    """The ops directly in the regions of an op, last first."""
-    ops = [op for region in op.regions for block in region.blocks for op in block.ops]
-    ops.reverse()
-    return ops

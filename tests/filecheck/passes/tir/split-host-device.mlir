@@ -332,3 +332,38 @@ tir.func @main(%n: i32) attributes {target = #tir.target<"cuda">} {
 // CHECK-LABEL: tir.func @main(
 // CHECK:       tir.func @main_kernel(
 // CHECK-NEXT:    tir.attr "target" (#tir.target<"llvm">)
+
+// -----
+
+// A choice of the host that names an array is made by the host; one of numbers is not.
+tir.func @main(%a: !tir.handle, %n: i32, %p: i1) attributes {target = #tir.target<"cuda">, param_names = ["a", "n", "p"]} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<8xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %q = tir.if_then_else %p -> !tir.ptr<i32> {
+    %q0 = tir.address_of %A[%c0] : !tir.ptr<i32>
+    tir.yield %q0 : !tir.ptr<i32>
+  } else {
+    %q4 = tir.address_of %A[%c4] : !tir.ptr<i32>
+    tir.yield %q4 : !tir.ptr<i32>
+  }
+  %Q = tir.decl_buffer "Q" %q : !tir.buffer<4xi32>
+  %m = tir.if_then_else %p -> i32 {
+    tir.yield %n : i32
+  } else {
+    tir.yield %c4 : i32
+  }
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.launch_thread %t = "threadIdx.x" to %c4 {
+      tir.store %m, %Q[%t] : i32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @main(
+// CHECK:         %[[Q:.*]] = tir.if_then_else
+// CHECK:         tir.call_func @main_kernel(%[[Q]], %{{.*}}, %{{.*}}) : (!tir.ptr<i32>, i32, i1) -> ()
+// CHECK:       tir.func @main_kernel(%{{.*}}: !tir.ptr<i32>, %[[N:.*]]: i32, %[[P:.*]]: i1) attributes
+// CHECK-SAME:    param_names = ["Q_data", "n", "p"]}
+// CHECK:         tir.if_then_else %[[P]] -> i32 {
+// CHECK-NEXT:      tir.yield %[[N]] : i32
+// CHECK:         tir.decl_buffer "Q" %{{.*}} : !tir.buffer<4xi32>
