@@ -19,6 +19,10 @@ next barrier, and races between them are reported (`gpu/simulator.py`). The thre
 many blocks run as numpy arrays where their code allows it, with the same results and
 errors (`codegen/lockstep_launch.py`). Math functions are computed in f64 and rounded
 once. An integer of a width that no machine has is stored in the next wider one.
+
+`call_extern` and packed calls by the symbol of a function of the module run that, unless
+`externs` has one of the name. A kernel gets the sizes of its launch after its arguments
+(`tir.kernel_launch_params`); where it needs other ones, that is an error.
 """
 
 from __future__ import annotations

@@ -505,7 +505,10 @@ FUNCTION_ATTRIBUTES: Final = _table(
         "relax StaticPlanBlockMemory",
     ),
     Annotation(
-        "tir_non_negative_var", STRS, "symbolic sizes of at least 0", "relax passes"
+        "tir_non_negative_var",
+        STRS,
+        "symbolic sizes, or parameters by their names, of at least 0",
+        "bounds of integers, relax passes",
     ),
 )
 """Of `tir.func`. `pragma_*`, `dlight.*` and all others are kept."""
