@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import Rewriter
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops, outermost_ops
@@ -75,7 +76,8 @@ class SplitHostDevice(CompilerPass):
     Errors: a region that uses memory of a scope of the device, such as `shared`, that
         code outside of the region uses too; a `tir.ret` in a region, except one without
         a value in a `tir.launch_thread`; a region that uses a value of a type which
-        parameters cannot have
+        parameters cannot have; a region inside of an operation that may have symbols of
+        its own, as unregistered ones may
     Attributes: read: `global_symbol` and `tir.noalias` of functions; created: `target`,
         `tir.is_global_func`, `tir.noalias` and `tir_non_negative_var` on kernels;
         removed: none
@@ -140,6 +142,7 @@ def _outlined(func: tir.FuncOp, region: tir.AttrOp, name: str) -> tir.FuncOp:
     device = target.without_host()
     can_fail = is_device_that_can_fail(device)
     _check_returns(region)
+    _check_symbols(region, func)
     if not can_fail:
         sink_device_memory(region)
     noalias = is_true(func.attributes.get("tir.noalias"))
@@ -202,6 +205,19 @@ def _check_returns(region: tir.AttrOp) -> None:
                 "kernel would leave only that; return after the region, or let threads "
                 "end by a tir.ret without a value"
             )
+
+
+def _check_symbols(region: tir.AttrOp, func: tir.FuncOp) -> None:
+    """Refuse regions from which the kernel could not be called by its name."""
+    parent = region.parent_op()
+    while parent is not None and parent is not func:
+        if parent.has_trait(SymbolTable, value_if_unregistered=True):
+            raise PassFailedException(
+                f"{describe(region)}: the device region is in {describe(parent)}, which "
+                "may have symbols of its own, so that a kernel cannot be called there; "
+                "lower that operation first"
+            )
+        parent = parent.parent_op()
 
 
 def _in_threads(op: Operation, region: Operation) -> bool:

@@ -49,3 +49,13 @@ tir.func @foreign(%n: i32) attributes {target = #tir.target<"cuda">} {
   }
 }
 // CHECK: tir.attr in @foreign: the device region uses a value of type index, which no parameter of a kernel can have
+
+// -----
+
+tir.func @nested(%n: i32) attributes {target = #tir.target<"cuda">} {
+  builtin.module {
+    tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    }
+  }
+}
+// CHECK: tir.attr in @nested: the device region is in builtin.module in @nested, which may have symbols of its own, so that a kernel cannot be called there; lower that operation first
