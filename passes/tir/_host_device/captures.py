@@ -105,21 +105,17 @@ class Captures:
     def are_distinct(self) -> bool:
         """Whether the pointers among the parameters are known not to overlap."""
         found: set[object] = set()
-        parameters = 0
+        parameters = pointers = 0
         for each in self._parameters.values():
-            if not is_handle(each.argument.type):
-                continue
-            memory = memory_of(each.source, distinct_parameters=True)
-            is_allocated = isinstance(memory, SSAValue) and isinstance(
-                memory.owner, _ALLOCATIONS
-            )
-            if memory in found and memory is not None:
-                return False
-            found.add(memory)
-            parameters += not is_allocated
-            if memory is None and parameters > 1:
-                return False
-        if None in found and parameters > 1:
+            if is_handle(each.argument.type):
+                memory = memory_of(each.source, distinct_parameters=True)
+                found.add(memory)
+                pointers += 1
+                parameters += not (
+                    isinstance(memory, SSAValue)
+                    and isinstance(memory.owner, _ALLOCATIONS)
+                )
+        if pointers > 1 and (None in found or len(found) < pointers):
             return False
         return self._noalias or parameters <= 1
 
