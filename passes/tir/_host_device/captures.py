@@ -109,12 +109,10 @@ class Captures:
         for each in self._parameters.values():
             if is_handle(each.argument.type):
                 memory = memory_of(each.source, distinct_parameters=True)
+                owner = memory.owner if isinstance(memory, SSAValue) else None
                 found.add(memory)
                 pointers += 1
-                parameters += not (
-                    isinstance(memory, SSAValue)
-                    and isinstance(memory.owner, _ALLOCATIONS)
-                )
+                parameters += not isinstance(owner, _ALLOCATIONS)
         if pointers > 1 and (None in found or len(found) < pointers):
             return False
         return self._noalias or parameters <= 1
