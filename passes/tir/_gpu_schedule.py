@@ -11,6 +11,7 @@ with `b` on `blockIdx.x`, `t_i` on `threadIdx.x`, and a serial loop `s` in each 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -50,10 +51,11 @@ BLOCKS: Final = 256
 _KINDS = (tir.ForKind.SERIAL, tir.ForKind.PARALLEL)
 
 
-def bind_block(block: tir.BlockOp, threads: int) -> None:
+def bind_block(block: tir.BlockOp, threads: int, sizes: AbstractSet[SSAValue]) -> None:
     """Bind the loops of a block to blocks of at most `threads` threads.
 
-    The block holds no other, and nothing around it is bound. Raises PassFailedException
+    The block holds no other, and nothing around it is bound. `sizes` are values that are
+    not negative, as extents of buffers of parameters are. Raises PassFailedException
     where its loops are not one for each iteration variable.
     """
     loops = loops_around(block, container_of(block))
@@ -64,9 +66,9 @@ def bind_block(block: tir.BlockOp, threads: int) -> None:
             "loops; let each loop bind one of them, or schedule the function by hand"
         )
     nest = _perfect_part(block, loops)
-    run = _Runs(block, loops, nest, threads).first()
+    run = _Runs(block, loops, nest, threads, sizes).first()
     if run:
-        _bind_run(block, run, threads)
+        _bind_run(_Binding(block, run, threads, sizes))
     else:
         _add_unit_loop(nest[0] if nest else block)
 
@@ -102,6 +104,7 @@ class _Runs:
     loops: list[tir.ForOp]
     nest: list[tir.ForOp]
     threads: int
+    sizes: AbstractSet[SSAValue]
 
     def first(self) -> list[tir.ForOp]:
         """The first loops that follow each other, are independent, and can be fused."""
@@ -157,46 +160,41 @@ class _Runs:
         for value in (loop.min, loop.extent):
             if is_computed_inside(view(value), first):
                 return False
-        if run and sum(map(_may_be_negative, [*run, loop])) > 1:
+        if run and sum(map(self._may_be_negative, (*run, loop))) > 1:
             return False
+        extents = [smart.literal(view(each.extent)) for each in (*run, loop)]
         size = 1
-        for each in (*run, loop):
-            extent = smart.literal(view(each.extent))
+        for extent in extents:
             size *= 1 if extent is None else max(int(extent), 1)
         # What the last iteration of the last block is rounded up to.
         most = BLOCKS * self.threads
-        step = most if size > most else min(size, self.threads)
+        is_large = None in extents or size > most
+        step = most if is_large else min(size, self.threads)
         _, high = integer_range(loop.loop_var.type)
         return -(-size // step) * step <= high
 
+    def _may_be_negative(self, loop: tir.ForOp) -> bool:
+        extent = view(loop.extent)
+        return not _with_sizes(self.sizes, extent).can_prove(smart.ge(extent, 0))
 
-def _may_be_negative(loop: tir.ForOp) -> bool:
-    extent = view(loop.extent)
-    return not _with_sizes(extent).can_prove(smart.ge(extent, 0))
 
-
-def _with_sizes(*trees: Expr) -> Analyzer:
-    """An analyzer that knows that extents of buffers of parameters are not negative."""
+def _with_sizes(sizes: AbstractSet[SSAValue], *trees: Expr) -> Analyzer:
+    """An analyzer that knows which values in trees are not negative."""
     analyzer = Analyzer()
     for leaf in leaf_values(*trees):
-        if any(_is_size(leaf, use.operation) for use in leaf.uses):
+        if leaf in sizes:
             analyzer.mark_global_nonneg(Value(leaf))
     return analyzer
-
-
-def _is_size(value: SSAValue, op: Operation) -> bool:
-    return isinstance(op, tir.MatchBufferOp) and value in op.shape
 
 
 # ---- binding them ----
 
 
-def _bind_run(block: tir.BlockOp, run: Sequence[tir.ForOp], threads: int) -> None:
-    binding = _Binding(block, run, threads)
+def _bind_run(binding: _Binding) -> None:
     binding.write_loops()
     binding.rebind_block()
     binding.replace_variables()
-    Rewriter.erase_op(run[0])
+    Rewriter.erase_op(binding.run[0])
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,11 @@ class _Binding:
     """The loops that take the place of a run."""
 
     def __init__(
-        self, block: tir.BlockOp, run: Sequence[tir.ForOp], threads: int
+        self,
+        block: tir.BlockOp,
+        run: Sequence[tir.ForOp],
+        threads: int,
+        sizes: AbstractSet[SSAValue],
     ) -> None:
         self.block = block
         self.run = run
@@ -219,7 +221,8 @@ class _Binding:
         self.dtype = run[0].loop_var.type
         assert isinstance(self.dtype, IntegerType)
         extents = [view(loop.extent) for loop in run]
-        self.analyzer = _with_sizes(*extents)
+        self.sizes = sizes
+        self.analyzer = _with_sizes(sizes, *extents)
         total: Expr = self._const(1)
         for extent in extents:
             total = smart.mul(total, extent)
@@ -371,7 +374,7 @@ class _Binding:
         if self.is_empty:
             return smart.const(0, i1)
         bound = smart.lt(self.index, self.total)
-        analyzer = _with_sizes(self.total)
+        analyzer = _with_sizes(self.sizes, self.total)
         for axis in self.axes:
             analyzer.bind(axis.variable, inputs[Value(axis.variable)])
         return None if analyzer.can_prove(bound) else bound

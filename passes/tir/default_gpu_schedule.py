@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
@@ -138,6 +138,12 @@ def _schedule(func: tir.FuncOp, threads: int) -> None:
     blocks = [op for op in all_ops(func) if isinstance(op, tir.BlockOp)]
     _check_names(blocks)
     holding = {_block_around(block) for block in blocks}
+    sizes = {
+        extent
+        for match in func.buffer_map.values()
+        for extent in match.shape
+        if isinstance(extent, SSAValue)
+    }
     for block in blocks:
         if block in holding or _is_bound(block):
             continue
@@ -146,7 +152,7 @@ def _schedule(func: tir.FuncOp, threads: int) -> None:
                 f"{describe(block)}: Cannot add loops on top of the root block; put the "
                 "statements into a block of their own inside of it"
             )
-        bind_block(block, threads)
+        bind_block(block, threads, sizes)
 
 
 def _check_names(blocks: Sequence[tir.BlockOp]) -> None:

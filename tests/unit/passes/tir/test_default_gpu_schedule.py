@@ -528,6 +528,25 @@ tir.func @main(%a: !tir.handle) attributes {global_symbol = "main"} {
     assert 'tir.for "i_fused_0"' in str(CUDA(module))
 
 
+def test_a_symbolic_extent_of_a_narrow_type() -> None:
+    """256 blocks of threads have more numbers than 8 bits."""
+    module = parse_ir("""
+tir.func @main(%a: !tir.handle, %n: i8) attributes {global_symbol = "main"} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<100xi32>
+  %z8 = tir.const 0 : i8
+  %n8 = tir.const 100 : i8
+  %one = tir.const 1 : i32
+  %m = tir.min %n, %n8 : i8
+  tir.for "i" %i = %z8 to %m {
+    tir.block (%vi : S in [%z8 to %n8] = %i) {
+      tir.store %one, %A[%vi] : i32
+    }
+  }
+}""")
+    check_semantics(module, [CUDA])
+    assert 'tir.for "u_fused_1"' in str(CUDA(module))
+
+
 def test_ops_between_the_loops_move_along() -> None:
     module = parse_ir("""
 tir.func @main(%a: !tir.handle) attributes {global_symbol = "main"} {
