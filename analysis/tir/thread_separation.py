@@ -59,6 +59,11 @@ Columns = Mapping[SSAValue, Any]
 """Variables, each with its value in every combination."""
 
 
+Path = tuple[tuple[int, Operation, bool], ...]
+"""The ops around an op from the outermost on, and the op: each with the number of one run
+of its block, and whether threads of that run may have parted."""
+
+
 class Kind(Enum):
     """How the values that a variable has in two threads relate."""
 
@@ -86,11 +91,12 @@ class Iteration:
     """An iteration of a loop that all threads of a block do at the same time.
 
     `loop` stands for one run of the loop, `ahead` says how many iterations later than a
-    first one it is.
+    first one it is, with `or_more` how many it is at least.
     """
 
     loop: int
     ahead: int
+    or_more: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +115,8 @@ class ThreadAccess:
     iterations: Mapping[SSAValue, Iteration] = field(
         default_factory=dict[SSAValue, Iteration]
     )
+    path: Path = ()
+    """Where it is; accesses that differ in nothing else are equal."""
 
     @property
     def key(self) -> object:
@@ -121,12 +129,16 @@ class ThreadAccess:
 class Separation:
     """Compares accesses of one kernel, whose variables are given.
 
-    Values that are not among them differ between threads in unknown ways.
+    Values that are not among them differ between threads in unknown ways. With
+    `blocks_meet` the iterations of accesses are those of all blocks of the launch.
     """
 
-    def __init__(self, variables: dict[SSAValue, Variable]) -> None:
+    def __init__(
+        self, variables: dict[SSAValue, Variable], *, blocks_meet: bool = False
+    ) -> None:
         self.variables = variables
         """What is known of the values of the kernel."""
+        self._blocks_meet = blocks_meet
         self._analyzer = Analyzer()
         for value, variable in variables.items():
             if variable.low > -inf and variable.high < inf and _is_exact(value):
@@ -163,7 +175,9 @@ class Separation:
         dimensions = _dimensions(a, b)
         if dimensions is None or not (self._is_fixed(a) and self._is_fixed(b)):
             return False
-        pair = _Pair(self.variables, self._analyzer, a, b, axes, dimensions)
+        pair = _Pair(
+            self.variables, self._analyzer, a, b, axes, dimensions, self._blocks_meet
+        )
         return pair.by_digits(wanted) or pair.by_points(wanted)
 
     def _is_fixed(self, access: ThreadAccess) -> bool:
@@ -207,11 +221,15 @@ def _dimensions(
 
 
 def _element(buffer: SSAValue) -> object:
+    if isinstance(buffer.type, tir.PtrType):
+        return buffer.type.element_type
     return tir.buffer_definition(buffer).type.element_type
 
 
 def _compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
     """The shape of a buffer in row-major order from the start of its memory."""
+    if isinstance(buffer.type, tir.PtrType):
+        return (-1,) if isinstance(buffer.owner, tir.AllocateOp) else None
     definition = tir.buffer_definition(buffer)
     if next(_layout(buffer), None) is not None or definition.layout_strides:
         return None
@@ -241,6 +259,7 @@ class _Pair:
     b: ThreadAccess
     axes: Kind
     dimensions: list[tuple[Polynomial, Polynomial]]
+    blocks_meet: bool
 
     def _ahead(self, value: SSAValue) -> tuple[int, int] | None:
         """How far both are from a value that they share; None if they share none."""
@@ -249,14 +268,32 @@ class _Pair:
             return None
         if variable.kind is Kind.UNIFORM:
             return 0, 0
-        if self.axes is Kind.BLOCK or variable.kind is Kind.THREAD:
+        if variable.kind is Kind.THREAD:
             return None
         if variable.kind is Kind.BLOCK:
-            return 0, 0
+            return None if self.axes is Kind.BLOCK else (0, 0)
+        found = self._iterations(value)
+        if found is None or any(each.or_more for each in found):
+            return None
+        return found[0].ahead, found[1].ahead
+
+    def _iterations(self, value: SSAValue) -> tuple[Iteration, Iteration] | None:
+        """The iterations of both in one run of a loop; None if they share none."""
+        if self.axes is Kind.BLOCK and not self.blocks_meet:
+            return None
         one, other = self.a.iterations.get(value), self.b.iterations.get(value)
         if one is None or other is None or one.loop != other.loop:
             return None
-        return one.ahead, other.ahead
+        return one, other
+
+    def _distance(self, value: SSAValue) -> Bound | None:
+        """How many iterations later the second is than the first, if that is a range."""
+        found = self._iterations(value)
+        if found is None or found[0].or_more or not found[1].or_more:
+            return None
+        variable = self.variables[value]
+        least = found[1].ahead - found[0].ahead
+        return Bound(least, max(least, variable.high - variable.low))
 
     # ---- digits ----
 
@@ -321,7 +358,10 @@ class _Pair:
                 result.slack(-b, self._bound(monomial))
                 continue
             shared = self._ahead(leaf)
-            if shared is not None:
+            later = self._distance(leaf)
+            if later is not None and a == b:
+                result.slack(-b, later)
+            elif shared is not None:
                 result.slack(a * shared[0] - b * shared[1], Bound(1, 1))
                 ends = one[leaf]
                 result.slack(a - b, Bound(ends.min - shared[0], ends.max - shared[0]))
