@@ -146,17 +146,26 @@ VIRTUAL_THREADS = ("tir-flatten-buffer", "tir-inject-virtual-thread")
 """Launches of virtual threads to loops, for functions that have some."""
 
 
+BARRIERS = (
+    'tir-thread-sync{storage_scope="shared"}',
+    'tir-thread-sync{storage_scope="shared.dyn"}',
+    'tir-thread-sync{storage_scope="warp"}',
+    "tir-verify-thread-sync",
+)
+"""Barriers where threads share memory, and the check that they order all of it."""
+
+
 def gpu_pipeline(*, virtual_threads: bool = False) -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
-    No pass of it puts barriers where threads share memory: what needs one that it does
-    not have is refused.
+    Barriers are inserted where threads of a block share memory. What no barrier of a
+    block can order is refused.
     """
     return ",".join(
         (
             *TIR_BLOCKS_TO_LAUNCHES,
             *(VIRTUAL_THREADS if virtual_threads else ()),
-            "tir-verify-thread-sync",
+            *BARRIERS,
             "tir-convert-to-gpu",
         )
     )

@@ -9,7 +9,7 @@ barriers, and twice as much for each loop with barriers around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -17,6 +17,7 @@ from math import inf, prod
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import (
@@ -75,6 +76,7 @@ _ONLY_WRITTEN = {
 }
 _ASYNC_COPIES = ("ptx_cp_async", "ptx_cp_async_bulk")
 _WAITS = ("ptx_wait_group", "ptx_wait_barrier")
+_INVARIANT = "tvm_thread_invariant"
 _INFLIGHT = "async_wait_inflight_count"
 State = dict[object, ThreadAccess]
 """Accesses by their keys."""
@@ -222,11 +224,13 @@ class BarrierWalk:
     def _keep_warps_together(self, variables: dict[SSAValue, Variable]) -> None:
         """Threads of a warp have the other indices in common where rows are full."""
         row = self._axes.get("threadIdx.x")
-        width = variables[row].high + 1 if row in variables else 1
-        if row is not None and width < inf and width % _WARP == 0:
+        if row is None or row not in variables:
+            return
+        width = variables[row].high + 1
+        if width < inf and width % _WARP == 0:
             for tag in ("threadIdx.y", "threadIdx.z"):
                 axis = self._axes.get(tag)
-                if axis in variables:
+                if axis is not None and axis in variables:
                     variables[axis] = replace(variables[axis], kind=Kind.UNIFORM)
 
     def _changing_memory(self, launch: Operation) -> set[SSAValue | None]:
@@ -251,14 +255,14 @@ class BarrierWalk:
             if node in seen:
                 continue
             seen.add(node)
-            if isinstance(node, Call) and node.name == "tvm_thread_invariant":
+            if isinstance(node, Call) and node.name == _INVARIANT:
                 continue
             pending += node.operands
             if not isinstance(node, Value):
                 continue
             variable = known.get(node.value)
             if variable is None:
-                if not self._is_uniform_load(node.value):
+                if not self._is_uniform_result(node.value):
                     return False
             elif not self._is_uniform_variable(node.value, variable.kind):
                 return False
@@ -275,9 +279,11 @@ class BarrierWalk:
             case Kind.LOOP:
                 return value in self._iterations
 
-    def _is_uniform_load(self, value: SSAValue) -> bool:
-        """Whether it is read from one element that the kernel does not write."""
+    def _is_uniform_result(self, value: SSAValue) -> bool:
+        """Whether it is called so, or read from an element that the kernel keeps."""
         load = value.owner
+        if isinstance(load, tir.CallOp) and load.callee.data == _INVARIANT:
+            return True
         if not isinstance(load, tir.LoadOp) or load.predicate is not None:
             return False
         memory = accessed_memory(load.buffer)
@@ -374,7 +380,7 @@ class BarrierWalk:
         """Threads that wait for copies have made them by then, in some iteration."""
         for copy in list(self._in_flight.values()):
             done = replace(copy, op=wait, iterations={}, path=tuple(self._path))
-            self._note(done, state)
+            state[done.key] = done
         if everything:
             self._in_flight.clear()
 
@@ -405,7 +411,7 @@ class BarrierWalk:
         return self._block(op.body.block, state)
 
     @contextmanager
-    def _saving(self, state: State) -> Iterator[State]:
+    def _saving(self, state: State) -> Generator[State]:
         """A copy of a state that comes back later."""
         copy = dict(state)
         self._saved.append((len(self._path) - 1, copy))
@@ -541,37 +547,54 @@ class BarrierWalk:
         if isinstance(op, tir.CallOp):
             writes = not _is_among(op, position, _ONLY_READ.get(name, ()))
             reads = not _is_among(op, position, _ONLY_WRITTEN.get(name, ()))
+            if name == "ptx_cp_async":
+                found = self._copied(op, position)
+                if found is not None:
+                    memory = _memory_behind(operand)
+                    return _Region(memory, found, reads, writes)
         for value in derivation(operand):
             pointer = value.owner
             if isinstance(pointer, tir.AccessPtrOp):
                 mask = pointer.mode.data.mask
                 reads, writes = reads and bool(mask & 1), writes and bool(mask & 2)
-                memory = pointer.data
-                if isinstance(memory.owner, tir.DataOp):
-                    memory = memory.owner.buffer
-                found = self._range(pointer, memory)
+                memory = _memory_behind(pointer.data)
+                extent = tir.constant_value(pointer.extent)
+                found = self._range(memory, pointer.element_type, pointer.offset, extent)
                 return _Region(operand if found is None else memory, found, reads, writes)
             if isinstance(pointer, tir.DeclBufferOp):
                 break
         return _Region(operand, None, reads, writes)
 
+    def _copied(self, op: tir.CallOp, position: int) -> tuple[Expr, ...] | None:
+        """The elements of a side of an asynchronous copy."""
+        memory = _memory_behind(op.args[position])
+        if not isinstance(memory.type, tir.BufferType | tir.PtrType):
+            return None
+        element = memory.type.element_type
+        count = tir.constant_value(op.args[position_of(op, "bytes")])
+        if count is None or not (tir.is_int(element) or tir.is_float(element)):
+            return None
+        size = tir.bits_of_lane(element) * tir.lanes_of(element) // 8
+        if size == 0 or count % size:
+            return None
+        return self._range(memory, element, op.args[position + 1], count // size)
+
     def _range(
-        self, pointer: tir.AccessPtrOp, memory: SSAValue
+        self, memory: SSAValue, element: Attribute, offset: SSAValue, extent: float | None
     ) -> tuple[Expr, ...] | None:
-        """The elements from `offset` on that an access pointer is of, as one index."""
-        extent = tir.constant_value(pointer.extent)
+        """The elements from `offset` on in memory of such elements, as one index."""
         if extent is None or extent < 1:
             return None
         type_ = memory.type
         if isinstance(type_, tir.BufferType):
-            if type_.get_num_dims() != 1 or type_.element_type != pointer.element_type:
+            if type_.get_num_dims() != 1 or type_.element_type != element:
                 return None
         elif (
             not isinstance(memory.owner, tir.AllocateOp)
-            or memory.owner.result.type.element_type != pointer.element_type
+            or memory.owner.result.type.element_type != element
         ):
             return None
-        start = self._tree(pointer.offset)
+        start = self._tree(offset)
         if extent == 1:
             return (start,)
         return (smart.add(start, Value(self._lane(int(extent), start.dtype))),)
@@ -650,6 +673,16 @@ def _at(access: ThreadAccess, iterations: dict[SSAValue, Iteration]) -> ThreadAc
     return replace(access, iterations={**access.iterations, **iterations})
 
 
+def _memory_behind(pointer: SSAValue) -> SSAValue:
+    """The buffer or the allocation that a pointer points to the start of."""
+    owner = pointer.owner
+    if isinstance(owner, tir.DataOp):
+        return _memory_behind(owner.buffer)
+    if isinstance(owner, tir.DeclBufferOp) and owner.elem_offset is None:
+        return _memory_behind(owner.data)
+    return pointer
+
+
 def _is_among(op: tir.CallOp, position: int, names: Iterable[str]) -> bool:
     return any(position_of(op, name) == position for name in names)
 
@@ -657,7 +690,8 @@ def _is_among(op: tir.CallOp, position: int, names: Iterable[str]) -> bool:
 def _constant_of(op: tir.AttrOp) -> float | None:
     if op.value is not None:
         return tir.constant_value(op.value)
-    return op.value_attr.value.data if isinstance(op.value_attr, IntegerAttr) else None
+    value = op.value_attr
+    return value.value.data if isa(value, IntegerAttr) else None
 
 
 def _loop_variable(low: SSAValue | None, extent: SSAValue) -> Variable:

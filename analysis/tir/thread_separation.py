@@ -273,7 +273,9 @@ class _Pair:
         if variable.kind is Kind.BLOCK:
             return None if self.axes is Kind.BLOCK else (0, 0)
         found = self._iterations(value)
-        if found is None or any(each.or_more for each in found):
+        if found is None:
+            return None
+        if found[0] != found[1] and any(each.or_more for each in found):
             return None
         return found[0].ahead, found[1].ahead
 
