@@ -96,16 +96,17 @@ REFUSED = {
         """,
         "in different blocks, which no barrier orders",
     ),
-    "a barrier that is missing": (
+    "a barrier under a condition on the thread": (
         """
         for t in T.thread_binding(64, thread="threadIdx.x"):
             with T.block("S"):
                 v = T.axis.spatial(64, t)
                 S = T.alloc_buffer((64,), scope="shared")
-                S[v] = A[v]
-                B[v] = S[63 - v]
+                if v < 32:
+                    S[v] = A[v]
+                    B[v] = S[31 - v]
         """,
-        r'with no barrier between them; insert T.tvm_storage_sync\("shared"\)',
+        r"threads pass apart from each other, where no barrier can be",
     ),
     "a reduction over threads": (
         """
@@ -130,6 +131,22 @@ def test_refused(what: str):
     )
     with pytest.raises(PassFailedException, match=message):
         ptx(text + body.replace("\n    ", "\n"))
+
+
+def test_barriers_are_inserted() -> None:
+    """LLVM unrolls the loop, which has two."""
+    text = ptx("""
+@T.prim_func
+def main(A: T.Buffer((4, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        for i in range(4):
+            with T.block("B"):
+                v, w = T.axis.remap("SS", [i, t])
+                S = T.alloc_buffer((64,), scope="shared")
+                S[w] = A[v, w]
+                B[v, w] = S[63 - w]
+""")
+    assert text.count("bar.sync") + text.count("barrier.sync") == 8
 
 
 @pytest.mark.parametrize("inside", [False, True])

@@ -100,10 +100,11 @@ class BarrierPlanner(BarrierWalk):
         return super()._is_barrier(op)
 
     def _visit(self, op: Operation, state: State) -> bool:
-        if self._parted and op in self._own:
+        scope = op.parent_op()
+        if self._parted and op in self._own and scope is not None:
             raise PassFailedException(
-                f"{describe(op)}: a wait for copies needs a barrier, and threads of a "
-                "block may reach it apart from each other; wait outside of the "
+                f"{describe(scope)}: what waits for copies needs a barrier, and threads "
+                "of a block reach it apart from each other; wait outside of the "
                 "condition, or mark a condition that is the same in all threads by "
                 "T.tvm_thread_invariant"
             )
