@@ -146,6 +146,8 @@ class BarrierWalk:
         self._path: list[tuple[int, Operation, bool]] = []
         self._saved: list[tuple[int, State]] = []
         """States that come back where branches and loops end, each with its depth."""
+        self._alike: set[SSAValue] = set()
+        """Variables of loops around that all threads do alike."""
         self._free: list[tuple[int, SSAValue]] = []
         """Loops without barriers around: runs of their bodies, and their variables."""
         self._in_flight: State = {}
@@ -243,11 +245,15 @@ class BarrierWalk:
             if isinstance(operand.type, tir.BufferType | tir.PtrType)
         }
 
-    def _is_uniform(self, *values: SSAValue) -> bool:
-        """Whether values are the same in all threads that a barrier is of."""
-        return all(self._is_uniform_tree(self._tree(value)) for value in values)
+    def _is_uniform(self, *values: SSAValue, now: bool = False) -> bool:
+        """Whether values are the same in all threads that a barrier is of.
 
-    def _is_uniform_tree(self, tree: Expr) -> bool:
+        They may be so in each iteration of the loops around; with `now` they are so at
+        this point, which threads may be at in different iterations.
+        """
+        return all(self._is_uniform_tree(self._tree(value), now) for value in values)
+
+    def _is_uniform_tree(self, tree: Expr, now: bool) -> bool:
         known = self._separation.variables
         pending, seen = [tree], set[Expr]()
         while pending:
@@ -262,13 +268,13 @@ class BarrierWalk:
                 continue
             variable = known.get(node.value)
             if variable is None:
-                if not self._is_uniform_result(node.value):
+                if not self._is_uniform_result(node.value, now):
                     return False
-            elif not self._is_uniform_variable(node.value, variable.kind):
+            elif not self._is_uniform_variable(node.value, variable.kind, now):
                 return False
         return True
 
-    def _is_uniform_variable(self, value: SSAValue, kind: Kind) -> bool:
+    def _is_uniform_variable(self, value: SSAValue, kind: Kind, now: bool) -> bool:
         match kind:
             case Kind.UNIFORM:
                 return True
@@ -277,9 +283,9 @@ class BarrierWalk:
             case Kind.BLOCK:
                 return self._level is not Level.GRID
             case Kind.LOOP:
-                return value in self._iterations
+                return value in self._iterations or (not now and value in self._alike)
 
-    def _is_uniform_result(self, value: SSAValue) -> bool:
+    def _is_uniform_result(self, value: SSAValue, now: bool) -> bool:
         """Whether it is called so, or read from an element that the kernel keeps."""
         load = value.owner
         if isinstance(load, tir.CallOp) and load.callee.data == _INVARIANT:
@@ -290,7 +296,7 @@ class BarrierWalk:
         if memory is None or None in self._changing or memory in self._changing:
             return False
         return scope_of(load.buffer).rank is StorageRank.GLOBAL and self._is_uniform(
-            *load.indices
+            *load.indices, now=now
         )
 
     # ---- barriers ----
@@ -419,21 +425,30 @@ class BarrierWalk:
         self._saved.pop()
 
     def _for(self, op: tir.ForOp, state: State) -> bool:
+        uniform = self._is_uniform(op.min, op.extent)
+        is_alike = uniform and not self._parted
+        self._parted += not uniform
+        if is_alike:
+            self._alike.add(op.loop_var)
+        if op in self._with_barrier:
+            met = self._loop(op, state, is_alike)
+        else:
+            # Its variable has a value of its own in each thread, whatever the iteration.
+            self._free.append((self._runs + 1, op.loop_var))
+            self._block(op.body.block, state)
+            met = False
+            self._free.pop()
+        self._alike.discard(op.loop_var)
+        self._parted -= not uniform
+        return met
+
+    def _loop(self, op: tir.ForOp, state: State, is_alike: bool) -> bool:
+        """A loop that holds a barrier; tells whether all threads meet in it."""
         body = op.body.block
         extent = tir.constant_value(op.extent)
-        runs = extent is not None and extent >= 1
-        uniform = self._is_uniform(op.min, op.extent)
-        if op not in self._with_barrier:
-            # Its variable has a value of its own in each thread, whatever the iteration.
-            self._parted += not uniform
-            self._free.append((self._runs + 1, op.loop_var))
-            self._block(body, state)
-            self._free.pop()
-            self._parted -= not uniform
-            return False
-        together = uniform and not self._parted and self._always_meets(body)
+        together = is_alike and self._always_meets(body)
+        met = together and extent is not None and extent >= 1
         run = self._next_run()
-        self._parted += not uniform
         with self._saving(state) as before:
             for ahead in range(1 if extent == 1 else 2):
                 if together:
@@ -442,11 +457,10 @@ class BarrierWalk:
                     # An iteration may end before its barrier.
                     state.update(before)
                 self._block(body, state)
-            self._parted -= not uniform
             self._iterations.pop(op.loop_var, None)
-            if not (runs and together):
+            if not met:
                 state.update(before)
-        return runs and together
+        return met
 
     def _while(self, op: tir.WhileOp, state: State) -> bool:
         """A loop of unknown length, whose condition is evaluated at least once."""
@@ -488,14 +502,15 @@ class BarrierWalk:
     ) -> bool:
         tree = self._tree(condition)
         parted = not self._is_uniform(condition)
+        exclusive = self._is_uniform(condition, now=True)
         self._parted += parted
         with self._saving(state) as before:
             self._conditions.append(tree)
             met = self._block(then, state)
             self._conditions.pop()
             with self._saving(state) as after_then:
-                if not parted:
-                    # Where the condition is uniform, no thread is in the other branch.
+                if exclusive:
+                    # Where the condition is the same, no thread is in the other branch.
                     state.clear()
                 state.update(before)
                 if other is not None:

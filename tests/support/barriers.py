@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 from xdsl_tvm.analysis.tir.barrier_intervals import KernelRaces
 from xdsl_tvm.analysis.tir.barrier_walk import barrier_scope
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
 
 
 def barriers(module: ModuleOp, scopes: tuple[str, ...] = ()) -> list[Operation]:
@@ -31,12 +32,8 @@ def erase(barrier: Operation) -> None:
 
 def launches(module: ModuleOp) -> list[tir.LaunchThreadOp]:
     """The outermost launches."""
-    return [
-        op
-        for op in module.walk()
-        if isinstance(op, tir.LaunchThreadOp)
-        and not isinstance(op.parent_op(), tir.LaunchThreadOp)
-    ]
+    wanted = outermost_ops(module, lambda op: isinstance(op, tir.LaunchThreadOp))
+    return [op for op in wanted if isinstance(op, tir.LaunchThreadOp)]
 
 
 def accepts(module: ModuleOp) -> bool:

@@ -127,6 +127,7 @@ class BarrierPlanner(BarrierWalk):
         extent = tir.constant_value(loop.extent)
         count = 3 if extent is None else min(int(extent), 3)
         saved, self._saved = self._saved, []
+        self._alike.add(loop.loop_var)
         state: State = {}
         run = self._next_run()
         for ahead in range(count):
@@ -137,6 +138,7 @@ class BarrierPlanner(BarrierWalk):
             self._iterations[loop.loop_var] = Iteration(run, ahead, ahead == 2)
             self._block(loop.body.block, state)
         self._iterations.pop(loop.loop_var, None)
+        self._alike.discard(loop.loop_var)
         self._saved = saved
 
     def _first_iteration(self, state: State, loop: tir.ForOp) -> State:
