@@ -22,6 +22,7 @@ from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
 from xdsl_tvm.passes.tir._thread_sync.planner import BarrierPlanner, can_plan
+from xdsl_tvm.passes.tir.rewriting.statements import taken_ops
 
 _WAIT = "async_wait_queue_scope"
 _INFLIGHT = "async_wait_inflight_count"
@@ -254,7 +255,7 @@ class _Kernels:
         builder = Builder(InsertPoint.at_end(block))
         operands = [emit(tree, builder) for tree in (lead, count)]
         block.add_ops(_barrier_of(str(self._scope), *operands))
-        return _taken(block)
+        return taken_ops(block)
 
 
 def _prepare(launch: tir.LaunchThreadOp) -> None:
@@ -269,12 +270,12 @@ def _prepare(launch: tir.LaunchThreadOp) -> None:
             new.append(data)
             memory = data.result
         pointers.append(memory)
-    kernel.add_ops(_taken(launch.body.block))
+    kernel.add_ops(taken_ops(launch.body.block))
     for pointer in reversed(pointers):
         scope = tir.AttrOp("volatile_scope", pointer, _ONE, Region(kernel))
         scopes.append(scope)
         kernel = Block([scope])
-    launch.body.block.add_ops([*new, *_taken(kernel)])
+    launch.body.block.add_ops([*new, *taken_ops(kernel)])
     name = tir.StringOp("__tvm_prepare_global_barrier")
     call = tir.CallOp("tvm_call_packed", [name], i32)
     for op in (*new, *scopes, name, call):
@@ -315,11 +316,3 @@ def _mask(op: Operation, operand: SSAValue) -> int:
         return 2
     pointer = operand.owner
     return pointer.mode.data.mask if isinstance(pointer, tir.AccessPtrOp) else 3
-
-
-def _taken(block: Block) -> list[Operation]:
-    """The ops of a block, which it then no longer has."""
-    ops = list(block.ops)
-    for op in ops:
-        op.detach()
-    return ops

@@ -14,6 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.interpreters.errors import RaceError
+from xdsl_tvm.interpreters.tir import interpret
 
 Array: TypeAlias = np.ndarray[Any, Any]
 _Environment = dict[str, Any]
@@ -155,7 +159,7 @@ def _lines(node: Node, index: str, indent: str) -> list[str]:
 
 
 def _evaluate(text: str, environment: Mapping[str, Any]) -> Any:
-    return eval(text, {}, dict(environment))  # noqa: S307
+    return eval(text, {}, dict(environment))
 
 
 def _run(
@@ -240,7 +244,9 @@ class _Writer:
         if self.loops and rng.random() < 0.5:
             condition = f"{rng.choice(self.loops)} < {rng.choice((1, 2, 3))}"
             return Choice(condition, self.nodes(2, depth + 1))
-        condition = rng.choice(("g < 5", "g % 2 == 1", "g == 3", f"g >= {self.size // 2}"))
+        condition = rng.choice(
+            ("g < 5", "g % 2 == 1", "g == 3", f"g >= {self.size // 2}")
+        )
         return Choice(condition, (self._apart(),))
 
     def _apart(self) -> Statement:
@@ -361,3 +367,17 @@ class _Rule:
             return flat
         first, last = flat.index(None), len(flat) - flat[::-1].index(None)
         return [*flat[: first + 1], *flat[last:]]
+
+
+def runs(kernel: SyncKernel, module: ModuleOp) -> bool:
+    """Whether a kernel runs without a race; it then has to compute what is expected."""
+    a = np.random.default_rng(1).random(kernel.total).astype(np.float32)
+    out = np.zeros(kernel.total, np.float32)
+    is_global = kernel.scope == "global"
+    shared = [np.zeros(2 * kernel.size, np.float32) for _ in _BUFFERS if is_global]
+    try:
+        interpret(module)["main"](a, out, *shared)
+    except RaceError:
+        return False
+    np.testing.assert_array_equal(out, kernel.expected(a))
+    return True

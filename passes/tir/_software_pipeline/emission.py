@@ -35,7 +35,7 @@ from xdsl_tvm.passes.tir._software_pipeline.statements import (
     prepend,
     values_used,
 )
-from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, taken_ops
 
 _NO_NODE = IntegerAttr(0, i32)
 _REGIONS = (tir.ReadsOp, tir.WritesOp)
@@ -223,7 +223,7 @@ class PipelineEmitter:
             with self._analyzer.constraint(condition):
                 for wait in self._plan.waits.get(each, ()):
                     inside = self._waiting(wait, each, iteration, inside, builder)
-            pieces += _taken(inside)
+            pieces += taken_ops(inside)
         if is_async:
             stage = self._schedule.stages[number]
             builder.insert(_scope("async_commit_queue_scope", stage, Block(pieces)))
@@ -250,7 +250,7 @@ class PipelineEmitter:
                 values[version] = emit(tree, builder, known)
         inside = Region()
         statement.body.clone_into(inside, value_mapper=values)
-        prepend(inside.block, _taken(first))
+        prepend(inside.block, taken_ops(first))
         return block_like(statement, inside)
 
     def _waiting(
@@ -317,14 +317,6 @@ def _scope(key: str, number: int, body: Block) -> tir.AttrOp:
     return tir.AttrOp(key, _NO_NODE, IntegerAttr(number, i32), Region(body))
 
 
-def _taken(block: Block) -> list[Operation]:
-    """The ops of a block, which are taken out of it."""
-    ops = list(block.ops)
-    for op in ops:
-        op.detach()
-    return ops
-
-
 def _keeps_block(block: tir.BlockOp) -> bool:
     """Whether a statement stays a block where it could be its ops."""
     allocates = any(isinstance(op, tir.AllocBufferOp) for op in block.body.block.ops)
@@ -340,4 +332,4 @@ def _spliced(block: tir.BlockOp) -> Block:
         operands = tuple(op.operands)
         Rewriter.erase_op(op)
         erase_if_unused(operands)
-    return Block(_taken(body))
+    return Block(taken_ops(body))

@@ -99,6 +99,14 @@ def renewed_block(
     return block
 
 
+def taken_ops(block: Block) -> list[Operation]:
+    """The ops of a block, which are taken out of it."""
+    ops = list(block.ops)
+    for op in ops:
+        op.detach()
+    return ops
+
+
 PARTITION_HINT = "pragma_loop_partition_hint"
 """The pragma that LoopPartition reads on a loop itself."""
 Pragma = tuple[str, Attribute]

@@ -659,7 +659,7 @@ def test_wait_of_threads_apart() -> None:
             with T.attr(0, "async_wait_inflight_count", 0):
                 R[tx] = s[63 - tx]
 """)
-    with pytest.raises(PassFailedException, match="what waits for copies needs a barrier"):
+    with pytest.raises(PassFailedException, match="what waits for copies needs"):
         ThreadSync()(parse_script(text))
 
 
