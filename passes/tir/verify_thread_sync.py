@@ -38,7 +38,8 @@ class VerifyThreadSync(CompilerPass):
         an evaluation for all threads shows it (up to 2^17 combinations of thread axes and
         loop variables of constant extents). Conditions around an access count. A barrier
         counts in a branch or loop only where the condition or the bounds are the same in
-        all threads of the block.
+        all threads of the block. Blocks are ordered by barriers of the grid alone, memory
+        of a warp by those of the warp, too. What waits for copies makes them once more.
     Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
         need no barrier. Memory of different parameters is taken to be different.
         Memory that an op other than a load or a store names is accessed as a whole. Time
@@ -47,7 +48,7 @@ class VerifyThreadSync(CompilerPass):
     Errors: two accesses that may conflict, with the buffer; a read of memory of the
         kernel that nothing in the kernel writes
     Attributes: read: none; created: none; removed: none
-    Differs from TVM: TVM inserts barriers (ThreadSync) and has no such check.
+    Differs from TVM: TVM has no such check; tir-thread-sync inserts what it asks for.
     """
 
     name = "tir-verify-thread-sync"
