@@ -450,11 +450,13 @@ class BarrierWalk:
         met = together and extent is not None and extent >= 1
         run = self._next_run()
         with self._saving(state) as before:
-            for ahead in range(1 if extent == 1 else 2):
-                if together:
-                    self._iterations[op.loop_var] = Iteration(run, ahead)
-                if ahead and not together:
-                    # An iteration may end before its barrier.
+            # Where an iteration may have no barrier, those far apart meet, too.
+            sweeps = 2 if together or not is_alike else 3
+            for ahead in range(sweeps if extent is None else min(sweeps, int(extent))):
+                if is_alike:
+                    self._iterations[op.loop_var] = Iteration(run, ahead, ahead == 2)
+                if ahead and not is_alike:
+                    # Threads may be in any iteration.
                     state.update(before)
                 self._block(body, state)
             self._iterations.pop(op.loop_var, None)
