@@ -116,13 +116,15 @@ def _verify(func: tir.FuncOp) -> None:
 
 
 def _refuse(access: tir.LoadOp | tir.StoreOp, buffers: list[SSAValue]) -> None:
-    names = list(dict.fromkeys(map(describe_buffer, buffers)))
-    rest = f" (as well as {', '.join(names[1:])})" if names[1:] else ""
+    names = dict.fromkeys(map(describe_buffer, buffers))
+    errors = "; ".join(
+        f"{name} is directly accessed by host memory, outside of any thread"
+        for name in names
+    )
     raise PassFailedException(
-        f"{describe(access)}: Memory verification failed: {names[0]} is directly "
-        f"accessed by host memory, outside of any thread{rest}; did you forget to bind? "
-        "bind loops around the accesses to threads, for blocks with "
-        "tir-default-gpu-schedule"
+        f"{describe(access)}: Memory verification failed with the following errors: "
+        f"{errors}. Did you forget to bind? Bind loops around the accesses to threads, "
+        "for blocks with tir-default-gpu-schedule"
     )
 
 

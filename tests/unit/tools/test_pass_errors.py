@@ -91,8 +91,9 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 """)
     assert _error(capsys, "opt", "-p", "tir-default-pipeline", str(file)) == [
         f"{file}:7:9: error: tir-verify-memory: tir.load in @main: Memory verification "
-        "failed: buffer 'B' is directly accessed by host memory, outside of any thread "
-        "(as well as buffer 'A'); did you forget to bind? bind loops around the accesses "
+        "failed with the following errors: buffer 'B' is directly accessed by host "
+        "memory, outside of any thread; buffer 'A' is directly accessed by host memory, "
+        "outside of any thread. Did you forget to bind? Bind loops around the accesses "
         "to threads, for blocks with tir-default-gpu-schedule",
         "        A[i] = B[i]",
         "        ^",

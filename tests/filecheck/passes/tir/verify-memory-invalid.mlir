@@ -1,7 +1,7 @@
 // RUN: xdsl-opt %s -p tir-verify-memory --split-input-file --verify-diagnostics | filecheck %s
 
 // CASE: VerifyMemory.1
-// CHECK: tir.load in @unbound: Memory verification failed: buffer 'A' is directly accessed by host memory, outside of any thread (as well as buffer 'B'); did you forget to bind? bind loops around the accesses to threads, for blocks with tir-default-gpu-schedule
+// CHECK: tir.load in @unbound: Memory verification failed with the following errors: buffer 'A' is directly accessed by host memory, outside of any thread; buffer 'B' is directly accessed by host memory, outside of any thread. Did you forget to bind?
 tir.func @unbound(%a: !tir.handle, %b: !tir.handle) attributes {target = #tir.target<"cuda">} {
   %A = tir.match_buffer "A" %a : !tir.buffer<128xf32>
   %B = tir.match_buffer "B" %b : !tir.buffer<128xf32>
@@ -16,7 +16,7 @@ tir.func @unbound(%a: !tir.handle, %b: !tir.handle) attributes {target = #tir.ta
 // -----
 
 // CASE: VerifyMemory.3
-// CHECK: tir.store in @second_unbound: Memory verification failed: buffer 'C' is directly accessed by host memory, outside of any thread; did you forget to bind?
+// CHECK: tir.store in @second_unbound: Memory verification failed with the following errors: buffer 'C' is directly accessed by host memory, outside of any thread. Did you forget to bind?
 tir.func @second_unbound(%b: !tir.handle, %c: !tir.handle) attributes {target = #tir.target<"metal">} {
   %B = tir.match_buffer "B" %b : !tir.buffer<64xf32>
   %C = tir.match_buffer "C" %c : !tir.buffer<64xf32>
@@ -34,7 +34,7 @@ tir.func @second_unbound(%b: !tir.handle, %c: !tir.handle) attributes {target = 
 // -----
 
 // A virtual thread is a part of a thread, and here there is none.
-// CHECK: tir.store in @virtual: Memory verification failed: buffer 'A'
+// CHECK: tir.store in @virtual: Memory verification failed with the following errors: buffer 'A'
 tir.func @virtual(%a: !tir.handle) attributes {target = #tir.target<"vulkan">} {
   %A = tir.match_buffer "A" %a : !tir.buffer<2xf32>
   %c2 = tir.const 2 : i32
@@ -46,7 +46,7 @@ tir.func @virtual(%a: !tir.handle) attributes {target = #tir.target<"vulkan">} {
 
 // -----
 
-// CHECK: tir.store in @virtual_loop: Memory verification failed: buffer 'A'
+// CHECK: tir.store in @virtual_loop: Memory verification failed with the following errors: buffer 'A'
 tir.func @virtual_loop(%a: !tir.handle) attributes {target = #tir.target<"rocm">} {
   %A = tir.match_buffer "A" %a : !tir.buffer<2xf32>
   %c0 = tir.const 0 : i32
@@ -60,7 +60,7 @@ tir.func @virtual_loop(%a: !tir.handle) attributes {target = #tir.target<"rocm">
 // -----
 
 // CASE: VerifyMemory.7
-// CHECK: tir.store in @packed: Memory verification failed: buffer 'A'
+// CHECK: tir.store in @packed: Memory verification failed with the following errors: buffer 'A'
 tir.func @packed(%args: !tir.handle, %types: !tir.handle, %n: i32) attributes {target = #tir.target<"cuda">} {
   %c0 = tir.const 0 : i32
   %c12 = tir.const 12 : i32
@@ -83,7 +83,7 @@ tir.func @no_target() attributes {global_symbol = "no_target"} {
 // -----
 
 // Every parameter counts, and what is derived from it.
-// CHECK: tir.load in @derived: Memory verification failed: buffer 'V' is directly accessed by host memory, outside of any thread (as well as buffer 'W')
+// CHECK: tir.load in @derived: Memory verification failed with the following errors: buffer 'V' is directly accessed by host memory, outside of any thread; buffer 'W' is directly accessed
 tir.func @derived(%n: i32, %p: !tir.ptr<f32>, %q: !tir.ptr<f32>, %c: i1) attributes {target = #tir.target<"cuda">} {
   %c0 = tir.const 0 : i32
   %c4 = tir.const 4 : i32
@@ -104,7 +104,7 @@ tir.func @derived(%n: i32, %p: !tir.ptr<f32>, %q: !tir.ptr<f32>, %c: i1) attribu
 // -----
 
 // A view of a parameter in a block.
-// CHECK: tir.store in @view: Memory verification failed: buffer 'V'
+// CHECK: tir.store in @view: Memory verification failed with the following errors: buffer 'V'
 tir.func @view(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {
   %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
   %c0 = tir.const 0 : i32
