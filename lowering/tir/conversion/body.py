@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i8,
     i32,
     i64,
 )
@@ -48,6 +49,7 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     MAX_VECTOR_LANES,
     STACK_LIMIT,
     VECTOR_BYTES,
+    AnyMemRef,
     element_bytes,
     memref_of,
     product,
@@ -57,6 +59,7 @@ from xdsl_tvm.lowering.tir.conversion.views import (
     Extent,
     Memory,
     View,
+    address_space,
     as_index,
     extents_of,
     flat,
@@ -557,6 +560,9 @@ class BodyConverter(Emitter):
         pointer = cast(tir.PtrType, op.data.type)
         element = signless(tir.element_of(op.type.element_type))
         type_ = memref_type(memory.memref)
+        if type_.element_type != element and _is_bytes(type_) and memory.offset is None:
+            memory = Memory(self._typed_view(memory.memref, op))
+            type_ = memref_type(memory.memref)
         if type_.element_type != element and not views_bools(type_.element_type, element):
             raise self.fail(
                 f"a buffer of {op.type.element_type} cannot view a pointer to "
@@ -579,6 +585,13 @@ class BodyConverter(Emitter):
         element = (
             op.result.type.element_type if buffer is None else buffer.type.element_type
         )
+        if buffer is None and _has_other_elements(op):
+            bytes_: Extent = self.bytes_of(op.result.type.element_type)
+            for extent in extents_of(self, op.shape):
+                bytes_ = times(self, bytes_, extent)
+            value = self.allocate([bytes_], i8, op.result.type.scope.data)
+            self.memories[op.result] = Memory(value)
+            return
         if buffer is not None and _has_own_shape(buffer, op):
             shape = extents_of(self, op.shape)
             if all(isinstance(extent, int) for extent in buffer.shape):
@@ -590,6 +603,17 @@ class BodyConverter(Emitter):
             shape = [size]
         value = self.allocate(shape, element, op.result.type.scope.data)
         self.memories[op.result] = Memory(value)
+
+    def _typed_view(self, memory: SSAValue, buffer: tir.DeclBufferOp) -> SSAValue:
+        """A memref of the elements of a buffer on a memref of bytes, of rank 1."""
+        element = signless(tir.element_of(buffer.type.element_type))
+        size = size_of(self, buffer)
+        static = size if isinstance(size, int) else DYNAMIC_INDEX
+        return self.build(
+            memref.ViewOp,
+            [memory, self.number(0, INDEX), *([] if isinstance(size, int) else [size])],
+            memref_of((static,), element, address_space(memory)),
+        )
 
     def allocate(self, shape: Sequence[Extent], dtype: Attribute, scope: str) -> SSAValue:
         """A memref for `shape` elements, freed at the end of the block where needed."""
@@ -607,7 +631,8 @@ class BodyConverter(Emitter):
             properties=_allocation_properties(len(dynamic)),
         )
         if small:
-            if size >= VECTOR_BYTES:
+            if size >= VECTOR_BYTES or element == i8:
+                # Bytes may be viewed as wider elements.
                 op.properties["alignment"] = IntegerAttr(VECTOR_BYTES, i64)
             return self._on_stack(op).results[0]
         self.free_later(op.results[0])
@@ -747,6 +772,22 @@ def _only_buffer(op: tir.AllocateOp) -> tir.DeclBufferOp | None:
     except (ValueError, AttributeError):
         return None
     return buffers[0]
+
+
+def _is_bytes(type_: AnyMemRef) -> bool:
+    """Whether a memref has one dimension of bytes, so that it can be viewed."""
+    return type_.element_type == i8 and type_.get_num_dims() == 1
+
+
+def _has_other_elements(op: tir.AllocateOp) -> bool:
+    """Whether buffers on memory have elements of other types than it, or than others."""
+    own = signless(tir.element_of(op.result.type.element_type))
+    return any(
+        isinstance(use.operation, tir.DeclBufferOp)
+        and signless(tir.element_of(use.operation.type.element_type)) != own
+        and not views_bools(own, signless(use.operation.type.element_type))
+        for use in op.result.uses
+    )
 
 
 def _has_own_shape(buffer: tir.DeclBufferOp, op: tir.AllocateOp) -> bool:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    i8,
     i32,
     i64,
 )
@@ -411,6 +412,9 @@ class KernelConverter(BodyConverter):
             result_types=[memref_of(sizes, element, GENERIC_SPACE)],
             properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])},
         )
+        if element == i8:
+            # Bytes may be viewed as wider elements.
+            op.properties["alignment"] = IntegerAttr(16, i64)
         return self.hoist(op).results[0]
 
     def _shared(self, shape: tuple[int, ...], element: Attribute) -> SSAValue:
