@@ -1,0 +1,1 @@
+"""Allocations that share memory: what passes have in common that plan it."""
