@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -17,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, emit, view
@@ -26,6 +25,7 @@ from xdsl_tvm.dialects.tir import MemoryInfo
 from xdsl_tvm.dialects.tir.memory_info import MEMORY_INFO
 from xdsl_tvm.dialects.tir.storage_scope import DYNAMIC_TAG
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir.rewriting.device_memories import memory_infos_around
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 _ANY_POINTER = ("call_extern", "call_pure_extern")
@@ -85,7 +85,7 @@ def _lower(func: tir.FuncOp) -> None:
             pointers.append(op)
         elif isinstance(op, tir.AllocateOp) and _is_special(op):
             allocations.append(op)
-    infos = _infos(func) if allocations else dict[str, MemoryInfo]()
+    infos = memory_infos_around(func) if allocations else dict[str, MemoryInfo]()
     for allocation in allocations:
         scope = str(allocation.result.type.storage_scope)
         info = infos.get(scope)
@@ -105,13 +105,6 @@ def _lower(func: tir.FuncOp) -> None:
 
 def _is_special(op: tir.AllocateOp) -> bool:
     return op.result.type.storage_scope.tag not in ("", DYNAMIC_TAG)
-
-
-def _infos(func: tir.FuncOp) -> Mapping[str, MemoryInfo]:
-    try:
-        return tir.memory_infos(func)
-    except VerifyException as error:
-        raise PassFailedException(str(error)) from error
 
 
 # ---- memory ----

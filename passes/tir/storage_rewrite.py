@@ -16,7 +16,6 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.analysis.tir.flat_index import groups
-from xdsl_tvm.analysis.tir.memory_info import memory_info_of
 from xdsl_tvm.analysis.tir.storage_events import StorageEvents
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
@@ -30,6 +29,7 @@ from xdsl_tvm.passes.tir._storage.relocation import (
     bytes_of_memory,
     constant_bytes,
 )
+from xdsl_tvm.passes.tir.rewriting.device_memories import memory_infos_around
 from xdsl_tvm.passes.tir.rewriting.memory_views import views_of
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
@@ -99,8 +99,9 @@ class StorageRewrite(CompilerPass):
     Errors: a vectorized loop; threads in a parallel loop, virtual threads in threads; a
         buffer of other physical dimensions than its memory; special tagged memory of
         symbolic size, or more than the `MemoryInfo` of its tag allows
-    Attributes: read: `target` (the kinds `vulkan` and `webgpu` reuse memory for the same
-        element type only); created: none; removed: none
+    Attributes: read: `tir.memory_info` of modules; `target` (the kinds `vulkan` and
+        `webgpu` reuse memory for the same element type only); created: none;
+        removed: none
     Differs from TVM: in place also needs each element to be written once, which is read
         off the indices: TVM takes `A[0] = B[0] + 1; A[0] = B[0] + 2`, and threads that
         write one element. Asynchronous copies keep their memory live until a wait that is
@@ -311,7 +312,7 @@ def _place_merged(group: Sequence[StorageEntry], placement: Placement) -> None:
     """Allocate all memory of a special tag at once."""
     first = group[0].sharers[0]
     scope = first.result.type.scope.data
-    info = memory_info_of(scope)
+    info = memory_infos_around(first).get(scope)
     unit = _UNIT_BYTES if info is None else max(1, info.max_simd_bits // 8)
     total = 0
     starts: list[int] = []
@@ -339,7 +340,7 @@ def _place_merged(group: Sequence[StorageEntry], placement: Placement) -> None:
 
 def _check_bound(entry: StorageEntry, bits: int) -> None:
     scope = str(entry.scope)
-    info = memory_info_of(scope)
+    info = memory_infos_around(entry.sharers[0]).get(scope)
     if info is not None and bits > info.max_num_bits:
         raise PassFailedException(
             f"{describe(entry.sharers[0])}: Allocation exceed bound of memory tag "

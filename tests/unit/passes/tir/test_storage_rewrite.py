@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from support.scripted import allocations, scripted
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i32
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.tir.memory_info import MemoryInfo, memory_info
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.memory_info import MEMORY_INFO
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.passes.infra import PassContext
@@ -425,13 +425,28 @@ def test_the_bound_of_tagged_memory() -> None:
         ]
     )
     module = scripted("R: T.Buffer((10,), 'float32')", body)
-    with memory_info(**{"local.L0A": MemoryInfo(32, 640, 32)}):
-        assert extents(tir_passes.StorageRewrite()(module)) == [20]
-    with (
-        memory_info(**{"local.L0A": MemoryInfo(32, 639, 32)}),
-        pytest.raises(PassFailedException, match="Allocation exceed bound of memory tag"),
+    twin = module.clone()
+    describe_memory(module, 640)
+    assert extents(tir_passes.StorageRewrite()(module)) == [20]
+    describe_memory(twin, 639)
+    with pytest.raises(
+        PassFailedException, match="Allocation exceed bound of memory tag"
     ):
-        tir_passes.StorageRewrite()(module)
+        tir_passes.StorageRewrite()(twin)
+
+
+def describe_memory(module: ModuleOp, bits: int) -> None:
+    info = DictionaryAttr(
+        {
+            name: IntegerAttr(value, i32)
+            for name, value in (
+                ("unit_bits", 32),
+                ("max_num_bits", bits),
+                ("max_simd_bits", 32),
+            )
+        }
+    )
+    module.attributes[MEMORY_INFO] = DictionaryAttr({"local.L0A": info})
 
 
 def stages(*specs: tuple[str, str, int, str]) -> str:
