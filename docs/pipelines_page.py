@@ -85,6 +85,8 @@ def _condition(row: Row) -> str:
         parts.append(f"with `{row.when}`")
     if row.unless is not None:
         parts.append(f"unless `{row.unless}`")
+    if row.requires is not None:
+        parts.append(f"in the form `{row.requires}`")
     return ", ".join(parts)
 
 

@@ -66,6 +66,8 @@ class Row:
     """The form (`analysis/tir/forms.py`) that all programs have after it."""
     device_only: bool = False
     """Does nothing for a CPU, so that its absence is no gap there."""
+    requires: str | None = None
+    """The form that an earlier row must have established: else the row does not run."""
 
     def is_enabled(self, context: PassContext) -> bool:
         """Whether the configuration of the context has the pass in the list."""
@@ -113,7 +115,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("InjectPTXLDG32", when="tir.ptx_ldg32", device_only=True),
     Row("CommonSubexprElimTIR", _cse),
     Row("InstrumentProfileIntrinsics", when="tir.instrument_lwp"),
-    Row("FP8ComputeLegalize", _fixed(promote_dtype="float32")),
+    Row("FP8ComputeLegalize", _fixed(promote_dtype_str="float32")),
     Row("VerifyVTCMLimit", device_only=True),
     Row("LowerVtcmAlloc", device_only=True),
     Row("VerifyMemory"),
@@ -135,8 +137,8 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("SplitHostDevice", device_only=True, form="host-device"),
     Row("MergeSharedMemoryAllocations", device_only=True),
     Row("MakePackedAPI", form="packed"),
-    Row("FP8StorageLegalize"),
-    Row("BF16StorageLegalize"),
+    Row("FP8StorageLegalize", requires="packed"),
+    Row("BF16StorageLegalize", requires="packed"),
     Row("LowerDeviceKernelLaunch", device_only=True),
 )
 """The reference's pipeline in its order, whether or not the passes exist."""
@@ -165,12 +167,15 @@ def enabled_rows(
 
     They end before the first one of the name `until`.
     """
+    reached: set[str | None] = {None}
     for row in ROWS:
         if row.name == until:
             return
         found = row.find()
-        if found is not None and row.is_enabled(context):
-            yield row, found
+        if found is None or not row.is_enabled(context) or row.requires not in reached:
+            continue
+        reached.add(row.form)
+        yield row, found
 
 
 @dataclass(frozen=True)

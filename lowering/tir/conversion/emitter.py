@@ -151,6 +151,9 @@ class Emitter:
 
     def number(self, value: float, dtype: Attribute) -> SSAValue:
         """The constant `value`; broadcast, where `dtype` is a vector."""
+        if tir.is_float8(dtype):
+            packed = cast(AnyFloat, tir.element_of(dtype)).pack((value,))
+            value = int.from_bytes(packed, "little", signed=True)
         dtype = signless(dtype)
         if tir.is_vector(dtype):
             element = dtype.element_type

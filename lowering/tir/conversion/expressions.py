@@ -34,7 +34,13 @@ from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tir.conversion.emitter import NO_FAST_MATH, NSW, Emitter
 from xdsl_tvm.lowering.tir.conversion.types import signless
 
-_STORAGE_FLOATS = (Float8E4M3FNType, Float8E5M2Type, Float4E2M1FNType)
+_LEGALIZE = "run tir-fp8-compute-legalize first, which computes in f32"
+_REMEDIES: dict[type[Attribute], str] = {
+    Float8E4M3FNType: _LEGALIZE,
+    Float8E5M2Type: _LEGALIZE,
+    Float4E2M1FNType: "compute in f32, and store the bits as an integer",
+}
+"""The floats that are stored, but not computed with, and what to do instead."""
 
 _INT_CMP = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 _UINT_CMP = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
@@ -55,10 +61,10 @@ _FLOAT_PREDICATES = {name: _predicate(n) for name, n in _FLOAT_CMP.items()}
 
 def require_computable(cv: Emitter, dtype: Attribute) -> None:
     """Raise PassFailedException where no arithmetic exists on `dtype`."""
-    if isinstance(tir.element_of(dtype), _STORAGE_FLOATS):
+    kind = type(tir.element_of(dtype))
+    if kind in _REMEDIES:
         raise cv.fail(
-            f"there is no arithmetic on {tir.element_of(dtype)}; compute in f16 or f32 "
-            "and legalise the storage first"
+            f"there is no arithmetic on {tir.element_of(dtype)}; {_REMEDIES[kind]}"
         )
     _require_builtin(cv, dtype)
     if tir.is_scalable(dtype):
@@ -250,8 +256,11 @@ def convert(
     cv: Emitter, value: SSAValue, source: Attribute, target: Attribute
 ) -> SSAValue:
     """`value`, of source dtype `source`, converted to `target` as `tir.cast` does."""
-    if signless(source) == signless(target) and tir.is_bool(source) == tir.is_bool(
-        target
+    if source == target or (
+        signless(source) == signless(target)
+        and tir.is_bool(source) == tir.is_bool(target)
+        and not tir.is_float8(source)
+        and not tir.is_float8(target)
     ):
         return value
     require_computable(cv, source)

@@ -65,6 +65,7 @@ _BITWISE = {
     "bitwise_or": arith.OrIOp,
     "bitwise_xor": arith.XOrIOp,
 }
+_MOVES = ("reinterpret", "vectorlow", "vectorhigh", "vectorcombine")
 _TRANSPARENT = ("likely", "tvm_thread_invariant", "ignore_loop_partition")
 
 
@@ -261,4 +262,6 @@ def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
     if len(op.args) != count:
         raise cv.fail(f'"{name}" takes {count} operands, got {len(op.args)}')
     dtype = op.args[0].type if count else cast(Attribute, Float16Type())
+    if tir.is_float8(dtype) and name not in _MOVES:
+        require_computable(cv, dtype)
     return handler(cv, op, dtype)

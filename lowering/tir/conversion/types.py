@@ -1,4 +1,7 @@
-"""Types below `tir`: signless scalars and vectors, and memrefs for buffers."""
+"""Types below `tir`: signless scalars and vectors, and memrefs for buffers.
+
+LLVM has no 8-bit floats. What computes in them is legalized before; here they are bits.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     VectorType,
     i1,
+    i8,
     i64,
 )
 from xdsl.ir import Attribute
@@ -45,13 +49,14 @@ VECTOR_BYTES = 64
 
 @lru_cache(maxsize=512)
 def signless(dtype: Attribute) -> Attribute:
-    """`uiN` as `iN`, also as element of a vector; every other type as it is."""
+    """`uiN` as `iN`, and an 8-bit float as the `i8` of its bits, also as element of a
+    vector; every other type as it is."""
     if tir.is_vector(dtype):
         element = signless(dtype.element_type)
         return VectorType(element, dtype.shape, dtype.scalable_dims)
     if tir.is_uint(dtype):
         return IntegerType(cast(IntegerType, dtype).width.data)
-    return dtype
+    return i8 if tir.is_float8(dtype) else dtype
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,1 @@
+"""Legalization of narrow floats: computing in a wider float, storing as integers."""
