@@ -61,6 +61,13 @@ TIR_BLOCKS_TO_LOOPS = (
 )
 """Blocks to loops and buffers, and nothing else."""
 
+FLOATS_OF_CPU = (
+    'tir-bind-target{target="llvm"}',
+    "tir-bf16-compute-legalize",
+    "tir-fp8-compute-legalize",
+)
+"""Arithmetic on bfloat16 and float8 in f32, as in the default pipeline."""
+
 FLAT_TO_LLVM = (
     "tvm-convert-cf-to-llvm",
     "tvm-convert-vector-to-llvm",
@@ -114,7 +121,7 @@ def llvm_pipeline(
     return ",".join(
         (
             *(relax_to_tir if relax else ()),
-            *(optimization or TIR_BLOCKS_TO_LOOPS),
+            *(optimization or (*TIR_BLOCKS_TO_LOOPS, *FLOATS_OF_CPU)),
             *(("tir-insert-bound-checks",) if bound_checks else ()),
             *(to_memref if relax else ()),
             "tir-convert-to-memref",

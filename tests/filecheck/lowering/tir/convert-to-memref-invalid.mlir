@@ -52,7 +52,7 @@ tir.func @f(%a: f8E4M3FN) -> f8E4M3FN {
   %x = tir.add %a, %a : f8E4M3FN
   tir.ret %x : f8E4M3FN
 }
-// CHECK: cannot lower 'tir.add': there is no arithmetic on f8E4M3FN; compute in f16 or f32
+// CHECK: cannot lower 'tir.add': there is no arithmetic on f8E4M3FN; run tir-fp8-compute-legalize
 
 // -----
 

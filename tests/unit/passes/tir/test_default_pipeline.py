@@ -108,6 +108,9 @@ def test_passes_are_the_rows_that_exist() -> None:
     ]
     # Without a configuration a global barrier is not looked for.
     always.remove("ThreadSync")
+    if "MakePackedAPI" in missing:
+        # They need functions whose parameters are no buffers.
+        missing |= {row.name for row in ROWS if row.requires == "packed"}
     expected = ["BindTarget", *(n for n in always if n not in missing)]
     assert _names(DefaultPipeline()) == expected
 
