@@ -1,4 +1,8 @@
-"""Executes the inputs of FileCheck tests before and after the passes of their lines."""
+"""Executes the inputs of FileCheck tests before and after the passes of their lines.
+
+A line `// TOLERANCE: 0.02` in a file says by how much floats may differ, relative to the
+larger magnitude or to 1, where a pass computes in a wider float.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,16 @@ from xdsl_tvm.registry import new_context
 
 _OPT = re.compile(r"(?:^|&&|\|)\s*(?:xdsl-opt|xdsl-tvm opt)\s+(?P<arguments>[^|&]*)")
 _EXECUTABLE = (tir.FuncOp, relax.FuncOp)
+_TOLERANCE = re.compile(r"^// TOLERANCE: (?P<number>\S+)$", re.MULTILINE)
 _RUNS = 1
-_SPECIALIZE = frozenset({"relax-bind-params", "relax-bind-symbolic-vars"})
+_SPECIALIZE = frozenset(
+    {
+        "relax-bind-params",
+        "relax-bind-symbolic-vars",
+        "tir-bf16-storage-legalize",
+        "tir-fp8-storage-legalize",
+    }
+)
 """Passes after which functions take other arguments; their own tests run them."""
 
 
@@ -57,10 +69,12 @@ def check_pipelines(path: Path) -> int:
     """
     executed = 0
     universe = Universe.get_multiverse()
+    found = _TOLERANCE.search(path.read_text())
+    tolerance = None if found is None else float(found["number"])
     for pipeline in pipelines(path):
         passes = parse_passes(universe.all_passes, pipeline)
         for module in modules(path):
-            executed += _check(path, module, passes)
+            executed += _check(path, module, passes, tolerance)
     return executed
 
 
@@ -76,8 +90,13 @@ def modules(path: Path) -> Iterator[ModuleOp]:
             yield module
 
 
-def _check(path: Path, module: ModuleOp, passes: tuple[ModulePass, ...]) -> int:
-    checker = SemanticsChecker(module.clone(), runs=_RUNS)
+def _check(
+    path: Path,
+    module: ModuleOp,
+    passes: tuple[ModulePass, ...],
+    tolerance: float | None,
+) -> int:
+    checker = SemanticsChecker(module.clone(), runs=_RUNS, tolerance=tolerance)
     compared: set[str] = set()
     context = new_context(allow_unregistered=True)
     for one in passes:

@@ -134,7 +134,7 @@ class _WideComputation:
                 self._retype(op.result)
             return
         for result in op.results:
-            if self._is_narrow(result.type) and _computes(op):
+            if self._is_narrow(result.type) and computes(op):
                 self._retype(result)
 
     def _widen_reducer(self, op: tir.ReducerOp) -> None:
@@ -187,7 +187,7 @@ class _WideComputation:
             case tir.EvaluateOp():
                 return operand.type
             case _:
-                is_wide = _computes(op)
+                is_wide = computes(op)
         return tir.like_lanes(self._wide, narrow) if is_wide else narrow
 
     def _as_wide(self, value: SSAValue) -> SSAValue:
@@ -260,7 +260,7 @@ class _WideComputation:
         )
 
 
-def _computes(op: Operation) -> bool:
+def computes(op: Operation) -> bool:
     """Whether an op exists for wide values as for narrow ones."""
     if isinstance(op, tir.BroadcastOp):
         return not isinstance(op.value.owner, tir.ConstOp)

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._legalize_floats.compute import computes
 from xdsl_tvm.passes.tir._legalize_floats.conversions import unsigned_of
 from xdsl_tvm.passes.tir._legalize_floats.kinds import (
     NarrowFloats,
@@ -57,6 +58,7 @@ _MOVING = (
     tir.WritesOp,
 )
 """Ops that move values or point to them, for which any dtype of the size will do."""
+_REDUCING = (tir.ReducerOp, tir.ThreadAllreduceOp, tir.YieldOp)
 
 
 def store_as_integers(
@@ -128,14 +130,14 @@ class _IntegerStorage:
             raise fail(
                 op, f"a realized buffer cannot store {name} as integers; allocate it"
             )
-        if op.name.startswith("tir.") and not isinstance(found, tir.PtrType):
+        if computes(op) or isinstance(op, _REDUCING):
             raise fail(
                 op, f"it computes in {name}; run {self._floats.compute_pass} first"
             )
         raise fail(
             op,
-            f"what it does with {name} is not known, so that it cannot be given integers; "
-            "convert it to an op of the dialect tir",
+            f"what it does with {name} is not known, so that it cannot be given "
+            "integers; pass a pointer by tir.call, or use other ops of the dialect tir",
         )
 
     def _is_movable(self, op: Operation, types: Sequence[Attribute]) -> bool:
