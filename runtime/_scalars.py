@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.dtypes import numpy_float
 from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, ShapeSpec, Signature
 
 _CTYPES: dict[str, Any] = {
@@ -45,7 +46,7 @@ def _double_to_half(value: float) -> float:
     return struct.unpack("<exxxxxx", struct.pack("<d", value))[0]
 
 
-def _bfloat_bits(value: Any) -> int:
+def _bits(value: Any) -> int:
     return int.from_bytes(value.tobytes(), "little")
 
 
@@ -53,11 +54,19 @@ def _bits_to_bfloat(bits: int) -> float:
     return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
 
 
+def _byte_to_float(name: str) -> Callable[[Any], float]:
+    return lambda bits: float(np.uint8(bits).view(numpy_float(name)))
+
+
 # A half is in the low bits of a floating-point register. As a double these bits are moved
 # only; as a float they would be converted, and flushed to zero where that is the mode.
 SMALL_FLOATS: dict[str, SmallFloat] = {
     "float16": SmallFloat(ctypes.c_double, _half_in_double, _double_to_half),
-    "bfloat16": SmallFloat(ctypes.c_uint16, _bfloat_bits, _bits_to_bfloat),
+    "bfloat16": SmallFloat(ctypes.c_uint16, _bits, _bits_to_bfloat),
+    **{
+        name: SmallFloat(ctypes.c_uint8, _bits, _byte_to_float(name))
+        for name in ("float8_e4m3fn", "float8_e5m2")
+    },
 }
 
 
