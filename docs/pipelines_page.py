@@ -30,6 +30,9 @@ place:
 
 {cpu}
 
+A pass that needs a form runs only after the pass that establishes it. Until there is
+MakePackedAPI, the lowering stores bfloat16 and 8-bit floats as integers.
+
 For other targets the whole list is refused as long as {device} passes are missing. A part
 of it runs for any target: `tir-default-pipeline{target="cuda" until="MakePackedAPI"}`
 runs what exists before that row, where functions still have their own parameters, so that
@@ -151,10 +154,6 @@ def pipelines_page() -> str:
 
 
 _REASONS = {
-    "BF16ComputeLegalize": "the lowering computes bfloat16 in float32",
-    "BF16StorageLegalize": "bfloat16 is stored as it is",
-    "FP8ComputeLegalize": "arithmetic on 8-bit floats is refused by name",
-    "FP8StorageLegalize": "8-bit floats are stored as they are",
     "StorageRewrite": "allocations are not shared",
     "MakePackedAPI": "functions are called by their own signature",
 }

@@ -193,10 +193,10 @@ class DefaultPipeline(CompositePass):
         passes exist: a kernel must not need one that is missing
     Rewrites: tir-bind-target, and the passes of the reference's pipeline, in its order,
         as far as they exist and the configuration has them (docs/pipelines.md);
-        `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target keep
-        it; the host is that of the target, or the target itself where it is a CPU, or
-        else `llvm`. Passes that a PassContext disables do not run, and its instruments
-        see each of them.
+        `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target
+        keep it; the host is that of the target, or the target itself where it is a CPU,
+        or else `llvm`. Passes that a PassContext disables do not run, and its
+        instruments see each of them.
             tir-default-pipeline{target="llvm"}  →
                 tir-bind-target{target="llvm" host="llvm"}, tir-lower-init-block, …
     Leaves alone: functions that are not TIR's
@@ -207,9 +207,9 @@ class DefaultPipeline(CompositePass):
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
     Differs from TVM: the list ends before MakePackedAPI, since functions are called by
-        their own signature; bfloat16 and float8 are legalized by the lowering; the target
-        is an option of the pass, which binds it as TVM's build does before its pipeline;
-        `debug` and `until` are ours.
+        their own signature, so that the lowering stores bfloat16 and float8 as integers;
+        the target is an option of the pass, which binds it as TVM's build does before its
+        pipeline; `debug` and `until` are ours.
     """
 
     name = "tir-default-pipeline"

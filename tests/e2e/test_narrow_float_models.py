@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("llvmlite", reason="machine code needs llvmlite")
 
 import xdsl_tvm
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 DTYPES: dict[str, Any] = {
     "bfloat16": ml_dtypes.bfloat16,
@@ -80,21 +82,22 @@ def cast_function(source: str, target: str, count: int) -> Any:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_values_and_ties_are_converted(dtype: str) -> None:
     kind: Any = np.dtype(DTYPES[dtype])
-    bits = np.dtype(f"u{kind.itemsize}")
-    every = np.arange(1 << (8 * kind.itemsize)).astype(bits).view(kind)
+    size: int = kind.itemsize
+    bits: Any = np.dtype(f"u{size}")
+    every: Array = np.arange(1 << (8 * size)).astype(bits).view(kind)
     with np.errstate(all="ignore"):
-        wide = every.astype(np.float32)
-        exact = np.unique(wide[np.isfinite(wide)].astype(np.float64))
+        wide: Array = every.astype(np.float32)
+        exact: Array = np.unique(wide[np.isfinite(wide)].astype(np.float64))
         exact = np.append(exact, 2 * exact[-1] - exact[-2])
-        ties = ((exact[1:] + exact[:-1]) / 2).astype(np.float32)
-        inputs = np.concatenate(
+        ties: Array = ((exact[1:] + exact[:-1]) / 2).astype(np.float32)
+        inputs: Array = np.concatenate(
             [wide, ties, np.nextafter(ties, np.float32(9e9)), np.nextafter(ties, -ties)]
         )
-        rounded = inputs.astype(kind)
+        rounded: Array = inputs.astype(kind)
     found = np.zeros(len(every), np.float32)
     cast_function(MLIR[dtype], "f32", len(every))(every, found)
     np.testing.assert_array_equal(found, wide)
-    narrow = np.zeros(len(inputs), kind)
+    narrow: Array = np.zeros(len(inputs), kind)
     cast_function("f32", MLIR[dtype], len(inputs))(inputs, narrow)
     same = narrow.view(bits) == rounded.view(bits)
     with np.errstate(all="ignore"):
