@@ -45,7 +45,7 @@ class ConvertToMemref(CompilerPass):
               func.return
             }
         Buffers with strides, an offset or a symbolic extent after the first become flat
-        memrefs with explicit indices. Allocations of fewer than 1024 static bytes are
+        memrefs with explicit indices. An 8-bit float is the i8 of its bits. Allocations of fewer than 1024 static bytes are
         memref.alloca at the start of the function, or of the parallel iteration, and
         aligned to 64 bytes if they have as many; others are memref.alloc with a
         memref.dealloc at the end of their scope. A parallel loop is an scf.parallel. The
