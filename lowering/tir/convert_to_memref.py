@@ -45,12 +45,12 @@ class ConvertToMemref(CompilerPass):
               func.return
             }
         Buffers with strides, an offset or a symbolic extent after the first become flat
-        memrefs with explicit indices. An 8-bit float is the i8 of its bits. Allocations of fewer than 1024 static bytes are
-        memref.alloca at the start of the function, or of the parallel iteration, and
-        aligned to 64 bytes if they have as many; others are memref.alloc with a
-        memref.dealloc at the end of their scope. A parallel loop is an scf.parallel. The
-        stores in a loop with the annotation `nontemporal` are nontemporal, and a fence
-        follows the loop.
+        memrefs with explicit indices. An 8-bit float is the i8 of its bits. Allocations
+        of fewer than 1024 static bytes are memref.alloca at the start of the function,
+        or of the parallel iteration, and aligned to 64 bytes if they have as many;
+        others are memref.alloc with a memref.dealloc at the end of their scope. A
+        parallel loop is an scf.parallel. The stores in a loop with the annotation
+        `nontemporal` are nontemporal, and a fence follows the loop.
     Leaves alone: other functions; foreign operations inside TIR functions
     Errors: blocks, thread axes, scalable vectors, arithmetic on 8- and 4-bit floats,
         opaque handles that are used, builtins without a lowering, a return that is not
