@@ -13,8 +13,7 @@ from enum import Enum, auto
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tvm.analysis.arith.expr import Expr
-from xdsl_tvm.analysis.tir.barrier_intervals import KernelRaces
+from xdsl_tvm.analysis.tir.barrier_walk import BarrierWalk, Level, State
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.analysis.tir.thread_separation import Kind, ThreadAccess
 from xdsl_tvm.dialects import tir
@@ -34,10 +33,7 @@ class Overlap(Enum):
     """Nothing."""
 
 
-_State = dict[object, ThreadAccess]
-
-
-class BarrierPairs(KernelRaces):
+class BarrierPairs(BarrierWalk):
     """How allocations of a kernel may overlap, as far as its threads are concerned.
 
     `ends` are ops that end accesses of memory, such as waits for asynchronous copies.
@@ -53,42 +49,23 @@ class BarrierPairs(KernelRaces):
         self._wanted: set[SSAValue] = {memory.result for memory in memories}
         self._ends = ends
         self._found: dict[SSAValue, dict[SSAValue, Overlap]] = {}
-        super().__init__(launch)
+        super().__init__(launch, Level.BLOCK)
+        self.walk()
 
     def overlaps(self, memory: tir.AllocateOp) -> Mapping[SSAValue, Overlap]:
         """What keeps the data of other allocations apart from one; FREE if not listed."""
         return self._found.get(memory.result, {})
 
-    def _visit(self, op: Operation, state: _State) -> bool:
+    def _visit(self, op: Operation, state: State) -> bool:
         for memory in self._ends.get(op, ()):
             access = ThreadAccess(op, memory.result, memory.result, None, (), True)
             self._note(access, state)
         return super()._visit(op, state)
 
-    def _access(
-        self,
-        op: Operation,
-        buffer: SSAValue,
-        indices: Iterable[Expr] | None,
-        state: _State,
-        *,
-        writes: bool,
-    ) -> None:
-        memory = memory_of(buffer)
-        if not isinstance(memory, SSAValue) or memory not in self._wanted:
-            return
-        access = ThreadAccess(
-            op,
-            buffer,
-            memory,
-            None if indices is None else tuple(indices),
-            tuple(self._conditions),
-            writes,
-            dict(self._iterations),
-        )
-        self._note(access, state)
+    def _watches(self, buffer: SSAValue) -> bool:
+        return memory_of(buffer) in self._wanted
 
-    def _note(self, access: ThreadAccess, state: _State) -> None:
+    def _note(self, access: ThreadAccess, state: State) -> None:
         of_memory = 0
         for earlier in state.values():
             if earlier.memory is access.memory:
@@ -118,9 +95,3 @@ class BarrierPairs(KernelRaces):
         found = Overlap.SAME_START if apart else Overlap.NEVER
         known[later.memory] = found
         self._found.setdefault(later.memory, {})[earlier.memory] = found
-
-    def _across_blocks(self) -> None:
-        """Blocks have shared memory of their own."""
-
-    def _find_unwritten(self, launch: tir.LaunchThreadOp) -> None:
-        """What is read is not of interest."""
