@@ -99,11 +99,17 @@ def is_kernel(module: ModuleOp) -> bool:
 
 @pytest.mark.parametrize("kind", KERNELS)
 def test_random_kernels(kind: str) -> None:
-    modules = [(seed, KERNELS[kind](seed)) for seed in range(FIRST, FIRST + COUNT)]
-    # Some pipelines are loops of the host.
-    reasons = [runs(module, seed) for seed, module in modules if is_kernel(module)]
-    refused = [reason for reason in reasons if reason is not None]
-    assert len(refused) <= COUNT // 2, refused
+    """Programs that are no kernels, or which a pass refuses, are not counted."""
+    executed = 0
+    refused: list[str] = []
+    for seed in range(FIRST, FIRST + 4 * COUNT):
+        module = KERNELS[kind](seed)
+        if executed == COUNT or not is_kernel(module):
+            continue
+        reason = runs(module, seed)
+        executed += reason is None
+        refused += [reason] if reason else []
+    assert executed == COUNT, refused
 
 
 EXAMPLES = (

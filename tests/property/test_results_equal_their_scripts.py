@@ -28,8 +28,17 @@ OPTIONS = {
     "tir-narrow-data-type": "tir-narrow-data-type{target_bits=32}",
 }
 """Passes that need some."""
-NOT_SCRIPTS = frozenset(("tir-decorate-device-scope",))
-"""It puts an attribute around the root block; a script with one gets another root."""
+NOT_SCRIPTS = frozenset(
+    (
+        # An attribute around the root block: a script with one gets another root.
+        "tir-decorate-device-scope",
+        # Indices into the constants of the module.
+        "tir-extract-prim-func-constants",
+        # Assertions in branches of `tir.if_then_else`.
+        "tir-insert-bound-checks",
+    )
+)
+"""Passes that write what scripts cannot say."""
 PIPELINES = (
     *(OPTIONS.get(name, name) for name in rewriting_passes() if name not in NOT_SCRIPTS),
     LOWERING,

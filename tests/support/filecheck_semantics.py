@@ -35,6 +35,7 @@ _SPECIALIZE = frozenset(
         "relax-bind-symbolic-vars",
         "tir-bf16-storage-legalize",
         "tir-fp8-storage-legalize",
+        "tir-pointer-value-type-rewrite",
     }
 )
 """Passes after which functions take other arguments; their own tests run them."""
