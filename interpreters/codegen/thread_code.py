@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -447,6 +448,9 @@ def _barrier(e: Emitter, op: tir.CallOp) -> None:
         _wait(e, SyncPoint(kind, op))
 
 
+_ALL_LANES = str((1 << WARP) - 1)
+
+
 def _shuffle(e: Emitter, op: tir.CallOp) -> None:
     assert op.result is not None
     if is_vector(op.result.type) or is_handle(op.result.type):
@@ -456,7 +460,10 @@ def _shuffle(e: Emitter, op: tir.CallOp) -> None:
     operands = [e[arg] for arg in op.args[:4]]
     if op.callee.data.startswith("metal."):
         require_operands(op, 2)
-        operands = [str((1 << WARP) - 1), *operands, str(WARP)]
+        operands = [_ALL_LANES, *operands, str(WARP)]
+    elif op.args[0].type == i32 and tir.is_constant(op.args[0], 0):
+        # What is written for devices without masks.
+        operands[0] = _ALL_LANES
     e.define(op.result, f"yield ({e.constant(meeting)}, {', '.join(operands)})")
 
 

@@ -22,6 +22,7 @@ from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
 from xdsl_tvm.passes.tir._thread_sync.planner import BarrierPlanner, can_plan
+from xdsl_tvm.passes.tir.rewriting.barriers import barrier_of
 from xdsl_tvm.passes.tir.rewriting.statements import taken_ops
 
 _WAIT = "async_wait_queue_scope"
@@ -153,7 +154,7 @@ def _synchronize_waits(func: tir.FuncOp) -> Iterator[Operation]:
             for each in (inner, wait):
                 _replace_node(each)
             if not _begins_with_barrier(body):
-                ops = _barrier_of("shared")
+                ops = barrier_of("shared")
                 for op in ops:
                     op.location = inner.location
                 Rewriter.insert_op(ops, InsertPoint.at_start(body))
@@ -192,11 +193,6 @@ def _begins_with_barrier(block: Block) -> bool:
     return False
 
 
-def _barrier_of(scope: str, *operands: SSAValue) -> list[Operation]:
-    name = tir.StringOp(scope)
-    return [name, tir.CallOp("tvm_storage_sync", [name, *operands], i32)]
-
-
 # ---- kernels ----
 
 
@@ -225,7 +221,7 @@ class _Kernels:
         return self._scope.rank is StorageRank.GLOBAL
 
     def _barrier(self, path: Path) -> Sequence[Operation]:
-        return _barrier_of(str(self._scope))
+        return barrier_of(str(self._scope))
 
     def _barrier_of_grid(self, path: Path) -> Sequence[Operation]:
         launches = [op for _, op, _ in path if isinstance(op, tir.LaunchThreadOp)]
@@ -254,7 +250,7 @@ class _Kernels:
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
         operands = [emit(tree, builder) for tree in (lead, count)]
-        block.add_ops(_barrier_of(str(self._scope), *operands))
+        block.add_ops(barrier_of(str(self._scope), *operands))
         return taken_ops(block)
 
 
