@@ -33,8 +33,8 @@ place:
 A pass that needs a form runs only after the pass that establishes it. Until there is
 MakePackedAPI, the lowering stores bfloat16 and 8-bit floats as integers.
 
-For other targets the whole list is refused as long as {device} passes are missing. A part
-of it runs for any target: `tir-default-pipeline{target="cuda" until="MakePackedAPI"}`
+For other targets the whole list is refused as long as passes are missing: {device}. A
+part of it runs for any target: `tir-default-pipeline{target="cuda" until="MakePackedAPI"}`
 runs what exists before that row, where functions still have their own parameters, so that
 the simulator executes the result.
 
@@ -143,7 +143,7 @@ def pipelines_page() -> str:
     columns = ("", "Pass", "Options, condition", "Form after it")
     rows = table(columns, (_line(number, row) for number, row in enumerate(ROWS, 1)))
     head = _HEAD.replace("{cpu}", _why_not_needed(missing)).replace(
-        "{device}", str(len(gaps(context)))
+        "{device}", ", ".join(gaps(context))
     )
     return f"{head}{rows}{_RELAX.format(rows=_relax_rows())}" + _ROADS.format(
         optimized=_list(llvm_pipeline(relax=True, vector_bytes=64)),
