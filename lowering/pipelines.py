@@ -162,10 +162,15 @@ BARRIERS = (
 """Barriers where threads share memory, and the check that they order all of it."""
 
 
+REDUCTIONS = ('tir-lower-thread-allreduce{target="cuda"}',)
+"""Reductions over threads to shuffles, and to sums in shared memory between barriers."""
+
+
 def gpu_pipeline(*, virtual_threads: bool = False) -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
-    Barriers are inserted where threads of a block share memory. What no barrier of a
+    Barriers are inserted where threads of a block share memory; reductions over threads
+    have theirs. What no barrier of a
     block can order is refused.
     """
     return ",".join(
@@ -173,6 +178,7 @@ def gpu_pipeline(*, virtual_threads: bool = False) -> str:
             *TIR_BLOCKS_TO_LAUNCHES,
             *(VIRTUAL_THREADS if virtual_threads else ()),
             *BARRIERS,
+            *REDUCTIONS,
             "tir-convert-to-gpu",
         )
     )

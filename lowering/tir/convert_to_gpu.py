@@ -51,13 +51,18 @@ class ConvertToGPU(CompilerPass):
         Memory in the scope "shared" or "shared.dyn" → memref.global in space 3; "local" →
         memref.alloca; "global", outside of a launch → gpu.alloc and gpu.dealloc.
         Constants that a kernel reads → memref.global of the GPU module, in space 1.
-        tvm_storage_sync → gpu.barrier, or nvvm.bar.warp.sync for "warp". Expressions and
-        loops as in tir-convert-to-memref.
+        tvm_storage_sync → gpu.barrier, or nvvm.bar.warp.sync for "warp".
+        tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
+        f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask. The scopes of
+        reducers, and of volatile memory of the block, which barriers order, go.
+        Expressions and loops as in tir-convert-to-memref.
     Leaves alone: functions without a launch; foreign operations
     Errors: those of tir-convert-to-memref; virtual threads; extents of one axis that
         differ within a kernel, or that the host does not know; more than 1024 threads a
         block; memory of a kernel that another one uses, or whose size is not static, or
-        more than 48 KiB of it shared; barriers for other scopes; reductions over threads
+        more than 48 KiB of it shared; barriers for other scopes; shuffles of other
+        dtypes, of a width that is no constant power of two, or of warps that are not of
+        32 threads; reductions over threads: run tir-lower-thread-allreduce
     Attributes: read: `global_symbol`, `tir.noalias`; created: gpu.container_module,
         gpu.known_block_size, `llvm.noalias` on memref arguments; removed: all others of
         the function

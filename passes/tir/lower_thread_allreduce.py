@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import emit
+from xdsl_tvm.analysis.tir.function_target import target_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
@@ -25,6 +26,7 @@ from xdsl_tvm.passes.tir._thread_allreduce.expansion import (
     Result,
     store_at,
 )
+from xdsl_tvm.passes.tir.rewriting.default_targets import parsed_target
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
 
@@ -37,7 +39,7 @@ class LowerThreadAllreduce(CompilerPass):
     Input form: flat code; `tir.thread_allreduce` in a `tir.attr "reduce_scope"`, in
         launches of constant numbers of threads
     Output form: the same, without `tir.thread_allreduce`
-    Options: none
+    Options: `target`: the target of functions that have none, as `Target.parse` takes it
     Rewrites: before, for a target with warps of 32 threads
 
             %p = tir.allocate "R" [1] : !tir.ptr<f32, "local">
@@ -74,7 +76,7 @@ class LowerThreadAllreduce(CompilerPass):
         in the block is in a `tir.attr "volatile_scope"`. Time is linear in the size of
         the function.
     Leaves alone: functions without `tir.thread_allreduce`; the `reduce_scope`
-    Errors: no `target`; no `reduce_scope` of a `tir.reducer` around a reduction; virtual
+    Errors: no `target`, or an option that does not parse; no `reduce_scope` of a `tir.reducer` around a reduction; virtual
         threads around it; a number of threads that is not a constant; an axis that is
         bound twice; a variable that is no thread's; a destination in shared memory that
         is used otherwise than by loads of its element 0
@@ -91,12 +93,15 @@ class LowerThreadAllreduce(CompilerPass):
 
     name = "tir-lower-thread-allreduce"
 
+    target: str | None = None
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        default = parsed_target(self.name, self.target)
         for func in all_ops(op):
             if isinstance(func, tir.FuncOp):
                 found = [each for each in all_ops(func) if isinstance(each, _Allreduce)]
                 if found:
-                    target = _target_of(func)
+                    target = _target_of(func, default)
                     for each in found:
                         _lower(each, target)
 
@@ -104,9 +109,9 @@ class LowerThreadAllreduce(CompilerPass):
 _Allreduce = tir.ThreadAllreduceOp
 
 
-def _target_of(func: tir.FuncOp) -> Target:
-    target = func.attributes.get("target")
-    if not isinstance(target, Target):
+def _target_of(func: tir.FuncOp, default: Target | None) -> Target:
+    target = target_of(func) or default
+    if target is None:
         raise PassFailedException(
             f"{describe(func)} @{func.sym_name.data}: Require the target attribute, to "
             "know the warps of the device; run tir-bind-target before"

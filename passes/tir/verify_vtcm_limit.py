@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.tir.allocated_bytes import allocated_bytes
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.tir.rewriting.default_targets import parsed_target
 
 _SCOPE = "global.vtcm"
 _CAPACITY = "vtcm-capacity"
@@ -45,7 +46,7 @@ class VerifyVTCMLimit(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         configured = PassContext.current().config.get("tir.vtcm_capacity", 0)
         assert isinstance(configured, int), "the context checks the types of its options"
-        default = self._default_target()
+        default = parsed_target(self.name, self.limit)
         for func in op.walk():
             if not isinstance(func, tir.FuncOp):
                 continue
@@ -61,14 +62,6 @@ class VerifyVTCMLimit(CompilerPass):
                     f"limit has been exceeded (allocated: {used}, limit: {capacity}); "
                     "cache less at a time, or raise the capacity of the target"
                 )
-
-    def _default_target(self) -> tir.Target | None:
-        if self.limit is None:
-            return None
-        try:
-            return tir.Target.parse(self.limit)
-        except ValueError as error:
-            raise PassFailedException(f"{self.name}: {error}") from error
 
 
 def _capacity_of(target: tir.Target) -> int:

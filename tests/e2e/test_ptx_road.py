@@ -108,17 +108,6 @@ REFUSED = {
         """,
         r"threads pass apart from each other, where no barrier can be",
     ),
-    "a reduction over threads": (
-        """
-        for t in T.thread_binding(64, thread="threadIdx.x"):
-            with T.block("B"):
-                v = T.axis.reduce(64, t)
-                with T.init():
-                    B[0] = T.float32(0)
-                B[0] = B[0] + A[v]
-        """,
-        "a reduction over threads .* has no lowering to the GPU; let one thread reduce",
-    ),
 }
 
 

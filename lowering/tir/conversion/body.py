@@ -70,6 +70,7 @@ from xdsl_tvm.lowering.tir.conversion.views import (
     times,
     view_of_memref,
 )
+from xdsl_tvm.lowering.tir.conversion.warp_calls import WARP_CALLS
 from xdsl_tvm.lowering.to_llvm.lower_assert import failed_number
 
 NONTEMPORAL = "nontemporal"
@@ -86,6 +87,7 @@ HINT_KEYS = (
     "import_llvm",
     "import_c",
     "thread_working_space",
+    "reduce_scope",
 )
 """Keys of `tir.attr` that change nothing here, beside `pragma_*`."""
 
@@ -126,11 +128,6 @@ class BodyConverter(Emitter):
         needed = NEEDS_PASS.get(op.name)
         if needed is not None:
             return self.fail(f"functions must be loops and buffers here; run {needed}")
-        if isinstance(op, tir.ReducerOp):
-            return self.fail(
-                "a reduction over threads (tir.thread_allreduce) has no lowering to the "
-                "GPU; let one thread reduce what all of them have put in shared memory"
-            )
         builtin = tir.builtin_name(op)
         return self.fail(
             "it has no lowering" if builtin is None else no_lowering(builtin)
@@ -455,9 +452,15 @@ class BodyConverter(Emitter):
         if name == "tvm_storage_sync":
             self.synchronize(op)
             return
-        value = lower_call(self, op)
+        if name == "reinterpret" and _is_no_value(op):
+            return
+        value = self.warp(op) if name in WARP_CALLS else lower_call(self, op)
         if op.result is not None:
             self._name(op.result, value)
+
+    def warp(self, op: tir.CallOp) -> SSAValue:
+        """What threads of a warp exchange, which only GPU code has."""
+        raise self.fail(f'"{op.callee.data}" is GPU code; run tir-convert-to-gpu')
 
     def synchronize(self, op: tir.CallOp) -> None:
         """A barrier, which only GPU code has."""
@@ -741,6 +744,19 @@ def _is_nontemporal(op: tir.ForOp) -> bool:
     return True
 
 
+def _is_no_value(op: tir.CallOp) -> bool:
+    """Whether a call makes the null handle that scopes of reductions have as value."""
+    return (
+        op.result is not None
+        and tir.is_handle(op.result.type)
+        and all(
+            isinstance(use.operation, tir.AttrOp)
+            and use.operation.key.data == "reduce_scope"
+            for use in op.result.uses
+        )
+    )
+
+
 def _is_last(op: Operation) -> bool:
     """Whether nothing runs after `op`: all around it are scopes that end with it."""
     current = op
@@ -822,6 +838,7 @@ _STATEMENTS: dict[type[Operation], _Statement] = {
     tir.LetOp: lambda cv, op: cv.let(op),
     tir.LoadOp: lambda cv, op: cv.load(op),
     tir.MatchBufferOp: lambda cv, op: cv.matched_buffer(op),
+    tir.ReducerOp: lambda cv, op: cv.ignore(op),
     tir.RetOp: lambda cv, op: cv.ret(op),
     tir.ScopeOp: lambda cv, op: cv.scope(op),
     tir.ShapeVarOp: lambda cv, op: cv.ignore(op),

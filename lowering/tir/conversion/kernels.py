@@ -36,6 +36,7 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     signless,
 )
 from xdsl_tvm.lowering.tir.conversion.views import Extent, Memory, View
+from xdsl_tvm.lowering.tir.conversion.warp_calls import warp_call
 
 AXES = (*tir.BLOCK_TAGS, *tir.THREAD_TAGS)
 """The thread axes of a launch, in the order of its operands."""
@@ -49,6 +50,7 @@ MAX_SHARED_BYTES = 48 * 1024
 MAX_THREADS = 1024
 
 _SHARED = ("shared", "shared.dyn")
+_VOLATILE = "volatile_scope"
 _DEVICE_SCOPES = (*_SHARED, "local", "warp")
 
 
@@ -383,6 +385,17 @@ class KernelConverter(BodyConverter):
         if op.result is not None:
             self.values[op.result] = self.number(0, op.result.type)
 
+    def warp(self, op: tir.CallOp) -> SSAValue:
+        """A shuffle, or the mask of the lanes that are active."""
+        return warp_call(self, op)
+
+    def attribute(self, op: tir.AttrOp) -> None:
+        """Also the scope of volatile shared memory, which barriers order."""
+        if op.key.data == _VOLATILE and _is_shared(op.node):
+            self.convert_ops(op.body.block)
+        else:
+            super().attribute(op)
+
     def assertion(self, op: tir.AssertOp) -> None:
         """An assumption, of which no use is made."""
 
@@ -435,6 +448,13 @@ class KernelConverter(BodyConverter):
             result_types=[type_], properties={"name": SymbolRefAttr(name)}
         )
         return self.hoist(get).results[0]
+
+
+def _is_shared(value: SSAValue | None) -> bool:
+    """Whether a value is a pointer to memory that the threads of a block share."""
+    if value is None or not isinstance(value.type, tir.PtrType):
+        return False
+    return value.type.scope.data in _SHARED
 
 
 def _is_constant(value: SSAValue) -> bool:

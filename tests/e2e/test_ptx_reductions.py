@@ -1,0 +1,133 @@
+"""Reductions over threads on the road to PTX; `ptxas` judges the text where it is."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.allreduce_kernels import allreduce_kernel
+from support.ir import parse as parse_ir
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.targets.ptx import PTXTarget
+from xdsl_tvm.tvmscript import parse
+
+SHUFFLES = {"i32": 1, "f32": 1, "f16": 1, "i64": 2, "f64": 2}
+"""The shuffles of PTX that one of TIR becomes, by dtype."""
+
+
+def ptx(module: ModuleOp) -> str:
+    output = io.StringIO()
+    PTXTarget().emit(new_context(), module, output)
+    return output.getvalue()
+
+
+def kernel(extents: tuple[int, ...], reduced: str = "x", dtype: str = "f32") -> str:
+    return ptx(parse_ir(allreduce_kernel(extents, reduced, dtype=dtype, target=None)))
+
+
+def check_by_ptxas(text: str, folder: Path) -> None:
+    ptxas = shutil.which("ptxas")
+    if ptxas is None:
+        return
+    file = folder / "kernel.ptx"
+    file.write_text(text)
+    command = [ptxas, "-arch=sm_80", str(file), "-o", str(folder / "kernel.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("dtype", SHUFFLES)
+def test_a_warp(dtype: str, tmp_path: Path) -> None:
+    text = kernel((32,), dtype=dtype)
+    assert text.count("activemask.b32") == 1
+    assert text.count("shfl.sync.down.b32") == 5 * SHUFFLES[dtype]
+    assert text.count("shfl.sync.idx.b32") == SHUFFLES[dtype]
+    assert "bar.sync" not in text
+    assert ".shared" not in text
+    check_by_ptxas(text, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "i8", "i16", "ui32"])
+def test_dtypes_without_shuffles(dtype: str, tmp_path: Path) -> None:
+    text = kernel((32,), dtype=dtype)
+    assert "shfl" not in text
+    assert text.count("bar.warp.sync -1") == 5
+    check_by_ptxas(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("extents", "reduced", "counts"),
+    [
+        ((128,), "x", {"shfl.sync.down": 7, "bar.sync": 2, "bar.warp.sync": 0}),
+        ((1024,), "x", {"shfl.sync.down": 10, "bar.sync": 2, "bar.warp.sync": 0}),
+        ((12,), "x", {"shfl.sync.down": 4, "bar.sync": 0, "bar.warp.sync": 0}),
+        ((8, 32), "x", {"shfl.sync.down": 3, "bar.sync": 0, "bar.warp.sync": 0}),
+        ((33,), "x", {"shfl.sync.down": 0, "bar.sync": 4, "bar.warp.sync": 5}),
+        ((4, 16), "y", {"shfl.sync.down": 0, "bar.sync": 6, "bar.warp.sync": 0}),
+    ],
+)
+def test_numbers_of_threads(
+    extents: tuple[int, ...], reduced: str, counts: dict[str, int], tmp_path: Path
+) -> None:
+    text = kernel(extents, reduced)
+    assert {name: text.count(name) for name in counts} == counts
+    check_by_ptxas(text, tmp_path)
+
+
+SOFTMAX = """
+@T.prim_func
+def softmax(A: T.Buffer((64, 256), "float32"), B: T.Buffer((64, 256), "float32")):
+    M = T.alloc_buffer((64,), scope="shared")
+    S = T.alloc_buffer((64,), scope="shared")
+    for i in T.thread_binding(64, thread="blockIdx.x"):
+        for k in T.thread_binding(256, thread="threadIdx.x"):
+            with T.block("max"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    M[vi] = T.min_value("float32")
+                M[vi] = T.max(M[vi], A[vi, vk])
+        for k in T.thread_binding(256, thread="threadIdx.x"):
+            with T.block("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    S[vi] = T.float32(0)
+                S[vi] = S[vi] + T.exp(A[vi, vk] - M[vi])
+        for k in T.thread_binding(256, thread="threadIdx.x"):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                B[vi, vk] = T.exp(A[vi, vk] - M[vi]) / S[vi]
+"""
+
+
+def test_softmax_of_blocks(tmp_path: Path) -> None:
+    text = ptx(parse(SOFTMAX))
+    assert text.count(".entry") == 1
+    assert text.count("shfl.sync.down.b32") == 2 * (5 + 3)
+    check_by_ptxas(text, tmp_path)
+
+
+ROW_SUM = """
+@T.prim_func
+def rows(A: T.Buffer((8, 512), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(8, thread="blockIdx.x"):
+        for ko in range(4):
+            for ki in T.thread_binding(128, thread="threadIdx.x"):
+                with T.block("sum"):
+                    vi = T.axis.spatial(8, i)
+                    vk = T.axis.reduce(512, ko * 128 + ki)
+                    with T.init():
+                        B[vi] = T.float32(0)
+                    B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+def test_partial_sums_of_threads(tmp_path: Path) -> None:
+    text = ptx(parse(ROW_SUM))
+    assert text.count("shfl.sync.down.b32") == 5 + 2
+    assert text.count("st.global") == 1
+    check_by_ptxas(text, tmp_path)
