@@ -76,10 +76,12 @@ class LowerThreadAllreduce(CompilerPass):
         in the block is in a `tir.attr "volatile_scope"`. Time is linear in the size of
         the function.
     Leaves alone: functions without `tir.thread_allreduce`; the `reduce_scope`
-    Errors: no `target`, or an option that does not parse; no `reduce_scope` of a `tir.reducer` around a reduction; virtual
-        threads around it; a number of threads that is not a constant; an axis that is
-        bound twice; a variable that is no thread's; a destination in shared memory that
-        is used otherwise than by loads of its element 0
+    Errors: no `target`, or an option that does not parse; no `reduce_scope` of a
+        `tir.reducer` around a reduction; virtual threads around it; a number of threads
+        that is not a constant; an axis that is bound twice; a variable that is no
+        thread's; a destination in shared memory that is used otherwise than by loads of
+        its element 0; an axis of threads that the kernel binds elsewhere only; barriers
+        under a condition, or in a loop with bounds, computed from thread variables
     Attributes: read: `target` (its `thread_warp_size` and `max_num_threads`),
         `reduce_scope`; created: `volatile_scope`; removed: none
     Differs from TVM: the last levels of a tree, in one warp, have a barrier of the warp
@@ -88,7 +90,7 @@ class LowerThreadAllreduce(CompilerPass):
         before the first is stored. Metal's shuffles have the mask 0. A destination that
         is stored to, viewed, or used by two reductions keeps its memory, and gets the
         result. An axis of one thread may be listed. Only functions with reductions need
-        a target.
+        a target. Threads that do not all reach a barrier are an error.
     """
 
     name = "tir-lower-thread-allreduce"

@@ -7,11 +7,20 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.allreduce_kernels import allreduce_kernel
 from support.ir import parse as parse_ir
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.lowering.pipelines import (
+    BARRIERS,
+    REDUCTIONS,
+    TIR_BLOCKS_TO_LAUNCHES,
+    run_pipeline,
+)
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.targets.ptx import PTXTarget
 from xdsl_tvm.tvmscript import parse
@@ -56,7 +65,7 @@ def test_a_warp(dtype: str, tmp_path: Path) -> None:
 def test_dtypes_without_shuffles(dtype: str, tmp_path: Path) -> None:
     text = kernel((32,), dtype=dtype)
     assert "shfl" not in text
-    assert text.count("bar.warp.sync -1") == 5
+    assert text.count("bar.warp.sync") == 5
     check_by_ptxas(text, tmp_path)
 
 
@@ -79,36 +88,27 @@ def test_numbers_of_threads(
     check_by_ptxas(text, tmp_path)
 
 
-SOFTMAX = """
-@T.prim_func
-def softmax(A: T.Buffer((64, 256), "float32"), B: T.Buffer((64, 256), "float32")):
-    M = T.alloc_buffer((64,), scope="shared")
-    S = T.alloc_buffer((64,), scope="shared")
-    for i in T.thread_binding(64, thread="blockIdx.x"):
-        for k in T.thread_binding(256, thread="threadIdx.x"):
-            with T.block("max"):
-                vi, vk = T.axis.remap("SR", [i, k])
-                with T.init():
-                    M[vi] = T.min_value("float32")
-                M[vi] = T.max(M[vi], A[vi, vk])
-        for k in T.thread_binding(256, thread="threadIdx.x"):
-            with T.block("sum"):
-                vi, vk = T.axis.remap("SR", [i, k])
-                with T.init():
-                    S[vi] = T.float32(0)
-                S[vi] = S[vi] + T.exp(A[vi, vk] - M[vi])
-        for k in T.thread_binding(256, thread="threadIdx.x"):
-            with T.block("B"):
-                vi, vk = T.axis.remap("SS", [i, k])
-                B[vi, vk] = T.exp(A[vi, vk] - M[vi]) / S[vi]
-"""
+SOFTMAX = Path(__file__).parents[2] / "examples" / "tvmscript" / "softmax_threads.py"
 
 
 def test_softmax_of_blocks(tmp_path: Path) -> None:
-    text = ptx(parse(SOFTMAX))
+    text = ptx(parse(SOFTMAX.read_text()))
     assert text.count(".entry") == 1
     assert text.count("shfl.sync.down.b32") == 2 * (5 + 3)
     check_by_ptxas(text, tmp_path)
+
+
+def test_softmax_in_the_simulator() -> None:
+    module = parse(SOFTMAX.read_text())
+    run_pipeline(new_context(), module, (*TIR_BLOCKS_TO_LAUNCHES, *BARRIERS, *REDUCTIONS))
+    names = {op.callee.data for op in module.walk() if isinstance(op, tir.CallOp)}
+    assert {"tvm_warp_shuffle_down", "tvm_storage_sync"} <= names
+    given = np.random.default_rng(0).standard_normal((16, 256), np.float32)
+    found = np.zeros_like(given)
+    interpret(module)["softmax"](given, found)
+    powers = np.exp(given - given.max(axis=1, keepdims=True))
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 ROW_SUM = """

@@ -94,11 +94,17 @@ RUNS: dict[str, tuple[list[Array], Callable[..., Array]]] = {
     "gpu_tile": ([floats(16, 32), floats(32, 16)], np.matmul),
     "low_level": ([floats(8, 16, dtype="float16")], sums),
     "softmax": ([floats(3, 5)], soft),
+    "softmax_threads": ([floats(16, 256)], soft),
     "split_with_predicate": ([np.arange(30, dtype="int32")], with_neighbour),
     "tiled_matmul": ([floats(64, 64), floats(64, 64)], np.matmul),
     "two_functions": ([np.arange(-3, 13, dtype="int32")], steps),
     "vector_add": ([floats(7), floats(7)], np.add),
 }
+
+
+ON_GPU = ("gpu_tile", "softmax_threads")
+FUNCTIONS = {"two_functions": "main", "softmax_threads": "softmax"}
+"""The functions whose name is not that of their file."""
 
 
 def test_all_examples_are_run() -> None:
@@ -120,13 +126,13 @@ def test_examples_compute_what_they_say(name: str) -> None:
     wanted = expected(*inputs)
     module = read_file(file)
     functions: list[Mapping[str, Callable[..., Any]]] = [interpret(module)]
-    if file.stem != "gpu_tile":
+    if file.stem not in ON_GPU:
         functions.append(compile(module))
     for each in functions:
         output = np.zeros(
             wanted.shape, "int32" if wanted.dtype.kind == "i" else "float32"
         )
-        each["main" if file.stem == "two_functions" else file.stem](*inputs, output)
+        each[FUNCTIONS.get(file.stem, file.stem)](*inputs, output)
         np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-5)
 
 

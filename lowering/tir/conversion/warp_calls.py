@@ -64,8 +64,8 @@ def _shuffle(cv: Emitter, op: tir.CallOp) -> SSAValue:
         )
     if tir.constant_value(mask) == 0:
         raise cv.fail(
-            f'"{name}" has the mask 0, which is Metal\'s; compile for the target cuda from '
-            "the start"
+            f'"{name}" has the mask 0, which is Metal\'s; compile for the target cuda '
+            "from the start"
         )
     # Operand c of PTX: the lanes of a segment, and the last lane that is read.
     clamp = (WARP - lanes) << 8 | (0 if name.endswith("_up") else _LAST_LANE)
@@ -103,9 +103,7 @@ def _moved(
         return move(value)
     if isinstance(dtype, Float16Type):
         bits = IntegerType(16)
-        word = cv.build(
-            arith.ExtUIOp, [cv.build(arith.BitcastOp, [value], bits)], i32
-        )
+        word = cv.build(arith.ExtUIOp, [cv.build(arith.BitcastOp, [value], bits)], i32)
         low = cv.build(arith.TruncIOp, [move(word)], bits)
         return cv.build(arith.BitcastOp, [low], dtype)
     if isinstance(dtype, Float64Type):

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._thread_allreduce.checks import require_all_axes
 from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 _AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -145,4 +146,6 @@ def _axes(
             f"{describe(op)}: Not all reduce index are presented in the context; reduce "
             "over variables of the launches of threads around it"
         )
+    if launches:
+        require_all_axes(op, launches[-1], found)
     return tuple(found[tag] for tag in _AXES if tag in found and found[tag].extent != 1)

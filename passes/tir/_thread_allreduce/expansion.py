@@ -19,6 +19,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, emit
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.passes.tir._thread_allreduce.checks import require_uniform
 from xdsl_tvm.passes.tir._thread_allreduce.decode import Reduction
 from xdsl_tvm.passes.tir.rewriting.barriers import barrier_of
 
@@ -77,10 +78,16 @@ class Expansion:
         if self._has_warps():
             if self.reduction.width <= self._warp:
                 return self._in_a_warp(values)
+            self._require_barriers()
             return self._in_warps(values)
         if self.reduction.width == 1:
             return self._alone(values)
+        self._require_barriers()
         return self._in_shared_memory(values)
+
+    def _require_barriers(self) -> None:
+        variables = {axis.variable for axis in self.reduction.axes}
+        require_uniform(self.reduction.op, variables)
 
     # ---- which way ----
 

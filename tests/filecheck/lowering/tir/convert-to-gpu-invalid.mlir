@@ -90,3 +90,135 @@ tir.func @f() {
   }
 }
 // CHECK: cannot lower 'tir.for': the loop is bound to "threadIdx.x"; run tir-lower-opaque-block and tir-convert-to-gpu
+
+// -----
+
+tir.func @f(%m: ui32, %x: i8, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %c32, %c32) : (ui32, i8, i32, i32, i32) -> i8
+  }
+}
+// CHECK: cannot lower 'tir.call': "tvm_warp_shuffle_down" moves integers of 32 and 64 bits and f16, f32 and f64, not i8; cast the value first
+
+// -----
+
+tir.func @f(%m: ui32, %x: bf16, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %c32, %c32) : (ui32, bf16, i32, i32, i32) -> bf16
+  }
+}
+// CHECK: cannot lower 'tir.call': "tvm_warp_shuffle_down" moves integers of 32 and 64 bits and f16, f32 and f64, not bf16
+
+// -----
+
+tir.func @f(%m: ui32, %x: vector<2xf16>, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %c32, %c32) : (ui32, vector<2xf16>, i32, i32, i32) -> vector<2xf16>
+  }
+}
+// CHECK: cannot lower 'tir.call': "tvm_warp_shuffle_down" moves integers of 32 and 64 bits and f16, f32 and f64, not vector<2xf16>
+
+// -----
+
+tir.func @f(%m: ui32, %x: f32, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %c12, %c32) : (ui32, f32, i32, i32, i32) -> f32
+  }
+}
+// CHECK: cannot lower 'tir.call': the width of "tvm_warp_shuffle_down" must be a constant power of two of at most 32
+
+// -----
+
+tir.func @f(%m: ui32, %x: f32, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %n, %c32) : (ui32, f32, i32, i32, i32) -> f32
+  }
+}
+// CHECK: cannot lower 'tir.call': the width of "tvm_warp_shuffle_down" must be a constant power of two of at most 32
+
+// -----
+
+tir.func @f(%m: ui32, %x: f32, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %c64, %c64) : (ui32, f32, i32, i32, i32) -> f32
+  }
+}
+// CHECK: cannot lower 'tir.call': "tvm_warp_shuffle_down" is for warps of another size than 32; compile for the target cuda from the start
+
+// -----
+
+tir.func @f(%m: ui32, %x: f32, %n: i32) {
+  %c1 = tir.const 1 : i32
+  %c0 = tir.const 0 : i32
+  %c16 = tir.const 16 : i32
+  %c12 = tir.const 12 : i32
+  %c32 = tir.const 32 : i32
+  %c64 = tir.const 64 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "tvm_warp_shuffle_down"(%c0, %x, %c1, %c32, %c32) : (i32, f32, i32, i32, i32) -> f32
+  }
+}
+// CHECK: cannot lower 'tir.call': "tvm_warp_shuffle_down" has the mask 0, which is Metal's; compile for the target cuda from the start
+
+// -----
+
+tir.func @f(%x: f32) {
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c2 {
+    %p = tir.allocate [1] : !tir.ptr<f32, "local">
+    %R = tir.decl_buffer %p : !tir.buffer<1xf32, "local">
+    tir.thread_allreduce [%x] into [%R[%c0]] over [%t]
+  }
+}
+// CHECK: cannot lower 'tir.thread_allreduce': the builtin "tvm_thread_allreduce" has no lowering; rewrite it in terms of others, or run the pass that lowers it, LowerThreadAllreduce
+
+// -----
+
+tir.func @f(%a: !tir.handle, %x: f32) {
+  %c2 = tir.const 2 : i32
+  %A = tir.match_buffer %a : !tir.buffer<2xf32>
+  %p = tir.data %A : !tir.ptr<f32>
+  tir.launch_thread %t = "threadIdx.x" to %c2 {
+    tir.attr "volatile_scope" (%p) = 1 : i32 {
+      tir.store %x, %A[%t] : f32
+    }
+  }
+}
+// CHECK: cannot lower 'tir.attr': the attribute "volatile_scope" has no meaning here; run its pass

@@ -127,3 +127,64 @@ tir.func @table(%a: !tir.handle) attributes {global_symbol = "table"} {
 // CHECK:         "memref.global"() <{{{.*}}dense<[1, 2, 3, 4]>
 // CHECK:         "gpu.func"()
 // CHECK:           memref.get_global @table_constant : memref<4xi32, 1 : i64>
+
+// -----
+
+// Shuffles move 32 bits: narrower values are in the low bits, wider ones are two words.
+
+tir.func @shuffles(%a: !tir.handle, %b: !tir.handle, %h: !tir.handle) attributes {global_symbol = "shuffles"} {
+  %A = tir.match_buffer %a : !tir.buffer<32xf32>
+  %B = tir.match_buffer %b : !tir.buffer<32xi64>
+  %H = tir.match_buffer %h : !tir.buffer<32xf16>
+  %c1 = tir.const 1 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %r = tir.reducer (%x : f32, %y : f32) identity [0.0 : f32] {
+    %z = tir.add %x, %y : f32
+    tir.yield %z : f32
+  }
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %p = tir.allocate [1] : !tir.ptr<f32, "shared">
+    tir.attr "volatile_scope" (%p) = 1 : i32 {
+      %zero = tir.const 0 : ui64
+      %null = tir.call "reinterpret"(%zero) : (ui64) -> !tir.handle
+      tir.attr "reduce_scope" (%r) = %null {
+        %m = tir.call "tvm_warp_activemask"() : () -> ui32
+        %x = tir.load %A[%t] : f32
+        %x1 = tir.call "tvm_warp_shuffle_down"(%m, %x, %c1, %c32, %c32) : (ui32, f32, i32, i32, i32) -> f32
+        tir.store %x1, %A[%t] : f32
+        %y = tir.load %B[%t] : i64
+        %y1 = tir.call "tvm_warp_shuffle"(%m, %y, %c1, %c32, %c32) : (ui32, i64, i32, i32, i32) -> i64
+        tir.store %y1, %B[%t] : i64
+        %z = tir.load %H[%t] : f16
+        %z1 = tir.call "tvm_warp_shuffle_up"(%m, %z, %c1, %c8, %c32) : (ui32, f16, i32, i32, i32) -> f16
+        tir.store %z1, %H[%t] : f16
+      }
+    }
+  }
+}
+
+// CHECK:       "gpu.func"()
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-DAG:     %[[LAST:.*]] = arith.constant 31 : i32
+// CHECK-DAG:     %[[HALF:.*]] = arith.constant 32 : i64
+// CHECK-DAG:     %[[EIGHT:.*]] = arith.constant 6144 : i32
+// CHECK:         %[[M:.*]] = tvm_llvm.call_intrinsic "llvm.nvvm.activemask"()
+// CHECK:         %[[X:.*]] = memref.load
+// CHECK-NEXT:    nvvm.shfl.sync down %[[M]], %[[X]], %[[ONE]], %[[LAST]] : f32 -> f32
+// CHECK:         %[[Y:.*]] = memref.load
+// CHECK-NEXT:    %[[TOP:.*]] = arith.shrui %[[Y]], %[[HALF]] : i64
+// CHECK-NEXT:    %[[LOW:.*]] = arith.trunci %[[Y]] : i64 to i32
+// CHECK-NEXT:    %[[LOW2:.*]] = nvvm.shfl.sync idx %[[M]], %[[LOW]], %[[ONE]], %[[LAST]] : i32 -> i32
+// CHECK-NEXT:    %[[LOW3:.*]] = arith.extui %[[LOW2]] : i32 to i64
+// CHECK-NEXT:    %[[HIGH:.*]] = arith.trunci %[[TOP]] : i64 to i32
+// CHECK-NEXT:    %[[HIGH2:.*]] = nvvm.shfl.sync idx %[[M]], %[[HIGH]], %[[ONE]], %[[LAST]] : i32 -> i32
+// CHECK-NEXT:    %[[HIGH3:.*]] = arith.extui %[[HIGH2]] : i32 to i64
+// CHECK-NEXT:    %[[HIGH4:.*]] = arith.shli %[[HIGH3]], %[[HALF]] : i64
+// CHECK-NEXT:    %[[Y2:.*]] = arith.ori %[[HIGH4]], %[[LOW3]] : i64
+// CHECK:         memref.store %[[Y2]]
+// CHECK:         %[[BITS:.*]] = arith.bitcast %{{.*}} : f16 to i16
+// CHECK-NEXT:    %[[WORD:.*]] = arith.extui %[[BITS]] : i16 to i32
+// CHECK-NEXT:    %[[MOVED:.*]] = nvvm.shfl.sync up %[[M]], %[[WORD]], %[[ONE]], %[[EIGHT]] : i32 -> i32
+// CHECK-NEXT:    %[[LESS:.*]] = arith.trunci %[[MOVED]] : i32 to i16
+// CHECK-NEXT:    arith.bitcast %[[LESS]] : i16 to f16

@@ -104,3 +104,10 @@ tir.func @f() {
   %r = tir.ramp %c0, %c1 : vector<[4]xi32>
 }
 // CHECK: cannot lower 'tir.ramp': scalable vectors such as vector<[4]xi32> are not supported
+
+// -----
+
+tir.func @f() {
+  %m = tir.call "tvm_warp_activemask"() : () -> ui32
+}
+// CHECK: cannot lower 'tir.call': "tvm_warp_activemask" is GPU code; run tir-convert-to-gpu

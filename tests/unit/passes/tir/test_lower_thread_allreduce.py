@@ -258,6 +258,24 @@ def test_other_uses_of_the_destination() -> None:
         assert 'R = T.decl_buffer((1,), "int32", scope="local")' in text
 
 
+def under_condition(extents: list[int]) -> str:
+    """Only one group of threads reduces."""
+    return (
+        allreduce_kernel(extents, "x")
+        .replace(
+            'tir.attr "reduce_scope"',
+            "%first = tir.cmp eq %ty, %c0 : i32\ntir.if %first {\n"
+            'tir.attr "reduce_scope"',
+        )
+        .replace("%w = ", "}\ntir.if %first {\n%w = ")
+        .replace("tir.store %w, %B[%i1] : i32", "tir.store %w, %B[%i1] : i32\n}")
+    )
+
+
+def test_groups_under_a_condition_need_no_barrier() -> None:
+    check_semantics(parse(under_condition([32, 2])), (LowerThreadAllreduce(),), runs=1)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -294,6 +312,17 @@ def test_other_uses_of_the_destination() -> None:
             allreduce_kernel([32], "x").replace('"reduce_scope" (%r)', '"other" (%r)'),
             'no tir.attr "reduce_scope"',
         ),
+        (
+            allreduce_kernel(
+                [32],
+                "x",
+                use='tir.launch_thread %u = "threadIdx.y" to %c3 {\n'
+                "tir.store %v, %B[%u] : i32\n}",
+            ),
+            'the kernel binds "threadIdx.y" elsewhere',
+        ),
+        (under_condition([33, 2]), "the tir.if around it depends on the thread"),
+        (under_condition([128, 2]), "the tir.if around it depends on the thread"),
     ],
 )
 def test_errors(text: str, message: str) -> None:
