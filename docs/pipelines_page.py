@@ -34,9 +34,10 @@ A pass that needs a form runs only after the pass that establishes it. Until the
 MakePackedAPI, the lowering stores bfloat16 and 8-bit floats as integers.
 
 For other targets the whole list is refused as long as passes are missing: {device}. A
-part of it runs for any target: `tir-default-pipeline{target="cuda" until="MakePackedAPI"}`
-runs what exists before that row, where functions still have their own parameters, so that
-the simulator executes the result.
+part of it runs for any target:
+`tir-default-pipeline{target="cuda" until="MakePackedAPI"}` runs what exists before that
+row, where functions still have their own parameters, so that the simulator executes the
+result.
 
 """
 
