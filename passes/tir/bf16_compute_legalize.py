@@ -43,19 +43,19 @@ class BF16ComputeLegalize(CompilerPass):
             tir.store round(%z), %D[%i] : bf16
 
         Arithmetic, comparisons, choices, bindings, vectors, reducers and builtins that
-        compute have f32 operands and results. So have allocations and
-        `tir.alloc_buffer`s of constant size that are accessed by element only. A loaded
-        value, a parameter or a constant is widened once, where it is defined; a value is
-        rounded where it is stored to other memory, passed to a function, returned, or
-        reinterpreted. Widening shifts the bits to the left by 16; rounding is to
-        nearest, ties to even, and keeps a NaN a NaN. Casts that convert nothing any more
-        are erased, so that a value is rounded only when it is stored. Time is linear in
-        the size of the module.
-    Leaves alone: functions for targets that have bf16, which are CUDA devices of
-        compute capability 8.0 and later; functions
-        without bf16; the types of parameters and of their buffers; memory whose
-        pointer is used otherwise, that another dtype views, or of symbolic size; copies
-        from memory to memory; `reinterpret` of what is loaded
+        compute have f32 operands and results. Allocations and `tir.alloc_buffer`s of
+        constant size have elements of that dtype, if they are accessed by element only.
+        A loaded value, a parameter or a constant is widened once, where it is defined; a
+        value is rounded where it is stored to other memory, passed to a function,
+        returned, or reinterpreted. Widening shifts the bits to the left by 16; rounding
+        is to nearest, ties to even, and keeps a NaN a NaN. Casts that convert nothing
+        any more are erased, so that a value is rounded only when it is stored. Time is
+        linear in the size of the module.
+    Leaves alone: functions for targets that have bf16, which are CUDA devices of compute
+        capability 8.0 and later; functions without bf16; the types of parameters and of
+        their buffers; memory whose pointer is used otherwise, that another dtype views,
+        or of symbolic size; copies from memory to memory; `reinterpret` of what is
+        loaded
     Errors: a function with bf16 and without a target: run
         tir-bind-target; a `tir.thread_allreduce` into memory that stays bf16
     Attributes: read: `target`; created: none; removed: none

@@ -43,9 +43,8 @@ class BF16StorageLegalize(CompilerPass):
         Parameters, allocations, buffers, constants and bindings become integers, scopes
         and names stay. Pointers are reinterpreted for a callee that keeps bf16 on its
         own target. Time is linear in the size of the module.
-    Leaves alone: functions for targets that have bf16, which are CUDA devices of
-        compute capability 8.0 and later; functions
-        without bf16
+    Leaves alone: functions for targets that have bf16, which are CUDA devices of compute
+        capability 8.0 and later; functions without bf16
     Errors: a function with bf16 and without a target: run tir-bind-target; a buffer of
         a parameter: run tir-make-packed-api; an op that computes in bf16: run
         tir-bf16-compute-legalize; a foreign op or an opaque builtin with bf16 values;

@@ -39,20 +39,21 @@ class FP8ComputeLegalize(CompilerPass):
             tir.store round(%y), %D[%i] : f8E4M3FN
 
         Arithmetic, comparisons, choices, bindings, vectors, reducers and builtins that
-        compute have a wider float operands and results. So have allocations and
-        `tir.alloc_buffer`s of constant size that are accessed by element only. A loaded
-        value, a parameter or a constant is widened once, where it is defined; a value is
-        rounded where it is stored to other memory, passed to a function, returned, or
-        reinterpreted. f8E5M2 and f16 differ by a shift of 8 bits; all other pairs rebias
-        the exponent. Widening is exact; rounding is to nearest, ties to even, and what
-        is beyond the largest value becomes infinity, or NaN in f8E4M3FN. Casts that
-        convert nothing any more are erased, so that a value is rounded only when it is
-        stored. Time is linear in the size of the module.
+        compute have operands and results of the wider float. Allocations and
+        `tir.alloc_buffer`s of constant size have elements of that dtype, if they are
+        accessed by element only. A loaded value, a parameter or a constant is widened
+        once, where it is defined; a value is rounded where it is stored to other memory,
+        passed to a function, returned, or reinterpreted. f8E5M2 and f16 differ by a
+        shift of 8 bits; all other pairs rebias the exponent. Widening is exact; rounding
+        is to nearest, ties to even, and what is beyond the largest value becomes
+        infinity, or NaN in f8E4M3FN. Casts that convert nothing any more are erased, so
+        that a value is rounded only when it is stored. Time is linear in the size of the
+        module.
     Leaves alone: functions for targets that have f8, which are CUDA devices of compute
-        capability 8.9 and later; functions
-        without f8; the types of parameters and of their buffers; memory whose
-        pointer is used otherwise, that another dtype views, or of symbolic size; copies
-        from memory to memory; `reinterpret` of what is loaded
+        capability 8.9 and later; functions without f8; the types of parameters and of
+        their buffers; memory whose pointer is used otherwise, that another dtype views,
+        or of symbolic size; copies from memory to memory; `reinterpret` of what is
+        loaded
     Errors: a `promote_dtype_str` that is neither float16 nor float32; a function with f8
         and without a target: run tir-bind-target; a `tir.thread_allreduce` into memory
         that stays f8

@@ -44,8 +44,7 @@ class FP8StorageLegalize(CompilerPass):
         and names stay. Pointers are reinterpreted for a callee that keeps f8 on its
         own target. Time is linear in the size of the module.
     Leaves alone: functions for targets that have f8, which are CUDA devices of compute
-        capability 8.9 and later; functions
-        without f8
+        capability 8.9 and later; functions without f8
     Errors: a function with f8 and without a target: run tir-bind-target; a buffer of
         a parameter: run tir-make-packed-api; an op that computes in f8: run
         tir-fp8-compute-legalize; a foreign op or an opaque builtin with f8 values;
