@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.memory_order import memory_of
+from xdsl_tvm.analysis.tir.variable_names import buffer_variable_name, variable_name
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
@@ -125,7 +126,7 @@ class Captures:
             return self._declared(tir.buffer_definition(value))
         if isinstance(owner, tir.DataOp):
             return self._pointer(owner.buffer)
-        return self._parameter(value, _name_of(value))
+        return self._parameter(value, variable_name(value))
 
     def _parameter(self, value: SSAValue, name: str) -> SSAValue:
         found = self._parameters.get(value)
@@ -149,14 +150,15 @@ class Captures:
         definition = tir.buffer_definition(buffer)
         if isinstance(definition, tir.MatchRegionOp):
             return self._pointer(definition.source)
-        name = f"{_buffer_name(definition)}_data"
+        name = f"{buffer_variable_name(definition.buffer)}_data"
         if isinstance(definition, tir.DeclBufferOp):
             pointer = definition.data
             owner = pointer.owner
             if isinstance(owner, tir.DataOp):
                 return self._pointer(owner.buffer)
             is_variable = not isinstance(owner, Operation) or isinstance(owner, _BINDINGS)
-            return self._parameter(pointer, _name_of(pointer) if is_variable else name)
+            known = variable_name(pointer) if is_variable else name
+            return self._parameter(pointer, known)
         found = self._parameters.get(buffer)
         if found is None:
             found = self._add(buffer, name, definition.type.pointer_type)
@@ -215,27 +217,6 @@ def _is_copied(op: Operation) -> bool:
         and not any(isinstance(each.type, tir.BufferType) for each in operands_of(op))
         and is_side_effect_free(op)
     )
-
-
-def _buffer_name(definition: tir.BufferDefinition) -> str:
-    name = definition.buffer_name
-    return (definition.buffer.name_hint or "buffer") if name is None else name.data
-
-
-def _name_of(value: SSAValue) -> str:
-    """TVM's name of a variable."""
-    owner = value.owner
-    if isinstance(owner, Block):
-        func = owner.parent_op()
-        if (
-            isinstance(func, tir.FuncOp)
-            and func.param_names is not None
-            and isinstance(value, BlockArgument)
-        ):
-            return func.param_names.data[value.index].data
-    elif isinstance(owner, _BINDINGS) and owner.var_name is not None:
-        return owner.var_name.data
-    return value.name_hint or "v"
 
 
 class _Inside:

@@ -44,6 +44,19 @@ class LoopCode:
         """Put an op of its own here."""
         self._builder.insert(op)
 
+    def call(self, name: str, args: Sequence[Expr], dtype: Attribute) -> Expr:
+        """The result of a builtin with an effect, called here."""
+        op = tir.CallOp(name, [self.value(argument) for argument in args], dtype)
+        self.insert(op)
+        return Value(op.results[0])
+
+    def let(self, name: str, tree: Expr, result_type: Attribute | None = None) -> Expr:
+        """A variable that is bound to a tree here."""
+        op = tir.LetOp(self.value(tree), name=name, result_type=result_type)
+        set_name_hint(op.result, name)
+        self.insert(op)
+        return Value(op.result)
+
     # ---- memory ----
 
     def alloc(
@@ -144,6 +157,15 @@ class LoopCode:
             return
         op = tir.IfOp(self.value(condition), Region(Block()))
         with self._inside(op, op.then_region.block):
+            yield
+
+    @contextmanager
+    def attribute(
+        self, key: str, node: SSAValue | Attribute, value: SSAValue | Attribute
+    ) -> Generator[None]:
+        """Statements that a `tir.attr` says something about."""
+        op = tir.AttrOp(key, node, value)
+        with self._inside(op, op.body.block):
             yield
 
     @contextmanager
