@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -14,13 +15,21 @@ from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.tir.types import is_handle
+from xdsl_tvm.interpreters.data.memory import memory_of
+from xdsl_tvm.interpreters.data.packed import DLTensor
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.random_relax_inputs import random_relax_arguments
 from xdsl_tvm.interpreters.relax import InterpretedRelax, RelaxFunction
 from xdsl_tvm.interpreters.relax.values import map_arrays
 from xdsl_tvm.interpreters.shrink import shrink
-from xdsl_tvm.interpreters.tir import InterpretedFunction, InterpretedModule, interpret
+from xdsl_tvm.interpreters.tir import (
+    InterpretedFunction,
+    InterpretedModule,
+    interpret,
+    is_packed,
+)
 from xdsl_tvm.registry import new_context
 
 Inputs = Mapping[str, Sequence[Sequence[Any]]]
@@ -164,6 +173,8 @@ class SemanticsChecker:
         self._removable = _private_functions(module)
         self._public = _public_names(module)
         self._types = {name: functions[name].func.function_type for name in self._cases}
+        self._labels = {name: _labels(functions[name].func) for name in self._cases}
+        self._ways = {name: _ways(functions[name].func) for name in self._cases}
 
     def _prepare(self, function: _Function, rng: np.random.Generator) -> None:
         name = function.func.sym_name.data
@@ -197,7 +208,7 @@ class SemanticsChecker:
                     raise _missing(module, name, where, name in self._removable)
                 if name in self._removable and self._is_another(name, found[now]):
                     raise InterpretationError("it is private and is called otherwise")
-                self._compare(found[now], self._cases[name], where)
+                self._compare(name, found[now], where)
             except SemanticsError as error:
                 error.pass_name, error.function = pass_name, name
                 raise
@@ -216,18 +227,23 @@ class SemanticsChecker:
         )
         return is_public_one or now.func.function_type != self._types[name]
 
-    def _compare(self, function: _Function, cases: Sequence[_Case], where: str) -> None:
-        for case in cases:
+    def _compare(self, name: str, function: _Function, where: str) -> None:
+        """Run the cases of a function with what it is now."""
+        call: Callable[..., Any] = function
+        if isinstance(function.func, tir.FuncOp) and is_packed(function.func):
+            call = _Packed(function, self._ways[name])
+        for case in self._cases[name]:
             try:
-                after = _run(function, case.arguments)
+                after = _run(call, case.arguments)
             except SimulationError as error:
                 raise SemanticsError(f"{where}: it fails now: {error}") from error
             for label, before, now in zip(
-                _labels(function.func), case.outputs, after.outputs, strict=True
+                self._labels[name], case.outputs, after.outputs, strict=True
             ):
                 if isinstance(before, np.ndarray | tuple):
                     _compare(f"{where}: buffer {label}", before, now, self._tolerance)
-            _compare(f"{where}: the result", case.result, after.result, self._tolerance)
+            result = _like(case.result, after.result)
+            _compare(f"{where}: the result", case.result, result, self._tolerance)
 
     def run_options(self) -> str:
         """The option of `xdsl-tvm opt` that makes this check with random inputs."""
@@ -308,6 +324,14 @@ def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Case:
     return _Case(arguments, outputs, function(*outputs))
 
 
+def _like(before: Any, result: Any) -> Any:
+    """A result as one of the dtype of another: packed functions return float64."""
+    dtype: np.dtype[Any] | None = getattr(before, "dtype", None)
+    if dtype is None or not isinstance(result, float):
+        return result
+    return np.asarray(result).astype(dtype)[()]
+
+
 def _duplicate(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A copy with the strides of `array`, which may leave gaps."""
     if array.flags.c_contiguous:
@@ -333,6 +357,54 @@ def _random_case(function: _Function, rng: np.random.Generator) -> _Case:
             failure = error
     assert failure is not None
     raise failure
+
+
+Way = Callable[[Any], Any]
+"""What a packed function is passed for an argument."""
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A function that MakePackedAPI has changed, called with its former arguments."""
+
+    function: _Function
+    ways: Sequence[Way]
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it, arrays for pointers as pointers, and with vectors as elements."""
+        passed = zip(self.ways, arguments, strict=True)
+        return self.function(*(way(argument) for way, argument in passed))
+
+
+def _ways(func: tir.FuncOp | relax.FuncOp) -> list[Way]:
+    if isinstance(func, relax.FuncOp):
+        return []
+    matched = func.buffer_map
+    found: list[Way] = []
+    for arg in func.args:
+        match = matched.get(arg)
+        if match is not None:
+            lanes = tir.lanes_of(match.type.element_type)
+            found.append(partial(_as_tensor, lanes))
+        else:
+            found.append(_as_pointer if is_handle(arg.type) else _as_it_is)
+    return found
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _as_pointer(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    return memory_of(cast("np.ndarray[Any, Any]", value))
+
+
+def _as_tensor(lanes: int, value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    return DLTensor.of(cast("np.ndarray[Any, Any]", value), lanes)
 
 
 def _labels(func: tir.FuncOp | relax.FuncOp) -> list[str]:

@@ -60,6 +60,7 @@ from xdsl_tvm.interpreters.data.memory import (
     pointer_argument,
 )
 from xdsl_tvm.interpreters.data.numbers import Number, number
+from xdsl_tvm.interpreters.data.packed import DLTensor, PackedValues, pack, unpack
 from xdsl_tvm.interpreters.data.values import public_value, returned_value, value_argument
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
@@ -76,19 +77,30 @@ from xdsl_tvm.interpreters.errors import (
     unsupported,
 )
 from xdsl_tvm.interpreters.gpu.simulator import Grid
+from xdsl_tvm.interpreters.packed_calls import (
+    Workspaces,
+    call_packed_function,
+    call_with_slots,
+    is_null_result,
+    packed_result,
+    public_argument,
+    runtime_functions,
+)
 
 DEFAULT_STEP_LIMIT = 10_000_000
 """Iterations that the `tir.while` loops of one call may run together."""
-
-_RUNTIME: dict[str, Callable[..., Any]] = {"__tvm_prepare_global_barrier": lambda: 0}
-"""Functions of TVM's runtime; the grid needs no preparation by the host."""
-
 
 _PACKED_CONVENTION = 1
 """`calling_conv` of functions whose parameters are those of packed functions."""
 
 _HELPERS = frozenset(module.__file__ for module in (memory, numbers, builtins, integers))
 """Files whose functions are single operations of the code: their errors are its own."""
+
+
+def is_packed(func: tir.FuncOp) -> bool:
+    """Whether the parameters of a function are those of the packed convention."""
+    convention = integer_of(func.attributes.get("calling_conv"))
+    return convention == _PACKED_CONVENTION and not func.is_declaration
 
 
 def _require_arguments(
@@ -144,6 +156,9 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 if isinstance(symbol, StringAttr):
                     self._aliases.setdefault(symbol.data, name)
         self._grid = Grid()
+        self.workspaces = Workspaces()
+        """What the program took from the runtime, and has not given back."""
+        self._runtime = runtime_functions(self.workspaces)
         self._together = LockstepLaunches() if vectorize_threads else None
         self._settings = Settings(
             module,
@@ -154,6 +169,13 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             self._call_extern,
             self._call_foreign,
             self._grid,
+            {
+                "alloc_workspace": self.workspaces.allocate,
+                "call_packed": self._call_packed,
+                "free_workspace": self.workspaces.free,
+                "is_null_result": is_null_result,
+                "packed_result": packed_result,
+            },
             self._together,
             lambda name: self._exposed(name) is not None,
         )
@@ -200,6 +222,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             found = self._explain(error)
             if self._depth == 1:
                 self._grid.reset()
+                self.workspaces.reset()
             if found is None:
                 raise
             raise found from None
@@ -332,13 +355,12 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             func = self._exposed(name)
             if func is not None:
                 return self._call_symbol(op, func, values)
-        function = function or _RUNTIME.get(name)
+            packed = self._packed(name)
+            if packed is not None:
+                return self._call_with_values(op, packed, values)
+        function = function or self._runtime.get(name)
         if function is None:
-            raise unsupported(
-                op,
-                f"no external function {name} is known",
-                f"pass it, as in interpret(module, externs={{{name!r}: …}})",
-            )
+            raise self._unknown(op, name)
         operands = op.args if isinstance(op, tir.CallFuncOp) else op.args[1:]
         arguments: list[Any] = []
         for value, operand in zip(values, operands, strict=False):
@@ -346,14 +368,66 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         dtype = None if op.result is None else op.result.type
         return returned_value(function(*arguments), dtype, f"the function {name}")
 
+    def _call_with_values(
+        self, op: tir.CallOp, func: tir.FuncOp, values: Sequence[Any]
+    ) -> Any:
+        """Call a packed function of the module by a call that is not lowered."""
+        public = [passed_out(value) for value in values]
+        run = self._compile(func).run
+        result = call_packed_function(run, func.sym_name.data, public)
+        if op.result is None or is_handle(op.result.type):
+            return result
+        dtype = number(element_of(op.result.type))
+        return dtype.convert(0 if result is None else result)
+
+    def _call_packed(
+        self,
+        op: tir.CallOp,
+        name: str,
+        slots: PackedValues,
+        codes: Pointer,
+        begin: int,
+        end: int,
+        resource: Any,
+    ) -> None:
+        """Call what a name says with arguments in slots; the result is in slot `end`."""
+        slots, codes = slots.from_slot(begin), codes.at(begin, 4)
+        count = end - begin
+        packed = None if name in self._externs else self._packed(name)
+        if packed is not None:
+            run = self._compile(packed).run
+            call_with_slots(run, name, slots, codes, count, resource)
+            return
+        values = [unpack(slots, codes, index) for index in range(count)]
+        function = self._externs.get(name)
+        func = self._exposed(name)
+        if function is None and func is not None:
+            pack(slots, codes, count, self._call_symbol(op, func, values))
+            return
+        function = function or self._runtime.get(name)
+        if function is None:
+            raise self._unknown(op, name)
+        pack(slots, codes, count, function(*map(public_argument, values)))
+
+    def _unknown(self, op: Operation, name: str) -> InterpretationError:
+        return unsupported(
+            op,
+            f"no external function {name} is known",
+            f"pass it, as in interpret(module, externs={{{name!r}: …}})",
+        )
+
+    def _packed(self, name: str) -> tir.FuncOp | None:
+        """The function of the packed convention that a name stands for."""
+        func = self._funcs.get(self._aliases.get(name, name))
+        return func if func is not None and is_packed(func) else None
+
     def _exposed(self, name: str) -> tir.FuncOp | None:
         """The function of the module that external code calls by a name, unless the user
         has given another one, or it has the packed convention."""
         func = self._funcs.get(self._aliases.get(name, name))
         if func is None or func.is_declaration or name in self._externs:
             return None
-        convention = integer_of(func.attributes.get("calling_conv"))
-        return None if convention == _PACKED_CONVENTION else func
+        return None if is_packed(func) else func
 
     def _call_symbol(
         self, op: tir.CallOp, func: tir.FuncOp, values: Sequence[Any]
@@ -402,13 +476,16 @@ class InterpretedFunction:
         value from the first array that has them. Pointers are contiguous arrays. Vector
         elements are one more dimension of the array. Returns the value of `tir.ret`.
 
-        Parameters are given in order or by name.
+        Parameters are given in order or by name. A function of the packed convention gets
+        the arguments that it had before MakePackedAPI, or `DLTensor`s for arrays.
 
         Raises ArgumentError when an argument does not fit, another SimulationError for a
         fault of the program, and InterpretationError for what is not supported.
         """
         func = self.func
         name = func.sym_name.data
+        if is_packed(func):
+            return self._call_packed(args, named)
         types = func.function_type.inputs.data
         if named:
             names = list(map(self._name, range(len(types))))
@@ -435,6 +512,20 @@ class InterpretedFunction:
         if result is None or not outputs:
             return result
         return public_value(result, outputs[0])
+
+    def _call_packed(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Pass the arguments by the packed convention."""
+        name = self.func.sym_name.data
+        if named:
+            raise ArgumentError(
+                f"{name}: the packed convention has no names of parameters; pass them in "
+                "order"
+            )
+
+        def run(*values: Any) -> Any:
+            return self.owner.run(self.func, values)
+
+        return call_packed_function(run, name, args)
 
     def __repr__(self) -> str:
         """The function with the names of its parameters."""
@@ -526,6 +617,7 @@ __all__ = [
     "ArgumentError",
     "AssertionFailedError",
     "AsyncCopyError",
+    "DLTensor",
     "DivergenceError",
     "DivisionByZeroError",
     "InterpretedFunction",

@@ -85,12 +85,13 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     """Blocks to flat vector code, with vectors of so many bytes.
 
-    Functions without a schedule get one, their blocks inlined; then the default pipeline.
+    Functions without a schedule get one, their blocks inlined; then the default pipeline
+    up to MakePackedAPI: they are called by their own signature.
     """
     return (
         "tir-inline-blocks",
         f"tir-default-cpu-schedule{{vector_bytes={vector_bytes}}}",
-        'tir-default-pipeline{target="llvm"}',
+        'tir-default-pipeline{target="llvm" until="MakePackedAPI"}',
     )
 
 

@@ -130,7 +130,13 @@ def _no_thread_loop(op: Operation) -> Problem | None:
 
 
 def _flat_declaration(op: Operation) -> Problem | None:
+    """The problem of a declaration; the array of a packed function, whose memory other
+    buffers access, may have the shape that is passed."""
     assert isinstance(op, tir.DeclBufferOp)
+    if op.buffer.first_use is None:
+        function = enclosing_function(op)
+        if function is not None and is_true(function.attributes.get("calling_conv")):
+            return None
     return _unflat("declares", op)
 
 
@@ -158,7 +164,7 @@ def _unflat(verb: str, buffer: tir.BufferDefinition) -> Problem | None:
     rank = buffer.type.get_num_dims()
     if rank != physical:
         what = f"of rank {rank}, where flat ones have rank {physical}"
-    elif buffer.layout_strides:
+    elif buffer.layout_strides not in ((), (1,)):
         what = "with strides"
     else:
         return None
@@ -261,7 +267,8 @@ LOOPS_AND_BUFFERS = Form(
 FLAT = Form(
     "flat",
     "Every buffer that is declared by `tir.decl_buffer` or indexed has one dimension, "
-    "or k + 1 with k axis separators, and no strides.",
+    "or k + 1 with k axis separators, and no strides but 1. Arrays of packed functions "
+    "that are not indexed have any shape.",
     LOOPS_AND_BUFFERS,
     {
         tir.DeclBufferOp: _flat_declaration,

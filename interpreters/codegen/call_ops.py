@@ -18,6 +18,7 @@ from xdsl_tvm.interpreters.codegen import builtins as _builtins
 from xdsl_tvm.interpreters.codegen import thread_code as _thread_code
 from xdsl_tvm.interpreters.codegen.code_writer import Handler, Mode
 from xdsl_tvm.interpreters.codegen.emitter import Emitter
+from xdsl_tvm.interpreters.codegen.packed_ops import PACKED_CALLS
 from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.errors import (
     unsupported,
@@ -52,7 +53,7 @@ def _call(e: Emitter, op: Operation) -> None:
     if name in _EXTERN_CALLS:
         _call_extern(e, op)
         return
-    special = _SPECIAL.get(name)
+    special = _SPECIAL.get(name) or PACKED_CALLS.get(name)
     if special is not None:
         special(e, op)
         return

@@ -13,6 +13,7 @@ from xdsl_tvm.dialects.integers import truncated_quotient, truncated_remainder
 from xdsl_tvm.interpreters.codegen import builtins as _builtins
 from xdsl_tvm.interpreters.data import memory as _memory
 from xdsl_tvm.interpreters.data import numbers as _numbers
+from xdsl_tvm.interpreters.data import packed as _packed
 from xdsl_tvm.interpreters.data.memory import Tensor
 from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.data.values import reinterpreted
@@ -20,6 +21,7 @@ from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     AssertionFailedError,
     OutOfBoundsError,
+    SimulationError,
 )
 
 
@@ -83,6 +85,10 @@ def _atomic_add(pointer: _memory.Pointer, element: Number, value: Any) -> Any:
     return old
 
 
+def _throw_last_error() -> None:
+    raise SimulationError("a function of the runtime failed")
+
+
 CALLED_FUNCTIONS: dict[str, Any] = {
     "GO_ON": object(),
     "ArgumentError": ArgumentError,
@@ -101,14 +107,20 @@ CALLED_FUNCTIONS: dict[str, Any] = {
     "floor": _builtins.FLOAT_FUNCTIONS["floor"],
     "load_lanes": _memory.load_lanes,
     "make_array": _make_array,
+    "packed_values": _packed.PackedValues.allocate,
     "pick_lanes": _pick_lanes,
     "format_message": tir.format_message,
     "prod": prod,
     "raise_assertion": _raise_assertion,
     "raise_uninitialized": _memory.raise_uninitialized,
     "reinterpreted": reinterpreted,
+    "struct_get": _packed.struct_get,
+    "struct_set": _packed.struct_set,
     "store_lanes": _memory.store_lanes,
     "tdiv": truncated_quotient,
+    "tensors_on_stack": _packed.tensors_on_stack,
+    "throw_last_error": _throw_last_error,
     "tmod": truncated_remainder,
+    "type_codes": _packed.type_codes,
     **_builtins.NAMES,
 }

@@ -73,6 +73,8 @@ class Settings:
     call_extern: Callable[..., Any]
     call_foreign: Callable[..., Any]
     grid: Grid
+    packed: Mapping[str, Callable[..., Any]]
+    """What code of packed functions calls, by name."""
     together: Callable[[Any, Operation], str | None] | None = None
     """Writes, with an `Emitter`, the code that runs a launch in lockstep, and returns the
     condition that it did; None if it cannot."""

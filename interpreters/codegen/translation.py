@@ -48,6 +48,7 @@ def translate(func: tir.FuncOp, settings: Settings, *, device: bool = False) -> 
     e.namespace["call_device"] = settings.call_device
     e.namespace["call_extern"] = settings.call_extern
     e.namespace["call_foreign"] = settings.call_foreign
+    e.namespace.update(settings.packed)
     e.namespace["grid"] = settings.grid
     parameters = [e.name_value(arg) for arg in func.args]
     e.lines.append(f"def run({', '.join(parameters)}):")

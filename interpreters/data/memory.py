@@ -26,6 +26,19 @@ class Cells(Protocol):
     def __setitem__(self, index: int, value: Any, /) -> None: ...
 
 
+class _NullCells:
+    """What is at the null pointer: a view of it may be declared, not used."""
+
+    def __getitem__(self, index: int, /) -> Any:
+        raise OutOfBoundsError("a buffer views the null pointer")
+
+    def __setitem__(self, index: int, value: Any, /) -> None:
+        raise OutOfBoundsError("a buffer views the null pointer")
+
+
+_NULL = _NullCells()
+
+
 @dataclass(eq=False)
 class Memory:
     """Bytes, and for allocated memory one mark per byte that was written."""
@@ -97,7 +110,7 @@ def cells(pointer: Pointer | None, skip: int, element: Number) -> tuple[Cells, A
     The marks are None for memory that the program did not allocate.
     """
     if pointer is None:
-        raise OutOfBoundsError("a buffer views the null pointer")
+        return _NULL, _NULL, 0
     size = element.size
     start = pointer.offset + skip * size
     if start < 0:
@@ -267,7 +280,7 @@ class Parameter:
             self.fail("strides that are not negative, not", compact, strides)
         pointer = found.pointer if isinstance(found, Tensor) else None
         if pointer is None:
-            pointer = _pointer_to(found, self.element)
+            pointer = memory_of(found, self.element)
         return BoundArray(pointer, shape, known, is_compact)
 
     def _split_lanes(
@@ -293,7 +306,8 @@ def _row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _pointer_to(array: np.ndarray[Any, Any], element: Number | None) -> Pointer:
+def memory_of(array: np.ndarray[Any, Any], element: Number | None = None) -> Pointer:
+    """The pointer to the first element of an array, not copied."""
     if array.size == 0:
         return Pointer.to(Memory(memoryview(b"")), element)
     last = sum(
@@ -329,4 +343,4 @@ def pointer_argument(value: Any, element: Number | None, what: str) -> Pointer |
         raise ArgumentError(
             f"{what} expects a contiguous array, got strides {array.strides}"
         )
-    return _pointer_to(array, element)
+    return memory_of(array, element)

@@ -158,8 +158,13 @@ class GridMemory:
         self._generation += 1
         return self._generation << GENERATION
 
-    def view(self, pointer: Pointer, skip: int, size: int, across_blocks: bool) -> View:
+    def view(
+        self, pointer: Pointer | None, skip: int, size: int, across_blocks: bool
+    ) -> View:
         """The elements of `size` bytes, `skip` at a pointer, for watching."""
+        if pointer is None:
+            # Accesses fail before they are noted.
+            return View(Shadow(self, size, across_blocks), 0, size)
         start = pointer.offset + skip * size
         memory = pointer.memory
         if memory.shadow is None:

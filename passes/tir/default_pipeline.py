@@ -183,14 +183,13 @@ class DefaultPipeline(CompositePass):
     """Summary: Runs TVM's default list of TIR passes, from blocks to vector code.
 
     TVM name: none (TVM has the function tir.get_default_tir_pipeline, v0.20)
-    Input form: any form; functions without thread axes
-    Output form: `vector`
+    Input form: any form
+    Output form: `packed`; with `until`, that of the passes before
     Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`,
         `llvm -mcpu=skylake-avx512`; `debug`: also check after every pass that all ops
         verify, that programs are well-formed, and that they have the form of that place;
         `until`: end the list before the first pass of this name, which is TVM's, such as
-        `AnnotateDeviceRegions`. The list up to there runs for any target, as far as its
-        passes exist: a kernel must not need one that is missing
+        `MakePackedAPI`, before which functions have parameters of their own
     Rewrites: tir-bind-target, and the passes of the reference's pipeline, in its order,
         as far as they exist and the configuration has them (docs/pipelines.md);
         `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target
@@ -206,9 +205,7 @@ class DefaultPipeline(CompositePass):
         what it should be
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
-    Differs from TVM: the list ends before MakePackedAPI, since functions are called by
-        their own signature, so that the lowering stores bfloat16 and float8 as integers;
-        the target is an option of the pass, which binds it as TVM's build does before its
+    Differs from TVM: the target is an option of the pass, which binds it as TVM's build does before its
         pipeline; `debug` and `until` are ours.
     """
 

@@ -243,7 +243,7 @@ def test_barrier_needs_threads() -> None:
 
 
 def test_unknown_builtin() -> None:
-    body = 'tir.call "tvm_throw_last_error"() : () -> ()'
+    body = 'tir.call "tvm_static_handle"() : () -> !tir.handle'
     with pytest.raises(InterpretationError, match="no meaning for the builtin"):
         function("", body)()
 
@@ -277,9 +277,13 @@ def test_faults_are_interpretation_errors() -> None:
 
 
 def test_null_pointer() -> None:
-    body = """%V = tir.decl_buffer "V" %p : !tir.buffer<4xf32>"""
+    view = """%V = tir.decl_buffer "V" %p : !tir.buffer<4xf32>"""
+    function("%p: !tir.ptr<f32>", view)(None)
+    load = f"""{view}
+    %c1 = tir.const 1 : i32
+    %x = tir.load %V[%c1] : f32"""
     with pytest.raises(OutOfBoundsError, match="null pointer"):
-        function("%p: !tir.ptr<f32>", body)(None)
+        function("%p: !tir.ptr<f32>", load)(None)
     access = """%c0 = tir.const 0 : i32
     %q = tir.access_ptr r %p[%c0 to %c0] : !tir.ptr<f32>"""
     with pytest.raises(SimulationError, match=r"a null pointer.*, in: .*tir.access_ptr"):

@@ -1,0 +1,348 @@
+"""Arguments of packed functions: values with type codes, and arrays as DLTensors.
+
+docs/spec/tir-passes-d-abi-and-pipelines.md III.1. Numbers are bytes of memory, as in
+compiled code; a handle is what it names: a `Pointer`, a `DLTensor`, a string, or None for
+null. So that what a program does wrong is found, numbers are not read as handles.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.builtin_rules import StructField
+from xdsl_tvm.dialects.tir.data_types import DataType, TypeCode, data_type
+from xdsl_tvm.interpreters.data.memory import (
+    Memory,
+    Pointer,
+    Tensor,
+    memory_of,
+    passed_out,
+)
+from xdsl_tvm.interpreters.data.numbers import Number, number
+from xdsl_tvm.interpreters.errors import (
+    ArgumentError,
+    OutOfBoundsError,
+    SimulationError,
+    UninitializedReadError,
+)
+
+_INT64 = number(tir.parse_dtype("int64"))
+_INT32 = number(tir.parse_dtype("int32"))
+_SLOT = 8
+_FIELDS = {
+    StructField.ARRAY_DATA: "data",
+    StructField.ARRAY_SHAPE: "shape",
+    StructField.ARRAY_STRIDES: "strides",
+    StructField.ARRAY_NDIM: "ndim",
+    StructField.ARRAY_TYPE_CODE: "code",
+    StructField.ARRAY_TYPE_BITS: "bits",
+    StructField.ARRAY_TYPE_LANES: "lanes",
+    StructField.ARRAY_BYTE_OFFSET: "byte_offset",
+    StructField.ARRAY_DEVICE_ID: "device_id",
+    StructField.ARRAY_DEVICE_TYPE: "device_type",
+}
+
+
+@dataclass
+class DLTensor:
+    """An array as packed functions get it. A field that is not set is no attribute."""
+
+    data: Pointer | None
+    shape: Pointer | None
+    """The extents, int64."""
+    strides: Pointer | None
+    """The strides in elements, int64; None for a compact array."""
+    ndim: int
+    code: int
+    bits: int
+    lanes: int
+    byte_offset: int = 0
+    device_type: int = 1
+    device_id: int = 0
+
+    @staticmethod
+    def of(array: np.ndarray[Any, Any], lanes: int = 1) -> DLTensor:
+        """The array, not copied; with lanes, its last dimension are those of vectors.
+
+        Raises ArgumentError for a dtype that DLPack has no code for.
+        """
+        element = _data_type(array.dtype)
+        shape, strides = array.shape, array.strides
+        if lanes > 1:
+            shape, strides = shape[:-1], strides[:-1]
+        size = array.itemsize * lanes
+        steps = None if array.flags.c_contiguous else [step // size for step in strides]
+        return DLTensor(
+            array.pointer
+            if isinstance(array, Tensor) and array.pointer is not None
+            else memory_of(array),
+            _integers(shape),
+            None if steps is None else _integers(steps),
+            len(shape),
+            element.code,
+            element.bits,
+            lanes,
+        )
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements, not copied, which an external function may write to."""
+        dtype = _STORAGE.get((self.code, self.bits))
+        if dtype is None:
+            raise SimulationError(
+                f"an array has the type code {self.code} with {self.bits} bits, which no "
+                "dtype has"
+            )
+        extents = _read(self.shape, self.ndim)
+        if self.lanes > 1:
+            extents = [*extents, self.lanes]
+        if self.data is None:
+            return np.empty(extents, dtype.storage)
+        first = cast(Pointer, passed_out(self.data)).at(self.byte_offset, 1)
+        flat = first.array(dtype.storage)
+        if self.strides is None:
+            count = int(np.prod(extents, dtype=np.int64))
+            if count > flat.size:
+                raise OutOfBoundsError(
+                    f"an array of {count} elements has memory for {flat.size}"
+                )
+            return Tensor.at(first, flat[:count].reshape(extents))
+        size = dtype.size * self.lanes
+        steps = [step * size for step in _read(self.strides, self.ndim)]
+        if self.lanes > 1:
+            steps.append(dtype.size)
+        strided = np.lib.stride_tricks.as_strided(flat, extents, steps)
+        return Tensor.at(first, strided)
+
+
+class TensorArray(list[DLTensor]):
+    """DLTensors in a row, on the stack of a program."""
+
+
+def tensors_on_stack(count: int) -> TensorArray:
+    """`count` DLTensors whose fields are not set."""
+    return TensorArray(DLTensor.__new__(DLTensor) for _ in range(count))
+
+
+def _integers(values: Sequence[int]) -> Pointer | None:
+    if not values:
+        return None
+    return memory_of(np.array(values, np.int64), _INT64)
+
+
+def _read(integers: Pointer | None, count: int) -> list[int]:
+    if integers is None:
+        return []
+    return [int(each) for each in integers.array(_INT64.storage)[:count]]
+
+
+def _dtypes() -> dict[tuple[int, int], Number]:
+    names = (
+        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
+        "bfloat16 float8_e4m3fn float8_e5m2"
+    )
+    found: dict[tuple[int, int], Number] = {}
+    for name in names.split():
+        dtype = tir.parse_dtype(name)
+        code, bits, _ = data_type(dtype)
+        found[code, bits] = number(dtype)
+    return found
+
+
+_STORAGE = _dtypes()
+_CODES = {dtype.storage: key for key, dtype in _STORAGE.items()}
+
+
+def _data_type(dtype: np.dtype[Any]) -> DataType:
+    found = _CODES.get(dtype)
+    if found is None:
+        raise ArgumentError(f"an array of dtype {dtype} is no argument; convert it")
+    return DataType(*found, 1)
+
+
+# ---- values ----
+
+
+@dataclass
+class PackedValues:
+    """Slots of packed values, from `begin` on, and what the handles among them name."""
+
+    memory: Memory
+    handles: dict[int, Any] = field(default_factory=dict[int, Any])
+    begin: int = 0
+
+    @staticmethod
+    def allocate(count: int) -> PackedValues:
+        """`count` slots that nobody has written yet."""
+        return PackedValues(Memory.allocate(count * _SLOT))
+
+    def from_slot(self, slot: int) -> PackedValues:
+        """The slots from one on."""
+        return PackedValues(self.memory, self.handles, self.begin + slot)
+
+    def address(self, slot: int) -> Pointer:
+        """The memory of a slot, for a result."""
+        self.handles.pop(self.begin + slot, None)
+        return Pointer.to(self.memory, None, self._start(slot))
+
+    def _start(self, slot: int) -> int:
+        start = (self.begin + slot) * _SLOT
+        if not 0 <= start <= len(self.memory.bytes) - _SLOT:
+            raise OutOfBoundsError(f"the slot {slot} is outside of the stack of values")
+        return start
+
+    def store(self, slot: int, value: Any, element: Number | None) -> None:
+        """Write a number of 64 bits, or a handle for None as dtype."""
+        start = self._start(slot)
+        if element is None:
+            self.handles[self.begin + slot] = value
+            data = struct.pack("<q", 0 if value is None else 1)
+        else:
+            self.handles.pop(self.begin + slot, None)
+            data = struct.pack("<d" if element.is_float else "<q", value)
+        self.memory.bytes[start : start + _SLOT] = data
+        if self.memory.mask is not None:
+            self.memory.mask[start : start + _SLOT] = b"\1" * _SLOT
+
+    def load(self, slot: int, element: Number | None) -> Any:
+        """Read a number of 64 bits, or a handle for None as dtype."""
+        start = self._start(slot)
+        mask = self.memory.mask
+        if mask is not None and not all(mask[start : start + _SLOT]):
+            raise UninitializedReadError(
+                f"the slot {slot} is read, but was never written"
+            )
+        is_handle = self.begin + slot in self.handles
+        if is_handle is not (element is None):
+            found, wanted = ("a handle", "a number") if is_handle else ("a number", "one")
+            raise SimulationError(
+                f"the slot {slot} holds {found}, and is read as {wanted}"
+            )
+        if element is None:
+            return self.handles[self.begin + slot]
+        data = self.memory.bytes[start : start + _SLOT]
+        found = struct.unpack("<d" if element.is_float else "<q", data)[0]
+        return element.storage.type(found) if element.is_float else found
+
+
+def type_codes(count: int) -> Pointer:
+    """Memory for the type codes of so many values."""
+    return Pointer.to(Memory.allocate(count * _INT32.size), _INT32)
+
+
+def set_code(codes: Pointer, slot: int, code: TypeCode) -> None:
+    """Write the type code of a slot."""
+    start = codes.offset + slot * _INT32.size
+    codes.memory.bytes[start : start + _INT32.size] = struct.pack("<i", int(code))
+    if codes.memory.mask is not None:
+        codes.memory.mask[start : start + _INT32.size] = b"\1" * _INT32.size
+
+
+def code_at(codes: Pointer, slot: int) -> int:
+    """Read the type code of a slot."""
+    return int(codes.array(_INT32.storage)[slot])
+
+
+_REAL = number(tir.parse_dtype("float64"))
+
+
+def pack(values: PackedValues, codes: Pointer, slot: int, value: Any) -> None:
+    """Write an argument or a result, and its type code.
+
+    Raises ArgumentError for what packed functions do not take.
+    """
+    match value:
+        case None:
+            code, dtype = TypeCode.NULL, None
+        case _ if isinstance(value, bool | np.bool_):
+            code, dtype, value = TypeCode.BOOL, _INT64, int(cast(bool, value))
+        case _ if isinstance(value, int | np.integer):
+            integer = cast(int, value)
+            code, dtype, value = TypeCode.INT, _INT64, int(_INT64.wrap(int(integer)))
+        case _ if isinstance(value, float | np.floating) or _is_narrow_float(value):
+            code, dtype, value = TypeCode.FLOAT, _REAL, float(cast(float, value))
+        case str():
+            code, dtype = TypeCode.STRING, None
+        case np.ndarray():
+            code, dtype = TypeCode.DLTENSOR, None
+            value = DLTensor.of(cast("np.ndarray[Any, Any]", value))
+        case DLTensor():
+            code, dtype = TypeCode.DLTENSOR, None
+        case Pointer():
+            code, dtype = TypeCode.HANDLE, None
+        case _:
+            raise ArgumentError(
+                f"a value of type {type(value).__name__} is no packed argument"
+            )
+    values.store(slot, value, dtype)
+    set_code(codes, slot, code)
+
+
+def _is_narrow_float(value: object) -> bool:
+    return type(value).__module__ == "ml_dtypes"
+
+
+def unpack(values: PackedValues, codes: Pointer, slot: int) -> Any:
+    """An argument or a result; arrays as DLTensors."""
+    code = code_at(codes, slot)
+    match code:
+        case TypeCode.INT:
+            return values.load(slot, _INT64)
+        case TypeCode.BOOL:
+            return bool(values.load(slot, _INT64))
+        case TypeCode.FLOAT:
+            return float(values.load(slot, _REAL))
+        case TypeCode.NULL:
+            return None
+        case _:
+            return values.load(slot, None)
+
+
+# ---- fields ----
+
+
+def struct_get(base: Any, index: int, field_number: int, element: Number | None) -> Any:
+    """What `tvm_struct_get` reads."""
+    kind = StructField(field_number)
+    if kind is StructField.VALUE_CONTENT:
+        return _values_at(base).load(index, element)
+    tensor = _tensor_at(base, index)
+    if kind is StructField.ARRAY_ADDRESS:
+        return tensor
+    name = _FIELDS[kind]
+    if name not in vars(tensor):
+        raise UninitializedReadError(f"the field {name} of an array is read, but not set")
+    return getattr(tensor, name)
+
+
+def struct_set(
+    base: Any, index: int, field_number: int, value: Any, element: Number | None
+) -> int:
+    """Write what `tvm_struct_get` reads; 0."""
+    kind = StructField(field_number)
+    if kind is StructField.VALUE_CONTENT:
+        _values_at(base).store(index, value, element)
+    else:
+        setattr(_tensor_at(base, index), _FIELDS[kind], value)
+    return 0
+
+
+def _values_at(base: Any) -> PackedValues:
+    if not isinstance(base, PackedValues):
+        raise SimulationError("packed values are read of what holds none")
+    return base
+
+
+def _tensor_at(base: Any, index: int) -> DLTensor:
+    if isinstance(base, DLTensor) and index == 0:
+        return base
+    if not isinstance(base, TensorArray):
+        raise SimulationError("a field of an array is read of what is none")
+    if not 0 <= index < len(base):
+        raise OutOfBoundsError(f"array {index} of {len(base)} on the stack is used")
+    return base[index]
