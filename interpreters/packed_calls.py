@@ -6,11 +6,14 @@ docs/spec/tir-passes-d-abi-and-pipelines.md III.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.builtin_rules import StructField
 from xdsl_tvm.dialects.tir.data_types import TypeCode
+from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.interpreters.data.memory import Memory, Pointer, passed_out
 from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.data.packed import (
@@ -53,18 +56,46 @@ class Workspaces:
         self._open.clear()
 
 
+def device_type_of(func: tir.FuncOp) -> int:
+    """The type of the device on which a packed function asks its arrays to be.
+
+    It is what the field of the first array is compared with; 1, a CPU, where none is.
+    """
+    for call in func.walk():
+        if not (isinstance(call, tir.CallOp) and call.callee.data == "tvm_struct_get"):
+            continue
+        if tir.constant_value(call.args[2]) != StructField.ARRAY_DEVICE_TYPE:
+            continue
+        for use in call.results[0].uses:
+            if isinstance(use.operation, tir.CmpOp):
+                expected = tir.constant_value(use.operation.operands[1 - use.index])
+                if isinstance(expected, int):
+                    return expected
+    return int(DeviceType.CPU)
+
+
 def call_packed_function(
-    run: Callable[..., Any], name: str, values: Sequence[Any]
+    run: Callable[..., Any], name: str, values: Sequence[Any], device_type: int = 1
 ) -> Any:
     """Call a function of the packed signature, `run`, with values; its result.
 
-    Raises ArgumentError for a value that is no packed argument.
+    Arrays count as those of the device. Raises ArgumentError for a value that is no
+    packed argument.
     """
+    values = [_on_device(value, device_type) for value in values]
     slots, codes = PackedValues.allocate(len(values) + 1), type_codes(len(values) + 1)
     for index, value in enumerate(values):
         pack(slots, codes, index, value)
     call_with_slots(run, name, slots, codes, len(values))
     return unpack(slots, codes, len(values))
+
+
+def _on_device(value: Any, device_type: int) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    tensor = DLTensor.of(cast("np.ndarray[Any, Any]", value))
+    tensor.device_type = device_type
+    return tensor
 
 
 def call_with_slots(

@@ -325,7 +325,10 @@ def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Case:
 
 
 def _like(before: Any, result: Any) -> Any:
-    """A result as one of the dtype of another: packed functions return float64."""
+    """A result as one of the dtype of another: packed functions return float64, and a
+    function of the C signature that returned nothing its status, 0."""
+    if before is None and result == 0:
+        return None
     dtype: np.dtype[Any] | None = getattr(before, "dtype", None)
     if dtype is None or not isinstance(result, float):
         return result
@@ -385,7 +388,7 @@ def _ways(func: tir.FuncOp | relax.FuncOp) -> list[Way]:
         match = matched.get(arg)
         if match is not None:
             lanes = tir.lanes_of(match.type.element_type)
-            found.append(partial(_as_tensor, lanes))
+            found.append(_as_it_is if lanes == 1 else partial(_with_lanes, lanes))
         else:
             found.append(_as_pointer if is_handle(arg.type) else _as_it_is)
     return found
@@ -401,7 +404,7 @@ def _as_pointer(value: Any) -> Any:
     return memory_of(cast("np.ndarray[Any, Any]", value))
 
 
-def _as_tensor(lanes: int, value: Any) -> Any:
+def _with_lanes(lanes: int, value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     return DLTensor.of(cast("np.ndarray[Any, Any]", value), lanes)

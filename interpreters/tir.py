@@ -81,6 +81,7 @@ from xdsl_tvm.interpreters.packed_calls import (
     Workspaces,
     call_packed_function,
     call_with_slots,
+    device_type_of,
     is_null_result,
     packed_result,
     public_argument,
@@ -148,6 +149,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         self._files: dict[str, _Compiled] = {}
         self._funcs: dict[str, tir.FuncOp] = {}
         self._aliases: dict[str, str] = {}
+        self._device_types: dict[str, int] = {}
         for op in module.body.block.ops:
             if isinstance(op, tir.FuncOp):
                 name = op.sym_name.data
@@ -238,6 +240,14 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
     def launches_repeated(self) -> int:
         """How many were begun so and, at a fault, repeated one thread after the other."""
         return 0 if self._together is None else self._together.repeated
+
+    def device_type(self, func: tir.FuncOp) -> int:
+        """The type of the device that a packed function is for."""
+        name = func.sym_name.data
+        found = self._device_types.get(name)
+        if found is None:
+            found = self._device_types[name] = device_type_of(func)
+        return found
 
     def source(self, name: str) -> str:
         """The Python text that the function `name` runs as, for looking at."""
@@ -477,7 +487,8 @@ class InterpretedFunction:
         elements are one more dimension of the array. Returns the value of `tir.ret`.
 
         Parameters are given in order or by name. A function of the packed convention gets
-        the arguments that it had before MakePackedAPI, or `DLTensor`s for arrays.
+        the arguments that it had before MakePackedAPI. Its arrays count as those of the
+        device that it asks for; a `DLTensor` is passed as it is.
 
         Raises ArgumentError when an argument does not fit, another SimulationError for a
         fault of the program, and InterpretationError for what is not supported.
@@ -525,7 +536,7 @@ class InterpretedFunction:
         def run(*values: Any) -> Any:
             return self.owner.run(self.func, values)
 
-        return call_packed_function(run, name, args)
+        return call_packed_function(run, name, args, self.owner.device_type(self.func))
 
     def __repr__(self) -> str:
         """The function with the names of its parameters."""

@@ -1,9 +1,7 @@
-// RUN: xdsl-opt %s -p 'tir-default-pipeline{target="cuda"}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix GPU
 // RUN: xdsl-opt %s -p 'tir-default-pipeline{target="cuda" until="SplitHostDevise"}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix UNTIL
 // RUN: xdsl-opt %s -p 'tir-default-pipeline{target="lvm"}' --split-input-file --verify-diagnostics | filecheck %s --check-prefix UNKNOWN
 // RUN: xdsl-opt %s -p 'tir-default-pipeline{target="llvm"}' --split-input-file --verify-diagnostics | filecheck %s
 
-// GPU: tir-default-pipeline: the target 'cuda' is no CPU, and the pipeline lacks passes that it needs ({{.*}}MakePackedAPI{{.*}}); lower kernels with tvm-lower-to-nvvm, or end the list before one of them with 'until'
 // UNTIL: tir-default-pipeline: the list has no pass 'SplitHostDevise' to end before (did you mean 'SplitHostDevice'?); use one of docs/pipelines.md
 // UNKNOWN: tir-default-pipeline: unknown target kind 'lvm'
 
