@@ -257,7 +257,7 @@ LAYOUT = ValueKind(
 )
 FRAGMENT = ValueKind('three sizes, as in "16, 16, 16"', _is_wmma_shape)
 CALLING_CONV = ValueKind(
-    "0 (default), 1 (C packed function), 2 (device kernel) or -1 (lowered by other means)",
+    "0 (default), 1 (C packed function), 2 (device kernel) or -1 (lowered)",
     _is_one_of(-1, 0, 1, 2),
 )
 OP_PATTERN = ValueKind("0, 1, 2, 3, 4, 7 or 8", _is_one_of(0, 1, 2, 3, 4, 7, 8))

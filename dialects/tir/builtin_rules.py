@@ -144,6 +144,10 @@ KINDS: Mapping[str, Kind] = {
     "nullable": Kind(
         "a handle or the constant 0", lambda v: _is_address(v) or _constant(v) == 0
     ),
+    "resource": Kind(
+        "a handle, a tir.string or the constant 0",
+        lambda v: is_handle(v.type) or _constant(v) == 0,
+    ),
     "string": Kind("a tir.string", _is_string),
     "const": Kind("a constant integer", _is_constant),
     "name": Kind(

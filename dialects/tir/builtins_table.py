@@ -478,7 +478,7 @@ def _calls() -> list[Intrinsic]:
     )
     row(
         "tvm_call_cpacked_lowered",
-        f"({stacks} resource_handle:nullable) -> dtype:int32",
+        f"({stacks} resource_handle:resource) -> dtype:int32",
         _U,
         "CPU back ends",
         slots,

@@ -205,8 +205,8 @@ class DefaultPipeline(CompositePass):
         what it should be
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
-    Differs from TVM: the target is an option of the pass, which binds it as TVM's build does before its
-        pipeline; `debug` and `until` are ours.
+    Differs from TVM: the target is an option of the pass, which binds it as TVM's build
+        does before its pipeline; `debug` and `until` are ours.
     """
 
     name = "tir-default-pipeline"

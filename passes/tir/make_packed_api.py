@@ -280,7 +280,7 @@ class _Conversion:
         name = tir.StringOp("__tvm_set_device")
         code.insert(name)
         args = (Value(name.result), smart.const(int(device_type), i32), device_id)
-        code.insert(tir.EvaluateOp(code.value(code.call("tvm_call_packed", args, i32))))
+        code.call("tvm_call_packed", args, i32)
 
     def _compute(self) -> None:
         code = self._binder.code
