@@ -106,6 +106,7 @@ _KINDS = {
     "handle": "handle",
     "pointer": "pointer",
     "nullable": "handle or 0",
+    "resource": "handle, string or 0",
     "string": "string",
     "const": "constant integer",
     "name": "string or constant",

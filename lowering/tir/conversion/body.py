@@ -88,6 +88,7 @@ HINT_KEYS = (
     "import_c",
     "thread_working_space",
     "reduce_scope",
+    "buffer_bound",
 )
 """Keys of `tir.attr` that change nothing here, beside `pragma_*`."""
 
@@ -452,7 +453,7 @@ class BodyConverter(Emitter):
         if name == "tvm_storage_sync":
             self.synchronize(op)
             return
-        if name == "reinterpret" and _is_no_value(op):
+        if name in ("reinterpret", "tvm_tuple") and _is_no_value(op):
             return
         value = self.warp(op) if name in WARP_CALLS else lower_call(self, op)
         if op.result is not None:
@@ -745,13 +746,14 @@ def _is_nontemporal(op: tir.ForOp) -> bool:
 
 
 def _is_no_value(op: tir.CallOp) -> bool:
-    """Whether a call makes the null handle that scopes of reductions have as value."""
+    """Whether a call makes what a `tir.attr` says: the null handle of the scope of a
+    reduction, or the bounds of memory."""
     return (
         op.result is not None
         and tir.is_handle(op.result.type)
         and all(
             isinstance(use.operation, tir.AttrOp)
-            and use.operation.key.data == "reduce_scope"
+            and use.operation.key.data in ("reduce_scope", "buffer_bound")
             for use in op.result.uses
         )
     )
