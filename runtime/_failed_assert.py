@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakSet
 
-from xdsl_tvm.lowering.to_llvm.lower_assert import OUT_OF_MEMORY, failed_number
+from xdsl_tvm.lowering.to_llvm.lower_assert import (
+    ASSERT_FAIL,
+    OUT_OF_MEMORY,
+    failed_number,
+)
 from xdsl_tvm.runtime.packed_calls import PackedCalls
 
 
@@ -60,6 +64,8 @@ class FailedAssert:
             return raised
         if text.startswith(OUT_OF_MEMORY):
             return MemoryError(text)
+        if text.startswith(ASSERT_FAIL):
+            return RuntimeError(text)
         return RuntimeError(f"assertion failed: {self._with_numbers(text)}")
 
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.runtime import _fork as _fork
+from xdsl_tvm.runtime.packed_functions import PackedSignature
 from xdsl_tvm.runtime.signature import Signature, signatures
 
 
@@ -33,8 +34,21 @@ class Executable(ABC, Mapping[str, Callable[..., Any]]):
         """
         found = self._functions.get(name)
         if found is None:
-            found = self._functions[name] = self._bind(self._signature(name))
+            signature = self._signature(name)
+            found = (
+                self._bind(signature)
+                if isinstance(signature, Signature)
+                else self._bind_packed(signature)
+            )
+            self._functions[name] = found
         return found
+
+    @property
+    def packed_functions(self) -> list[str]:
+        """The functions of the packed convention, by the names of the module."""
+        found = self._signatures.values()
+        names = (s.function for s in found if isinstance(s, PackedSignature))
+        return list(dict.fromkeys(names))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -45,12 +59,14 @@ class Executable(ABC, Mapping[str, Callable[..., Any]]):
     def __repr__(self) -> str:
         """The functions with their parameters and results, each in a line."""
         lines = [
-            f"  {found}" if isinstance(found, Signature) else f"  @{name}: {found}"
+            f"  {found}"
+            if not isinstance(found, PassFailedException)
+            else f"  @{name}: {found}"
             for name, found in self._signatures.items()
         ]
         return "\n".join([f"<{type(self).__name__}", *lines]) + ">"
 
-    def _signature(self, name: str) -> Signature:
+    def _signature(self, name: str) -> Signature | PackedSignature:
         signature = self._signatures.get(name)
         if signature is None:
             known = ", ".join(f"'{n}'" for n in self._signatures) or "none"
@@ -65,3 +81,10 @@ class Executable(ABC, Mapping[str, Callable[..., Any]]):
     @abstractmethod
     def _bind(self, signature: Signature) -> Callable[..., Any]:
         """The callable for a function."""
+
+    def _bind_packed(self, signature: PackedSignature) -> Callable[..., Any]:
+        """The callable for a function of the packed convention."""
+        raise PassFailedException(
+            f"{signature}: functions of the packed convention are code for the "
+            "processor; compile the module for llvm"
+        )

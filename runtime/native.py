@@ -17,6 +17,7 @@ from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_th
 from xdsl_tvm.lowering.pipelines import Progress, has_relax_functions
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.relax.conversion.profile import KERNEL_NAMES, KERNEL_TIMES
+from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
 from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
@@ -29,6 +30,11 @@ from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
+from xdsl_tvm.runtime.packed_functions import (
+    ENTRY_TYPES,
+    PackedFunction,
+    PackedSignature,
+)
 from xdsl_tvm.runtime.signature import Signature, module_symbols
 
 
@@ -67,6 +73,9 @@ class NativeExecutable(Executable):
         self._module = module
         self._unlowered = module
         self._overlapping: NativeExecutable | None = None
+        if self.packed_functions:
+            # They are lowered already, as far as passes for TIR go.
+            settings = replace(settings, optimize=False)
         self._settings = settings
         self._externs = externs
         self._is_profiled = settings.profile and has_relax_functions(module)
@@ -80,6 +89,7 @@ class NativeExecutable(Executable):
         )
         self._object = ObjectCache.default().get_or_make(key, self._compiled)
         exports = dict.fromkeys(s.function for s in self.signatures.values())
+        exports.update(dict.fromkeys(self.packed_functions))
         can_fail = llvm_jit.mentions(self._object, FAILED_ASSERT)
         # As many as messages have: with no gaps, from the first on.
         numbers = list(
@@ -92,11 +102,19 @@ class NativeExecutable(Executable):
             exports.update(dict.fromkeys([FAILED_ASSERT, *numbers]))
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
-        calls_python = llvm_jit.mentions(self._object, CALL_PACKED)
-        packed = PackedCalls(externs or {}) if calls_python else None
+        calls = [
+            name
+            for name in (CALL_PACKED, CALL_WITH_SLOTS)
+            if llvm_jit.mentions(self._object, name)
+        ]
+        packed = PackedCalls(externs or {}) if calls else None
         symbols = threads.launch_symbols(self._object)
         if packed is not None:
-            symbols[CALL_PACKED] = packed.address
+            known = {
+                CALL_PACKED: packed.address,
+                CALL_WITH_SLOTS: packed.slots_address,
+            }
+            symbols.update((name, known[name]) for name in calls)
         self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
         address = self._code.address
         self._failure = (
@@ -143,9 +161,9 @@ class NativeExecutable(Executable):
         data = llvm_jit.compile_object(text, self._settings.opt_level, linked=True)
         Path(path).write_bytes(data)
 
-    def __getitem__(self, name: str) -> CompiledFunction:
+    def __getitem__(self, name: str) -> CompiledFunction | PackedFunction:
         found = super().__getitem__(name)
-        assert isinstance(found, CompiledFunction)
+        assert isinstance(found, CompiledFunction | PackedFunction)
         return found
 
     @cached_property
@@ -184,12 +202,21 @@ class NativeExecutable(Executable):
             functools.partial(self._overlapping_entry, signature),
         )
 
+    def _bind_packed(self, signature: PackedSignature) -> PackedFunction:
+        native = self._code.function(signature.function, ctypes.c_int32, *ENTRY_TYPES)
+        address = self._code.address(signature.function)
+        return PackedFunction(signature, self._guarded(native), address)
+
     def _entry(self, signature: Signature) -> Entry:
         native = self._code.function(
             signature.function,
             result_type(signature),
             *argument_types(signature),
         )
+        return self._guarded(native)
+
+    def _guarded(self, native: Entry) -> Entry:
+        """The function, whose failed assertions are exceptions."""
         if self._failure is None:
             return native
         return functools.partial(self._failure.guard, native)

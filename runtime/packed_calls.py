@@ -1,8 +1,9 @@
-"""Functions of Python that compiled Relax functions call by name.
+"""Functions of Python that compiled functions call by name.
 
 Compiled code calls one function, `tvm_call_packed`, with the address of a text that says
 what is called (`lowering/relax/conversion/packed_call.py`) and that of its 64-bit cells.
 Tensors become numpy arrays on the very memory; what comes back is checked and copied.
+Functions of the packed convention call `tvm_call_with_slots`, with packed arguments.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import (
     TupleSlot,
 )
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.packed_functions import load, store
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Externs: TypeAlias = Mapping[str, Callable[..., Any]]
@@ -79,11 +81,25 @@ class PackedCalls:
         self._raised = threading.local()
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._function = kind(self._enter)
+        # Name, arguments, type codes, their number, result and its type code.
+        pointer = ctypes.c_void_p
+        with_slots = ctypes.CFUNCTYPE(
+            ctypes.c_int32, pointer, pointer, pointer, ctypes.c_int32, pointer, pointer
+        )
+        self._with_slots = with_slots(self._enter_with_slots)
+        self._kept = threading.local()
 
     @property
     def address(self) -> int:
         """Where compiled code finds the function; valid as long as this object."""
         found = ctypes.cast(self._function, ctypes.c_void_p).value
+        assert found is not None
+        return found
+
+    @property
+    def slots_address(self) -> int:
+        """Where compiled code finds the function for calls with packed arguments."""
+        found = ctypes.cast(self._with_slots, ctypes.c_void_p).value
         assert found is not None
         return found
 
@@ -96,6 +112,25 @@ class PackedCalls:
     def _enter(self, text: int, cells: int) -> int:
         try:
             self._run(self._call_of(ctypes.string_at(text)), cells)
+        except BaseException as error:  # it must not pass through compiled code
+            self._raised.error = error
+            return 1
+        return 0
+
+    def _enter_with_slots(
+        self, name: int, values: int, codes: int, count: int, result: int, code: int
+    ) -> int:
+        try:
+            called = ctypes.string_at(name).decode()
+            function = self._externs.get(called)
+            if function is None:
+                raise RuntimeError(
+                    f"no function '{called}' is known; pass it, as in "
+                    f"compile(module, externs={{'{called}': …}})"
+                )
+            arguments = [load(values, codes, slot) for slot in range(count)]
+            # What is returned lives until the next call of this thread returns something.
+            self._kept.result = store(result, code, 0, function(*arguments))
         except BaseException as error:  # it must not pass through compiled code
             self._raised.error = error
             return 1

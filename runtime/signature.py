@@ -29,7 +29,8 @@ from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     bound_symbols,
     may_be_written,
 )
-from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS
+from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS, is_packed
+from xdsl_tvm.runtime.packed_functions import PackedSignature
 
 Symbols: TypeAlias = Mapping[str, Operation]
 Extents: TypeAlias = tuple[Dim | None, ...]
@@ -447,16 +448,20 @@ def module_symbols(module: Operation | None) -> Symbols:
     }
 
 
-def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
+Found: TypeAlias = Signature | PackedSignature | PassFailedException
+"""How a function is called, or why Python cannot call it."""
+
+
+def signatures(module: ModuleOp) -> dict[str, Found]:
     """The signature of every public function of a module, by name.
 
     Functions that Python cannot call are given with the reason. A TIR or Relax function
     is public if it has a `global_symbol`, by which it is called, too.
     """
-    found: dict[str, Signature | PassFailedException] = {}
+    found: dict[str, Found] = {}
     symbols = module_symbols(module)
-    readers: Mapping[str, Callable[[Any], Signature]] = {
-        "tir.func": signature_of_tir,
+    readers: Mapping[str, Callable[[Any], Signature | PackedSignature]] = {
+        "tir.func": _signature_of_tir,
         "relax.func": lambda op: signature_of_relax(op, symbols),
         "func.func": signature_of_func,
     }
@@ -477,6 +482,12 @@ def signatures(module: ModuleOp) -> dict[str, Signature | PassFailedException]:
             except PassFailedException as error:
                 found[name] = error
     return found
+
+
+def _signature_of_tir(op: tir.FuncOp) -> Signature | PackedSignature:
+    if is_packed(op):
+        return PackedSignature(op.sym_name.data)
+    return signature_of_tir(op)
 
 
 def _ambiguous(name: str) -> PassFailedException:

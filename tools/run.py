@@ -33,6 +33,7 @@ from xdsl_tvm.runtime.executable import (
     load_text,
 )
 from xdsl_tvm.runtime.interpreted import interpret
+from xdsl_tvm.runtime.packed_functions import PackedSignature
 from xdsl_tvm.runtime.sample_inputs import (
     bound_symbols,
     named_outputs,
@@ -256,6 +257,11 @@ def _interpreted(
         raise UserError("the file has no public tir.func or relax.func to interpret")
     name = _function_name(list(known), options.function)
     signature = known[name]
+    if isinstance(signature, PackedSignature):
+        raise UserError(
+            f"{signature}: it is not known which arguments a function of the packed "
+            "convention takes; run the module before tir-make-packed-api"
+        )
     if not isinstance(signature, Signature):
         raise signature
     return functions[name], signature

@@ -72,7 +72,7 @@ class DLTensor:
 
         Raises ArgumentError for a dtype that DLPack has no code for.
         """
-        element = _data_type(array.dtype)
+        element = data_type_of(array.dtype)
         shape, strides = array.shape, array.strides
         if lanes > 1:
             shape, strides = shape[:-1], strides[:-1]
@@ -92,19 +92,14 @@ class DLTensor:
 
     def array(self) -> np.ndarray[Any, Any]:
         """The elements, not copied, which an external function may write to."""
-        dtype = _STORAGE.get((self.code, self.bits))
-        if dtype is None:
-            raise SimulationError(
-                f"an array has the type code {self.code} with {self.bits} bits, which no "
-                "dtype has"
-            )
+        dtype = dtype_of(self.code, self.bits)
         extents = _read(self.shape, self.ndim)
         if self.lanes > 1:
             extents = [*extents, self.lanes]
         if self.data is None:
-            return np.empty(extents, dtype.storage)
+            return np.empty(extents, dtype)
         first = cast(Pointer, passed_out(self.data)).at(self.byte_offset, 1)
-        flat = first.array(dtype.storage)
+        flat = first.array(dtype)
         if self.strides is None:
             count = int(np.prod(extents, dtype=np.int64))
             if count > flat.size:
@@ -112,10 +107,10 @@ class DLTensor:
                     f"an array of {count} elements has memory for {flat.size}"
                 )
             return Tensor.at(first, flat[:count].reshape(extents))
-        size = dtype.size * self.lanes
+        size = dtype.itemsize * self.lanes
         steps = [step * size for step in _read(self.strides, self.ndim)]
         if self.lanes > 1:
-            steps.append(dtype.size)
+            steps.append(dtype.itemsize)
         strided = np.lib.stride_tricks.as_strided(flat, extents, steps)
         return Tensor.at(first, strided)
 
@@ -158,11 +153,22 @@ _STORAGE = _dtypes()
 _CODES = {dtype.storage: key for key, dtype in _STORAGE.items()}
 
 
-def _data_type(dtype: np.dtype[Any]) -> DataType:
+def data_type_of(dtype: np.dtype[Any]) -> DataType:
+    """DLPack's numbers for a dtype of numpy; ArgumentError for one without."""
     found = _CODES.get(dtype)
     if found is None:
         raise ArgumentError(f"an array of dtype {dtype} is no argument; convert it")
     return DataType(*found, 1)
+
+
+def dtype_of(code: int, bits: int) -> np.dtype[Any]:
+    """The dtype of numpy for DLPack's numbers; SimulationError for one without."""
+    found = _STORAGE.get((code, bits))
+    if found is None:
+        raise SimulationError(
+            f"an array has the type code {code} with {bits} bits, which no dtype has"
+        )
+    return found.storage
 
 
 # ---- values ----
@@ -251,36 +257,53 @@ def code_at(codes: Pointer, slot: int) -> int:
 _REAL = number(tir.parse_dtype("float64"))
 
 
+def scalar_of(value: object) -> tuple[TypeCode, int | float] | None:
+    """The type code and the number that a number, a truth value or None is passed as;
+    None for anything else."""
+    if value is None:
+        return TypeCode.NULL, 0
+    if isinstance(value, bool | np.bool_):
+        return TypeCode.BOOL, int(cast(bool, value))
+    if isinstance(value, int | np.integer):
+        return TypeCode.INT, int(_INT64.wrap(int(cast(int, value))))
+    if isinstance(value, float | np.floating) or _is_narrow_float(value):
+        return TypeCode.FLOAT, float(cast(float, value))
+    return None
+
+
 def pack(values: PackedValues, codes: Pointer, slot: int, value: Any) -> None:
     """Write an argument or a result, and its type code.
 
     Raises ArgumentError for what packed functions do not take.
     """
+    scalar = scalar_of(value)
+    if value is None:
+        code, dtype = TypeCode.NULL, None
+    elif scalar is not None:
+        code, value = scalar
+        dtype = _REAL if code is TypeCode.FLOAT else _INT64
+    else:
+        code, value = _handle_of(value)
+        dtype = None
+    values.store(slot, value, dtype)
+    set_code(codes, slot, code)
+
+
+def _handle_of(value: Any) -> tuple[TypeCode, Any]:
     match value:
-        case None:
-            code, dtype = TypeCode.NULL, None
-        case _ if isinstance(value, bool | np.bool_):
-            code, dtype, value = TypeCode.BOOL, _INT64, int(cast(bool, value))
-        case _ if isinstance(value, int | np.integer):
-            integer = cast(int, value)
-            code, dtype, value = TypeCode.INT, _INT64, int(_INT64.wrap(int(integer)))
-        case _ if isinstance(value, float | np.floating) or _is_narrow_float(value):
-            code, dtype, value = TypeCode.FLOAT, _REAL, float(cast(float, value))
         case str():
-            code, dtype = TypeCode.STRING, None
+            return TypeCode.STRING, value
         case np.ndarray():
-            code, dtype = TypeCode.DLTENSOR, None
-            value = DLTensor.of(cast("np.ndarray[Any, Any]", value))
+            array = cast("np.ndarray[Any, Any]", value)
+            return TypeCode.DLTENSOR, DLTensor.of(array)
         case DLTensor():
-            code, dtype = TypeCode.DLTENSOR, None
+            return TypeCode.DLTENSOR, value
         case Pointer():
-            code, dtype = TypeCode.HANDLE, None
+            return TypeCode.HANDLE, value
         case _:
             raise ArgumentError(
                 f"a value of type {type(value).__name__} is no packed argument"
             )
-    values.store(slot, value, dtype)
-    set_code(codes, slot, code)
 
 
 def _is_narrow_float(value: object) -> bool:

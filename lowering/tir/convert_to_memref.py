@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
@@ -66,9 +67,16 @@ class ConvertToMemref(CompilerPass):
     name = "tir-convert-to-memref"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols = {
+            symbol.data: source.sym_name.data
+            for source in op.body.ops
+            if isinstance(source, tir.FuncOp)
+            and isinstance(symbol := source.attributes.get("global_symbol"), StringAttr)
+        }
+        converter = partial(BodyConverter, symbols=symbols)
         for source in list(op.body.ops):
             if isinstance(source, ModuleOp):
                 self.apply(ctx, source)
             elif isinstance(source, tir.FuncOp):
-                converted = convert_function(source, BodyConverter, GENERIC_SPACE, op)
+                converted = convert_function(source, converter, GENERIC_SPACE, op)
                 Rewriter.replace_op(source, converted, [])

@@ -258,6 +258,10 @@ class Conversion(LocatedBuilder):
                 arg.replace_all_uses_with(cast_op.results[0])
             block.erase_arg(arg)
 
+    def note_cast(self, op: UnrealizedConversionCastOp) -> None:
+        """Let `finish` look at a cast that was there before."""
+        self._casts[op] = None
+
     def finish(self) -> None:
         """Folds cast pairs and removes the casts that nothing uses any more."""
         for cast_op in self._casts:

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     UnitAttr,
     UnrankedMemRefType,
+    UnrealizedConversionCastOp,
     VectorType,
     i1,
     i8,
@@ -107,6 +108,8 @@ class ConvertMemRefToLLVM(CompilerPass):
             if handler is not None:
                 lowering.at.start(inner)
                 lowering.at.replace(inner, handler(lowering, inner))
+            elif isinstance(inner, UnrealizedConversionCastOp):
+                lowering.at.note_cast(inner)
             elif inner.name.startswith("memref."):
                 raise fail(inner, "this pass does not know it; rewrite it as loads")
         lowering.at.finish()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, func, llvm, memref
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    UnitAttr,
     UnrealizedConversionCastOp,
     i8,
     i64,
@@ -41,6 +42,20 @@ FAILED_NUMBER = "tvm_failed_number"
 name of a global, in braces, where the number belongs."""
 OUT_OF_MEMORY = "out of memory: "
 """How messages of assertions start which say that memory cannot be allocated."""
+
+ASSERT_FAIL = "Assert fail: "
+"""How messages of functions of the packed convention start, as those of TVM do."""
+RETURNS_STATUS = "tvm.returns_status"
+"""The attribute of functions that return -1 where they fail, and else 0."""
+_RETURNS = "tvm.returns"
+
+
+def return_early(never: SSAValue) -> cf.AssertOp:
+    """What leaves a function with the results 0, given the constant false; it is no
+    failure."""
+    op = cf.AssertOp(never, "returns")
+    op.attributes[_RETURNS] = UnitAttr()
+    return op
 
 
 def failed_number(place: int) -> str:
@@ -431,20 +446,50 @@ def _lower(
     moved: Mapping[str, func.FuncOp],
 ) -> None:
     """Let the function return after each of `points`, if that fails."""
-    exit_block = Block()
+    exit_block, returns = Block(), _EarlyReturn()
     held = _Allocations(function)
     for block in list(function.body.blocks):
         op = block.last_op
         while op is not None:
             before = op.prev_op
-            if op in points:
+            if op in points and _RETURNS in op.attributes:
+                _return_here(op, returns)
+            elif op in points:
                 _lower_point(op, exit_block, place, symbols, moved)
             op = before
     function.body.add_block(exit_block)
-    zeros = [_zero(function, type) for type in function.function_type.outputs]
-    exit_block.add_ops(held.release())
-    exit_block.add_ops(zeros)
-    exit_block.add_op(func.ReturnOp(*zeros))
+    _fill_exit(function, exit_block, held, fails=True)
+    if returns.is_used:
+        function.body.add_block(returns.block)
+        _fill_exit(function, returns.block, held, fails=False)
+
+
+@dataclass
+class _EarlyReturn:
+    """The road out of a function that did not fail."""
+
+    block: Block = field(default_factory=Block)
+    is_used: bool = False
+
+
+def _fill_exit(
+    function: func.FuncOp, block: Block, held: _Allocations, *, fails: bool
+) -> None:
+    """Release what is held, and return."""
+    status = -1 if fails and RETURNS_STATUS in function.attributes else 0
+    results = [_number(function, t, status) for t in function.function_type.outputs]
+    block.add_ops(held.release())
+    block.add_ops(results)
+    block.add_op(func.ReturnOp(*results))
+
+
+def _return_here(op: Operation, returns: _EarlyReturn) -> None:
+    """Branch out of the function; what follows is never reached."""
+    returns.is_used = True
+    split_behind(op)
+    branch = cf.BranchOp(returns.block)
+    branch.location = op.location
+    Rewriter.replace_op(op, branch)
 
 
 def _lower_point(
@@ -531,11 +576,11 @@ def _leave_if_set(
         block.add_op(each)
 
 
-def _zero(function: func.FuncOp, type: Attribute) -> arith.ConstantOp:
+def _number(function: func.FuncOp, type: Attribute, number: int) -> arith.ConstantOp:
     if isinstance(type, AnyFloat):
-        return arith.ConstantOp(FloatAttr(0.0, type))
+        return arith.ConstantOp(FloatAttr(float(number), type))
     if isinstance(type, IndexType):
-        return arith.ConstantOp(IntegerAttr(0, type))
+        return arith.ConstantOp(IntegerAttr(number, type))
     if tir.is_integer_type(type):
-        return arith.ConstantOp(IntegerAttr(0, type))
+        return arith.ConstantOp(IntegerAttr(number, type))
     raise fail(function, f"a function that can fail cannot have a result of type {type}")

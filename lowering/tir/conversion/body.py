@@ -23,16 +23,18 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i1,
     i8,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.arith.script_text import condition_text
 from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.tir.conversion.access import load, store, views_bools
 from xdsl_tvm.lowering.tir.conversion.calling_convention import is_direct
-from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, NSW, Emitter
+from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, NSW
 from xdsl_tvm.lowering.tir.conversion.expressions import (
     EXPRESSIONS,
     convert,
@@ -42,6 +44,11 @@ from xdsl_tvm.lowering.tir.conversion.intrinsics import (
     IGNORED_CALLS,
     lower_call,
     no_lowering,
+)
+from xdsl_tvm.lowering.tir.conversion.packed import (
+    PackedEmitter,
+    lower_packed_call,
+    memory_at,
 )
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
@@ -71,7 +78,11 @@ from xdsl_tvm.lowering.tir.conversion.views import (
     view_of_memref,
 )
 from xdsl_tvm.lowering.tir.conversion.warp_calls import WARP_CALLS
-from xdsl_tvm.lowering.to_llvm.lower_assert import failed_number
+from xdsl_tvm.lowering.to_llvm.lower_assert import (
+    ASSERT_FAIL,
+    failed_number,
+    return_early,
+)
 
 NONTEMPORAL = "nontemporal"
 """Annotation of a loop: what it stores is not read again soon, so it need not go through
@@ -101,7 +112,7 @@ NEEDS_PASS = {
 """Passes that must have removed an op."""
 
 
-class BodyConverter(Emitter):
+class BodyConverter(PackedEmitter):
     """Converts the body of one function for the host; see the subclass for kernels."""
 
     space = GENERIC_SPACE
@@ -114,10 +125,19 @@ class BodyConverter(Emitter):
     """Whether the code is for a CPU: there parallel loops stay such, and stores may
     bypass the cache."""
 
-    def __init__(self, entry: Block, module: ModuleOp, function: str) -> None:
+    def __init__(
+        self,
+        entry: Block,
+        module: ModuleOp,
+        function: str,
+        symbols: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(entry)
         self.module = module
         self.function = function
+        self._symbols = symbols or {}
+        self.is_packed = False
+        """Whether the function has the packed convention: it returns a status."""
         self.views: dict[SSAValue, View] = {}
         self.memories: dict[SSAValue, Memory] = {}
         self.returned: SSAValue | None = None
@@ -398,6 +418,9 @@ class BodyConverter(Emitter):
             self._store_numbers(condition, dict(zip(names, numbers, strict=True)))
             filled = tir.format_message(text, [f"{{{name}}}" for name in names])
             message = StringAttr(filled)
+        if self.is_packed:
+            text = condition_text(op.condition)
+            message = StringAttr(f"{ASSERT_FAIL}{text}, {message.data}")
         check = cf.AssertOp.create(operands=[condition], properties={"msg": message})
         self.emit(check)
 
@@ -429,8 +452,9 @@ class BodyConverter(Emitter):
         """A binding, which is another name for the value."""
         if isinstance(op.value.type, tir.PtrType):
             self.memories[op.result] = self.memory(op.value)
-        elif tir.is_handle(op.value.type):
-            raise self.fail("opaque handles cannot be bound; match a buffer instead")
+        elif isinstance(op.result.type, tir.PtrType):
+            address = self.value(op.value)
+            self.memories[op.result] = memory_at(self, address, op.result.type)
         else:
             self._name(op.result, self.value(op.value))
 
@@ -440,6 +464,9 @@ class BodyConverter(Emitter):
     def ret(self, op: tir.RetOp) -> None:
         """The return at the end of the function."""
         if not _is_last(op):
+            if self.is_packed and op.value is not None and tir.is_constant(op.value, 0):
+                self.emit(return_early(self.number(0, i1)))
+                return
             raise self.fail("a return must be the last statement of the function")
         self.returned = None if op.value is None else self.value(op.value)
 
@@ -454,6 +481,8 @@ class BodyConverter(Emitter):
             self.synchronize(op)
             return
         if name in ("reinterpret", "tvm_tuple") and _is_no_value(op):
+            return
+        if lower_packed_call(self, op):
             return
         value = self.warp(op) if name in WARP_CALLS else lower_call(self, op)
         if op.result is not None:
@@ -478,6 +507,23 @@ class BodyConverter(Emitter):
         self.emit(call)
         if op.result is not None:
             self._name(op.result, call.results[0])
+
+    def declare(
+        self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]
+    ) -> SymbolRefAttr:
+        """The symbol of a function of the runtime, declared at the end of the module."""
+        op = self.module.body.block.last_op
+        while isinstance(op, func.FuncOp) and op.is_declaration:
+            if op.sym_name.data == name:
+                return SymbolRefAttr(name)
+            op = op.prev_op
+        declared = func.FuncOp.external(name, list(inputs), list(outputs))
+        self.module.body.block.add_op(declared)
+        return SymbolRefAttr(name)
+
+    def function_of_symbol(self, symbol: str) -> str | None:
+        """The name of the function that has a `global_symbol`."""
+        return self._symbols.get(symbol)
 
     def _argument(self, arg: SSAValue) -> SSAValue:
         if isinstance(arg.type, tir.PtrType):
@@ -638,11 +684,11 @@ class BodyConverter(Emitter):
             if size >= VECTOR_BYTES or element == i8:
                 # Bytes may be viewed as wider elements.
                 op.properties["alignment"] = IntegerAttr(VECTOR_BYTES, i64)
-            return self._on_stack(op).results[0]
+            return self.on_stack(op).results[0]
         self.free_later(op.results[0])
         return self.emit(op).results[0]
 
-    def _on_stack(self, op: Operation) -> Operation:
+    def on_stack(self, op: Operation) -> Operation:
         """Puts an allocation where it serves a whole call, or one parallel iteration."""
         if not self._parallel_bodies:
             return self.hoist(op)

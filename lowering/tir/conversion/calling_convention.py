@@ -1,15 +1,15 @@
 """How a `tir.func` is called once it is lowered.
 
 Every parameter becomes one argument: a scalar as it is, a handle with a buffer and a
-typed pointer as a memref, any other handle as a bare pointer. One `i64` argument per
-symbol follows, in the order in which the buffers first bind them.
+typed pointer as a memref, any other handle, and a pointer to void, as a bare pointer. One
+`i64` argument per symbol follows, in the order in which the buffers first bind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
@@ -94,6 +94,8 @@ def _parameter_type(
     if buffer is not None:
         element = signless(tir.element_of(buffer.type.element_type))
         return memref_of(buffer_shape(buffer), element, space)
+    if isinstance(dtype, tir.PtrType) and isinstance(dtype.element_type, NoneType):
+        return LLVMPointerType()
     if isinstance(dtype, tir.PtrType):
         element = signless(tir.element_of(dtype.element_type))
         return memref_of((DYNAMIC_INDEX,), element, space)

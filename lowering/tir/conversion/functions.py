@@ -19,15 +19,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     argument_types,
     bound_symbols,
 )
+from xdsl_tvm.lowering.tir.conversion.packed import memory_at
 from xdsl_tvm.lowering.tir.conversion.types import signless
 from xdsl_tvm.lowering.tir.conversion.views import Memory
+from xdsl_tvm.lowering.to_llvm.lower_assert import RETURNS_STATUS
 
 NOALIAS = "llvm.noalias"
+_PACKED = 1
 
 ConverterFactory = Callable[[Block, ModuleOp, str], BodyConverter]
 """A converter for an entry block, the module, and the name of the function."""
@@ -39,6 +43,11 @@ def is_noalias(source: tir.FuncOp) -> bool:
     if isinstance(value, IntegerAttr):
         return value.value.data != 0
     return isinstance(value, UnitAttr)
+
+
+def is_packed(source: tir.FuncOp) -> bool:
+    """Whether a function has the packed convention."""
+    return integer_of(source.attributes.get("calling_conv")) == _PACKED
 
 
 def convert_function(
@@ -68,6 +77,8 @@ def convert_function(
     if is_noalias(source):
         properties["arg_attrs"] = noalias_arguments(inputs)
     result = func.FuncOp.create(properties=properties, regions=[body])
+    if is_packed(source):
+        result.attributes[RETURNS_STATUS] = UnitAttr()
     result.location = source.location
     return result
 
@@ -88,6 +99,7 @@ def _fill(
     symbols: list[SSAValue],
 ) -> None:
     cv.source = source
+    cv.is_packed = is_packed(source)
     count = len(source.args)
     _bind_symbols(cv, symbols, block.args[count:])
     _bind_parameters(cv, source, block)
@@ -115,7 +127,10 @@ def _bind_symbols(
 def _bind_parameters(cv: BodyConverter, source: tir.FuncOp, block: Block) -> None:
     for parameter, argument in zip(source.args, block.args, strict=False):
         argument.name_hint = parameter.name_hint
-        if isinstance(parameter.type, tir.PtrType):
-            cv.memories[parameter] = Memory(argument)
-        elif not isinstance(parameter.type, tir.HandleType):
+        if not isinstance(parameter.type, tir.PtrType):
+            # Of a handle with a buffer it is the memref, which only the buffer asks for.
             cv.values[parameter] = argument
+        elif isinstance(argument.type, MemRefType):
+            cv.memories[parameter] = Memory(argument)
+        else:
+            cv.memories[parameter] = memory_at(cv, argument, parameter.type)

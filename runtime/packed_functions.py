@@ -1,0 +1,241 @@
+"""Functions of the packed convention, called with values of Python.
+
+docs/spec/tir-passes-d-abi-and-pipelines.md III.1. Arguments are 64-bit slots with type
+codes; an array is the address of a DLTensor on its memory, which is not copied.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.dialects.tir.data_types import TypeCode
+from xdsl_tvm.interpreters.data.packed import data_type_of, dtype_of, scalar_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+CODE_BYTES = ctypes.sizeof(ctypes.c_int32)
+SLOT_BYTES = ctypes.sizeof(ctypes.c_int64)
+_POINTERS = (TypeCode.HANDLE, TypeCode.DLTENSOR, TypeCode.NDARRAY, TypeCode.STRING)
+
+
+class DLTensor(ctypes.Structure):
+    """DLPack's structure, as compiled code reads it."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+    @staticmethod
+    def of(array: Array) -> DLTensor:
+        """The structure of an array, which it keeps; the memory is not copied.
+
+        Raises ValueError for a dtype that DLPack has no code for, and for an array that
+        is read-only, since compiled code may write to it.
+        """
+        if not array.flags.writeable:
+            raise ValueError("the array is read-only; pass a copy of it")
+        try:
+            element = data_type_of(array.dtype)
+        except InterpretationError as error:
+            raise ValueError(str(error)) from None
+        found = DLTensor(
+            array.ctypes.data,
+            1,
+            0,
+            array.ndim,
+            element.code,
+            element.bits,
+            element.lanes,
+            _integers(array.shape),
+            None
+            if array.flags.c_contiguous
+            else _integers([step // array.itemsize for step in array.strides]),
+            0,
+        )
+        found.array = array
+        return found
+
+    def view(self) -> Array:
+        """The elements, on the same memory.
+
+        Raises ValueError for a dtype that numpy does not have.
+        """
+        try:
+            dtype = dtype_of(self.code, self.bits)
+        except InterpretationError as error:
+            raise ValueError(str(error)) from None
+        extents = list(self.shape[: self.ndim]) if self.ndim else []
+        size = dtype.itemsize
+        if self.lanes != 1:
+            extents.append(self.lanes)
+        if not self.data or 0 in extents:
+            return np.empty(extents, dtype)
+        if self.strides:
+            steps = [step * size * self.lanes for step in self.strides[: self.ndim]]
+            steps += [size] if self.lanes != 1 else []
+        else:
+            steps = _compact(extents, size)
+        last = sum((e - 1) * s for e, s in zip(extents, steps, strict=True))
+        start = self.data + self.byte_offset
+        memory = (ctypes.c_char * (last + size)).from_address(start)
+        return np.ndarray(extents, dtype, cast(Any, memory), strides=steps)
+
+
+def _compact(extents: Sequence[int], size: int) -> list[int]:
+    steps: list[int] = []
+    for extent in reversed(extents):
+        steps.insert(0, size)
+        size *= extent
+    return steps
+
+
+def _integers(values: Sequence[int]) -> Any:
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+def store(values: int, codes: int, slot: int, value: Any) -> Any:
+    """Write a value and its type code to the slots at two addresses.
+
+    Gives what must live as long as the slot is read. Raises TypeError for what is no
+    packed value.
+    """
+    scalar = scalar_of(value)
+    kept: Any = None
+    address = values + slot * SLOT_BYTES
+    if scalar is not None:
+        code, number = scalar
+        if code is TypeCode.FLOAT:
+            ctypes.c_double.from_address(address).value = number
+        else:
+            ctypes.c_int64.from_address(address).value = int(number)
+    else:
+        code, pointer, kept = _pointer_of(value)
+        ctypes.c_void_p.from_address(address).value = pointer
+    ctypes.c_int32.from_address(codes + slot * CODE_BYTES).value = int(code)
+    return kept
+
+
+def _pointer_of(value: Any) -> tuple[TypeCode, int | None, Any]:
+    """The type code and the address of a value that is no number, and what keeps it."""
+    match value:
+        case str():
+            text = ctypes.create_string_buffer(value.encode())
+            return TypeCode.STRING, ctypes.addressof(text), text
+        case DLTensor():
+            return TypeCode.DLTENSOR, ctypes.addressof(value), value
+        case ctypes.c_void_p():
+            return TypeCode.HANDLE, value.value, value
+        case np.ndarray():
+            return _pointer_of(DLTensor.of(cast(Array, value)))
+        case _ if hasattr(value, "__dlpack__"):
+            return _pointer_of(DLTensor.of(np.from_dlpack(value)))
+        case _:
+            raise TypeError(
+                f"a value of type {type(value).__name__} is no packed argument; pass "
+                "numbers, strings, arrays or None"
+            )
+
+
+def load(values: int, codes: int, slot: int) -> Any:
+    """The value in the slot at two addresses; arrays on the memory, not copied."""
+    address = values + slot * SLOT_BYTES
+    code = ctypes.c_int32.from_address(codes + slot * CODE_BYTES).value
+    match code:
+        case TypeCode.INT:
+            return ctypes.c_int64.from_address(address).value
+        case TypeCode.BOOL:
+            return bool(ctypes.c_int64.from_address(address).value)
+        case TypeCode.FLOAT:
+            return ctypes.c_double.from_address(address).value
+        case TypeCode.NULL:
+            return None
+        case _:
+            return _pointed(code, ctypes.c_void_p.from_address(address).value)
+
+
+def _pointed(code: int, address: int | None) -> Any:
+    if address is None or code not in _POINTERS:
+        return None
+    if code == TypeCode.STRING:
+        return ctypes.string_at(address).decode(errors="replace")
+    if code == TypeCode.HANDLE:
+        return ctypes.c_void_p(address)
+    return DLTensor.from_address(address).view()
+
+
+@dataclass(frozen=True)
+class PackedSignature:
+    """A function of the packed convention: its arguments are checked by its code."""
+
+    function: str
+
+    def __str__(self) -> str:
+        return f"@{self.function}(*args)"
+
+
+ENTRY_TYPES = (
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
+"""The types of the six parameters."""
+
+
+class PackedFunction:
+    """A compiled function of the packed convention.
+
+    Call it with the arguments that the function had before MakePackedAPI: numbers,
+    strings, None, arrays that numpy or DLPack know, which are not copied, and `DLTensor`.
+    It returns a number, or None.
+    """
+
+    def __init__(
+        self, signature: PackedSignature, entry: Callable[..., int], address: int
+    ) -> None:
+        self.signature = signature
+        self.address = address
+        """Where its code is, for other languages; -1 is the status of a failure."""
+        self._entry = entry
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function.
+
+        Raises RuntimeError where a check of the function fails, with its message, or a
+        function that it calls; TypeError for what is no packed argument; ValueError for
+        an array that cannot be passed; and what a Python function raises that it calls.
+        """
+        count = len(args)
+        values = (ctypes.c_int64 * (count + 1))()
+        codes = (ctypes.c_int32 * (count + 1))()
+        slots, kinds = ctypes.addressof(values), ctypes.addressof(codes)
+        kept = [
+            store(slots, kinds, place, argument) for place, argument in enumerate(args)
+        ]
+        codes[count] = TypeCode.NULL
+        result, code = slots + count * SLOT_BYTES, kinds + count * CODE_BYTES
+        status = self._entry(slots, kinds, count, result, code, None)
+        del kept
+        if status:
+            raise RuntimeError(f"{self.signature} returned the status {status}")
+        return load(slots, kinds, count)
+
+    def __repr__(self) -> str:
+        """The name of the function."""
+        return f"<{type(self).__name__} {self.signature}>"

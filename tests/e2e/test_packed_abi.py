@@ -1,0 +1,224 @@
+"""Packed functions as machine code: checks, results, calls of Python, memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from support.packed_cases import HEADER, Array, PackedCase, packed_cases
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.passes.tir.bind_target import BindTarget
+from xdsl_tvm.passes.tir.lower_tvm_builtin import LowerTVMBuiltin
+from xdsl_tvm.passes.tir.make_packed_api import MakePackedAPI
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.executable import Executable, compile
+from xdsl_tvm.runtime.packed_functions import ENTRY_TYPES, DLTensor, PackedFunction
+from xdsl_tvm.tvmscript import parse
+
+CASES = list(packed_cases())
+FUNCTIONS = list(dict.fromkeys(case.function for case in CASES))
+
+
+def packed(module: ModuleOp) -> ModuleOp:
+    for each in (BindTarget("llvm", "llvm"), MakePackedAPI(), LowerTVMBuiltin()):
+        each.apply(new_context(), module)
+    module.verify()
+    return module
+
+
+def built(text: str, **externs: Any) -> Executable:
+    return compile(packed(parse(text)), externs=externs)
+
+
+@pytest.fixture(scope="module")
+def executables() -> dict[str, Executable]:
+    return {}
+
+
+def _argument(value: Any) -> Any:
+    if not isinstance(value, Array):
+        return value
+    found = DLTensor.of(value.array)
+    if not value.has_data:
+        found.data = None
+    if value.shape is not None:
+        found.shape = (ctypes.c_int64 * len(value.shape))(*value.shape)
+        found.ndim = len(value.shape)
+    if value.strides is not None:
+        found.strides = (ctypes.c_int64 * len(value.strides))(*value.strides)
+    found.byte_offset = value.byte_offset
+    found.device_type, found.device_id = value.device_type, value.device_id
+    found.lanes = value.lanes
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_call(case: PackedCase, executables: dict[str, Executable]) -> None:
+    """Every case of docs/spec/tir-passes-d-abi-and-pipelines.md III.3."""
+    if case.function not in executables:
+        executables[case.function] = built(case.function)
+    function = executables[case.function]["f"]
+    arguments = case.arguments()
+    passed = [_argument(argument) for argument in arguments]
+    if case.failure is not None:
+        with pytest.raises(RuntimeError) as error:
+            function(*passed)
+        assert str(error.value).startswith("Assert fail: ")
+        assert case.failure in str(error.value)
+        return
+    assert function(*passed) == case.result
+    for place, first in case.results:
+        array = arguments[place]
+        assert (array.array if isinstance(array, Array) else array).flat[0] == first
+
+
+def script(parameters: str, body: str, result: str = "") -> str:
+    lines = "".join(f"        {line}\n" for line in body.strip().splitlines())
+    head = f"class Module:\n    @T.prim_func\n    def f({parameters}){result}:\n"
+    return HEADER + head + lines
+
+
+def test_code_of_an_error() -> None:
+    """A function that fails returns -1, one that succeeds 0."""
+    executable = built(CASES[0].function)
+    function = executable["f"]
+    assert isinstance(function, PackedFunction)
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *ENTRY_TYPES)(function.address)
+    assert entry(None, None, 7, None, None, None) == -1
+    assert function(np.zeros(8, np.float32)) is None
+
+
+ARRAY = (
+    "T.tvm_stack_make_array(A.data, T.tvm_stack_make_shape(2, 3, dtype='handle'), 0, "
+    "T.uint32(2), T.float32(0), 0, dtype='handle')"
+)
+CALLS = script(
+    "A: T.Buffer((2, 3), 'float32'), n: T.int32",
+    f"""
+T.call_packed("note", n, T.float32(2.5), "text", {ARRAY})
+A[0, 0] = T.Cast("float32", T.call_packed("twice", T.call_packed("twice", n)))
+""",
+)
+
+
+def test_calls_of_python() -> None:
+    seen: list[Any] = []
+
+    def note(number: int, real: float, text: str, array: np.ndarray[Any, Any]) -> None:
+        seen.append((number, real, text, array.shape))
+        array[1] = 7
+
+    executable = built(CALLS, note=note, twice=lambda x: 2 * x)
+    array = np.zeros((2, 3), np.float32)
+    executable["f"](array, 5)
+    assert seen == [(5, 2.5, "text", (2, 3))]
+    assert array.tolist() == [[20, 0, 0], [7, 7, 7]]
+
+
+class OwnError(Exception):
+    pass
+
+
+def test_errors_of_python_pass_through_machine_code() -> None:
+    def fail(*_: Any) -> None:
+        raise OwnError("of its own")
+
+    executable = built(CALLS, note=fail, twice=fail)
+    with pytest.raises(OwnError, match="of its own"):
+        executable["f"](np.zeros((2, 3), np.float32), 5)
+    executable = built(CALLS, twice=lambda x: x)
+    with pytest.raises(RuntimeError, match="no function 'note' is known; pass it"):
+        executable["f"](np.zeros((2, 3), np.float32), 5)
+
+
+BOTH = f"""{HEADER}class Module:
+    @T.prim_func
+    def main(x: T.int32) -> T.int32:
+        T.ret(T.call_packed("python", x) + T.int32(1))
+
+    @T.prim_func
+    def outer(x: T.int32, A: T.Buffer(4, "int32")) -> T.int32:
+        if x < 0:
+            T.ret(T.int32(-1))
+        for i in range(4):
+            A[i] = x
+            if i == x:
+                T.ret(i * 10)
+        T.ret(Module.main(x))
+"""
+
+
+def test_functions_call_each_other() -> None:
+    executable = built(BOTH, python=lambda x: x * 100)
+    array = np.zeros(4, np.int32)
+    outer = executable["outer"]
+    assert [outer(x, array) for x in (-5, 2, 9)] == [-1, 20, 901]
+    assert array.tolist() == [9] * 4
+    assert executable["main"](3) == 301
+
+
+WORKSPACE = script(
+    "n: T.int32, A: T.Buffer(1, 'int32')",
+    """
+T.attr("default", "device_id", 0)
+p = T.allocate((1000,), "int32")
+P = T.decl_buffer(1000, "int32", data=p)
+P[n] = n
+if n == 1:
+    T.ret(T.int32(1))
+T.call_packed("python", n)
+assert P[n] < 3, "too large"
+A[0] = P[n]
+T.ret(P[n])
+""",
+    " -> T.int32",
+)
+
+
+def test_memory_is_given_back() -> None:
+    """On every way out: results, failed assertions, errors of Python."""
+
+    def python(x: int) -> None:
+        if x == 2:
+            raise OwnError
+
+    executable = built(WORKSPACE, python=python)
+    function, array = executable["f"], np.zeros(1, np.int32)
+
+    def call(number: int) -> None:
+        for _ in range(number):
+            assert function(0, array) == 0
+            assert function(1, array) == 1
+            with pytest.raises(OwnError):
+                function(2, array)
+            with pytest.raises(RuntimeError, match="too large"):
+                function(3, array)
+
+    call(100)
+    before = _resident()
+    call(5000)
+    # Each leaked block would be 4,000 bytes: 80 MB in all.
+    assert _resident() - before < 8 << 20
+
+
+def _resident() -> int:
+    """Bytes of memory of the process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.parametrize(
+    ("argument", "error"),
+    [
+        (object(), "a value of type object is no packed argument"),
+        (np.zeros(3, np.complex64), "an array of dtype complex64 is no argument"),
+        (np.broadcast_to(np.float32(1), (3,)), "the array is read-only"),
+    ],
+)
+def test_arguments_that_cannot_be_passed(argument: Any, error: str) -> None:
+    function = built(CASES[0].function)["f"]
+    with pytest.raises((TypeError, ValueError), match=error):
+        function(argument)
