@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
@@ -25,7 +24,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.pass_config import SimplifyConfig
 from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter, is_number
-from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, replace_by_body
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ class _Simplifier(ExpressionRewriter):
             case tir.StoreOp():
                 self.rewrite(op)
                 if self._is_of_itself(op):
-                    self._drop(op)
+                    self.drop(op)
             case _:
                 super().statement(op)
 
@@ -215,30 +214,14 @@ class _Simplifier(ExpressionRewriter):
         truth = self._truth(op)
         if truth is None:
             return
-        taken = op.then_region if truth else op.else_region
-        if taken is None:
-            self._drop(op)
-            return
-        self._note(region for region in op.regions if region is not taken)
-        self.dropped.append(op.condition)
-        replace_by_body(op, taken.block)
+        self.take_branch(op, truth)
 
     def _choice(self, op: tir.IfThenElseOp) -> None:
         truth = self._truth(op)
         if truth is None:
             return
-        taken, other = op.true_region, op.false_region
-        if not truth:
-            taken, other = other, taken
-        self._note((other,))
-        self.dropped.append(op.condition)
-        end = taken.block.last_op
-        assert isinstance(end, tir.YieldOp)
-        value = end.value
-        self._chosen[Value(op.result)] = Value(value)
-        Rewriter.erase_op(end)
-        Rewriter.inline_block(taken.block, InsertPoint.before(op))
-        Rewriter.replace_op(op, [], [value])
+        chosen = Value(op.result)
+        self._chosen[chosen] = Value(self.take_value(op, truth))
 
     def _truth(self, op: tir.IfOp | tir.IfThenElseOp) -> bool | None:
         """Whether the condition holds; if that is not known, it is rewritten."""
@@ -270,20 +253,6 @@ class _Simplifier(ExpressionRewriter):
         while known is not tree:
             tree, known = known, substitute(known, self._chosen)
         return known
-
-    def _drop(self, op: Operation) -> None:
-        """Erase an op, and note what it has used."""
-        self.dropped += op.operands
-        self._note(op.regions)
-        Rewriter.erase_op(op)
-
-    def _note(self, regions: Iterable[Region]) -> None:
-        """Note the values from outside that regions use, which are going to be erased."""
-        for region in regions:
-            for op in region.walk():
-                for operand in op.operands:
-                    if not region.is_ancestor(operand.owner):
-                        self.dropped.append(operand)
 
     # ---- stores of what is there ----
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from xdsl.builder import Builder
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsolatedFromAbove
 
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused
+from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, replace_by_body
 
 
 class _AtHand(dict[Expr, SSAValue]):
@@ -85,6 +85,54 @@ class ExpressionRewriter(FactsWalker):
                 builder = Builder(InsertPoint.before(op))
                 op.operands[index] = emit(new, builder, self._at_hand)
 
+    @property
+    def available(self) -> dict[Expr, SSAValue]:
+        """The values of trees that dominate the place where the walk is."""
+        return self._at_hand
+
+    def make_available(self, op: Operation) -> None:
+        """Let what an expression computes be used by what is visited after it."""
+        self._at_hand[self.tree(op.results[0])] = op.results[0]
+
+    def drop(self, op: Operation) -> None:
+        """Erase an op, and note what it has used."""
+        self.dropped += op.operands
+        self._note(op.regions)
+        Rewriter.erase_op(op)
+
+    def take_branch(self, op: tir.IfOp, truth: bool) -> None:
+        """Replace a branch by what is executed where its condition is `truth`."""
+        taken = op.then_region if truth else op.else_region
+        if taken is None:
+            self.drop(op)
+            return
+        self._note(region for region in op.regions if region is not taken)
+        self.dropped.append(op.condition)
+        replace_by_body(op, taken.block)
+
+    def take_value(self, op: tir.IfThenElseOp, truth: bool) -> SSAValue:
+        """Replace a lazy choice by what is evaluated where its condition is `truth`."""
+        taken, other = op.true_region, op.false_region
+        if not truth:
+            taken, other = other, taken
+        self._note((other,))
+        self.dropped.append(op.condition)
+        end = taken.block.last_op
+        assert isinstance(end, tir.YieldOp)
+        value = end.value
+        Rewriter.erase_op(end)
+        Rewriter.inline_block(taken.block, InsertPoint.before(op))
+        Rewriter.replace_op(op, [], [value])
+        return value
+
+    def _note(self, regions: Iterable[Region]) -> None:
+        """Note the values from outside that regions use, which are going to be erased."""
+        for region in regions:
+            for op in region.walk():
+                for operand in op.operands:
+                    if not region.is_ancestor(operand.owner):
+                        self.dropped.append(operand)
+
     # ---- the walk ----
 
     def _walk_block(self, block: Block) -> None:
@@ -109,7 +157,7 @@ class ExpressionRewriter(FactsWalker):
 
     def _visit_any(self, op: Operation) -> None:
         if self._is_expression(op):
-            self._at_hand[self.tree(op.results[0])] = op.results[0]
+            self.make_available(op)
         elif not self._is_in_expression(op):
             self.statement(op)
 
