@@ -180,6 +180,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             },
             self._together,
             lambda name: self._exposed(name) is not None,
+            lambda name: name in self._externs or self._exposed(name) is not None,
         )
         self._foreign: Interpreter | None = None
         if functions:

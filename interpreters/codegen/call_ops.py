@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import (
@@ -19,6 +19,7 @@ from xdsl_tvm.interpreters.codegen import thread_code as _thread_code
 from xdsl_tvm.interpreters.codegen.code_writer import Handler, Mode
 from xdsl_tvm.interpreters.codegen.emitter import Emitter
 from xdsl_tvm.interpreters.codegen.packed_ops import PACKED_CALLS
+from xdsl_tvm.interpreters.codegen.target_functions import target_function
 from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.errors import (
     unsupported,
@@ -46,6 +47,7 @@ def _call(e: Emitter, op: Operation) -> None:
     name = op.callee.data
     if _thread_code.meeting_call(e, op):
         return
+    name, args = target_function(op, e.settings)
     if name in _builtins.NO_OPERATION:
         if op.result is not None:
             e.names[op.result] = "0"
@@ -57,11 +59,16 @@ def _call(e: Emitter, op: Operation) -> None:
     if special is not None:
         special(e, op)
         return
-    _call_template(e, op)
+    pure = _OF_OPERANDS.get(name)
+    if pure is not None and op.result is not None:
+        pure(e, op.result, args)
+        return
+    _call_template(e, op, name, args)
 
 
-def _call_template(e: Emitter, op: tir.CallOp) -> None:
-    name = op.callee.data
+def _call_template(
+    e: Emitter, op: tir.CallOp, name: str, args: Sequence[SSAValue]
+) -> None:
     result = op.result
     template = _builtins.TEMPLATES.get(name)
     if result is not None and not is_handle(result.type):
@@ -71,10 +78,10 @@ def _call_template(e: Emitter, op: tir.CallOp) -> None:
             e.namespace[f"F_{name}"] = _builtins.FLOAT_FUNCTIONS.get(name)
         if template is not None:
             lane = template
-            e.map_lanes(result, op.args, lambda t: lane(dtype, t))
+            e.map_lanes(result, args, lambda t: lane(dtype, t))
             return
     if name == "assume":
-        e.line(f"assume({e[op.args[0]]})")
+        e.line(f"assume({e[args[0]]})")
         return
     raise unsupported(
         op,
@@ -118,38 +125,49 @@ def _shift(name: str) -> Call:
     return emit
 
 
-def _popcount(e: Emitter, op: tir.CallOp) -> None:
-    assert op.result is not None
-    mask = number(element_of(op.args[0].type))
+OfOperands = Callable[[Emitter, SSAValue, Sequence[SSAValue]], None]
+
+
+def _popcount(e: Emitter, result: SSAValue, args: Sequence[SSAValue]) -> None:
+    mask = number(element_of(args[0].type))
     bits = mask.high - mask.low
-    e.map_lanes(op.result, op.args, lambda t: f"({t[0]} & {bits}).bit_count()")
+    e.map_lanes(result, args, lambda t: f"({t[0]} & {bits}).bit_count()")
 
 
-def _clz(e: Emitter, op: tir.CallOp) -> None:
-    assert op.result is not None
-    dtype = number(element_of(op.args[0].type))
+def _clz(e: Emitter, result: SSAValue, args: Sequence[SSAValue]) -> None:
+    dtype = number(element_of(args[0].type))
     bits = dtype.high - dtype.low
-    e.map_lanes(
-        op.result, op.args, lambda t: f"{dtype.bits} - ({t[0]} & {bits}).bit_length()"
-    )
+    e.map_lanes(result, args, lambda t: f"{dtype.bits} - ({t[0]} & {bits}).bit_length()")
 
 
-def _fma(e: Emitter, op: tir.CallOp) -> None:
-    assert op.result is not None
-    dtype = number(element_of(op.result.type))
+def _find_msb(e: Emitter, result: SSAValue, args: Sequence[SSAValue]) -> None:
+    """The number of the highest bit that is set, -1 for 0."""
+    dtype = number(element_of(args[0].type))
+    bits = dtype.high - dtype.low
+    e.map_lanes(result, args, lambda t: f"({t[0]} & {bits}).bit_length() - 1")
+
+
+def _fma(e: Emitter, result: SSAValue, args: Sequence[SSAValue]) -> None:
+    dtype = number(element_of(result.type))
     if not dtype.is_float:
-        e.map_lanes(
-            op.result, op.args, lambda t: e.wrapped(dtype, f"{t[0]} * {t[1]} + {t[2]}")
-        )
+        e.map_lanes(result, args, lambda t: e.wrapped(dtype, f"{t[0]} * {t[1]} + {t[2]}"))
         return
     storage = e.constant(dtype.storage)
-    e.map_lanes(op.result, op.args, lambda t: f"fma({storage}, {', '.join(t)})")
+    e.map_lanes(result, args, lambda t: f"fma({storage}, {', '.join(t)})")
 
 
-def _nextafter(e: Emitter, op: tir.CallOp) -> None:
-    assert op.result is not None
+def _nextafter(e: Emitter, result: SSAValue, args: Sequence[SSAValue]) -> None:
     function = e.constant(np.nextafter)
-    e.map_lanes(op.result, op.args, lambda t: f"{function}({t[0]}, {t[1]})")
+    e.map_lanes(result, args, lambda t: f"{function}({t[0]}, {t[1]})")
+
+
+_OF_OPERANDS: dict[str, OfOperands] = {
+    "popcount": _popcount,
+    "clz": _clz,
+    "find_msb": _find_msb,
+    "fma": _fma,
+    "nextafter": _nextafter,
+}
 
 
 def _reinterpret(e: Emitter, op: tir.CallOp) -> None:
@@ -295,10 +313,6 @@ _SPECIAL: dict[str, Call] = {
     "tvm_context_id": _context_id,
     "shift_left": _shift("shift_left"),
     "shift_right": _shift("shift_right"),
-    "popcount": _popcount,
-    "clz": _clz,
-    "fma": _fma,
-    "nextafter": _nextafter,
     "reinterpret": _reinterpret,
     "dp4a": _dp4a,
     "isnullptr": _isnullptr,

@@ -80,6 +80,8 @@ class Settings:
     condition that it did; None if it cannot."""
     is_exposed: Callable[[str], bool] = lambda name: False
     """Whether a symbol that external code calls is a function of the module."""
+    is_given: Callable[[str], bool] = lambda name: False
+    """Whether the module or the user has a function of a symbol."""
 
     @cached_property
     def copies(self) -> bool:

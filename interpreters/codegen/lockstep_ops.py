@@ -25,6 +25,7 @@ from xdsl_tvm.interpreters.codegen.lockstep_emitter import (
 )
 from xdsl_tvm.interpreters.codegen.pointer_code import is_private, string_operand
 from xdsl_tvm.interpreters.codegen.statement_ops import block_body
+from xdsl_tvm.interpreters.codegen.target_functions import target_function
 from xdsl_tvm.interpreters.codegen.thread_code import (
     AxisOp,
     axis_tag,
@@ -69,9 +70,15 @@ def _only_same(e: LockstepEmitter, op: Operation) -> None:
 def _by_threads(e: LockstepEmitter, op: Operation) -> bool:
     """Whether an expression is written as for one thread: values are all the same, or of
     a dtype that arrays do not compute with."""
-    if not e.differs(op.operands):
+    return _is_by_threads(e, op.operands, op.results)
+
+
+def _is_by_threads(
+    e: LockstepEmitter, operands: Sequence[SSAValue], results: Sequence[SSAValue]
+) -> bool:
+    if not e.differs(operands):
         return True
-    for value in (*op.operands, *op.results):
+    for value in (*operands, *results):
         if is_handle(value.type) or _is_wide(value.type):
             return True
     return False
@@ -457,25 +464,33 @@ def _call(e: LockstepEmitter, op: Operation) -> None:
         special(e, op)
     elif name in _UNIFORM_CALLS:
         _only_same(e, op)
-    elif op.result is None or is_handle(op.result.type) or name not in _PURE_CALLS:
+    else:
+        _pure_call(e, op)
+
+
+def _pure_call(e: LockstepEmitter, op: tir.CallOp) -> None:
+    name, args = target_function(op, e.settings)
+    result = op.result
+    if result is None or is_handle(result.type) or name not in _PURE_CALLS:
         raise NotLockstepError
-    elif _by_threads(e, op) or not _call_arrays(e, op, op.result):
+    if _is_by_threads(e, args, (result,)) or not _call_arrays(e, result, name, args):
         HANDLERS[tir.CallOp](e, op)
 
 
-def _call_arrays(e: LockstepEmitter, op: tir.CallOp, result: SSAValue) -> bool:
+def _call_arrays(
+    e: LockstepEmitter, result: SSAValue, name: str, args: Sequence[SSAValue]
+) -> bool:
     """Write a call of a pure builtin for arrays; whether there is such a form."""
-    name = op.callee.data
     dtype = number(element_of(result.type))
     kind = e.kind(dtype)
     if name in _IDENTITIES or (name in _builtins.FLOAT_FUNCTIONS and not dtype.is_float):
-        e.map_arrays(result, op.args, lambda t: t[0])
+        e.map_arrays(result, args, lambda t: t[0])
     elif name in _ARRAY_TEMPLATES and not dtype.is_bool:
-        e.map_arrays(result, op.args, lambda t: _builtins.TEMPLATES[name](dtype, t))
+        e.map_arrays(result, args, lambda t: _builtins.TEMPLATES[name](dtype, t))
     elif name in _SHIFTS:
-        e.map_arrays(result, op.args, lambda t: f"v_{name}({kind}, {', '.join(t)})")
+        e.map_arrays(result, args, lambda t: f"v_{name}({kind}, {', '.join(t)})")
     elif name == "isnan":
-        e.map_arrays(result, op.args, lambda t: f"v_not_equal({t[0]}, {t[0]})")
+        e.map_arrays(result, args, lambda t: f"v_not_equal({t[0]}, {t[0]})")
     else:
         scalar = _builtins.FLOAT_FUNCTIONS.get(name)
         function = None if scalar is None else array_function(name, scalar)
@@ -487,7 +502,7 @@ def _call_arrays(e: LockstepEmitter, op: tir.CallOp, result: SSAValue) -> bool:
             spread = ", ".join(f"V.spread({text})" for text in texts)
             return f"v_float_function({kind}, {constant}, {spread})"
 
-        e.map_arrays(result, op.args, lane)
+        e.map_arrays(result, args, lane)
     return True
 
 
@@ -531,7 +546,7 @@ _ARRAY_TEMPLATES = frozenset(
     ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "fabs")
 )
 _PURE_CALLS = (
-    frozenset(("popcount", "clz", "fma", "nextafter", *_SHIFTS))
+    frozenset(("popcount", "clz", "find_msb", "fma", "nextafter", *_SHIFTS))
     | _builtins.TEMPLATES.keys()
     | _builtins.FLOAT_FUNCTIONS.keys()
 )

@@ -34,6 +34,7 @@ from xdsl_tvm.interpreters.codegen.pointer_code import (
     require_operands,
     string_operand,
 )
+from xdsl_tvm.interpreters.codegen.target_functions import callee_symbol
 from xdsl_tvm.interpreters.data.numbers import Number, number
 from xdsl_tvm.interpreters.errors import unsupported
 from xdsl_tvm.interpreters.gpu.grid_memory import WARP, GridMemory, SyncPoint
@@ -394,7 +395,7 @@ Call = Callable[["Emitter", tir.CallOp], None]
 
 def meeting_call(e: Emitter, op: tir.CallOp) -> bool:
     """Write a call of a builtin for threads; whether it is one."""
-    name = op.callee.data
+    name = callee_symbol(op) or op.callee.data
     if name in _async_code.HOST_CALLS:
         _async_code.HOST_CALLS[name](e, op)
     elif name in _CALLS:
@@ -465,6 +466,37 @@ def _shuffle(e: Emitter, op: tir.CallOp) -> None:
         # What is written for devices without masks.
         operands[0] = _ALL_LANES
     e.define(op.result, f"yield ({e.constant(meeting)}, {', '.join(operands)})")
+
+
+def _exchange(e: Emitter, op: tir.CallOp, value: SSAValue, lane: str) -> None:
+    """The value of any lane of the warp."""
+    assert op.result is not None
+    meeting = SyncPoint("shuffle", op, _undefined(number(op.result.type)))
+    operands = f"{_ALL_LANES}, {e[value]}, {lane}, {WARP}"
+    e.define(op.result, f"yield ({e.constant(meeting)}, {operands})")
+
+
+def _subgroup_shuffle(e: Emitter, op: tir.CallOp) -> None:
+    require_operands(op, 3)
+    _exchange(e, op, op.args[1], e[op.args[2]])
+
+
+def _bpermute(e: Emitter, op: tir.CallOp) -> None:
+    """The bits of the lane whose number is the address, counted in bytes."""
+    address, value = op.args[-2:]
+    _exchange(e, op, value, f"({e[address]} >> 2) % {WARP}")
+
+
+def _lanes_below(is_low: bool) -> Call:
+    """The second operand and the number of lanes of a mask that are before the own."""
+
+    def emit(e: Emitter, op: tir.CallOp) -> None:
+        assert op.result is not None
+        mask, start = op.args[-2:]
+        count = f" + ({e[mask]} & (1 << grid.lane) - 1).bit_count()" if is_low else ""
+        e.define(op.result, f"{e[start]}{count}")
+
+    return emit
 
 
 # ---- reductions ----
@@ -586,6 +618,10 @@ _CALLS: dict[str, Call] = {
     "tvm_warp_activemask": _active_mask,
     "cuda.__activemask": _active_mask,
     **dict.fromkeys(_SHUFFLES, _shuffle),
+    "intel_sub_group_shuffle": _subgroup_shuffle,
+    "llvm.amdgcn.ds.bpermute": _bpermute,
+    "llvm.amdgcn.mbcnt.lo": _lanes_below(is_low=True),
+    "llvm.amdgcn.mbcnt.hi": _lanes_below(is_low=False),
     **_async_code.CALLS,
     **_matrix_code.CALLS,
 }

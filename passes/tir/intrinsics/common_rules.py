@@ -235,6 +235,4 @@ def _rounded_product(
     if known is None or known < 1:
         half = smart.select(smart.gt(total, 0), half, smart.const(0, wide))
     rounded = smart.add(product, half)
-    return smart.cast(
-        tir.like_lanes(i32, x.dtype), shift_right(rounded, widened(total))
-    )
+    return smart.cast(tir.like_lanes(i32, x.dtype), shift_right(rounded, widened(total)))
