@@ -22,7 +22,7 @@ from xdsl_tvm.interpreters.codegen import thread_code as _thread_code
 from xdsl_tvm.interpreters.codegen.code_writer import CodeWriter, Mode
 from xdsl_tvm.interpreters.codegen.pointer_code import is_private, is_watched
 from xdsl_tvm.interpreters.data.memory import Parameter
-from xdsl_tvm.interpreters.data.numbers import Number, number
+from xdsl_tvm.interpreters.data.numbers import Number, memory_number, number
 from xdsl_tvm.interpreters.errors import (
     unsupported,
 )
@@ -108,7 +108,7 @@ class Emitter(CodeWriter):
         return Parameter(
             func.sym_name.data,
             name,
-            number(element_of(op.type.element_type)),
+            memory_number(element_of(op.type.element_type)),
             self.lanes(op.type.element_type),
             op.type.get_shape(),
             bool(op.layout_strides),
@@ -179,7 +179,7 @@ class Emitter(CodeWriter):
                 "memory of several dimensions has no element offset",
                 "leave out the axis separators, or the offset",
             )
-        element = number(element_of(op.type.element_type))
+        element = memory_number(element_of(op.type.element_type))
         lanes = self.lanes(op.type.element_type)
         skip = offset if lanes == 1 else f"{offset} * {lanes}"
         cells = self.reach(pointer, skip, element)
@@ -290,7 +290,7 @@ class Emitter(CodeWriter):
             size = self.atom(f"0 if {self.size(extents)} == 0 else 1{spans}")
         else:
             size = self.size(extents)
-        element = number(element_of(op.type.element_type))
+        element = memory_number(element_of(op.type.element_type))
         lanes = self.lanes(op.type.element_type)
         arguments = f"{size} + {offset}, {self.kind(element)}, {lanes}"
         scope = op.type.scope.data

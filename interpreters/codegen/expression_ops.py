@@ -12,6 +12,7 @@ from xdsl_tvm.dialects.integers import ZERO, Bound
 from xdsl_tvm.dialects.tir.attributes import CmpPredicate
 from xdsl_tvm.dialects.tir.types import (
     element_of,
+    is_custom,
     is_handle,
     is_integer,
     is_vector,
@@ -142,6 +143,12 @@ def _cmp(e: Emitter, op: Operation) -> None:
     sign = COMPARISONS[op.predicate.data]
     if is_handle(op.lhs.type) and sign not in ("==", "!="):
         raise unsupported(op, "pointers have no order here", "compare them for equality")
+    if is_custom(op.lhs.type):
+        raise unsupported(
+            op,
+            "values of a custom dtype are bits",
+            "run tir-lower-custom-datatypes first",
+        )
     e.map_lanes(op.result, op.operands, lambda t: f"{t[0]} {sign} {t[1]}")
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.derivation import chain
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
-from xdsl_tvm.interpreters.data.numbers import Number, number
+from xdsl_tvm.interpreters.data.numbers import Number, memory_number, number
 from xdsl_tvm.interpreters.errors import unsupported
 from xdsl_tvm.interpreters.gpu.raw_access import Access
 
@@ -40,7 +40,7 @@ class Pointee:
     def element(self) -> Number:
         """The scalars, where the dtype is known."""
         assert self.dtype is not None
-        return number(element_of(self.dtype))
+        return memory_number(element_of(self.dtype))
 
 
 def trace(value: SSAValue) -> Pointee:

@@ -15,12 +15,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects.dtypes import integer_range, integer_storage, numpy_float
 from xdsl_tvm.dialects.tir.types import (
+    bits_of_lane,
     dtype_name,
+    is_custom,
     is_float,
     is_integer_type,
 )
@@ -118,6 +121,14 @@ def number(dtype: Attribute) -> Number:
         raise InterpretationError(f"type {dtype} has no value that can be computed with")
     storage, (low, high) = integer_storage(dtype), integer_range(dtype)
     return Number(dtype_name(dtype), storage, low, high, _FORMATS[storage.name])
+
+
+def memory_number(dtype: Attribute) -> Number:
+    """What memory of a scalar dtype holds: an unsigned integer for a custom dtype, which
+    is not computed with. Raises InterpretationError as `number` does."""
+    if is_custom(dtype):
+        return number(IntegerType(bits_of_lane(dtype), Signedness.UNSIGNED))
+    return number(dtype)
 
 
 def float_storage(name: str) -> np.dtype[Any]:

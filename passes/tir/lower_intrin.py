@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f16, f32, f64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -41,7 +41,7 @@ from xdsl_tvm.passes.tir.intrinsics import (
 from xdsl_tvm.passes.tir.intrinsics.floor_division import FloorDivision
 from xdsl_tvm.passes.tir.intrinsics.select_guards import SelectGuards
 from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
-from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+from xdsl_tvm.passes.tir.rewriting.rule_code import apply_rule
 from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 
@@ -228,36 +228,22 @@ class _Lowering(ExpressionRewriter):
                 f"{describe(op)}: the rule for '{name}' makes calls of '{name}' without "
                 "an end; let it return another builtin, or the call itself"
             )
-        written = Block()
-        code = LoopCode(InsertPoint.at_end(written))
-        dtype = tir.parse_dtype("void") if op.result is None else op.result.type
         args = tuple(map(self._argument, op.args))
-        call = IntrinsicCall(
-            name, args, dtype, self._target, op, code, self.analyzer.const_int_bound
+        written = apply_rule(
+            lambda code: IntrinsicCall(
+                op, args, self._target, code, self.analyzer.const_int_bound
+            ),
+            rule,
+            f"the intrinsic rule for '{name}'",
         )
-        found = rule(call)
-        if found is call:
+        if written is None:
             return False
-        if not isinstance(found, Expr):
-            raise PassFailedException(
-                f"{describe(op)}: the intrinsic rule for '{name}' returned {found!r}; a "
-                "rule must always return a valid expression, or the call itself"
-            )
-        if op.result is not None and found.dtype != dtype:
-            raise PassFailedException(
-                f"{describe(op)}: the intrinsic rule for '{name}' returned an expression "
-                f"of type {found.dtype} for {dtype}; cast it"
-            )
-        value = None if op.result is None else code.value(found)
-        for new in list(written.ops):
-            new.detach()
-            new.location = op.location
-            Rewriter.insert_op(new, InsertPoint.before(op))
+        for new in written.ops:
             self._origins[new] = (*origins, name)
-        if value is None:
+        if written.value is None:
             self.drop(op)
         else:
-            self._replace_by(op, value)
+            self._replace_by(op, written.value)
         return True
 
     def _argument(self, value: SSAValue) -> Expr:

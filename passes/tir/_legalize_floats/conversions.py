@@ -240,5 +240,5 @@ class ConversionCode:
 
 def unsigned_of(dtype: Attribute) -> Attribute:
     """The unsigned integer with the bits and lanes of a scalar dtype or a vector."""
-    width = cast(FixedBitwidthType, tir.element_of(dtype)).bitwidth
+    width = tir.bits_of_lane(dtype)
     return tir.like_lanes(IntegerType(width, Signedness.UNSIGNED), dtype)

@@ -33,7 +33,7 @@ from xdsl_tvm.passes.tir._legalize_floats.kinds import (
     fail,
 )
 
-_MOVING = (
+MOVING = (
     tir.AccessPtrOp,
     tir.AddressOfOp,
     tir.AllocateConstOp,
@@ -123,7 +123,7 @@ class _IntegerStorage:
         ]
         types = [value.type for value in (*op.operands, *op.results)]
         found = next(filter(self._concerns, (*types, *arguments)), None)
-        if found is None or isinstance(op, _MOVING) or self._is_movable(op, types):
+        if found is None or isinstance(op, MOVING) or self._is_movable(op, types):
             return
         name = element_name(found)
         if isinstance(op, tir.BufferRealizeOp):

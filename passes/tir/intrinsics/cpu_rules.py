@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from xdsl.dialects.builtin import i1
@@ -65,7 +66,7 @@ def _prefetch(call: IntrinsicCall) -> Expr:
 
 def _exp10(call: IntrinsicCall) -> Expr:
     (x,) = call.args
-    return exp(smart.mul(x, 2.302585093))
+    return exp(smart.mul(x, math.log(10)))
 
 
 def _cosh(call: IntrinsicCall) -> Expr:

@@ -23,11 +23,11 @@ from xdsl_tvm.passes.tir.intrinsics.cpu_rules import llvm_intrinsic
 from xdsl_tvm.passes.tir.intrinsics.registry import (
     LEGALIZE,
     LOWER,
-    UINT32,
     IntrinsicCall,
     Rule,
     add_rule,
 )
+from xdsl_tvm.passes.tir.rewriting.rule_code import UINT32
 
 _UINT64: Final = IntegerType(64, Signedness.UNSIGNED)
 _OPENCL: Final = (

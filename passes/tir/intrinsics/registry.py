@@ -6,20 +6,14 @@ docs/spec/tir-passes-d-abi-and-pipelines.md, "LowerIntrin".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple, TypeVar, overload
+from typing import NamedTuple, TypeVar, overload
 
-from xdsl.dialects.builtin import IntegerType, Signedness
-from xdsl.ir import Attribute
-from xdsl.utils.exceptions import PassFailedException
-
-from xdsl_tvm.analysis.arith.expr import Const, Expr, Value
+from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
-from xdsl_tvm.passes.tir.rewriting.statements import describe
-
-UINT32: Final = IntegerType(32, Signedness.UNSIGNED)
+from xdsl_tvm.passes.tir.rewriting.rule_code import VOID, RuleCode
 
 DEFAULT_LEVEL = 10
 """The level of the rules that are there from the start."""
@@ -27,83 +21,30 @@ DEFAULT_LEVEL = 10
 LOWER, LEGALIZE = "FLowerIntrinsic", "FLegalize"
 
 
-class IntrinsicCall:
-    """A call of a builtin, as a rule sees it.
+class IntrinsicCall(RuleCode):
+    """A call of a builtin, as a rule sees it."""
 
-    What a rule writes is before the call. Trees are written when they are returned; calls
-    that the methods make, when they are made.
-    """
+    op: tir.CallOp
 
     def __init__(
         self,
-        name: str,
-        args: tuple[Expr, ...],
-        dtype: Attribute,
-        target: Target,
         op: tir.CallOp,
+        args: tuple[Expr, ...],
+        target: Target,
         code: LoopCode,
         bounds: Callable[[Expr], Bound],
     ) -> None:
-        self.name = name
+        super().__init__(op, VOID if op.result is None else op.result.type, target, code)
+        self.name = op.callee.data
         """The TVM name of the builtin, without `tir.`."""
         self.args = args
         """The operands: constants, broadcast constants, and leaves."""
-        self.dtype = dtype
-        """The dtype of the result; `none` for a call without one."""
-        self.target = target
-        self.op = op
-        self._code = code
         self._bounds = bounds
 
     def bounds(self, tree: Expr) -> Bound:
         """Constant bounds of a tree at the call."""
         return self._bounds(tree)
 
-    def call(self, name: str, *args: Expr, dtype: Attribute | None = None) -> Expr:
-        """A call of another builtin, with the dtype of this one unless it is given.
-
-        A dtype `none` makes a call without a result, whose value is the constant 0.
-        """
-        wanted = self.dtype if dtype is None else dtype
-        if wanted == _VOID:
-            values = [self._code.value(argument) for argument in args]
-            self._code.insert(tir.CallOp(name, values, None))
-            return Const(0, tir.parse_dtype("int32"))
-        return self._code.call(name, args, wanted)
-
-    def extern(self, symbol: str, *args: Expr, dtype: Attribute | None = None) -> Expr:
-        """A call of a C symbol that has no effects."""
-        return self.call("call_pure_extern", self._string(symbol), *args, dtype=dtype)
-
-    def llvm(
-        self,
-        intrinsic: str,
-        signature: int,
-        *args: Expr,
-        dtype: Attribute | None = None,
-        pure: bool = True,
-    ) -> Expr:
-        """A call of an intrinsic of LLVM; `signature` operands select its overload."""
-        name = "call_llvm_pure_intrin" if pure else "call_llvm_intrin"
-        symbol, count = self._string(intrinsic), Const(signature, UINT32)
-        return self.call(name, symbol, count, *args, dtype=dtype)
-
-    def glsl(self, number: int, *args: Expr, dtype: Attribute | None = None) -> Expr:
-        """A call of an instruction of GLSL.std.450 by its number."""
-        identifier = Const(number, UINT32)
-        return self.call("call_spirv_pure_glsl450", identifier, *args, dtype=dtype)
-
-    def error(self, reason: str) -> PassFailedException:
-        """The error to raise where the target cannot compute the call."""
-        return PassFailedException(f"{describe(self.op)}: {reason}")
-
-    def _string(self, text: str) -> Expr:
-        op = tir.StringOp(text)
-        self._code.insert(op)
-        return Value(op.result)
-
-
-_VOID = tir.parse_dtype("void")
 
 Rule = Callable[[IntrinsicCall], "Expr | IntrinsicCall | None"]
 """Lowers a call; one that returns the call itself does not apply, None is an error."""
