@@ -62,6 +62,9 @@ NEEDS: dict[str, str] = {
     "tir-make-packed-api": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-make-unpacked-api": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-plan-and-update-buffer-allocation-location": "tir-lower-init-block",
+    "tir-lower-custom-datatypes": 'tir-bind-target{target="c"}',
+    # For which no product is fused with a sum.
+    "tir-lower-intrin": 'tir-bind-target{target="c"}',
 }
 """For a pass, a pipeline that brings any program to its input form."""
 REFUSES_ANY = frozenset[str]()
