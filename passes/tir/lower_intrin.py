@@ -235,6 +235,7 @@ class _Lowering(ExpressionRewriter):
             ),
             rule,
             f"the intrinsic rule for '{name}'",
+            dict(zip(args, op.args, strict=True)),
         )
         if written is None:
             return False

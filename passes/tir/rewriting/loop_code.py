@@ -7,7 +7,7 @@ beside them, and the old ones go. `LoopCode` is the pen.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Generator, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -27,12 +27,15 @@ _Known = MutableMapping[Expr, SSAValue]
 class LoopCode:
     """Writes at one place, and into the loops that it opens there.
 
-    Trees that have been written are not written again while they are in scope.
+    Trees that have been written are not written again while they are in scope, nor are
+    those that are `known` there.
     """
 
-    def __init__(self, place: InsertPoint) -> None:
+    def __init__(
+        self, place: InsertPoint, known: Mapping[Expr, SSAValue] | None = None
+    ) -> None:
         self._builder = Builder(place)
-        self._known: _Known = {}
+        self._known: _Known = dict(known or {})
 
     # ---- expressions ----
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness
@@ -92,15 +92,20 @@ _CodeT = TypeVar("_CodeT", bound=RuleCode)
 
 
 def apply_rule(
-    make: Callable[[LoopCode], _CodeT], rule: Callable[[_CodeT], object], what: str
+    make: Callable[[LoopCode], _CodeT],
+    rule: Callable[[_CodeT], object],
+    what: str,
+    known: Mapping[Expr, SSAValue] | None = None,
 ) -> Written | None:
     """What a rule writes for an op, before it; None where it returns what it was given.
+
+    `known` are values that are available, by their trees.
 
     Raises PassFailedException, in which `what` names the rule, for a rule that returns no
     expression, or one of another dtype.
     """
     block = Block()
-    code = LoopCode(InsertPoint.at_end(block))
+    code = LoopCode(InsertPoint.at_end(block), known)
     given = make(code)
     found = rule(given)
     if found is given:

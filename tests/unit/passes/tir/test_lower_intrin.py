@@ -18,6 +18,7 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.intrinsics import (
     IntrinsicCall,
+    Rule,
     register_intrin_lowering,
     unregister_intrin_lowering,
 )
@@ -370,9 +371,8 @@ def _again(call: IntrinsicCall) -> Expr:
         (_again, "makes calls of 'exp' without an end"),
     ],
 )
-def test_wrong_rules(rule: object, message: str) -> None:
+def test_wrong_rules(rule: Rule, message: str) -> None:
     # CASE: LowerIntrin.13
-    assert callable(rule)
     register_intrin_lowering("tir.exp", "llvm", f=rule, level=12)
     try:
         with pytest.raises(PassFailedException, match=message):
