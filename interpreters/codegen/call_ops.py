@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target_functions import target_function
 from xdsl_tvm.dialects.tir.types import (
     element_of,
     is_handle,
@@ -19,7 +20,6 @@ from xdsl_tvm.interpreters.codegen import thread_code as _thread_code
 from xdsl_tvm.interpreters.codegen.code_writer import Handler, Mode
 from xdsl_tvm.interpreters.codegen.emitter import Emitter
 from xdsl_tvm.interpreters.codegen.packed_ops import PACKED_CALLS
-from xdsl_tvm.interpreters.codegen.target_functions import target_function
 from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.errors import (
     unsupported,
@@ -47,7 +47,7 @@ def _call(e: Emitter, op: Operation) -> None:
     name = op.callee.data
     if _thread_code.meeting_call(e, op):
         return
-    name, args = target_function(op, e.settings)
+    name, args = target_function(op, e.settings.is_given)
     if name in _builtins.NO_OPERATION:
         if op.result is not None:
             e.names[op.result] = "0"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target_functions import target_function
 from xdsl_tvm.dialects.tir.types import element_of, is_handle, is_integer, is_vector
 from xdsl_tvm.interpreters.codegen import async_code as _async_code
 from xdsl_tvm.interpreters.codegen import builtins as _builtins
@@ -25,7 +26,6 @@ from xdsl_tvm.interpreters.codegen.lockstep_emitter import (
 )
 from xdsl_tvm.interpreters.codegen.pointer_code import is_private, string_operand
 from xdsl_tvm.interpreters.codegen.statement_ops import block_body
-from xdsl_tvm.interpreters.codegen.target_functions import target_function
 from xdsl_tvm.interpreters.codegen.thread_code import (
     AxisOp,
     axis_tag,
@@ -469,7 +469,7 @@ def _call(e: LockstepEmitter, op: Operation) -> None:
 
 
 def _pure_call(e: LockstepEmitter, op: tir.CallOp) -> None:
-    name, args = target_function(op, e.settings)
+    name, args = target_function(op, e.settings.is_given)
     result = op.result
     if result is None or is_handle(result.type) or name not in _PURE_CALLS:
         raise NotLockstepError

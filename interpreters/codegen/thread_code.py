@@ -24,6 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target_functions import callee_symbol
 from xdsl_tvm.dialects.tir.threads import Identity, WrittenElement
 from xdsl_tvm.dialects.tir.types import is_handle, is_vector
 from xdsl_tvm.interpreters.codegen import async_code as _async_code
@@ -34,7 +35,6 @@ from xdsl_tvm.interpreters.codegen.pointer_code import (
     require_operands,
     string_operand,
 )
-from xdsl_tvm.interpreters.codegen.target_functions import callee_symbol
 from xdsl_tvm.interpreters.data.numbers import Number, number
 from xdsl_tvm.interpreters.errors import unsupported
 from xdsl_tvm.interpreters.gpu.grid_memory import WARP, GridMemory, SyncPoint

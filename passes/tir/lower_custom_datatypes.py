@@ -64,9 +64,9 @@ class LowerCustomDatatypes(CompilerPass):
         broadcasts, shuffles, `reinterpret`. Buffers of parameters stay, and are viewed as
         integers. Time is linear in the size of the module.
     Leaves alone: functions without custom dtypes; the types of parameters
-    Errors: a function without `target`; a dtype that is not registered; an operation
-        without a lowering function for the target; values of custom dtypes that are
-        passed to functions of the module, to ops of other dialects, or reduced
+    Errors: a function with a body and without `target`; a dtype that is not registered;
+        an operation without a lowering function for the target; values of custom dtypes
+        that are passed to functions of the module, to ops of other dialects, or reduced
     Attributes: read: `target`; created: none; removed: none
     Differs from TVM: comparisons are lowered, by the dtype of their operands, where TVM
         compares the integers. So are builtins with operands of custom dtypes and another
@@ -79,6 +79,8 @@ class LowerCustomDatatypes(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lowered = False
         for func in functions_of(op):
+            if func.is_declaration:
+                continue
             target = target_of(func)
             if target is None:
                 raise PassFailedException(

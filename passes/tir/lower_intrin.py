@@ -73,15 +73,16 @@ class LowerIntrin(CompilerPass):
         rule makes is lowered recursively. `register_intrin_lowering` of
         `xdsl_tvm.passes.tir.intrinsics` adds rules. A float product that is added to
         something becomes an `fma` where the target has a rule for it; casts of factors
-        that are broadcast become broadcasts that are cast. A floor division by a power of two becomes a shift,
-        its remainder a mask; others a division toward zero with what it needs of
-        corrections by the signs that loops, threads, lets, conditions and asserts give.
+        that are broadcast become broadcasts that are cast. A floor division
+        by a power of two becomes a shift, its remainder a mask; others become divisions
+        toward zero, and corrections where loops, threads, lets, conditions and asserts
+        do not say that the signs need none.
         `tir.if`, `tir.select` and `tir.if_then_else` of a constant become what is taken.
         Time is linear in the size of the module, where expressions are simplified.
     Leaves alone: calls without a rule, values of custom dtypes
-    Errors: a function without `target`; a builtin or a dtype that the target does not
-        have; a rule that returns no expression, one of another dtype, or calls of its own
-        builtin without an end; a floor division of custom dtypes
+    Errors: a function with a body and without `target`; a builtin or a dtype that the
+        target does not have; a rule that returns no expression, one of another dtype, or
+        calls of its own builtin without an end; a floor division of custom dtypes
     Attributes: read: `target`; created: none; removed: none
     Differs from TVM: what a division needs twice is computed once, and without a let. The
         dividend is moved by multiples of the divisor only where the sum does not
@@ -98,6 +99,8 @@ class LowerIntrin(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in functions_of(op):
+            if func.is_declaration:
+                continue
             target = target_of(func)
             if target is None:
                 raise PassFailedException(

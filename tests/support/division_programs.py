@@ -31,7 +31,7 @@ class DivisionProgram:
         values = self._body()
         head = f"""
 tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle)
-    attributes {{target = #tir.target<"{target}">}} {{
+    attributes {{target = #tir.target<"{target}">, global_symbol = "f"}} {{
   %A = tir.match_buffer %a : !tir.buffer<{SIZE}x{self.dtype}>
   %B = tir.match_buffer %b : !tir.buffer<{SIZE}x{self.dtype}>
   %C = tir.match_buffer %c : !tir.buffer<{SIZE}x{self.dtype}>

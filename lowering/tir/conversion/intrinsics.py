@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import log as natural_log
 from typing import cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float16Type, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target_functions import target_function
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.expressions import (
     UNORDERED,
@@ -234,6 +237,12 @@ _HANDLERS: dict[str, tuple[int, _Handler]] = {
     "vectorcombine": (2, _combine),
 }
 
+
+def _is_function(op: Operation, symbol: str) -> bool:
+    """Whether the module of an op has a function of a symbol."""
+    return SymbolTable.lookup_symbol(op, symbol) is not None
+
+
 IGNORED_CALLS = ("assume",)
 """Calls that tell facts and do nothing."""
 
@@ -254,10 +263,15 @@ def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
 
     Raises PassFailedException for one that has no lowering.
     """
-    name = op.callee.data
+    name, args = target_function(op, partial(_is_function, op))
     known = _HANDLERS.get(name)
     if known is None:
         raise cv.fail(no_lowering(name))
+    if name != op.callee.data:
+        plain = tir.CallOp(name, args, _result_type(cv, op))
+        value = lower_call(cv, plain)
+        plain.drop_all_references()
+        return value
     count, handler = known
     if len(op.args) != count:
         raise cv.fail(f'"{name}" takes {count} operands, got {len(op.args)}')

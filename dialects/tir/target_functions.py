@@ -7,14 +7,14 @@ intrinsics of LLVM, and instructions of GLSL.std.450
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from xdsl.ir import SSAValue
 
-from xdsl_tvm.dialects import tir
-from xdsl_tvm.interpreters.codegen.builtins import FLOAT_FUNCTIONS
-from xdsl_tvm.interpreters.codegen.code_writer import Settings
+from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
+from xdsl_tvm.dialects.tir.constants import StringOp, constant_value
+from xdsl_tvm.dialects.tir.intrinsics import CallOp
 
 
 class TargetFunction(NamedTuple):
@@ -77,10 +77,9 @@ def _symbols() -> dict[str, str]:
         "fmaf": "fma",
         "__nv_fma": "fma",
         "__nv_fmaf": "fma",
-        "nextafter": "nextafter",
-        "nextafterf": "nextafter",
     }
-    for name in (*FLOAT_FUNCTIONS, "fabs"):
+    names = [row.name for row in INTRINSICS.values() if row.section == "Math functions"]
+    for name in names:
         for pattern in ("{}", "{}f", "__nv_{}", "__nv_{}f", "h{}", "__{}f"):
             table.setdefault(pattern.format(name), name)
     return table
@@ -91,30 +90,31 @@ _EXTERNS = ("call_extern", "call_pure_extern")
 _INTRINSICS = ("call_llvm_intrin", "call_llvm_pure_intrin")
 
 
-def callee_symbol(op: tir.CallOp) -> str | None:
+def callee_symbol(op: CallOp) -> str | None:
     """The symbol or the intrinsic that a call names by a string, None without one."""
     if op.callee.data not in (*_EXTERNS, *_INTRINSICS) or not op.args:
         return None
     owner = op.args[0].owner
-    return owner.value.data if isinstance(owner, tir.StringOp) else None
+    return owner.value.data if isinstance(owner, StringOp) else None
 
 
-def target_function(op: tir.CallOp, settings: Settings) -> TargetFunction:
+def target_function(op: CallOp, is_given: Callable[[str], bool]) -> TargetFunction:
     """The builtin that a call computes, which is the one it names if it names one.
 
-    A function of the module or of the user that has the symbol is called instead.
+    `is_given` says of a symbol whether the module or the user has a function of it, which
+    is called instead.
     """
     name = op.callee.data
     plain = TargetFunction(name, op.args)
     if name == "call_spirv_pure_glsl450":
-        number = tir.constant_value(op.args[0])
+        number = constant_value(op.args[0])
         known = None if number is None else _GLSL.get(int(number))
         return plain if known is None else TargetFunction(known, op.args[1:])
     symbol = callee_symbol(op)
     if symbol is None:
         return plain
     if name in _EXTERNS:
-        known = None if settings.is_given(symbol) else _SYMBOLS.get(symbol)
+        known = None if is_given(symbol) else _SYMBOLS.get(symbol)
         return plain if known is None else TargetFunction(known, op.args[1:])
     intrinsic = _LLVM.get(symbol)
     if intrinsic is None:
