@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from support.ir import parse as parse_ir
+from support.tiny_dtype import functions, registered
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import InterpretationError, PassFailedException
 
@@ -23,25 +23,12 @@ from xdsl_tvm.tvmscript import parse, print_script
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "datatypes" / "tiny16.py"
 TINY = '!tir.custom<"tiny16", 16>'
-OPERATIONS = ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "LT", "EQ", "FloorDiv")
 
 
 @pytest.fixture(autouse=True)
 def tiny() -> Iterator[None]:
-    """A dtype with lowering functions that call C symbols."""
-    datatype.register("tiny16", 131)
-    for name in OPERATIONS:
-        lower = datatype.create_lower_func({16: f"Tiny16{name}"})
-        datatype.register_op(lower, name, "llvm", "tiny16")
-    for source, dest in (("float", "tiny16"), ("tiny16", "float")):
-        lower = datatype.create_lower_func(
-            {(32, 16): "float32Totiny16", (16, 32): "tiny16Tofloat32"}
-        )
-        datatype.register_op(lower, "Cast", "llvm", source, dest)
-    constant = datatype.create_lower_func({16: "FloatToTiny16"})
-    datatype.register_op(constant, "FloatImm", "llvm", "tiny16")
-    yield
-    datatype.unregister("tiny16")
+    with registered():
+        yield
 
 
 def lowered(module: ModuleOp) -> ModuleOp:
@@ -223,7 +210,7 @@ tir.func @f(%x: !tir.custom<"tiny16", 8>) -> !tir.custom<"tiny16", 8>
         lowered(module)
 
 
-def test_calls_of_functions() -> None:
+def test_calls_offunctions() -> None:
     module = parse_ir(f"""
 tir.func private @g(%x: {TINY}) -> {TINY} attributes {{target = #tir.target<"llvm">}} {{
   tir.ret %x : {TINY}
@@ -237,7 +224,7 @@ tir.func @f(%x: {TINY}) -> {TINY} attributes {{target = #tir.target<"llvm">}} {{
         lowered(module)
 
 
-def test_pointers_for_functions() -> None:
+def test_pointers_forfunctions() -> None:
     module = parse_ir(f"""
 tir.func private @g(%p: !tir.ptr<{TINY}>) attributes {{target = #tir.target<"llvm">}} {{
 }}
@@ -312,43 +299,6 @@ def test_the_registry() -> None:
 # ---- execution ----
 
 
-def _functions() -> dict[str, Callable[..., Any]]:
-    """The symbols of `tiny16`, which is bfloat16."""
-    narrow = numpy_float("bfloat16")
-
-    def number(bits: int) -> Any:
-        return np.array(bits, np.uint16).view(narrow)[()]
-
-    def bits(value: Any) -> int:
-        return int(np.array(value, narrow).view(np.uint16)[()])
-
-    def binary(function: Callable[..., Any]) -> Callable[[int, int], int]:
-        return lambda a, b: bits(function(number(a), number(b)))
-
-    def less(a: int, b: int) -> bool:
-        return bool(number(a) < number(b))
-
-    def equal(a: int, b: int) -> bool:
-        return bool(number(a) == number(b))
-
-    def widened(a: int) -> np.float32:
-        return np.float32(number(a))
-
-    return {
-        "Tiny16Add": binary(np.add),
-        "Tiny16Sub": binary(np.subtract),
-        "Tiny16Mul": binary(np.multiply),
-        "Tiny16Div": binary(np.divide),
-        "Tiny16Min": binary(min),
-        "Tiny16Max": binary(max),
-        "Tiny16LT": less,
-        "Tiny16EQ": equal,
-        "float32Totiny16": bits,
-        "FloatToTiny16": bits,
-        "tiny16Tofloat32": widened,
-    }
-
-
 STATEMENTS = (
     "B[i] = A[i] * B[i] - A[i]",
     "B[i] = T.max(A[i], B[i]) / (A[i] * A[i] + T.FloatImm('DTYPE', 1.0))",
@@ -380,7 +330,7 @@ def f(A: T.Buffer((16,), "DTYPE"), B: T.Buffer((16,), "DTYPE"),
     module = parse(text.replace("DTYPE", "custom[tiny16]16"))
     with pytest.raises(InterpretationError):
         interpret(module)["f"](*(array.copy() for array in custom))
-    interpret(lowered(module), externs=_functions())["f"](*custom)
+    interpret(lowered(module), externs=functions())["f"](*custom)
     for found, expected in zip((a, b, wide), native, strict=True):
         assert np.array_equal(found.astype(np.float32), expected.astype(np.float32))
 
