@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
 from xdsl_tvm.dialects.tir.constants import StringOp, constant_value
 from xdsl_tvm.dialects.tir.intrinsics import CallOp
+from xdsl_tvm.dialects.tir.types import is_handle
 
 
 class TargetFunction(NamedTuple):
@@ -114,8 +115,13 @@ def target_function(op: CallOp, is_given: Callable[[str], bool]) -> TargetFuncti
     if symbol is None:
         return plain
     if name in _EXTERNS:
-        known = None if is_given(symbol) else _SYMBOLS.get(symbol)
-        return plain if known is None else TargetFunction(known, op.args[1:])
+        known = _SYMBOLS.get(symbol)
+        args = op.args[1:]
+        if known is None or op.result is None or is_given(symbol):
+            return plain
+        # A function that takes addresses is another one of the name.
+        is_another = any(is_handle(arg.type) for arg in args)
+        return plain if is_another else TargetFunction(known, args)
     intrinsic = _LLVM.get(symbol)
     if intrinsic is None:
         return plain

@@ -30,6 +30,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.tir.function_target import functions_of, target_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.intrinsics import (
@@ -233,9 +234,7 @@ class _Lowering(ExpressionRewriter):
             )
         args = tuple(map(self._argument, op.args))
         written = apply_rule(
-            lambda code: IntrinsicCall(
-                op, args, self._target, code, self.analyzer.const_int_bound
-            ),
+            lambda code: IntrinsicCall(op, args, self._target, code, self._bounds),
             rule,
             f"the intrinsic rule for '{name}'",
             dict(zip(args, op.args, strict=True)),
@@ -249,6 +248,12 @@ class _Lowering(ExpressionRewriter):
         else:
             self._replace_by(op, written.value)
         return True
+
+    def _bounds(self, tree: Expr) -> Bound:
+        """Constant bounds of a tree; those of a leaf by what its value is made of."""
+        if isinstance(tree, Value):
+            tree = self.tree(tree.value)
+        return self.analyzer.const_int_bound(tree)
 
     def _argument(self, value: SSAValue) -> Expr:
         match self.tree(value):

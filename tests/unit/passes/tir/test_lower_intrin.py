@@ -399,6 +399,44 @@ tir.func @g(%x: i32) -> i1 attributes {target = #tir.target<"c">} {
     assert run["g"](3)
 
 
+def test_functions_of_the_user_and_of_the_module_come_first() -> None:
+    module = parse("""
+tir.func @expf(%x: f32) -> f32 {
+  tir.ret %x : f32
+}
+tir.func @f(%x: f32) -> f32 attributes {target = #tir.target<"c">} {
+  %s = tir.string "expf"
+  %y = tir.call "call_pure_extern"(%s, %x) : (!tir.handle, f32) -> f32
+  %t = tir.string "sqrtf"
+  %z = tir.call "call_pure_extern"(%t, %y) : (!tir.handle, f32) -> f32
+  tir.ret %z : f32
+}
+""")
+    assert interpret(module)["f"](4.0) == 2.0
+    assert interpret(module, externs={"sqrtf": np.negative})["f"](4.0) == -4.0
+
+
+def test_a_sum_that_fits_is_rounded_by_a_shift() -> None:
+    # CASE: LowerIntrin.18
+    module = parse("""
+tir.func @f(%a: !tir.handle) attributes {target = #tir.target<"llvm">} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<8xi32>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %y = tir.const 1073741824 : i32
+  %q = tir.const 31 : i32
+  %s = tir.const -2 : i32
+  tir.for "i" %i = %c0 to %c8 {
+    %j = tir.mul %i, %c8 : i32
+    %p = tir.call "q_multiply_shift"(%j, %y, %q, %s) : (i32, i32, i32, i32) -> i32
+    tir.store %p, %A[%i] : i32
+  }
+}
+""")
+    assert "T.shift_right(i * 8 + 4, 3)" in print_script(lowered(module))
+    assert check_semantics(module, [LowerIntrin()]).checked
+
+
 def test_prefetch_and_scripts() -> None:
     module = parse("""
 tir.func @f(%a: !tir.handle) attributes {target = #tir.target<"llvm">} {
