@@ -146,10 +146,6 @@ def public_argument(value: Any) -> Any:
     return passed_out(value)
 
 
-def _nothing(*values: Any) -> None:
-    """What needs no preparation here."""
-
-
 def _alloc_nd(workspaces: Workspaces) -> Callable[..., Pointer]:
     def alloc(
         _device_type: int,
@@ -196,7 +192,7 @@ def runtime_functions(workspaces: Workspaces) -> Mapping[str, Callable[..., Any]
     """Functions of TVM's runtime that programs call by name."""
     return {
         "__tvm_prepare_global_barrier": _zero,
-        "__tvm_set_device": _nothing,
+        "__tvm_set_device": _zero,
         "device_api.cpu.alloc_nd": _alloc_nd(workspaces),
         "device_api.cpu.free_nd": _free_nd(workspaces),
         "device_api.cpu.dma_copy": _dma_copy,
