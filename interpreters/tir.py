@@ -76,6 +76,7 @@ from xdsl_tvm.interpreters.errors import (
     named_arguments,
     unsupported,
 )
+from xdsl_tvm.interpreters.gpu.bank_conflicts import BankCounter, BankReport
 from xdsl_tvm.interpreters.gpu.simulator import Grid
 from xdsl_tvm.interpreters.packed_calls import (
     Workspaces,
@@ -139,6 +140,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         step_limit: int = DEFAULT_STEP_LIMIT,
         vscale: int = 2,
         vectorize_threads: bool = True,
+        count_bank_conflicts: bool = False,
     ) -> None:
         self.module = module
         self._externs = dict(externs or {})
@@ -157,10 +159,13 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 symbol = op.attributes.get("global_symbol")
                 if isinstance(symbol, StringAttr):
                     self._aliases.setdefault(symbol.data, name)
-        self._grid = Grid()
+        self._banks = BankCounter() if count_bank_conflicts else None
+        self._grid = Grid(self._banks)
         self.workspaces = Workspaces()
         """What the program took from the runtime, and has not given back."""
         self._runtime = runtime_functions(self.workspaces)
+        # Threads in lockstep do not tell what a warp does at a time.
+        vectorize_threads &= not count_bank_conflicts
         self._together = LockstepLaunches() if vectorize_threads else None
         self._settings = Settings(
             module,
@@ -241,6 +246,18 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
     def launches_repeated(self) -> int:
         """How many were begun so and, at a fault, repeated one thread after the other."""
         return 0 if self._together is None else self._together.repeated
+
+    def bank_conflicts(self) -> BankReport:
+        """The accesses of shared memory so far, and their bank conflicts.
+
+        Raises ValueError if they are not counted.
+        """
+        if self._banks is None:
+            raise ValueError(
+                "bank conflicts are not counted; pass count_bank_conflicts=True to "
+                "interpret"
+            )
+        return self._banks.report()
 
     def device_type(self, func: tir.FuncOp) -> int:
         """The type of the device that a packed function is for."""
@@ -567,6 +584,7 @@ def interpret(
     step_limit: int = DEFAULT_STEP_LIMIT,
     vscale: int = 2,
     vectorize_threads: bool = True,
+    count_bank_conflicts: bool = False,
 ) -> InterpretedModule:
     """The functions of a verified module, ready to be called on numpy arrays.
 
@@ -577,6 +595,8 @@ def interpret(
     `tir.while` loops in one call, `vscale` is the run-time constant of that name.
     `vectorize_threads=False` runs the threads of a kernel one after the other even where
     they could run together, which gives the same results and the same errors.
+    `count_bank_conflicts=True` does so, too, and counts the accesses of shared memory for
+    `InterpretedModule.bank_conflicts`.
     """
     return InterpretedModule(
         module,
@@ -585,6 +605,7 @@ def interpret(
         step_limit=step_limit,
         vscale=vscale,
         vectorize_threads=vectorize_threads,
+        count_bank_conflicts=count_bank_conflicts,
     )
 
 

@@ -21,6 +21,7 @@ def interpret(
     step_limit: int = DEFAULT_STEP_LIMIT,
     vscale: int = 2,
     vectorize_threads: bool = True,
+    count_bank_conflicts: bool = False,
 ) -> InterpretedRelax:
     """The Relax and TIR functions of a module, by name, ready to be called.
 
@@ -34,6 +35,11 @@ def interpret(
     dialects, `step_limit` bounds the iterations of `tir.while` loops in one call,
     `vscale` is the run-time constant of that name, and `vectorize_threads=False` runs
     the threads of a kernel one after the other even where they could run together.
+    `count_bank_conflicts=True` counts the accesses of shared memory:
+
+    >>> module = interpret(Path("product.mlir"), count_bank_conflicts=True)
+    >>> module["product"](a, b, c)
+    >>> print("\n".join(module.tir.bank_conflicts().lines()))
 
     Raises what `compile` raises for its module: TypeError, ValueError, OSError and
     VerifyException. A call raises SimulationError for a fault of the program and
@@ -46,4 +52,5 @@ def interpret(
         step_limit=step_limit,
         vscale=vscale,
         vectorize_threads=vectorize_threads,
+        count_bank_conflicts=count_bank_conflicts,
     )

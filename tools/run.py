@@ -2,7 +2,8 @@
 
 Inputs fill the parameters in order. Parameters without one are zero if the function
 writes them, and random otherwise. Of a compiled Relax module it says which kernels took
-the longest, and how much memory its plan takes.
+the longest, and how much memory its plan takes. With `--interpret --bank-conflicts` it
+counts the steps that accesses of shared memory take.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.interpreters.errors import SimulationError
+from xdsl_tvm.interpreters.relax import InterpretedRelax
 from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, reading
@@ -61,6 +63,11 @@ def argument_parser() -> argparse.ArgumentParser:
         "--interpret",
         action="store_true",
         help="interpret, simulate GPU threads and look for faults; no compiler",
+    )
+    add(
+        "--bank-conflicts",
+        action="store_true",
+        help="with --interpret: count the bank conflicts of shared memory; slower",
     )
     add("--input", metavar="NPY", nargs="+", action="extend", default=[], type=Path)
     add("--symbol", metavar="N=4", action="append", default=[], type=_symbol)
@@ -122,7 +129,11 @@ def _files(outputs: Iterable[str]) -> list[str]:
 
 
 def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """The outputs by name, and what there is to say of a Relax module."""
+    """The outputs by name, and what there is to say of a Relax module, or of banks."""
+    if options.bank_conflicts and not options.interpret:
+        raise UserError(
+            "--bank-conflicts: compiled code does not count them; add --interpret"
+        )
     text = None if options.execute else ModuleText.of_file(options.file)
     module = (
         executed_module(options.file)
@@ -131,8 +142,10 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     )
     working_on(f"{options.file}: its compilation was")
     executable = None if options.interpret else _compiled(options, module, text)
+    interpreted: InterpretedRelax | None = None
     if executable is None:
-        function, signature = _interpreted(options, module)
+        interpreted = interpret(module, count_bank_conflicts=options.bank_conflicts)
+        function, signature = _interpreted(options, module, interpreted)
     else:
         name = _function_name(list(executable), options.function)
         function, signature = executable[name], executable.signatures[name]
@@ -163,6 +176,8 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     report: list[str] = []
     if isinstance(executable, NativeExecutable) and has_relax_functions(module):
         report = _report(executable, module, signature, values)
+    if interpreted is not None and options.bank_conflicts:
+        report = interpreted.tir.bank_conflicts().lines()
     return named_outputs(signature, values, result), report
 
 
@@ -249,9 +264,8 @@ def _compiled(
 
 
 def _interpreted(
-    options: argparse.Namespace, module: ModuleOp
+    options: argparse.Namespace, module: ModuleOp, functions: InterpretedRelax
 ) -> tuple[Callable[..., Any], Signature]:
-    functions = interpret(module)
     known = {n: s for n, s in signatures(module).items() if n in functions}
     if not known:
         raise UserError("the file has no public tir.func or relax.func to interpret")

@@ -135,6 +135,7 @@ def _is_stored(value: SSAValue) -> bool:
 def _copy(e: Emitter, op: tir.CallOp) -> None:
     require_operands(op, 5, 6)
     wanted = e[op.args[5]] if len(op.args) == 6 else "True"
+    e.settings.grid.bank_site(op, op.args[0], writes=True)
     e.line(f"grid.copy({_operands(e, op)}, {e[op.args[4]]}, {wanted}, {_sites(e, op)})")
 
 

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.attributes import BufferKind
 from xdsl_tvm.dialects.tir.types import (
+    bits_of_lane,
+    bytes_of_lane,
     element_of,
+    is_float4,
     is_vector,
 )
 from xdsl_tvm.interpreters.codegen import thread_code as _thread_code
@@ -52,6 +55,8 @@ class BufferCode:
     """The strides as the layout gives them, where `strides` are physical ones."""
     watched: bool = False
     """Whether threads that use it together are watched for races."""
+    bank_bits: int | None = None
+    """In shared memory, whose banks may be counted: the bits of a scalar."""
 
 
 @dataclass
@@ -206,6 +211,7 @@ class Emitter(CodeWriter):
             bool(op.axis_separators),
             [self.mixed(stride) for stride in op.layout_strides],
             watched,
+            _packed_bits(op.type.element_type) if scope.startswith("shared") else None,
         )
         self.buffers[op.buffer] = code
         return code
@@ -394,6 +400,33 @@ class Emitter(CodeWriter):
         if self.is_watched(code):
             self.line(f"{code.cells}s.{verb}({arguments}, {self.site()})")
 
+    def note_banks(
+        self, code: BufferCode, places: str, predicate: str = "None", *, writes: bool
+    ) -> None:
+        """Note which banks of shared memory an access touches, if that is counted."""
+        if code.bank_bits is None or self.mode is not Mode.THREAD or self.unwatched:
+            return
+        assert self.op is not None
+        site = self.settings.grid.bank_site(self.op, writes=writes)
+        if site is not None:
+            self.line(
+                f"grid.note_banks({code.cells}s, {code.bank_bits}, {places}, "
+                f"{predicate}, ({self._iteration()}), {site})"
+            )
+
+    def _iteration(self) -> str:
+        """The iterations of the loops around the op, which differ in a thread only."""
+        found = ""
+        around = None if self.op is None else self.op.parent_op()
+        while around is not None and around is not self.func:
+            if isinstance(around, tir.ForOp) and (
+                around.thread_tag is None
+                or around.thread_tag.data in tir.VIRTUAL_THREAD_TAGS
+            ):
+                found += f"{self[around.body.block.args[0]]} - {self[around.min]}, "
+            around = around.parent_op()
+        return found
+
     def check_access(self, code: BufferCode, indices: Sequence[SSAValue]) -> None:
         """Check scalar indices, unless their intervals show that they are in bounds."""
         if code.broadcasts:
@@ -454,6 +487,12 @@ class Emitter(CodeWriter):
         return self.atom(
             f"[x * {code.lanes} + y for x in {spots} for y in range({code.lanes})]"
         )
+
+
+def _packed_bits(element_type: Attribute) -> int:
+    """The bits from one scalar of a buffer to the next."""
+    packed = is_float4(element_type)
+    return bits_of_lane(element_type) if packed else 8 * bytes_of_lane(element_type)
 
 
 def broadcasts(op: tir.BufferDefinition) -> bool:

@@ -248,7 +248,7 @@ def _load_matrices(e: Emitter, op: tir.CallOp) -> None:
     kind = string_operand(op, 2)
     if kind != ".b16":
         raise unsupported(op, f"matrices of {kind} are not loaded", "use .b16")
-    local, shared = access_of(e, op, 3), access_of(e, op, 5)
+    local, shared = access_of(e, op, 3), access_of(e, op, 5, writes=False)
     target = behind(e, op, 3, e[op.args[4]])
     if transposed and shared.element.size == 1:
         if count != 4:
@@ -271,7 +271,8 @@ def _store_registers(e: Emitter, op: tir.CallOp) -> None:
     if shape != (16, 16):
         raise unsupported(op, f"a tile of {shape} is not stored", "store 16 by 16")
     of_warp = pointee(op, 3).scope.startswith("warp")
-    act = e.constant(StoreRegisters(access_of(e, op, 2), access_of(e, op, 3), of_warp))
+    memory, local = access_of(e, op, 2, writes=True), access_of(e, op, 3)
+    act = e.constant(StoreRegisters(memory, local, of_warp))
     source = behind(e, op, 3, e[op.args[4]])
     e.line(f"{act}(grid, {e[op.args[2]]}, {source}, {e[op.args[5]]})")
 

@@ -42,6 +42,7 @@ def _load(e: Emitter, op: Operation) -> None:
                 else:
                     e.line(f"raise_uninitialized({place})")
         e.note(code, _async_code.access_verb(e, op), place)
+        e.note_banks(code, f"({place},)", writes=False)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
     if scalar and op.predicate is not None:
@@ -50,6 +51,7 @@ def _load(e: Emitter, op: Operation) -> None:
     zero = e.constant(code.element.zero())
     verb = _async_code.access_verb(e, op)
     e.note(code, "lanes", f"{verb!r}, {places}, {predicate}")
+    e.note_banks(code, places, predicate, writes=False)
     marks = f"{cells}m"
     if e.is_watched(code) and e.mode is Mode.THREAD:
         marks = f"grid.marks({cells}m, {cells}w, {places}, {predicate}, {e.site()})"
@@ -77,6 +79,7 @@ def _store(e: Emitter, op: Operation) -> None:
     if scalar and op.predicate is None:
         place = e.put(code, op.indices, e[op.value])
         e.note(code, _async_code.access_verb(e, op), place)
+        e.note_banks(code, f"({place},)", writes=True)
         return
     predicate = "None" if op.predicate is None else e[op.predicate]
     if scalar and op.predicate is not None:
@@ -87,6 +90,7 @@ def _store(e: Emitter, op: Operation) -> None:
     )
     verb = _async_code.access_verb(e, op)
     e.note(code, "lanes", f"{verb!r}, {places}, {predicate}")
+    e.note_banks(code, places, predicate, writes=True)
 
 
 def _match_buffer(e: Emitter, op: Operation) -> None:

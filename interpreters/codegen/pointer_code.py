@@ -78,14 +78,24 @@ def pointee(op: tir.CallOp, position: int) -> Pointee:
     return found
 
 
-def access_of(e: Emitter, op: tir.CallOp, position: int) -> Access:
-    """How a builtin reaches the memory after operand `position`."""
+def access_of(
+    e: Emitter, op: tir.CallOp, position: int, *, writes: bool | None = None
+) -> Access:
+    """How a builtin reaches the memory after operand `position`.
+
+    `writes` says of accesses whose bank conflicts are counted what they do.
+    """
     found = pointee(op, position)
+    grid, pointer = e.settings.grid, op.args[position]
+    banks = None
+    if writes is not None and found.scope.startswith("shared"):
+        banks = grid.bank_site(op, pointer, writes=writes)
     return Access(
         found.element,
-        e.settings.grid.site(op, op.args[position]),
+        grid.site(op, pointer),
         is_watched(found.scope),
         found.scope.startswith("global"),
+        banks,
     )
 
 

@@ -78,6 +78,8 @@ class GridCopies(GridMemory):
     ) -> None:
         """`cp.async` of `count` bytes; zeros are stored at once if it is not `wanted`."""
         _async_copies.check_alignment(target.offset, source.offset, count)
+        if self.banks is not None:
+            self.banks.note(self.thread, target_site, (), [(target.offset, count)])
         if wanted:
             copy = self._transfer(target, source, count, target_site, source_site)
             self.started(copy)

@@ -22,6 +22,7 @@ from xdsl_tvm.interpreters.errors import (
     describe,
 )
 from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier, Issued
+from xdsl_tvm.interpreters.gpu.bank_conflicts import BankCounter, runs
 from xdsl_tvm.interpreters.gpu.shadow import (
     GENERATION,
     SITE_BITS,
@@ -100,7 +101,9 @@ class ThreadTeam:
 class GridMemory:
     """Memory that threads share, and which thread runs: the base of `Grid`."""
 
-    def __init__(self) -> None:
+    def __init__(self, banks: BankCounter | None = None) -> None:
+        self.banks = banks
+        """Counts the conflicts of shared memory, if that was asked for."""
         self._sites: list[tuple[Operation, SSAValue | None]] = []
         self._site_numbers: dict[tuple[Operation, SSAValue | None], int] = {}
         self._generation = 0
@@ -108,6 +111,8 @@ class GridMemory:
 
     def reset(self) -> None:
         """Forget a launch that ended in an error."""
+        if self.banks is not None:
+            self.banks.reset()
         self.thread = 0
         """The thread that runs, counted within its block."""
         self._active = False
@@ -153,6 +158,36 @@ class GridMemory:
                 raise SimulationError("too many accesses in threads to be watched", op)
             self._sites.append(key)
         return number
+
+    def bank_site(
+        self, op: Operation, pointer: SSAValue | None = None, *, writes: bool
+    ) -> int | None:
+        """The number of an op whose accesses of shared memory are counted, None if none
+        are."""
+        if self.banks is None:
+            return None
+        site = self.site(op, pointer)
+        self.banks.declare(site, op, _buffer_accessed(op, pointer), writes=writes)
+        return site
+
+    def note_banks(
+        self,
+        view: View,
+        bits: int,
+        places: Sequence[int],
+        predicate: Any,
+        iteration: tuple[int, ...],
+        site: int,
+    ) -> None:
+        """The running thread accesses elements of `bits` bits in shared memory."""
+        assert self.banks is not None
+        first = view.start // view.size
+        touched = [
+            first + place
+            for position, place in enumerate(places)
+            if predicate is None or predicate[position]
+        ]
+        self.banks.note(self.thread, site, iteration, runs(touched, bits))
 
     def _next_generation(self) -> int:
         self._generation += 1
@@ -355,10 +390,7 @@ def warp_of(thread: int) -> int:
 
 def _location(op: Operation, pointer: SSAValue | None, place: int) -> str:
     """The element of a memory that an access is about, as the program writes it."""
-    if isinstance(op, tir.LoadOp | tir.StoreOp):
-        buffer = op.buffer
-    else:
-        buffer = None if pointer is None else _buffer_behind(pointer)
+    buffer = _accessed(op, pointer)
     if buffer is None:
         return f"element {place} of the memory"
     definition = buffer.owner
@@ -376,6 +408,23 @@ def _location(op: Operation, pointer: SSAValue | None, place: int) -> str:
         index.insert(0, rest)
     index = [place, *index] if shape else []
     return f"{name}{index}"
+
+
+def _accessed(op: Operation, pointer: SSAValue | None) -> SSAValue | None:
+    """The buffer that an op accesses, as far as it is known."""
+    if isinstance(op, tir.LoadOp | tir.StoreOp):
+        return op.buffer
+    return None if pointer is None else _buffer_behind(pointer)
+
+
+def _buffer_accessed(op: Operation, pointer: SSAValue | None) -> str:
+    """The name of the buffer that an op accesses."""
+    buffer = _accessed(op, pointer)
+    if buffer is None:
+        return "memory"
+    definition = buffer.owner
+    assert isinstance(definition, tir.BufferDefinition)
+    return _buffer_name(buffer, definition)
 
 
 def _buffer_behind(pointer: SSAValue) -> SSAValue | None:

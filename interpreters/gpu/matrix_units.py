@@ -20,6 +20,7 @@ from xdsl_tvm.interpreters.errors import (
     UninitializedReadError,
 )
 from xdsl_tvm.interpreters.gpu import fragments as _fragments
+from xdsl_tvm.interpreters.gpu.bank_conflicts import Request
 from xdsl_tvm.interpreters.gpu.fragments import LANES, Array, Format, Places, Product
 from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
 from xdsl_tvm.interpreters.gpu.raw_access import Access
@@ -331,6 +332,10 @@ class LoadMatrices:
             grid.turn_warp(threads[lane])
             data = self.shared.read_bytes(grid, pointer, _ROW_BYTES)
             matrices[lane // 8, lane % 8] = np.frombuffer(data, np.uint16)
+        if grid.banks is not None and self.shared.bank_site is not None:
+            rows = [operands[lane][1].offset for lane in range(8 * self.count)]
+            requests = [Request(lane, row, _ROW_BYTES) for lane, row in enumerate(rows)]
+            grid.banks.note_warp(self.shared.bank_site, requests)
         if self.transposed:
             matrices = matrices.transpose(0, 2, 1)
         for lane, thread in enumerate(threads):
@@ -355,9 +360,9 @@ class LoadBytes:
             grid.turn(thread)
             target, source, stride = operands[lane]
             row = slot % 8 // 4 * 16 + lane % 4 * 4 + slot % 4
-            values = self.shared.read(
-                grid, source, row * stride + lane // 4 + slot // 8 * 8
-            )
+            places = row * stride + lane // 4 + slot // 8 * 8
+            values = self.shared.read(grid, source, places)
+            self.shared.note_banks(grid, source, places)
             self.local.write(grid, target, slot, values)
 
 
@@ -391,4 +396,6 @@ class StoreRegisters:
         start = 8 * lane if self.of_warp else 0
         values = self.local.read(grid, source, np.arange(start, start + 8))
         rows, columns = _fragments.store_places()
-        self.memory.write(grid, target, rows[lane] * stride + columns[lane], values)
+        places = rows[lane] * stride + columns[lane]
+        self.memory.write(grid, target, places, values)
+        self.memory.note_banks(grid, target, places)

@@ -27,6 +27,8 @@ class Access:
     """Whether threads share the memory,"""
     across_blocks: bool
     """also those of other blocks."""
+    bank_site: int | None = None
+    """The number of the op where conflicts of shared memory are counted."""
 
     def read(self, grid: GridMemory, pointer: Pointer, places: Places) -> Array:
         """The elements at `places`, counted from the pointer, in one dimension."""
@@ -70,6 +72,14 @@ class Access:
         """`ptx_ldg32`: write what is after `pointer`, or 0 if the guard fails."""
         value = source.read(grid, pointer, [0]) if guard else 0
         self.write(grid, target, [0], value)
+
+    def note_banks(self, grid: GridMemory, pointer: Pointer, places: Places) -> None:
+        """The running thread accesses the elements at `places` one by one, if that is
+        counted."""
+        if grid.banks is not None and self.bank_site is not None:
+            size = self.element.size
+            touched = [(pointer.offset + int(place) * size, size) for place in places]
+            grid.banks.note(grid.thread, self.bank_site, (), touched)
 
     def read_bytes(self, grid: GridMemory, pointer: Pointer, count: int) -> bytes:
         """The first `count` bytes at a pointer, whole elements of which are read."""

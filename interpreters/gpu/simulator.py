@@ -218,6 +218,8 @@ class Grid(GridCopies):
     def _new_epoch(self, count: int) -> None:
         if self.pending is not None:
             raise self.pending
+        if self.banks is not None:
+            self.banks.settle()
         self.epoch = self._next_generation()
         self._warp_stamps = [self.epoch] * (-(-count // WARP))
         for barrier in self._block.barriers:
