@@ -21,8 +21,10 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple
 
+from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Operation
 
+from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.errors import describe
 
 BANKS = 32
@@ -129,6 +131,14 @@ class BankUse:
         self.worst = max(self.worst, *steps)
 
 
+def _shown(op: Operation) -> str:
+    """An op, of a call the builtin only, and where it is."""
+    if not isinstance(op, tir.CallOp):
+        return describe(op)
+    text = f'{op.name} "{op.callee.data}"'
+    return text if isinstance(op.location, UnknownLoc) else f"{text} {op.location}"
+
+
 @dataclass(frozen=True)
 class BankReport:
     """The accesses of shared memory since the interpreter was made."""
@@ -156,21 +166,26 @@ class BankReport:
         """Steps that are there for conflicts only."""
         return self.steps - self.phases
 
+    def _grouped(self) -> dict[tuple[str, str], BankUse]:
+        """The accesses by their text: unrolled loops hold copies of an operation."""
+        found: dict[tuple[str, str], BankUse] = {}
+        for use in self.accesses:
+            key = (f"{'writes' if use.writes else 'reads'} {use.buffer}", _shown(use.op))
+            group = found.setdefault(key, BankUse(use.op, use.buffer, use.writes))
+            group.worst = max(group.worst, use.worst)
+            group.instructions += use.instructions
+            group.phases += use.phases
+            group.steps += use.steps
+        return found
+
     def lines(self) -> list[str]:
-        """A table of the accesses, and the totals."""
+        """A table of the accesses, those of the same text in one row, and the totals."""
         if not self.accesses:
             return ["bank conflicts: no access of shared memory was counted"]
         header = ("worst", "conflicts", "steps", "instructions", "access", "operation")
         rows = [
-            (
-                str(use.worst),
-                str(use.conflicts),
-                str(use.steps),
-                str(use.instructions),
-                f"{'writes' if use.writes else 'reads'} {use.buffer}",
-                describe(use.op),
-            )
-            for use in self.accesses
+            (*map(str, (use.worst, use.conflicts, use.steps, use.instructions)), *key)
+            for key, use in self._grouped().items()
         ]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         found = [
