@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -21,6 +22,7 @@ from xdsl_tvm.analysis.tir.function_target import target_of
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.analysis.tir.thread_divergence import is_uniform
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import bits_of_lane
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.memory_views import is_plain_view
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
@@ -36,6 +38,13 @@ _POINTERS = {
     "mma_fill": (1,),
 }
 """The operands of calls that are pointers to registers; an offset follows each."""
+_OF_LANES = ("mma_fill", "mma_store")
+"""Calls that add what belongs to the lanes before to an offset in memory of a warp."""
+_PRODUCT = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_STORED = 8
+"""The elements of a lane that `mma_store` stores."""
+_LANES = 32
+"""Of a warp that multiplies matrices."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,8 @@ class LowerWarpMemory(CompilerPass):
         With w threads along threadIdx.x, and stores that advance by m elements from one
         to the next, lane l has the elements of which `index mod (w * m)` is from `l * m`
         on, m of them in each period. A load from the own lane stays a load. The offsets
-        in `ptx_mma`, `ptx_ldmatrix`, `mma_store` and `mma_fill` become those of a lane.
+        in `ptx_mma`, `ptx_ldmatrix`, `mma_store` and `mma_fill` become those of a lane;
+        the last two have none of the lane before, since they add it.
         Time is linear in the size of the module.
     Leaves alone: memory in other scopes; functions whose target has warps of one thread
     Errors: of memory in scope `warp`: no `target`, a size that is not constant, no store,
@@ -76,10 +86,14 @@ class LowerWarpMemory(CompilerPass):
         to another lane; a vector that is not contiguous or not of one lane; a masked
         load, or one under a condition or loop that may differ between the lanes, from
         another lane; a register that may differ between the lanes, in a load from
-        another lane; an address of an element, or a pointer in any other op
+        another lane; registers of matrix instructions that do not follow each other in
+        the own lane, or whose number is not known; an address of an element, or a
+        pointer in any other op
     Attributes: read: `target`, for `thread_warp_size`; created: none; removed: none
     Differs from TVM: a store to another lane, which TVM does in the registers of the
-        lane that stores, is an error, as are loads that not all lanes need reach.
+        lane that stores, is an error, as are loads that not all lanes need reach, and
+        registers of matrix instructions that are not those of the own lane: so are
+        offsets of `mma_fill` and `mma_store` that have a term of the lane.
         Elements that are vectors take no more registers than they are. The launch may be
         around the allocation as well as after it.
     """
@@ -113,11 +127,15 @@ def _lower(func: tir.FuncOp) -> None:
     if warp_size == 1:
         return
     memories = [_WarpMemory(op, warp_size) for op in found]
-    uses = {op: memory for memory in memories for op in memory.accesses}
+    # A product has its operands in several memories.
+    uses: dict[Operation, list[_WarpMemory]] = {}
+    for memory in memories:
+        for op in memory.accesses:
+            uses.setdefault(op, []).append(memory)
 
     def visit_measured(op: Operation) -> None:
-        if op in uses:
-            uses[op].measure(op, measure)
+        for memory in uses.get(op, ()):
+            memory.measure(op, measure)
 
     measure = FactsWalker(Analyzer(), visit_measured)
     measure.walk(func)
@@ -189,6 +207,11 @@ class _WarpMemory:
     @property
     def periods(self) -> int:
         return -(-self._size // self.period)
+
+    @property
+    def element_bits(self) -> int:
+        kind = self.alloc.result.type.element_type
+        return bits_of_lane(kind) * tir.lanes_of(kind)
 
     def offsets(self, call: tir.CallOp) -> Iterator[int]:
         """The operands of a call that are offsets in this memory."""
@@ -286,6 +309,56 @@ def _is_flat(buffer: tir.DeclBufferOp, alloc: tir.AllocateOp) -> bool:
     return len(alloc.shape) == 1 and is_plain_view(buffer, alloc)
 
 
+def _elements(call: tir.CallOp, position: int, bits: int) -> int:
+    """The elements of `bits` bits of a lane from the offset at `position` on."""
+    match call.callee.data:
+        case "mma_store":
+            return _STORED
+        case "mma_fill":
+            count = tir.constant_value(call.args[0])
+            assert isinstance(count, int), "measured before"
+            return count
+        case "ptx_ldmatrix":
+            count = tir.constant_value(call.args[1])
+            if not isinstance(count, int):
+                raise _refused(
+                    call, "loads a number of matrices that is not constant; give it"
+                )
+            return -(-32 * count // bits)
+        case _:
+            return -(-_operand_bits(call, position) // bits)
+
+
+def _operand_bits(call: tir.CallOp, position: int) -> int:
+    """The bits of a lane of the operand of `ptx_mma` with the offset at `position`."""
+    operand = (position - _POINTERS["ptx_mma"][0]) // 2
+    shape = _PRODUCT.fullmatch(_text(call, 0))
+    dtypes = [_text(call, 3 + number).lstrip(".") for number in range(3)]
+    found = [8 if "e4m3" in one or "e5m2" in one else _digits(one) for one in dtypes]
+    if shape is None or not all(found):
+        raise _refused(
+            call,
+            "names no shape and dtypes of a product, such as m16n8k16 of fp16 to fp32; "
+            "write one",
+        )
+    m, n, k = (int(size) for size in shape.groups())
+    sizes = (m * k, k * n, m * n)
+    # Four groups of eight lanes each multiply the matrices of this one.
+    times = 4 if (m, n, k) == (8, 8, 4) and found[0] == 16 else 1
+    return -(-sizes[operand] * found[operand] * times // _LANES)
+
+
+def _text(call: tir.CallOp, position: int) -> str:
+    owner = call.args[position].owner
+    return owner.value.data if isinstance(owner, tir.StringOp) else ""
+
+
+def _digits(name: str) -> int:
+    """The number that a name ends with; 0 if with none."""
+    found = re.search(r"\d+$", name)
+    return int(found[0]) if found else 0
+
+
 def _root(value: SSAValue) -> Operation | None:
     """The allocation that a pointer is of, through views of it."""
     owner = value.owner
@@ -332,7 +405,7 @@ def _coefficient(
 class _Rewriter:
     """Rewrites the accesses in a function, in order."""
 
-    def __init__(self, memories: dict[Operation, _WarpMemory]) -> None:
+    def __init__(self, memories: dict[Operation, list[_WarpMemory]]) -> None:
         self._memories = memories
         self._facts = FactsWalker(Analyzer(), self._visit)
         self._replaced: dict[Expr, SSAValue] = {}
@@ -342,18 +415,16 @@ class _Rewriter:
         self._facts.walk(func)
 
     def _visit(self, op: Operation) -> None:
-        memory = self._memories.get(op)
-        if memory is None:
-            return
-        match op:
-            case tir.StoreOp():
-                self._store(op, memory)
-            case tir.LoadOp():
-                self._load(op, memory)
-            case tir.CallOp():
-                self._call(op, memory)
-            case _:
-                pass
+        for memory in self._memories.get(op, ()):
+            match op:
+                case tir.StoreOp():
+                    self._store(op, memory)
+                case tir.LoadOp():
+                    self._load(op, memory)
+                case tir.CallOp():
+                    self._call(op, memory)
+                case _:
+                    pass
 
     def _split(
         self, op: Operation, index: Expr, memory: _WarpMemory
@@ -362,9 +433,7 @@ class _Rewriter:
         base, count = _base(op, index)
         simplify = self._facts.analyzer.canonical_simplify
         within = smart.floormod(base, memory.step)
-        if count > 1 and not self._facts.analyzer.can_prove(
-            smart.le(smart.floormod(base, memory.step), memory.step - count)
-        ):
+        if not self._is_within(base, count, memory):
             raise _refused(
                 op,
                 f"a vector of {count} elements in warp memory may belong to several "
@@ -381,6 +450,13 @@ class _Rewriter:
         if count > 1:
             local = Ramp(index.dtype, local, smart.const(1, base.dtype))
         return local, simplify(lane), view(_launch_around(op).thread_var)
+
+    def _is_within(self, base: Expr, count: int, memory: _WarpMemory) -> bool:
+        """Whether `count` elements from `base` on are of one lane, one after another."""
+        if count == 1:
+            return True
+        within = smart.floormod(base, memory.step)
+        return self._facts.analyzer.can_prove(smart.le(within, memory.step - count))
 
     def _is_own(self, lane: Expr, me: Expr) -> bool:
         if lane.dtype != me.dtype:
@@ -413,8 +489,29 @@ class _Rewriter:
     def _call(self, op: tir.CallOp, memory: _WarpMemory) -> None:
         for position in memory.offsets(op):
             offset = op.args[position]
-            local, lane, me = self._split(op, self._facts.tree(offset), memory)
+            tree = self._facts.tree(offset)
+            count = _elements(op, position, memory.element_bits)
+            local, lane, me = self._split(op, tree, memory)
+            first = tree
+            if op.callee.data in _OF_LANES:
+                step = smart.mul(smart.cast(tree.dtype, me), count)
+                first = smart.add(tree, step)
+                _, lane, me = self._split(op, first, memory)
+                if not self._is_own(lane, me):
+                    raise _refused(
+                        op,
+                        f"{op.callee.data} adds {count} elements for each lane before "
+                        "to its offset, and must reach the own lane so; give the "
+                        "multiple of what all lanes have together",
+                    )
             self._check_own(op, lane, me)
+            if not self._is_within(first, count, memory):
+                raise _refused(
+                    op,
+                    f"{count} elements from the offset in operand {position} on may "
+                    f"belong to several lanes, which have {memory.step} at a time; store "
+                    "as many for each lane",
+                )
             builder = Builder(InsertPoint.before(op))
             op.operands[position] = self._emitted(local, builder)
             erase_if_unused([offset])

@@ -507,36 +507,130 @@ tir.func @vectors(%a: !tir.handle, %b: !tir.handle) attributes {target = #tir.ta
 
 // -----
 
-// Offsets of a fill are those of a lane.
+// A fill and a store add the lane to the offset themselves, which is a multiple of what
+// all lanes have together: each lane has 8 registers of the first 256 elements, then 8 of
+// the next.
 // CASE: LowerWarpMemory.8
-tir.func @fill(%a: !tir.handle, %b: !tir.handle) attributes {target = #tir.target<"cuda">} {
-  %A = tir.match_buffer "A" %a : !tir.buffer<64xf32>
-  %neg = tir.const -1 : i32
+tir.func @fill(%c: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %C = tir.match_buffer "C" %c : !tir.buffer<16x16xf32>
   %c0 = tir.const 0 : i32
-  %c1 = tir.const 1 : i32
   %c2 = tir.const 2 : i32
-  %c3 = tir.const 3 : i32
-  %c4 = tir.const 4 : i32
-  %c5 = tir.const 5 : i32
   %c8 = tir.const 8 : i32
-  %c31 = tir.const 31 : i32
-  %c32 = tir.const 32 : i32
+  %c16 = tir.const 16 : i32
+  %c256 = tir.const 256 : i32
   %threads = tir.const 32 : i32
   tir.launch_thread %tx = "threadIdx.x" to %threads {
-    %p = tir.allocate [256] : !tir.ptr<f32, "warp">
-    %W = tir.decl_buffer "W" %p : !tir.buffer<256xf32, "warp">
-    %x = tir.load %A[%tx] : f32
-    %t = tir.mul %tx, %c8 : i32
-    %r = tir.call "mma_fill"(%c8, %p, %t) : (i32, !tir.ptr<f32, "warp">, i32) -> f32
+    %p = tir.allocate [512] : !tir.ptr<f32, "warp">
+    tir.for %i = %c0 to %c2 {
+      %start = tir.mul %i, %c256 : i32
+      %r = tir.call "mma_fill"(%c8, %p, %start) : (i32, !tir.ptr<f32, "warp">, i32) -> f32
+    }
+    %D = tir.data %C : !tir.ptr<f32>
+    %q = tir.call "mma_store"(%c16, %c16, %D, %p, %c256, %c16) : (i32, i32, !tir.ptr<f32>, !tir.ptr<f32, "warp">, i32, i32) -> f32
   }
 }
 // CHECK-LABEL: tir.func @fill(
-// CHECK:      tir.launch_thread %[[tx:.*]] = "threadIdx.x" to %{{.*}} {
-// CHECK:      %[[p:.*]] = tir.allocate [8] : !tir.ptr<f32, "local">
-// CHECK:      %[[W:.*]] = tir.decl_buffer "W" %[[p]] : !tir.buffer<256xf32, "local">
-// CHECK:      %[[x:.*]] = tir.load %{{.*}}[%[[tx]]] : f32
-// CHECK:      %[[v4:.*]] = tir.const 0 : i32
-// CHECK:      %[[r:.*]] = tir.call "mma_fill"(%{{.*}}, %[[p]], %[[v4]]) : (i32, !tir.ptr<f32, "local">, i32) -> f32
+// CHECK:      %[[p:.*]] = tir.allocate [16] : !tir.ptr<f32, "local">
+// CHECK:      tir.for %[[i:.*]] = %{{.*}} to %{{.*}} {
+// CHECK-NEXT:   %[[v1:.*]] = tir.const 8 : i32
+// CHECK-NEXT:   %[[v2:.*]] = tir.mul %[[i]], %[[v1]] : i32
+// CHECK-NEXT:   tir.call "mma_fill"(%{{.*}}, %[[p]], %[[v2]]) : (i32, !tir.ptr<f32, "local">, i32) -> f32
+// CHECK:      %[[v3:.*]] = tir.const 8 : i32
+// CHECK-NEXT: tir.call "mma_store"(%{{.*}}, %{{.*}}, %{{.*}}, %[[p]], %[[v3]], %{{.*}}) : (i32, i32, !tir.ptr<f32>, !tir.ptr<f32, "local">, i32, i32) -> f32
+
+// -----
+
+// Registers of matrices: `start + size * tx` becomes the place in a lane.
+// CASE: LowerWarpMemory.8
+tir.func @matrices(%s: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %S = tir.match_buffer "S" %s : !tir.buffer<512xf16, "shared">
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %c256 = tir.const 256 : i32
+  %no = tir.const false
+  %b16 = tir.string ".b16"
+  %shape = tir.string "m16n8k16"
+  %row = tir.string "row"
+  %col = tir.string "col"
+  %fp16 = tir.string "fp16"
+  %fp32 = tir.string "fp32"
+  %threads = tir.const 32 : i32
+  tir.launch_thread %tx = "threadIdx.x" to %threads {
+    %a = tir.allocate [512] : !tir.ptr<f16, "warp">
+    %b = tir.allocate [256] : !tir.ptr<f16, "warp">
+    %c = tir.allocate [256] : !tir.ptr<f32, "warp">
+    %S_0 = tir.data %S : !tir.ptr<f16, "shared">
+    %q = tir.access_ptr r %S_0[%c0 to %c256] : !tir.ptr<f16, "shared">
+    %own = tir.mul %tx, %c8 : i32
+    %r0 = tir.call "mma_fill"(%c8, %c, %c0) : (i32, !tir.ptr<f32, "warp">, i32) -> f32
+    %r1 = tir.call "ptx_ldmatrix"(%no, %c4, %b16, %b, %own, %q, %own) : (i1, i32, !tir.handle, !tir.ptr<f16, "warp">, i32, !tir.ptr<f16, "shared">, i32) -> f16
+    %half = tir.add %own, %c4 : i32
+    tir.for %i = %c0 to %c2 {
+      %version = tir.mul %i, %c256 : i32
+      %at = tir.add %version, %own : i32
+      %r2 = tir.call "ptx_ldmatrix"(%no, %c4, %b16, %a, %at, %q, %own) : (i1, i32, !tir.handle, !tir.ptr<f16, "warp">, i32, !tir.ptr<f16, "shared">, i32) -> f16
+      %r3 = tir.call "ptx_mma"(%shape, %row, %col, %fp16, %fp16, %fp32, %a, %at, %b, %half, %c, %half, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "warp">, i32, !tir.ptr<f16, "warp">, i32, !tir.ptr<f32, "warp">, i32, i1) -> f32
+    }
+  }
+}
+// CHECK-LABEL: tir.func @matrices(
+// CHECK:      %[[a:.*]] = tir.allocate [16] : !tir.ptr<f16, "local">
+// CHECK-NEXT: %[[b:.*]] = tir.allocate [8] : !tir.ptr<f16, "local">
+// CHECK-NEXT: %[[c:.*]] = tir.allocate [8] : !tir.ptr<f32, "local">
+// CHECK:      %[[zero:.*]] = tir.const 0 : i32
+// CHECK-NEXT: tir.call "mma_fill"(%{{.*}}, %[[c]], %[[zero]])
+// CHECK:      %[[zero2:.*]] = tir.const 0 : i32
+// CHECK-NEXT: tir.call "ptx_ldmatrix"(%{{.*}}, %{{.*}}, %{{.*}}, %[[b]], %[[zero2]], %{{.*}}, %{{.*}})
+// CHECK:      tir.for %[[i:.*]] = %{{.*}} to %{{.*}} {
+// CHECK:      %[[slot:.*]] = tir.mul %[[i]], %{{.*}} : i32
+// CHECK-NEXT: tir.call "ptx_ldmatrix"(%{{.*}}, %{{.*}}, %{{.*}}, %[[a]], %[[slot]], %{{.*}}, %{{.*}})
+// CHECK:      %[[slot2:.*]] = tir.mul %[[i]], %{{.*}} : i32
+// CHECK-NEXT: %[[four:.*]] = tir.const 4 : i32
+// CHECK-NEXT: %[[four2:.*]] = tir.const 4 : i32
+// CHECK-NEXT: tir.call "ptx_mma"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[a]], %[[slot2]], %[[b]], %[[four]], %[[c]], %[[four2]], %{{.*}})
+
+// -----
+
+// Halves, and two memories.
+// CASE: LowerWarpMemory.3
+tir.func @two_memories(%a: !tir.handle, %b: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<32xf16>
+  %B = tir.match_buffer "B" %b : !tir.buffer<32xf16>
+  %c1 = tir.const 1 : i32
+  %c31 = tir.const 31 : i32
+  %c32 = tir.const 32 : i32
+  tir.launch_thread %tx = "threadIdx.x" to %c32 {
+    %p = tir.allocate [32] : !tir.ptr<f16, "warp">
+    %V = tir.decl_buffer "V" %p : !tir.buffer<32xf16, "warp">
+    %q = tir.allocate [32] : !tir.ptr<f16, "warp">
+    %W = tir.decl_buffer "W" %q : !tir.buffer<32xf16, "warp">
+    %x = tir.load %A[%tx] : f16
+    tir.store %x, %V[%tx] : f16
+    %s = tir.add %tx, %c1 : i32
+    %l = tir.floormod %s, %c32 : i32
+    %y = tir.load %V[%l] : f16
+    tir.store %y, %W[%tx] : f16
+    %r = tir.sub %c31, %tx : i32
+    %z = tir.load %W[%r] : f16
+    tir.store %z, %B[%tx] : f16
+  }
+}
+// CHECK-LABEL: tir.func @two_memories(
+// CHECK:      %[[p:.*]] = tir.allocate [1] : !tir.ptr<f16, "local">
+// CHECK:      %[[V:.*]] = tir.decl_buffer "V" %[[p]] : !tir.buffer<32xf16, "local">
+// CHECK:      %[[q:.*]] = tir.allocate [1] : !tir.ptr<f16, "local">
+// CHECK:      %[[W:.*]] = tir.decl_buffer "W" %[[q]] : !tir.buffer<32xf16, "local">
+// CHECK:      tir.store %{{.*}}, %[[V]][%{{.*}}] : f16
+// CHECK:      %[[own:.*]] = tir.load %[[V]][%{{.*}}] : f16
+// CHECK:      %[[lane:.*]] = tir.floormod %{{.*}}, %{{.*}} : i32
+// CHECK:      %[[y:.*]] = tir.call "tvm_warp_shuffle"(%{{.*}}, %[[own]], %[[lane]], %{{.*}}, %{{.*}}) : (ui32, f16, i32, i32, i32) -> f16
+// CHECK:      tir.store %[[y]], %[[W]][%{{.*}}] : f16
+// CHECK:      %[[own2:.*]] = tir.load %[[W]][%{{.*}}] : f16
+// CHECK:      %[[lane2:.*]] = tir.sub %{{.*}}, %{{.*}} : i32
+// CHECK:      %[[z:.*]] = tir.call "tvm_warp_shuffle"(%{{.*}}, %[[own2]], %[[lane2]], %{{.*}}, %{{.*}}) : (ui32, f16, i32, i32, i32) -> f16
+// CHECK:      tir.store %[[z]], %{{.*}}[%{{.*}}] : f16
 
 // -----
 
