@@ -121,7 +121,7 @@ def _lower(func: tir.FuncOp) -> None:
     target = target_of(func)
     if target is None:
         raise _refused(
-            func, "memory of a warp needs a target for its size; run tir-bind-target"
+            found[0], "memory of a warp needs a target for its size; run tir-bind-target"
         )
     warp_size = target.int_attr("thread_warp_size", 1)
     if warp_size == 1:

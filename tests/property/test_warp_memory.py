@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from support.ir import parse
@@ -15,6 +16,8 @@ from xdsl_tvm.passes.tir.lower_warp_memory import LowerWarpMemory
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
+Array: TypeAlias = np.ndarray[Any, Any]
+NUMPY = {"f32": np.float32, "f16": np.float16, "i32": np.int32}
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Exchange:
     reads: tuple[Read, ...]
     inside: bool
     """Whether the allocation is inside of the launches."""
+    dtype: str = "f32"
+    """That of the elements."""
 
     @staticmethod
     def random(rng: random.Random) -> Exchange:
@@ -54,15 +59,16 @@ class Exchange:
             for _ in range(rng.randrange(1, 4))
         )
         inside = rng.random() < 0.7
-        return Exchange(threads, rng.choice((1, 2)), step, periods, reads, inside)
+        groups, dtype = rng.choice((1, 2)), rng.choice(("f32", "f16", "i32"))
+        return Exchange(threads, groups, step, periods, reads, inside, dtype)
 
     @property
     def size(self) -> int:
         return self.threads * self.step * self.periods
 
     def text(self) -> str:
-        memory = f"""%p = tir.allocate [{self.size}] : !tir.ptr<f32, "warp">
-          %W = tir.decl_buffer "W" %p : !tir.buffer<{self.size}xf32, "warp">"""
+        memory = f"""%p = tir.allocate [{self.size}] : !tir.ptr<{self.dtype}, "warp">
+          %W = tir.decl_buffer "W" %p : !tir.buffer<{self.size}x{self.dtype}, "warp">"""
         total, count = self.size * self.groups, self.threads * self.groups
         reads: list[str] = []
         for n, read in enumerate(self.reads):
@@ -77,15 +83,15 @@ class Exchange:
                 f"%l{n} = tir.floormod %r{n}, %w : i32",
                 f"%m{n} = tir.mul %l{n}, %s : i32",
                 f"%k{n} = tir.add %m{n}, %a{n} : i32",
-                f"%x{n} = tir.load %W[%k{n}] : f32",
+                f"%x{n} = tir.load %W[%k{n}] : {self.dtype}",
                 f"%g{n} = tir.add %me, %o{n} : i32",
-                f"tir.store %x{n}, %O[%g{n}] : f32",
+                f"tir.store %x{n}, %O[%g{n}] : {self.dtype}",
             ]
         return f"""
 tir.func @f(%o: !tir.handle, %i: !tir.handle)
     attributes {{target = #tir.target<"cuda">}} {{
-  %O = tir.match_buffer "O" %o : !tir.buffer<{count * len(self.reads)}xf32>
-  %I = tir.match_buffer "I" %i : !tir.buffer<{total}xf32>
+  %O = tir.match_buffer "O" %o : !tir.buffer<{count * len(self.reads)}x{self.dtype}>
+  %I = tir.match_buffer "I" %i : !tir.buffer<{total}x{self.dtype}>
   %c0 = tir.const 0 : i32
   %w = tir.const {self.threads} : i32
   %s = tir.const {self.step} : i32
@@ -107,8 +113,8 @@ tir.func @f(%o: !tir.handle, %i: !tir.handle)
           %e2 = tir.mul %e1, %s : i32
           %e3 = tir.add %e2, %i0 : i32
           %e4 = tir.add %start, %e3 : i32
-          %x = tir.load %I[%e4] : f32
-          tir.store %x, %W[%e3] : f32
+          %x = tir.load %I[%e4] : {self.dtype}
+          tir.store %x, %W[%e3] : {self.dtype}
         }}
       }}
       tir.call "tvm_storage_sync"(%warp) : (!tir.handle) -> ()
@@ -117,9 +123,7 @@ tir.func @f(%o: !tir.handle, %i: !tir.handle)
   }}
 }}"""
 
-    def expected(
-        self, given: np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    def expected(self, given: Array) -> Array:
         stored = given.reshape(self.groups, self.periods, self.threads, self.step)
         lane = np.arange(self.threads)
         return np.concatenate(
@@ -137,7 +141,8 @@ def test_exchanges_by_shuffles() -> None:
     for seed in range(COUNT):
         exchange = Exchange.random(random.Random(seed))
         module = parse(exchange.text())
-        given = np.arange(exchange.size * exchange.groups, dtype=np.float32)
+        numpy_dtype = NUMPY[exchange.dtype]
+        given = np.arange(exchange.size * exchange.groups, dtype=numpy_dtype)
         expected = exchange.expected(given)
         # Before the pass, the simulator shares the memory among 32 threads.
         if exchange.groups == 1 and exchange.inside:
@@ -157,3 +162,181 @@ def test_exchanges_by_shuffles() -> None:
         LowerWarpMemory().apply(new_context(), module)
         assert str(module) == text
     assert shuffles > COUNT // 2
+
+
+PRODUCT = """
+tir.func @f(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle)
+    attributes {{target = #tir.target<"cuda">}} {{
+  %A = tir.match_buffer "A" %a : !tir.buffer<{rows_a}xf16>
+  %B = tir.match_buffer "B" %b : !tir.buffer<{rows_b}xf16>
+  %C = tir.match_buffer "C" %c : !tir.buffer<{size_c}xf32>
+  {constants}
+  %no = tir.const false
+  %b16 = tir.string ".b16"
+  %shape = tir.string "m16n8k16"
+  %row = tir.string "row"
+  %col = tir.string "col"
+  %fp16 = tir.string "fp16"
+  %fp32 = tir.string "fp32"
+  %shared = tir.string "shared"
+  tir.launch_thread %tx = "threadIdx.x" to %c32 {{
+    %pa = tir.allocate [{rows_a}] : !tir.ptr<f16, "shared">
+    %As = tir.decl_buffer "As" %pa : !tir.buffer<{rows_a}xf16, "shared">
+    %pb = tir.allocate [{rows_b}] : !tir.ptr<f16, "shared">
+    %Bs = tir.decl_buffer "Bs" %pb : !tir.buffer<{rows_b}xf16, "shared">
+    %wa = tir.allocate [{size_wa}] : !tir.ptr<f16, "warp">
+    %wb = tir.allocate [{size_wb}] : !tir.ptr<f16, "warp">
+    %wc = tir.allocate [{size_wc}] : !tir.ptr<f32, "warp">
+    {copies}
+    tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+    %own = tir.mul %tx, %c8 : i32
+    {body}
+  }}
+}}"""
+LOADED = (
+    '(i1, i32, !tir.handle, !tir.ptr<f16, "warp">, i32, '
+    '!tir.ptr<f16, "shared">, i32) -> f16'
+)
+MULTIPLIED = (
+    "(!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, "
+    '!tir.ptr<f16, "warp">, i32, !tir.ptr<f16, "warp">, i32, !tir.ptr<f32, "warp">, '
+    "i32, i1) -> f32"
+)
+
+
+class Tiles:
+    """A product of 16 rows by tiles of 16 columns, all of whose registers are memory of a
+    warp, in one of several versions each."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.depth, self.tiles = 16 * rng.choice((1, 2, 3)), rng.choice((1, 2))
+        self._versions = (rng.choice((1, 2, 3)), rng.choice((1, 2)))
+        self._rng = rng
+        self._lines: list[str] = []
+        self._count = 0
+
+    def _value(self, text: str) -> str:
+        self._count += 1
+        name = f"%n{self._count}"
+        self._lines.append(f"{name} = {text}")
+        return name
+
+    def _sum(self, *terms: str | int) -> str:
+        names = [
+            term if isinstance(term, str) else self._value(f"tir.const {term} : i32")
+            for term in terms
+        ]
+        self._rng.shuffle(names)
+        total = names[0]
+        for name in names[1:]:
+            total = self._value(f"tir.add {total}, {name} : i32")
+        return total
+
+    def _scaled(self, value: str, divisor: int, modulus: int, factor: int) -> str:
+        """`value // divisor % modulus * factor`"""
+        for name, number in (("floordiv", divisor), ("floormod", modulus)):
+            constant = self._value(f"tir.const {number} : i32")
+            value = self._value(f"tir.{name} {value}, {constant} : i32")
+        constant = self._value(f"tir.const {factor} : i32")
+        return self._value(f"tir.mul {value}, {constant} : i32")
+
+    def _load(self, target: str, start: int, source: str, place: str) -> None:
+        self._value(
+            f'tir.call "ptx_ldmatrix"(%no, %c4, %b16, {target}, '
+            f"{self._sum(start, '%own')}, {source}, {place}) : {LOADED}"
+        )
+
+    def _multiply(self, depth: int, tile: int) -> None:
+        first, second = (
+            256 * self._rng.randrange(versions) for versions in self._versions
+        )
+        row = self._scaled("%tx", 1, 16, self.depth)
+        right = self._scaled("%tx", 16, 2, 8)
+        self._load("%wa", first, "%pa", self._sum(row, right, 16 * depth))
+        row = self._scaled("%tx", 1, 8, self.depth)
+        below = self._scaled("%tx", 16, 2, 8 * self.depth)
+        right = self._scaled("%tx", 8, 2, 8)
+        start = 16 * depth + 16 * tile * self.depth
+        self._load("%wb", second, "%pb", self._sum(row, below, right, start))
+        halves = [0, 4]
+        self._rng.shuffle(halves)
+        for half in halves:
+            places = (first, second + half, 256 * tile + half)
+            a, b, c = (self._sum(place, "%own") for place in places)
+            self._value(
+                f'tir.call "ptx_mma"(%shape, %row, %col, %fp16, %fp16, %fp32, %wa, {a}, '
+                f"%wb, {b}, %wc, {c}, %no) : {MULTIPLIED}"
+            )
+
+    def text(self) -> str:
+        steps = [(d, t) for d in range(self.depth // 16) for t in range(self.tiles)]
+        self._rng.shuffle(steps)
+        for tile in range(self.tiles):
+            start = self._sum(256 * tile)
+            self._value(
+                f'tir.call "mma_fill"(%c8, %wc, {start}) '
+                ': (i32, !tir.ptr<f32, "warp">, i32) -> f32'
+            )
+        for depth, tile in steps:
+            self._multiply(depth, tile)
+        memory = self._value("tir.data %C : !tir.ptr<f32>")
+        stride = self._sum(16 * self.tiles)
+        for tile in range(self.tiles):
+            column, end = self._sum(16 * tile), self._sum(256 * self.tiles - 16 * tile)
+            pointer = self._value(
+                f"tir.access_ptr w {memory}[{column} to {column} + {end}] : !tir.ptr<f32>"
+            )
+            start = self._sum(256 * tile)
+            self._value(
+                f'tir.call "mma_store"(%c16, %c16, {pointer}, %wc, {start}, {stride}) '
+                ": (i32, i32, !tir.ptr<f32>, "
+                '!tir.ptr<f32, "warp">, i32, i32) -> f32'
+            )
+        rows_a, rows_b = 16 * self.depth, 16 * self.tiles * self.depth
+        copies = [
+            f"""
+            %e{name} = tir.const {size // 32} : i32
+            tir.for %i = %c0 to %e{name} {{
+              %top = tir.mul %i, %c32 : i32
+              %at = tir.add %top, %tx : i32
+              %x = tir.load %{name}[%at] : f16
+              tir.store %x, %{name}s[%at] : f16
+            }}"""
+            for name, size in (("A", rows_a), ("B", rows_b))
+        ]
+        return PRODUCT.format(
+            rows_a=rows_a,
+            rows_b=rows_b,
+            size_c=256 * self.tiles,
+            size_wa=256 * self._versions[0],
+            size_wb=256 * self._versions[1],
+            size_wc=256 * self.tiles,
+            constants="\n".join(
+                f"%c{n} = tir.const {n} : i32" for n in (0, 4, 8, 16, 32)
+            ),
+            copies="\n".join(copies),
+            body="\n".join(self._lines),
+        )
+
+
+def test_products_in_registers() -> None:
+    """CASE: LowerWarpMemory.8"""
+    for seed in range(max(1, COUNT // 5)):
+        tiles = Tiles(random.Random(seed))
+        module = parse(tiles.text())
+        rng = np.random.default_rng(seed)
+        a = rng.standard_normal((16, tiles.depth)).astype(np.float16)
+        b = rng.standard_normal((16 * tiles.tiles, tiles.depth)).astype(np.float16)
+        expected = a.astype(np.float32) @ b.astype(np.float32).T
+        for _ in range(2):
+            found = np.zeros(expected.shape, np.float32)
+            interpret(module)["f"](a.reshape(-1), b.reshape(-1), found.reshape(-1))
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+            LowerWarpMemory().apply(new_context(), module)
+            module.verify()
+        scopes = {
+            op.result.type.scope.data
+            for op in module.walk()
+            if isinstance(op, tir.AllocateOp)
+        }
+        assert scopes == {"shared", "local"}
