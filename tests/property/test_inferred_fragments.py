@@ -233,7 +233,7 @@ class Kernel:
         constants = [f"%s{number} = tir.const {number} : i32" for number in numbers]
         fills = [
             f"%fill_{dtype} = tir.const {FILL}{'.0' * dtype.startswith('f')} : {dtype}"
-            for dtype in {self._factor, self._result}
+            for dtype in sorted({self._factor, self._result})
         ]
         return f"""
         tir.func @f({", ".join(params)}) {{

@@ -776,3 +776,27 @@ tir.func @slots(%a: !tir.handle, %b: !tir.handle) attributes {target = #tir.targ
 // CHECK:      %[[v:.*]] = tir.call "tvm_warp_shuffle"(%[[v7]], %[[v9]], %[[v15]], %[[v16]], %[[v17]]) : (ui32, f32, i32, i32, i32) -> f32
 // CHECK:      %[[y:.*]] = tir.add %[[u]], %[[v]] : f32
 // CHECK:      tir.store %[[y]], %{{.*}}[%[[tx]]] : f32
+
+// -----
+
+// A launch around the allocation, which the case has as an error: TVM looks for the launch
+// inside of the allocation only. Which lanes have the memory together is known either way.
+// CASE: LowerWarpMemory.9
+tir.func @around(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<32xf32>
+  %c31 = tir.const 31 : i32
+  %c32 = tir.const 32 : i32
+  tir.launch_thread %tx = "threadIdx.x" to %c32 {
+    %p = tir.allocate [32] : !tir.ptr<f32, "warp">
+    %W = tir.decl_buffer "W" %p : !tir.buffer<32xf32, "warp">
+    %x = tir.load %A[%tx] : f32
+    tir.store %x, %W[%tx] : f32
+    %r = tir.sub %c31, %tx : i32
+    %y = tir.load %W[%r] : f32
+    tir.store %y, %A[%tx] : f32
+  }
+}
+// CHECK-LABEL: tir.func @around(
+// CHECK:      tir.launch_thread %[[tx:.*]] = "threadIdx.x" to %{{.*}} {
+// CHECK-NEXT:   %[[p:.*]] = tir.allocate [1] : !tir.ptr<f32, "local">
+// CHECK:        tir.call "tvm_warp_shuffle"

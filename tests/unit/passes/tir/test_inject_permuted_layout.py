@@ -6,11 +6,14 @@ import os
 import random
 from itertools import product
 
+import numpy as np
+import pytest
 from support.ir import parse
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
+from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.inject_permuted_layout import InjectPermutedLayout
 from xdsl_tvm.registry import new_context
 
@@ -196,3 +199,64 @@ def test_groups_of_a_matrix_lie_in_all_banks() -> None:
     that the banks of shared memory hold."""
     for columns, group in product((32, 64, 96, 128), range(4)):
         assert len({2 * place // 16 % 8 for place in places(columns, group)}) == 8
+
+
+def tile(columns: int) -> str:
+    """A warp that loads all matrices of 16 rows from shared memory."""
+    return f"""
+    tir.func @tile(%i: !tir.handle) {{
+      %I = tir.match_buffer %i : !tir.buffer<16x{columns}xf16>
+      {"".join(f"%c{n} = tir.const {n} : i32 " for n in (0, 4, 8, 16, 32))}
+      %columns = tir.const {columns} : i32
+      %parts = tir.const {columns // 32} : i32
+      %steps = tir.const {columns // 16} : i32
+      %no = tir.const false
+      %kind = tir.string ".b16"
+      %shared = tir.string "shared"
+      tir.for %t = %c0 to %c32 thread_binding "threadIdx.x" {{
+        tir.block "root" annotations {{"permuted_layout" = 1 : i32}} {{
+          %S = tir.alloc_buffer "S" : !tir.buffer<16x{columns}xf16, "shared">
+          %W = tir.alloc_buffer "W" : !tir.buffer<8xf16, "local">
+          tir.for %r = %c0 to %c16 {{
+            tir.for %c = %c0 to %parts {{
+              %0 = tir.mul %c, %c32 : i32
+              %k = tir.add %0, %t : i32
+              %x = tir.load %I[%r, %k] : f16
+              tir.store %x, %S[%r, %k] : f16
+            }}
+          }}
+          tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+          %s = tir.data %S : !tir.ptr<f16, "shared">
+          %w = tir.data %W : !tir.ptr<f16, "local">
+          %row = tir.floormod %t, %c16 : i32
+          %start = tir.mul %row, %columns : i32
+          %half = tir.floordiv %t, %c16 : i32
+          %right = tir.mul %half, %c8 : i32
+          tir.for %n = %c0 to %steps {{
+            %1 = tir.mul %n, %c16 : i32
+            %2 = tir.add %start, %1 : i32
+            %at = tir.add %2, %right : i32
+            %p = tir.access_ptr r %s[%at to %at + %c8] : !tir.ptr<f16, "shared">
+            %d = tir.call "ptx_ldmatrix"(%no, %c4, %kind, %w, %c0, %p, %c0)
+              : (i1, i32, !tir.handle, !tir.ptr<f16, "local">, i32,
+                 !tir.ptr<f16, "shared">, i32) -> f16
+            tir.evaluate %d : f16
+          }}
+        }}
+      }}
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "before"), [(32, 4), (64, 8), (96, 4), (128, 8), (192, 8)]
+)
+def test_matrices_are_loaded_without_bank_conflicts(columns: int, before: int) -> None:
+    module = parse(tile(columns))
+    phases = 4 * (columns // 16)
+    for steps in (before, 1):
+        functions = interpret(module, count_bank_conflicts=True)
+        functions["tile"](np.zeros((16, columns), np.float16))
+        stores, loads = functions.bank_conflicts().accesses
+        assert (stores.worst, stores.conflicts) == (1, 0)
+        assert (loads.worst, loads.phases, loads.steps) == (steps, phases, steps * phases)
+        InjectPermutedLayout().apply(new_context(), module)
