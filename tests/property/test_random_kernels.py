@@ -62,3 +62,18 @@ def test_faulty_kernels(seed: int) -> None:
     module, error = both_ways(random_kernel(seed, faulty=True))
     if error:
         assert module.launches_together == 0
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_counting_of_bank_conflicts(seed: int) -> None:
+    """It changes neither results nor errors."""
+    kernel = random_kernel(seed, faulty=seed % 2 == 1)
+    parsed = parse(kernel.text)
+    found, error = run(kernel, interpret(parsed))
+    counting = interpret(parsed, count_bank_conflicts=True)
+    expected, message = run(kernel, counting)
+    assert error == message
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for use in counting.bank_conflicts().accesses:
+        assert use.instructions <= use.phases <= use.steps <= use.worst * use.phases
