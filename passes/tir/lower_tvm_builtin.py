@@ -29,6 +29,7 @@ from xdsl_tvm.dialects.tir.data_types import data_type
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._tvm_builtin.calls import (
+    GET_ITEM,
     HANDLE,
     MAKE_ARRAY,
     MAKE_SHAPE,
@@ -131,6 +132,7 @@ class _Lowering:
         self._calls: list[PackedCall] = []
         self._allocations: list[_Allocation] = []
         self._arrays: list[tir.CallOp] = []
+        self._registers: list[SSAValue] = []
         self._attributes: list[tir.AttrOp] = []
         self._returns: list[tir.RetOp] = []
 
@@ -149,6 +151,7 @@ class _Lowering:
         for call in self._calls:
             CallLowering(call).run()
         self._erase_arrays()
+        erase_if_unused(self._registers)
         for attribute in reversed(self._attributes):
             replace_by_body(attribute, attribute.body.block)
         for stacks in self._stacks:
@@ -203,6 +206,8 @@ class _Lowering:
             self._calls.append(PackedCall(op, stacks, device))
         elif name in (MAKE_ARRAY, MAKE_SHAPE):
             self._arrays.append(op)
+        elif name == GET_ITEM and op.result is not None:
+            self._registers.append(op.result)
         elif name in _DMA:
             api = _api(op, device, name)
             call = _replaced(op, api, op.args, i32)

@@ -48,7 +48,8 @@ PACKED_CALLS: Final[Mapping[str, str]] = {
 """What calls by name become."""
 MAKE_SHAPE: Final = "tvm_stack_make_shape"
 MAKE_ARRAY: Final = "tvm_stack_make_array"
-_GET_ITEM: Final = "anylist_getitem"
+GET_ITEM: Final = "anylist_getitem"
+"""A register, which calls are passed by its list and its index."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,7 @@ class CallLowering:
     def _write(self, slot: int, value: SSAValue) -> None:
         """Store an argument and its type code."""
         owner = value.owner
-        if isinstance(owner, tir.CallOp) and owner.callee.data == _GET_ITEM:
+        if isinstance(owner, tir.CallOp) and owner.callee.data == GET_ITEM:
             stacks = self._stacks
             args = [*owner.args, stacks.values, stacks.codes, self._number(slot)]
             self._code.insert(tir.CallOp("TVMBackendAnyListSetPackedArg", args, i32))

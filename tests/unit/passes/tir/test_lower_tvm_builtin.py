@@ -360,6 +360,7 @@ def test_registers() -> None:
         : (!tir.handle, i32, !tir.handle, !tir.handle, i32) -> i32
     }"""
     module = lowered(parse(text))
+    assert not calls(module, "anylist_getitem")
     (given,) = calls(module, "TVMBackendAnyListSetPackedArg")
     assert numbers(given)[1::3] == [3, 0]
     (moved,) = calls(module, "TVMBackendAnyListMoveFromPackedReturn")
