@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.data.memory import memory_of
-from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.interpreters.tir import Pointer, interpret
 from xdsl_tvm.passes.tir.lower_tvm_builtin import LowerTVMBuiltin
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
@@ -43,12 +43,12 @@ def recorded(module: ModuleOp, n: int) -> list[Any]:
     calls: list[Any] = []
     conditions = [0]
 
-    def seen(value: Any) -> Any:
-        if isinstance(value, np.ndarray) and value.ndim:
+    def seen(value: Any) -> object:
+        if isinstance(value, Pointer):
+            return "handle"
+        if getattr(value, "ndim", 0):
             return ("array", value.shape, value.tolist())
-        if value is None or isinstance(value, (str, int, float, np.generic)):
-            return value
-        return "handle"
+        return value
 
     def called(name: str) -> Any:
         def call(*values: Any) -> int:
