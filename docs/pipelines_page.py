@@ -8,7 +8,7 @@ from xdsl_tvm.lowering.pipelines import gpu_pipeline, kernel_pipeline, llvm_pipe
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.relax.default_pipeline import ROWS as RELAX_ROWS
 from xdsl_tvm.passes.relax.default_pipeline import Row as RelaxRow
-from xdsl_tvm.passes.tir.default_pipeline import ROWS, Row, gaps
+from xdsl_tvm.passes.tir.default_pipeline import ROWS, Row
 
 _HEAD = """# Pipelines
 
@@ -18,26 +18,23 @@ Written by `python docs/generate.py`.
 
 `tir-default-pipeline{target="llvm"}` binds the target to the functions that have none,
 with [BindTarget](passes/tir-bind-target.md), as TVM's build does, and then runs the
-passes of TVM v0.20's default TIR pipeline, in its order, as far as they exist; `xdsl-tvm
-opt --print-pipeline -p tir-default-pipeline` prints them as text for `-p`. `debug=true`
-runs, after every pass,
+passes of TVM v0.20's default TIR pipeline, in its order; `xdsl-tvm opt --print-pipeline
+-p tir-default-pipeline` prints them as text for `-p`. `debug=true` runs after every pass
 the verifiers of all ops, the rules of well-formed programs, and the check of the form
 that programs have there. A `PassContext` reaches the passes: it can disable some, add
 those with a configuration key, set their options, and show them to instruments.
 
-A row that says *missing* is a pass that does not exist yet. For a CPU, this is in its
-place:
+After the list, functions have the packed convention: `xdsl_tvm.interpret` and
+`xdsl_tvm.compile` call them with the arguments that they had before. For a GPU it leaves
+a kernel and a function of the host that launches it, which the interpreter runs together.
+`tir-default-pipeline{target="cuda" until="MakePackedAPI"}` ends before that row, where
+functions still have their own parameters. So does the road of `xdsl_tvm.compile` to CPU
+code, which calls functions by their own signature, and stores bfloat16 and 8-bit floats
+as integers itself.
 
-{cpu}
-
-A pass that needs a form runs only after the pass that establishes it. Until there is
-MakePackedAPI, the lowering stores bfloat16 and 8-bit floats as integers.
-
-For other targets the whole list is refused as long as passes are missing: {device}. A
-part of it runs for any target:
-`tir-default-pipeline{target="cuda" until="MakePackedAPI"}` runs what exists before that
-row, where functions still have their own parameters, so that the simulator executes the
-result.
+TVM's build runs two more lists at the end, one on the functions of the host, one on those
+of devices: [tir-finalize-host-passes](passes/tir-finalize-host-passes.md) and
+[tir-finalize-device-passes](passes/tir-finalize-device-passes.md).
 
 """
 
@@ -89,16 +86,11 @@ def _condition(row: Row) -> str:
         parts.append(f"with `{row.when}`")
     if row.unless is not None:
         parts.append(f"unless `{row.unless}`")
-    if row.requires is not None:
-        parts.append(f"in the form `{row.requires}`")
     return ", ".join(parts)
 
 
 def _line(number: int, row: Row) -> tuple[str, str, str, str]:
-    found = row.find()
-    name = f"{row.name}, *missing*"
-    if found is not None:
-        name = f"[{row.name}](passes/{found.name}.md)"
+    name = f"[{row.name}](passes/{row.find().name}.md)"
     form = "" if row.form is None else f"[`{row.form}`](tir.md#forms)"
     return str(number), name, _condition(row), form
 
@@ -139,27 +131,11 @@ def _list(text: str) -> str:
 
 def pipelines_page() -> str:
     """The text of the page."""
-    context = PassContext()
-    missing = gaps(context, cpu=True)
     columns = ("", "Pass", "Options, condition", "Form after it")
     rows = table(columns, (_line(number, row) for number, row in enumerate(ROWS, 1)))
-    head = _HEAD.replace("{cpu}", _why_not_needed(missing)).replace(
-        "{device}", ", ".join(gaps(context))
-    )
-    return f"{head}{rows}{_RELAX.format(rows=_relax_rows())}" + _ROADS.format(
+    return f"{_HEAD}{rows}{_RELAX.format(rows=_relax_rows())}" + _ROADS.format(
         optimized=_list(llvm_pipeline(relax=True, vector_bytes=64)),
         plain=_list(llvm_pipeline(relax=True)),
         gpu=_list(gpu_pipeline()),
         kernel=_list(kernel_pipeline()),
     )
-
-
-_REASONS = {
-    "StorageRewrite": "allocations are not shared",
-    "MakePackedAPI": "functions are called by their own signature",
-}
-
-
-def _why_not_needed(missing: list[str]) -> str:
-    """One line for each pass that the CPU pipeline lacks."""
-    return "\n".join(f"- {name}: {_REASONS.get(name, 'nothing')}" for name in missing)

@@ -7,7 +7,7 @@ codes; an array is the address of a DLTensor on its memory, which is not copied.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -207,20 +207,43 @@ class PackedFunction:
     """
 
     def __init__(
-        self, signature: PackedSignature, entry: Callable[..., int], address: int
+        self,
+        signature: PackedSignature,
+        entry: Callable[..., int],
+        address: int,
+        bound: Sequence[Any] = (),
     ) -> None:
         self.signature = signature
+        self._bound = tuple(bound)
         self.address = address
         """Where its code is, for other languages; -1 is the status of a failure."""
         self._entry = entry
 
-    def __call__(self, *args: Any) -> Any:
+    def bind(self, *trailing: Any, **named: Any) -> PackedFunction:
+        """The function with its last arguments given once.
+
+        Raises TypeError for names, which the convention does not have.
+        """
+        self._refuse_names(named)
+        bound = (*trailing, *self._bound)
+        return PackedFunction(self.signature, self._entry, self.address, bound)
+
+    def _refuse_names(self, named: Mapping[str, Any]) -> None:
+        if named:
+            raise TypeError(
+                f"{self.signature}: the packed convention has no names of parameters; "
+                "pass them in order"
+            )
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function.
 
         Raises RuntimeError where a check of the function fails, with its message, or a
         function that it calls; TypeError for what is no packed argument; ValueError for
         an array that cannot be passed; and what a Python function raises that it calls.
         """
+        self._refuse_names(named)
+        args += self._bound
         count = len(args)
         values = (ctypes.c_int64 * (count + 1))()
         codes = (ctypes.c_int32 * (count + 1))()

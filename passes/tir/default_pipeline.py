@@ -2,9 +2,8 @@
 
 docs/spec/tir-passes-d-abi-and-pipelines.md II.2.
 
-`ROWS` is the whole list of the reference. A row whose pass does not exist yet is a gap;
-it takes part as soon as the registry knows its pass. The reference's build binds the
-target before the list (II.1), which is the first pass here.
+`ROWS` is the whole list of the reference. The reference's build binds the target before
+the list (II.1), which is the first pass here.
 """
 
 from __future__ import annotations
@@ -64,10 +63,6 @@ class Row:
     """The configuration key that drops it."""
     form: str | None = None
     """The form (`analysis/tir/forms.py`) that all programs have after it."""
-    device_only: bool = False
-    """Does nothing for a CPU, so that its absence is no gap there."""
-    requires: str | None = None
-    """The form that an earlier row must have established: else the row does not run."""
 
     def is_enabled(self, context: PassContext) -> bool:
         """Whether the configuration of the context has the pass in the list."""
@@ -75,9 +70,11 @@ class Row:
             return False
         return self.unless is None or not _flag(context, self.unless)
 
-    def find(self) -> type[ModulePass] | None:
-        """The class of the pass, None if it does not exist yet."""
-        return find_pass_class("tir", self.name)
+    def find(self) -> type[ModulePass]:
+        """The class of the pass."""
+        found = find_pass_class("tir", self.name)
+        assert found is not None, self.name
+        return found
 
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -85,16 +82,16 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("LowerInitBlock"),
     Row("PlanAndUpdateBufferAllocationLocation"),
     Row("ConvertBlocksToOpaque", form="opaque-blocks"),
-    Row("LiftThreadBinding", device_only=True),
-    Row("ManifestSharedMemoryLocalStage", device_only=True),
+    Row("LiftThreadBinding"),
+    Row("ManifestSharedMemoryLocalStage"),
     Row("CompactBufferAllocation", _fixed(is_strict=True)),
-    Row("LowerAutoCopy", device_only=True),
+    Row("LowerAutoCopy"),
     Row("UnifyThreadBinding"),
     Row("LowerMatchBuffer"),
     Row("Simplify"),
-    Row("InjectPermutedLayout", device_only=True),
+    Row("InjectPermutedLayout"),
     Row("InjectSoftwarePipeline"),
-    Row("TransformMmaBufferLayout", device_only=True),
+    Row("TransformMmaBufferLayout"),
     Row("LowerOpaqueBlock", form="loops-and-buffers"),
     Row("FlattenBuffer", form="flat"),
     Row("BF16ComputeLegalize"),
@@ -104,7 +101,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("InjectVirtualThread", form="vector"),
     Row("InjectDoubleBuffer"),
     Row("StorageRewrite", unless="tir.disable_storage_rewrite"),
-    Row("LowerAsyncDMA", when="tir.use_async_copy", device_only=True),
+    Row("LowerAsyncDMA", when="tir.use_async_copy"),
     Row("HoistIfThenElse"),
     Row("UnrollLoop"),
     Row("RenormalizeSplitPattern"),
@@ -112,70 +109,44 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("RemoveNoOp"),
     Row("RewriteUnsafeSelect"),
     Row("InstrumentBoundCheckers", when="tir.instrument_bound_checkers"),
-    Row("InjectPTXLDG32", when="tir.ptx_ldg32", device_only=True),
+    Row("InjectPTXLDG32", when="tir.ptx_ldg32"),
     Row("CommonSubexprElimTIR", _cse),
     Row("InstrumentProfileIntrinsics", when="tir.instrument_lwp"),
     Row("FP8ComputeLegalize", _fixed(promote_dtype_str="float32")),
-    Row("VerifyVTCMLimit", device_only=True),
-    Row("LowerVtcmAlloc", device_only=True),
+    Row("VerifyVTCMLimit"),
+    Row("LowerVtcmAlloc"),
     Row("VerifyMemory"),
     Row("AnnotateEntryFunc"),
     Row(
         "ThreadSync",
         _fixed(storage_scope="global"),
         when="tir.detect_global_barrier",
-        device_only=True,
     ),
-    Row("ThreadSync", _fixed(storage_scope="shared"), device_only=True),
-    Row("ThreadSync", _fixed(storage_scope="shared.dyn"), device_only=True),
-    Row("ThreadSync", _fixed(storage_scope="warp"), device_only=True),
-    Row("InferFragment", device_only=True),
-    Row("LowerThreadAllreduce", device_only=True),
-    Row("InjectPTXAsyncCopy", when="tir.use_async_copy", device_only=True),
-    Row("InjectPTXLDG32", when="tir.ptx_ldg32", device_only=True),
-    Row("AnnotateDeviceRegions", device_only=True),
-    Row("SplitHostDevice", device_only=True, form="host-device"),
-    Row("MergeSharedMemoryAllocations", device_only=True),
+    Row("ThreadSync", _fixed(storage_scope="shared")),
+    Row("ThreadSync", _fixed(storage_scope="shared.dyn")),
+    Row("ThreadSync", _fixed(storage_scope="warp")),
+    Row("InferFragment"),
+    Row("LowerThreadAllreduce"),
+    Row("InjectPTXAsyncCopy", when="tir.use_async_copy"),
+    Row("InjectPTXLDG32", when="tir.ptx_ldg32"),
+    Row("AnnotateDeviceRegions"),
+    Row("SplitHostDevice", form="host-device"),
+    Row("MergeSharedMemoryAllocations"),
     Row("MakePackedAPI", form="packed"),
-    Row("FP8StorageLegalize", requires="packed"),
-    Row("BF16StorageLegalize", requires="packed"),
-    Row("LowerDeviceKernelLaunch", device_only=True),
+    Row("FP8StorageLegalize"),
+    Row("BF16StorageLegalize"),
+    Row("LowerDeviceKernelLaunch"),
 )
 """The reference's pipeline in its order, whether or not the passes exist."""
 
 
-def gaps(context: PassContext, *, cpu: bool = False) -> list[str]:
-    """The passes that the pipeline of a context lacks, in its order, each once.
-
-    With `cpu`, without those which do nothing for a CPU.
-    """
-    return list(
-        dict.fromkeys(
-            row.name
-            for row in ROWS
-            if row.is_enabled(context)
-            and not (cpu and row.device_only)
-            and row.find() is None
-        )
-    )
-
-
-def enabled_rows(
-    context: PassContext, until: str | None = None
-) -> Iterator[tuple[Row, type[ModulePass]]]:
-    """The rows that run under a context, with the classes of their passes.
-
-    They end before the first one of the name `until`.
-    """
-    reached: set[str | None] = {None}
+def enabled_rows(context: PassContext, until: str | None = None) -> Iterator[Row]:
+    """The rows that run under a context, up to the first one of the name `until`."""
     for row in ROWS:
         if row.name == until:
             return
-        found = row.find()
-        if found is None or not row.is_enabled(context) or row.requires not in reached:
-            continue
-        reached.add(row.form)
-        yield row, found
+        if row.is_enabled(context):
+            yield row
 
 
 @dataclass(frozen=True)
@@ -191,7 +162,7 @@ class DefaultPipeline(CompositePass):
         `until`: end the list before the first pass of this name, which is TVM's, such as
         `MakePackedAPI`, before which functions have parameters of their own
     Rewrites: tir-bind-target, and the passes of the reference's pipeline, in its order,
-        as far as they exist and the configuration has them (docs/pipelines.md);
+        as far as the configuration has them (docs/pipelines.md);
         `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target
         keep it; the host is that of the target, or the target itself where it is a CPU,
         or else `llvm`. Passes that a PassContext disables do not run, and its
@@ -199,10 +170,8 @@ class DefaultPipeline(CompositePass):
             tir-default-pipeline{target="llvm"}  →
                 tir-bind-target{target="llvm" host="llvm"}, tir-lower-init-block, …
     Leaves alone: functions that are not TIR's
-    Errors: a target that is no CPU, as long as a pass that it needs is missing, unless
-        `until` is given; a target that does not parse; an `until` that is no pass of the
-        list; those of the passes; with `debug`, the pass after which a program is not
-        what it should be
+    Errors: a target that does not parse; an `until` that is no pass of the list; those of
+        the passes; with `debug`, the pass after which a program is not what it should be
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
     Differs from TVM: the target is an option of the pass, which binds it as TVM's build
@@ -219,17 +188,16 @@ class DefaultPipeline(CompositePass):
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that run under the current `PassContext`, checks included.
 
-        Raises PassFailedException for options that name no target or no pass, and for a
-        whole list of a target that is no CPU and needs a pass which is missing.
+        Raises PassFailedException for options that name no target or no pass.
         """
         context = PassContext.current()
-        target = self._checked_target(context)
+        target = self._checked_target()
         form = "blocks"
         found: list[ModulePass] = [BindTarget(self.target, self._host_of(target))]
         if self.debug:
             found.extend(_checks(form))
-        for row, pass_class in enabled_rows(context, self.until):
-            found.append(pass_class(**row.options(context)))
+        for row in enabled_rows(context, self.until):
+            found.append(row.find()(**row.options(context)))
             form = row.form or form
             if self.debug:
                 found.extend(_checks(form))
@@ -241,21 +209,13 @@ class DefaultPipeline(CompositePass):
             return None
         return self.target if target.device_type is DeviceType.CPU else "llvm"
 
-    def _checked_target(self, context: PassContext) -> Target:
+    def _checked_target(self) -> Target:
         try:
             target = Target.parse(self.target)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
         self._check_until()
-        missing = gaps(context)
-        is_whole = self.until is None
-        if target.device_type is DeviceType.CPU or not missing or not is_whole:
-            return target
-        raise PassFailedException(
-            f"{self.name}: the target '{self.target}' is no CPU, and the pipeline lacks "
-            f"passes that it needs ({', '.join(missing)}); lower kernels with "
-            "tvm-lower-to-nvvm, or end the list before one of them with 'until'"
-        )
+        return target
 
     def _check_until(self) -> None:
         names = dict.fromkeys(row.name for row in ROWS)

@@ -377,19 +377,22 @@ def _is_taken_from_runtime(op: tir.AllocateOp, device: Device) -> bool:
 
 
 _APIS: Final[Mapping[int, str]] = {
-    int(DeviceType[name]): text
-    for name, text in (
-        ("CPU", "cpu"),
-        ("CUDA", "cuda"),
-        ("OPENCL", "opencl"),
-        ("VULKAN", "vulkan"),
-        ("METAL", "metal"),
-        ("ROCM", "rocm"),
-        ("EXT_DEV", "ext_dev"),
-        ("WEBGPU", "webgpu"),
-        ("HEXAGON", "hexagon"),
-    )
+    1: "cpu",
+    2: "cuda",
+    3: "cuda_host",
+    4: "opencl",
+    7: "vulkan",
+    8: "metal",
+    9: "vpi",
+    10: "rocm",
+    11: "rocm_host",
+    12: "ext_dev",
+    13: "cuda_managed",
+    14: "oneapi",
+    15: "webgpu",
+    16: "hexagon",
 }
+"""The APIs by the types of devices, as DLPack numbers them."""
 
 
 def _api(op: Operation, device: Device, method: str) -> str:

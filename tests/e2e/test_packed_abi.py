@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,15 @@ def test_calls_of_python() -> None:
         seen.append((number, real, text, array.shape))
         array[1] = 7
 
-    executable = built(CALLS, note=note, twice=lambda x: 2 * x)
+    executable = built(CALLS, note=note, twice=times(2))
     array = np.zeros((2, 3), np.float32)
     executable["f"](array, 5)
     assert seen == [(5, 2.5, "text", (2, 3))]
     assert array.tolist() == [[20, 0, 0], [7, 7, 7]]
+
+
+def times(factor: int) -> Callable[[int], int]:
+    return lambda x: factor * x
 
 
 class OwnError(Exception):
@@ -129,7 +134,7 @@ def test_errors_of_python_pass_through_machine_code() -> None:
     executable = built(CALLS, note=fail, twice=fail)
     with pytest.raises(OwnError, match="of its own"):
         executable["f"](np.zeros((2, 3), np.float32), 5)
-    executable = built(CALLS, twice=lambda x: x)
+    executable = built(CALLS, twice=times(1))
     with pytest.raises(RuntimeError, match="no function 'note' is known; pass it"):
         executable["f"](np.zeros((2, 3), np.float32), 5)
 
@@ -152,7 +157,7 @@ BOTH = f"""{HEADER}class Module:
 
 
 def test_functions_call_each_other() -> None:
-    executable = built(BOTH, python=lambda x: x * 100)
+    executable = built(BOTH, python=times(100))
     array = np.zeros(4, np.int32)
     outer = executable["outer"]
     assert [outer(x, array) for x in (-5, 2, 9)] == [-1, 20, 901]

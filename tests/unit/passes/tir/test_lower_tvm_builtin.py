@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -49,11 +50,21 @@ def ops(module: ModuleOp, kind: type[Any]) -> list[Any]:
     return [op for op in module.walk() if isinstance(op, kind)]
 
 
-def calls(module: ModuleOp, name: str) -> list[tir.CallOp]:
+def calls(module: ModuleOp, name: str) -> list[Any]:
     return [op for op in ops(module, tir.CallOp) if op.callee.data == name]
 
 
-def numbers(call: tir.CallOp) -> list[Any]:
+def number(value: Any) -> int:
+    found = tir.constant_value(value)
+    assert isinstance(found, int)
+    return found
+
+
+def times(factor: int) -> Callable[[int], int]:
+    return lambda x: factor * x
+
+
+def numbers(call: Any) -> list[Any]:
     return [tir.constant_value(arg) for arg in call.args]
 
 
@@ -70,20 +81,22 @@ def codes(module: ModuleOp) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for store in ops(module, tir.StoreOp):
         if str(store.value.type) == "i32":
-            slot = tir.constant_value(store.indices[0])
-            found.setdefault(slot, []).append(tir.constant_value(store.value))
+            found.setdefault(number(store.indices[0]), []).append(number(store.value))
     return found
 
 
 def stacks(module: ModuleOp) -> list[tuple[str, int]]:
     return [
-        (call.args[0].owner.value.data, tir.constant_value(call.args[1]))
+        (call.args[0].owner.value.data, number(call.args[1]))
         for call in calls(module, "tvm_stack_alloca")
     ]
 
 
 def copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    array: Any = np.array(cast(Any, value))
+    return array
 
 
 class Calls:
@@ -203,7 +216,7 @@ def test_calls_within_calls() -> None:
     assert slots(module) == [("g", 3, 4), ("f1", 0, 2)]
     assert stacks(module) == [("arg_tcode", 5), ("arg_value", 5)]
     seen = Calls()
-    interpret(module, externs={"f1": seen, "g": lambda x: x * 10})["f"]()
+    interpret(module, externs={"f1": seen, "g": times(10)})["f"]()
     assert seen.seen == [(1, 20)]
 
 
@@ -215,7 +228,7 @@ def test_siblings_do_not_overwrite_each_other() -> None:
     )
     module = function("", body)
     seen = Calls(0)
-    externs = {"h": seen, "g": lambda x: x * 10}
+    externs = {"h": seen, "g": times(10)}
     interpret(module, externs=externs)["f"]()
     interpret(lowered(module), externs=externs)["f"]()
     assert seen.seen == [(30, 30), (30, 30)]
@@ -246,7 +259,11 @@ CONDITION = """tir.func @f(%n: i32) -> i32 attributes {target = #tir.target<"llv
 def test_a_call_in_a_condition() -> None:
     """Hazard: TVM stores the arguments once, before the loop."""
     module = parse(CONDITION)
-    externs = {"more": lambda x, n: int(x < n)}
+
+    def more(x: int, n: int) -> int:
+        return int(x < n)
+
+    externs = {"more": more}
     assert interpret(module, externs=externs)["f"](5) == 5
     assert interpret(lowered(module), externs=externs)["f"](5) == 5
 
@@ -336,8 +353,8 @@ def test_traced_calls() -> None:
     module = lowered(parse(text))
     (call,) = calls(module, "tvm_call_trace_packed_lowered")
     assert len(call.args) == 6
-    assert interpret(module, externs={"g": lambda a, b: 9})["f"](4) == 9
-    assert interpret(module, externs={"g": lambda a, b: None})["f"](4) == 4
+    assert interpret(module, externs={"g": Calls(9)})["f"](4) == 9
+    assert interpret(module, externs={"g": Calls()})["f"](4) == 4
 
 
 @pytest.mark.parametrize(

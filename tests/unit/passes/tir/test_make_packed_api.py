@@ -59,7 +59,7 @@ def ops(module: ModuleOp, kind: type[Any]) -> list[Any]:
     return [op for op in module.walk() if isinstance(op, kind)]
 
 
-def calls(module: ModuleOp, name: str) -> list[tir.CallOp]:
+def calls(module: ModuleOp, name: str) -> list[Any]:
     return [op for op in ops(module, tir.CallOp) if op.callee.data == name]
 
 
@@ -158,7 +158,7 @@ class Module:
         B = T.match_buffer(B_handle, (n,))
         B[0] = A[0, 0] + T.Cast("float32", k)
 """)
-    body = [
+    body: list[str] = [
         'assert num_args == 3, "main: num_args should be 3"',
         'assert not T.isnullptr(args), "main: TVMValue* arg pointer was NULL"',
         'assert not T.isnullptr(arg_type_ids), "main: int* type_codes was NULL"',
@@ -196,7 +196,9 @@ class Module:
         f"    assert n == 1 or 1 == T.Cast('int32', tB_1[0]), {_compact('B')}",
         "    T.evaluate(0)",
         *_on_device("B"),
-        _argument("B", "device_id", *2 * ["dev_id == {0}"], _field("B", 9, "int32")),
+        _argument(
+            "B", "device_id", "dev_id == {0}", "dev_id == {0}", _field("B", 9, "int32")
+        ),
         f"assert n == 0 or not T.isnullptr(B), {_has_data('B')}",
         "A_1 = T.decl_buffer((n, 16), data=A)",
         "B_1 = T.decl_buffer((n,), data=B)",
