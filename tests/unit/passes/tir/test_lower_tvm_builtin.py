@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,13 +92,6 @@ def stacks(module: ModuleOp) -> list[tuple[str, int]]:
     ]
 
 
-def copied(value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        return value
-    array: Any = np.array(cast(Any, value))
-    return array
-
-
 class Calls:
     """A function of the host that remembers how it is called."""
 
@@ -107,9 +100,9 @@ class Calls:
         self._result = result
 
     def __call__(self, *values: Any) -> Any:
-        self.seen.append(
-            tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
-        )
+        copies = [getattr(value, "copy", None) for value in values]
+        arrays = (v if c is None else c() for v, c in zip(values, copies, strict=True))
+        self.seen.append(tuple(arrays))
         return self._result
 
 
