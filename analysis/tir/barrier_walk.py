@@ -39,9 +39,11 @@ from xdsl_tvm.analysis.tir.thread_separation import (
     Separation,
     ThreadAccess,
     Variable,
+    compact_shape,
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
+from xdsl_tvm.dialects.tir.types import bytes_of
 
 NAMES = (
     tir.DeclBufferOp,
@@ -140,7 +142,6 @@ class BarrierWalk:
         self._axes: dict[str, SSAValue] = {}
         self._conditions: list[Expr] = []
         self._iterations: dict[SSAValue, Iteration] = {}
-        self._lanes: dict[tuple[int, Attribute], SSAValue] = {}
         self._runs = 0
         self._parted = 0
         self._path: list[tuple[int, Operation, bool]] = []
@@ -533,21 +534,12 @@ class BarrierWalk:
         lanes = tir.lanes_of(index.dtype)
         match index:
             case Ramp(base=base, stride=stride) if not tir.is_scalable(index.dtype):
-                lane = self._lane(lanes, base.dtype)
+                lane = self._separation.lane(lanes, base.dtype)
                 return smart.add(base, smart.mul(stride, Value(lane)))
             case Broadcast():
                 return index.operands[0]
             case _:
                 return index
-
-    def _lane(self, lanes: int, dtype: Attribute) -> SSAValue:
-        """A variable for elements that one op accesses, counted from 0."""
-        key = lanes, dtype
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Block(arg_types=[dtype]).args[0]
-            self._separation.variables[lane] = Variable(Kind.LOOP, 0, lanes - 1)
-        return lane
 
     def _operand(
         self, op: Operation, position: int, operand: SSAValue, state: State
@@ -589,10 +581,10 @@ class BarrierWalk:
             return None
         element = memory.type.element_type
         count = tir.constant_value(op.args[position_of(op, "bytes")])
-        if count is None or not (tir.is_int(element) or tir.is_float(element)):
+        if count is None or tir.is_scalable(element):
             return None
-        size = tir.bits_of_lane(element) * tir.lanes_of(element) // 8
-        if size == 0 or count % size:
+        size = bytes_of(element)
+        if count % size:
             return None
         return self._range(memory, element, op.args[position + 1], count // size)
 
@@ -603,18 +595,16 @@ class BarrierWalk:
         if extent is None or extent < 1:
             return None
         type_ = memory.type
-        if isinstance(type_, tir.BufferType):
-            if type_.get_num_dims() != 1 or type_.element_type != element:
-                return None
-        elif (
-            not isinstance(memory.owner, tir.AllocateOp)
-            or memory.owner.result.type.element_type != element
-        ):
+        assert isinstance(type_, tir.BufferType | tir.PtrType)
+        shape = compact_shape(memory)
+        is_flat = shape is not None and len(shape) == 1
+        ratio = _ratio(element, type_.element_type) if is_flat else 0
+        if not ratio:
             return None
-        start = self._tree(offset)
-        if extent == 1:
+        start, count = smart.mul(self._tree(offset), ratio), int(extent) * ratio
+        if count == 1:
             return (start,)
-        return (smart.add(start, Value(self._lane(int(extent), start.dtype))),)
+        return (smart.add(start, Value(self._separation.lane(count, start.dtype))),)
 
     def _access(
         self,
@@ -698,6 +688,16 @@ def _memory_behind(pointer: SSAValue) -> SSAValue:
     if isinstance(owner, tir.DeclBufferOp) and owner.elem_offset is None:
         return _memory_behind(owner.data)
     return pointer
+
+
+def _ratio(element: Attribute, stored: Attribute) -> int:
+    """How many elements of memory one element of a pointer is; 0 if it is no number."""
+    if element == stored:
+        return 1
+    if tir.is_scalable(element) or tir.is_scalable(stored):
+        return 0
+    quotient, rest = divmod(bytes_of(element), bytes_of(stored))
+    return 0 if rest else quotient
 
 
 def _is_among(op: tir.CallOp, position: int, names: Iterable[str]) -> bool:

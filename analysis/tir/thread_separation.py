@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from math import inf, prod
+from math import gcd, inf, prod
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import (
@@ -50,7 +51,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.integers import Bound, mul
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.types import is_integer_type
+from xdsl_tvm.dialects.tir.types import bytes_of, is_integer_type
 
 MAX_POINTS = 1 << 17
 """Combinations of variables of one access that are evaluated at most."""
@@ -149,6 +150,19 @@ class Separation:
                         Value(value), Range(Const(low, value.type), extent)
                     )
         self._known: dict[object, bool] = {}
+        self._lanes: dict[tuple[int, Attribute, bool], SSAValue] = {}
+
+    def lane(self, count: int, dtype: Attribute, *, of_bytes: bool = False) -> SSAValue:
+        """A variable for the elements that one op accesses, counted from 0.
+
+        With `of_bytes` it counts the bytes of an element.
+        """
+        key = count, dtype, of_bytes
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Block(arg_types=[dtype]).args[0]
+            self.variables[lane] = Variable(Kind.LOOP, 0, count - 1)
+        return lane
 
     def are_separate(self, a: ThreadAccess, b: ThreadAccess, axes: Kind) -> bool:
         """Whether threads that differ on some axis of a kind access different elements.
@@ -172,13 +186,51 @@ class Separation:
     def _compare(
         self, a: ThreadAccess, b: ThreadAccess, axes: Kind, wanted: set[SSAValue]
     ) -> bool:
-        dimensions = _dimensions(a, b)
+        dimensions = self._dimensions(a, b)
         if dimensions is None or not (self._is_fixed(a) and self._is_fixed(b)):
             return False
         pair = _Pair(
             self.variables, self._analyzer, a, b, axes, dimensions, self._blocks_meet
         )
         return pair.by_digits(wanted) or pair.by_points(wanted)
+
+    def _dimensions(
+        self, a: ThreadAccess, b: ThreadAccess
+    ) -> list[tuple[Polynomial, Polynomial]] | None:
+        """Indices to compare one by one; None if those of the two are not comparable."""
+        if a.indices is None or b.indices is None:
+            return None
+        if any(tir.lanes_of(index.dtype) != 1 for index in (*a.indices, *b.indices)):
+            return None
+        one, other = _element(a.buffer), _element(b.buffer)
+        if a.buffer is b.buffer or (
+            one == other and _is_alike_compact(a.buffer, b.buffer)
+        ):
+            pairs = zip(a.indices, b.indices, strict=True)
+            return [(polynomial(index), polynomial(other)) for index, other in pairs]
+        first, second = _flat(a.buffer, a.indices), _flat(b.buffer, b.indices)
+        if first is None or second is None:
+            return None
+        if one == other:
+            return [(first, second)]
+        if tir.is_scalable(one) or tir.is_scalable(other):
+            return None
+        sizes = bytes_of(one), bytes_of(other)
+        unit = gcd(*sizes)
+        return [
+            (
+                self._in_units(first, sizes[0] // unit),
+                self._in_units(second, sizes[1] // unit),
+            )
+        ]
+
+    def _in_units(self, index: Polynomial, count: int) -> Polynomial:
+        """The parts of an element, where each has `count` of them."""
+        scaled = index * Polynomial.constant(count)
+        if count == 1:
+            return scaled
+        part = Value(self.lane(count, i64, of_bytes=True))
+        return scaled + polynomial(part)
 
     def _is_fixed(self, access: ThreadAccess) -> bool:
         """Whether the elements of a buffer are at the same locations for all threads."""
@@ -202,31 +254,13 @@ def _is_exact(value: SSAValue) -> bool:
     return tir.is_int(value.type) and integer_range(value.type)[1] >= (1 << 31) - 1
 
 
-def _dimensions(
-    a: ThreadAccess, b: ThreadAccess
-) -> list[tuple[Polynomial, Polynomial]] | None:
-    """Indices to compare one by one; None if those of the two are not comparable."""
-    if a.indices is None or b.indices is None:
-        return None
-    if any(tir.lanes_of(index.dtype) != 1 for index in (*a.indices, *b.indices)):
-        return None
-    if a.buffer is not b.buffer:
-        one, other = _compact_shape(a.buffer), _compact_shape(b.buffer)
-        if one is None or other is None or _element(a.buffer) != _element(b.buffer):
-            return None
-        if one != other:
-            return [(_flat(a.indices, one), _flat(b.indices, other))]
-    pairs = zip(a.indices, b.indices, strict=True)
-    return [(polynomial(index), polynomial(other)) for index, other in pairs]
-
-
-def _element(buffer: SSAValue) -> object:
+def _element(buffer: SSAValue) -> Attribute:
     if isinstance(buffer.type, tir.PtrType):
         return buffer.type.element_type
     return tir.buffer_definition(buffer).type.element_type
 
 
-def _compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
+def compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
     """The shape of a buffer in row-major order from the start of its memory."""
     if isinstance(buffer.type, tir.PtrType):
         return (-1,) if isinstance(buffer.owner, tir.AllocateOp) else None
@@ -242,7 +276,16 @@ def _compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
     return definition.type.get_shape()
 
 
-def _flat(indices: Sequence[Expr], shape: Sequence[int]) -> Polynomial:
+def _is_alike_compact(a: SSAValue, b: SSAValue) -> bool:
+    shape = compact_shape(a)
+    return shape is not None and shape == compact_shape(b)
+
+
+def _flat(buffer: SSAValue, indices: Sequence[Expr]) -> Polynomial | None:
+    """The element of a compact buffer, counted from the start of its memory."""
+    shape = compact_shape(buffer)
+    if shape is None or any(extent < 0 for extent in shape[1:]):
+        return None
     total = Polynomial({})
     for index, extent in zip(indices, shape, strict=True):
         total = total * Polynomial.constant(extent) + polynomial(index)

@@ -10,8 +10,6 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.passes.infra import PassContext
-from xdsl_tvm.passes.infra.sequential import find_pass_class
-from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import print_script
 
 
@@ -105,6 +103,8 @@ def test_tiles_of_a_matmul(declare: str) -> None:
         MATMUL.format(declare=declare),
     )
     assert arena(module) == ("buf_dyn_shmem", 1024)
+    # Elements of two sizes share the bytes, and no two threads are found to clash.
+    tir_passes.VerifyThreadSync()(module)
     text = print_script(module)
     declared = [op for op in module.walk() if isinstance(op, tir.DeclBufferOp)]
     sizes = [op.shape for op in declared if op.type.scope.data == "shared.dyn"]
@@ -217,11 +217,11 @@ def test_pipelined_copies() -> None:
     shape = "T.Buffer((256,), 'float16')"
     module = merged(f"A: {shape}, B: {shape}, R: {shape}", body)
     assert arena(module) == ("buf_dyn_shmem", 256)
-    inject = find_pass_class("tir", "InjectPTXAsyncCopy")
-    if inject is None:
-        pytest.skip("tir-inject-ptx-async-copy does not exist")
-    inject().apply(new_context(), module)
-    assert print_script(module).count("T.ptx_cp_async(") == 2
+    result = tir_passes.InjectPTXAsyncCopy()(module)
+    text = print_script(result)
+    assert text.count("T.ptx_cp_async(") == 2
+    assert "async_scope" not in text
+    check_semantics(module, (tir_passes.InjectPTXAsyncCopy(),), tolerance=0.0)
 
 
 def test_one_allocation_stays() -> None:

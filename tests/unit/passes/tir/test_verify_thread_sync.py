@@ -18,7 +18,7 @@ CHECK = VerifyThreadSync()
 def kernel(body: str, *, threads: int = 64) -> str:
     """Threads `%t` that share `%S` (64 x f32) and its memory `%s`, and write `%A`."""
     constants = "\n".join(
-        f"%c{n} = tir.const {n} : i32" for n in (0, 1, 2, 4, 8, 16, 32, 63, 64)
+        f"%c{n} = tir.const {n} : i32" for n in (0, 1, 2, 4, 8, 16, 32, 63, 64, 66, 127)
     )
     return f"""
 tir.func @f(%a: !tir.handle, %k: i32) attributes {{global_symbol = "f"}} {{
@@ -59,6 +59,44 @@ ACCEPTED = {
       tir.store %one, %S[%t] : f32
       tir.store %one, %T[%q, %r] : f32
     """,
+    "a view of elements of one size": """
+      %T = tir.decl_buffer "T" %s : !tir.buffer<8x8xi32, "shared">
+      %q = tir.floordiv %t, %c8 : i32
+      %r = tir.floormod %t, %c8 : i32
+      tir.store %one, %S[%t] : f32
+      tir.store %t, %T[%q, %r] : i32
+    """,
+    "a view of the bytes of each element": """
+      %T = tir.decl_buffer "T" %s : !tir.buffer<256xi8, "shared">
+      tir.store %one, %S[%t] : f32
+      tir.for %j = %c0 to %c4 {
+        %m = tir.mul %t, %c4 : i32
+        %i = tir.add %m, %j : i32
+        %x = tir.load %T[%i] : i8
+      }
+    """,
+    "halves in the other half": """
+      %T = tir.decl_buffer "T" %s : !tir.buffer<128xf16, "shared">
+      %p = tir.cmp lt %t, %c32 : i32
+      tir.if %p {
+        %h = tir.sub %c32, %t : i32
+        %x = tir.load %S[%h] : f32
+      }
+      %half = tir.const 1.0 : f16
+      %i = tir.add %t, %c66 : i32
+      %j = tir.min %i, %c127 : i32
+      %q = tir.cmp lt %t, %c32 : i32
+      tir.if %q {
+        tir.store %half, %T[%j] : f16
+      }
+    """,
+    "a pointer to wider elements": """
+      %b = tir.allocate [256] : !tir.ptr<i8, "shared">
+      %F = tir.decl_buffer "F" %b : !tir.buffer<64xf32, "shared">
+      %p = tir.access_ptr w %b[%t to %t + %c1] : !tir.ptr<f32, "shared">
+      %x = tir.call "f"(%p) : (!tir.ptr<f32, "shared">) -> i32
+      tir.store %one, %F[%t] : f32
+    """,
     "a branch that all threads take": """
       tir.store %one, %S[%t] : f32
       %p = tir.cmp lt %k, %c8 : i32
@@ -89,6 +127,25 @@ REFUSED = {
       %p = tir.address_of %S[%i] : !tir.ptr<f32, "shared">
       %T = tir.decl_buffer "T" %p : !tir.buffer<64xf32, "shared">
       tir.store %one, %T[%t] : f32
+    """,
+    "halves of elements of other threads": """
+      %T = tir.decl_buffer "T" %s : !tir.buffer<128xf16, "shared">
+      %half = tir.const 1.0 : f16
+      tir.store %half, %T[%t] : f16
+      %x = tir.load %S[%t] : f32
+    """,
+    "a view with strides": """
+      %T = tir.decl_buffer "T" %s strides [1] : !tir.buffer<64xi32, "shared">
+      %x = tir.load %T[%t] : i32
+      tir.store %one, %S[%t] : f32
+    """,
+    "a pointer to what has strides": """
+      %b = tir.allocate [256] : !tir.ptr<f32, "shared">
+      %F = tir.decl_buffer "F" %b strides [2] : !tir.buffer<64xf32, "shared">
+      %d = tir.data %F : !tir.ptr<f32, "shared">
+      %p = tir.access_ptr w %d[%t to %t + %c1] : !tir.ptr<f32, "shared">
+      %x = tir.call "f"(%p) : (!tir.ptr<f32, "shared">) -> i32
+      tir.store %one, %F[%t] : f32
     """,
     "a barrier in one branch only": """
       tir.store %one, %S[%t] : f32
