@@ -2,9 +2,10 @@
 
 That is the list for CUDA up to the packed calling convention, as far as its passes exist,
 and the passes that the reference's build runs on device code after it. All of them take
-part as soon as they exist. The simulator runs kernels before and after every pass, and
-finds no race. `XDSL_TVM_FUZZ` sets the number of kernels of each kind,
-`XDSL_TVM_FUZZ_FROM` the first of them.
+part as soon as they exist; those for asynchronous copies do for every other kernel. The
+simulator runs kernels before and after every pass, and finds no race. Kernels without
+barriers run from ThreadSync on, and are compared with numpy, too. `XDSL_TVM_FUZZ` sets
+the number of kernels of each kind, `XDSL_TVM_FUZZ_FROM` the first of them.
 """
 
 from __future__ import annotations
@@ -13,28 +14,40 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import paths
+from support.allreduce_kernels import random_allreduce
 from support.block_nests import block_nests
 from support.ir import parse as parse_ir
 from support.pipelined_loops import random_pipeline
 from support.reduction_kernels import random_reduction
 from support.thread_kernels import random_kernel
 from support.thread_nests import random_nest
+from support.unsynchronized_kernels import (
+    Unsynchronized,
+    copies,
+    exchanges,
+    softmax,
+    warps,
+)
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
+from xdsl_tvm.passes.tir.thread_sync import ThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 from xdsl_tvm.tvmscript.files import read_file
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 FINALIZE_DEVICE = ("LowerWarpMemory", "Simplify", "LowerDeviceStorageAccessInfo")
 """What the reference's build runs on device code, but for what depends on hardware."""
@@ -63,13 +76,35 @@ def scheduled(seed: int) -> ModuleOp:
     return module
 
 
+def with_dynamic_memory(text: str, seed: int) -> ModuleOp:
+    """The module of a text, in every third case with dynamic shared memory."""
+    return parse_ir(text.replace('"shared"', '"shared.dyn"') if seed % 3 == 0 else text)
+
+
 KERNELS: dict[str, Callable[[int], ModuleOp]] = {
-    "nests": lambda seed: parse_ir(random_nest(seed)),
-    "pipelines": lambda seed: parse_ir(random_pipeline(seed, in_order=True)),
-    "reductions": lambda seed: parse_ir(random_reduction(seed, barriers=True)),
+    "allreduce": lambda seed: parse_ir(random_allreduce(seed)),
+    "nests": lambda seed: with_dynamic_memory(random_nest(seed), seed),
+    "pipelines": lambda seed: with_dynamic_memory(
+        random_pipeline(seed, in_order=True), seed
+    ),
+    "reductions": lambda seed: with_dynamic_memory(
+        random_reduction(seed, barriers=True), seed
+    ),
     "scheduled": scheduled,
-    "threads": lambda seed: parse_ir(random_kernel(seed, faulty=False).text),
+    "threads": lambda seed: with_dynamic_memory(
+        random_kernel(seed, faulty=False).text, seed
+    ),
 }
+UNSYNCHRONIZED: dict[str, Callable[[int], Unsynchronized]] = {
+    "copies": copies,
+    "exchanges": exchanges,
+    "softmax": softmax,
+    "warps": warps,
+}
+
+
+def context_of(seed: int) -> PassContext:
+    return PassContext(config={"tir.use_async_copy": seed % 2 == 0})
 
 
 def runs(module: ModuleOp, seed: int) -> str | None:
@@ -77,9 +112,10 @@ def runs(module: ModuleOp, seed: int) -> str | None:
     # Sums of halves in another order differ by more than usual.
     tolerance = 0.1 if "f16" in str(module) else None
     try:
-        report = check_semantics(
-            exposed(module), device_part(), seed=seed, runs=1, tolerance=tolerance
-        )
+        with context_of(seed):
+            report = check_semantics(
+                exposed(module), device_part(), seed=seed, runs=1, tolerance=tolerance
+            )
     except PassFailedException as error:
         return str(error)
     except SemanticsError as error:
@@ -110,6 +146,45 @@ def test_random_kernels(kind: str) -> None:
         executed += reason is None
         refused += [reason] if reason else []
     assert executed == COUNT, refused
+
+
+def check_from_barriers(kernel: Unsynchronized, seed: int) -> None:
+    """Fail unless a kernel computes what is expected from ThreadSync on."""
+    module = exposed(kernel.module)
+    (name,) = (op.sym_name.data for op in module.ops if isinstance(op, tir.FuncOp))
+    with context_of(seed):
+        passes = device_part()
+        count = 1 + max(n for n, one in enumerate(passes) if isinstance(one, ThreadSync))
+        for one in passes[:count]:
+            one.apply(new_context(), module)
+        found = tuple(array.copy() for array in kernel.arrays)
+        interpret(module)[name](*found)
+        for array, expected in zip(found, kernel.expected, strict=True):
+            np.testing.assert_allclose(
+                array, expected, kernel.tolerance, kernel.tolerance, err_msg=f"{seed}"
+            )
+        report = check_semantics(
+            module,
+            passes[count:],
+            {name: [kernel.arrays]},
+            tolerance=kernel.tolerance,
+        )
+    assert report.checked, report
+
+
+@pytest.mark.parametrize("kind", UNSYNCHRONIZED)
+def test_kernels_without_barriers(kind: str) -> None:
+    for seed in range(FIRST, FIRST + COUNT):
+        check_from_barriers(UNSYNCHRONIZED[kind](seed), seed)
+
+
+def test_softmax_of_threads() -> None:
+    module = read_file(paths.EXAMPLES / "tvmscript" / "softmax_threads.py")
+    a = np.random.default_rng(0).normal(size=(16, 256)).astype(np.float32)
+    e = np.exp(a)
+    result = e / e.sum(axis=1, keepdims=True)
+    kernel = Unsynchronized(module, (a, np.zeros_like(a)), (a, result), 1e-5)
+    check_from_barriers(kernel, 0)
 
 
 EXAMPLES = (

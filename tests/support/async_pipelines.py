@@ -50,6 +50,7 @@ def kernel(
     order: tuple[int, int, int] = (0, 2, 1),
     iterations: int = 10,
     threads: int = 8,
+    scope: str = "shared",
 ) -> ModuleOp:
     """Threads that add rows of two matrices, which they copy `ahead` iterations before.
 
@@ -88,7 +89,7 @@ def kernel(
         return block(name, f"{name}[0:{size}]", place, f"{name}S[tx, v] = {copied(name)}")
 
     total = f"C[i * {row} + tx * {lanes} + v] = AS[tx, v] + BS[tx, v]"
-    alloc = f"T.alloc_buffer(({threads}, {lanes}), '{dtype}', scope='shared')"
+    alloc = f"T.alloc_buffer(({threads}, {lanes}), '{dtype}', scope='{scope}')"
     return parsed(
         f"def f(A: T.Buffer({size}, '{dtype}'), B: T.Buffer({size}, '{dtype}'), "
         f"C: T.Buffer({iterations * row}, '{dtype}')):\n"

@@ -108,7 +108,12 @@ class Arena:
             dtype = i32 if tree is None else tree.dtype
             own = smart.const(extent, dtype) if isinstance(extent, int) else tree
             assert own is not None
-            size = self._emit(smart.add(own, self._like(shift, own.dtype)))
+            total = smart.add(own, self._like(shift, own.dtype))
+            if self._precedes(buffer):
+                # The extent may be known only where the buffer is declared.
+                size = emit(total, Builder(InsertPoint.before(buffer)))
+            else:
+                size = self._emit(total)
         grown = tir.DeclBufferOp(
             self.memory,
             tir.BufferType(

@@ -321,6 +321,28 @@ def test_symbolic_sizes() -> None:
     assert "(m * 4 + (16 - m * 4 % 16) % 16) // 4]" in text
 
 
+def test_an_extent_that_is_known_where_a_view_is_declared() -> None:
+    module = merged(
+        _A,
+        """
+        with T.launch_thread("threadIdx.x", 32) as t:
+            P = T.allocate([128], "float32", "shared.dyn")
+            P_1 = T.Buffer((128,), data=P, scope="shared.dyn")
+            Q = T.allocate([128], "float32", "shared.dyn")
+            for k in range(3):
+                with T.LetStmt(k * 32 + 32) as n:
+                    Q_1 = T.decl_buffer((n,), data=Q, scope="shared.dyn")
+                    P_1[t] = A[t]
+                    Q_1[k * 32 + t] = A[t] + T.float32(1)
+                    T.tvm_storage_sync("shared.dyn")
+                    R[k * 32 + t] = P_1[31 - t] + Q_1[k * 32 + 31 - t]
+                    T.tvm_storage_sync("shared.dyn")
+        """,
+    )
+    assert arena(module) == ("buf_dyn_shmem", 1024)
+    assert "T.decl_buffer((n + 128,), " in print_script(module)
+
+
 def test_declarations_above_the_launch() -> None:
     # CASE: MergeSharedMemoryAllocations.10
     module = merged(
