@@ -284,7 +284,6 @@ class Operands(Enum):
     """All but floats, among which a NaN is neither less nor greater than another."""
     INTEGER = auto()
     SIGNED = auto()
-    FLOAT = auto()
     INDEX = auto()
     """Scalars in which arithmetic is that of the integers."""
 
@@ -305,8 +304,6 @@ def _admits(operands: Operands, dtype: Attribute) -> bool:
             return tir.is_integer(element)
         case Operands.SIGNED:
             return tir.is_int(element)
-        case Operands.FLOAT:
-            return tir.is_float(element)
         case Operands.INDEX:
             return is_index_type(element)
 

@@ -17,7 +17,8 @@ Differences to TVM's simplifier, all for the sake of correct results:
 - Literals that the type of an index cannot hold are never made: a rule that would need
   one does not apply.
 - A comparison of floats is not replaced by the opposite of its opposite, nor by true when
-  it compares a value with itself: NaN is possible. Only `x - x` is 0 for floats.
+  it compares a value with itself: NaN is possible. Sums of floats keep their operands:
+  they are rounded, and an infinity less itself is a NaN.
 - A division of floats becomes a product where the reciprocal is exact.
 - Quotients toward zero of ramps are ramps only where no lane is negative or rounded.
 - Facts about one operand of `and` or `or` are used in the other only if that is defined

@@ -89,8 +89,8 @@ class Simplify(SimplifyConfig, CompilerPass):
         `evaluate(0)`. A store with a predicate, or of volatile memory, is kept. Lazy
         choices around loads are decided as `tir.if` is. What is known of memory takes
         into account that buffers may share it and calls may write it; see
-        `analysis.tir.control_flow`. Loads in expressions of more than 128 nodes are told
-        apart.
+        `analysis.tir.control_flow`. A float less itself stays, since it may be
+        infinite. Loads in expressions of more than 128 nodes are told apart.
     """
 
     name = "tir-simplify"

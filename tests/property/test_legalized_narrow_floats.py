@@ -69,11 +69,7 @@ def test_stored_as_integers(dtype: str) -> None:
 def test_machine_code(dtype: str, optimize: bool) -> None:
     pytest.importorskip("llvmlite", reason="machine code needs llvmlite")
     # All programs in one module: LLVM takes longer for its start than for one of them.
-    programs = {seed: narrow_program(seed, dtype, finite=optimize) for seed in COMPILED}
-    if optimize:
-        # Simplification takes x - x to be zero, as TVM does.
-        programs = {seed: each for seed, each in programs.items() if each.is_finite}
-        assert len(programs) >= len(COMPILED) // 3
+    programs = {seed: narrow_program(seed, dtype) for seed in COMPILED}
     for first in range(0, len(programs), 50):
         some = dict(list(programs.items())[first : first + 50])
         text = "\n".join(

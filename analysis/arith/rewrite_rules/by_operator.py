@@ -138,7 +138,7 @@ _VECTOR: dict[Kind, Steps] = {
 }
 _OTHER: dict[Kind, Steps] = {
     Add: (lattice.ADD_OF_SELECTS,),
-    Sub: (sums.SUB_WRAPPING, sums.SUB_SIGNED, sums.SUB_FLOAT, *_SUB_SELECTS),
+    Sub: (sums.SUB_WRAPPING, sums.SUB_SIGNED, *_SUB_SELECTS),
     Div: (special.reciprocal,),
     Min: (lattice.MIN_OF_SELECTS,),
     Max: (lattice.MAX_OF_SELECTS,),

@@ -158,7 +158,3 @@ x - (x + y) -> 0 - y
 """,
     Operands.SIGNED,
 )
-
-# A sum of floats is rounded, so taking an operand away again does not give the other.
-# The difference of a float and itself is 0 by decree: infinities are not looked at.
-SUB_FLOAT = RuleTable("sub of floats", "x - x -> 0.0", Operands.FLOAT)

@@ -119,7 +119,7 @@ def test_wrong_rules_are_noticed(line: str):
 
 
 CONSTANTS = (3, 2, 6, -3, 1, 0, -2, 4, -6, -1, 5, 12)
-_TYPES = {Operands.FLOAT: f32, Operands.INTEGER: i8, Operands.SIGNED: i8}
+_TYPES = {Operands.INTEGER: i8, Operands.SIGNED: i8}
 
 
 def constants_for(rule: Rule) -> Iterator[Mapping[str, int]]:
