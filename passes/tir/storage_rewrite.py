@@ -88,7 +88,9 @@ class StorageRewrite(CompilerPass):
         touches it. A statement that reads an element of `P` last where it writes the same
         element of `R` lets `R` be where `P` is; other memory that has ended is reused
         where it is of the same scope, and up to 16 times larger or smaller; if it is
-        smaller, of the same element type. Allocations of a special tag, any but `.dyn`,
+        smaller, of the same element type. Threads that share memory reuse it as soon as
+        each of them is done with it, and tir-thread-sync inserts the barriers that this
+        needs. Allocations of a special tag, any but `.dyn`,
         `.workspace` and `.vtcm`, become one. Extents are computed anew where an
         allocation goes. Memory that is accessed by vectors of one width only gets them as
         elements (see tir-pointer-value-type-rewrite). Time is linear in the number of
