@@ -4,9 +4,10 @@
 Two methods prove that equal elements mean one thread. The first reads the difference of
 the indices as a number in a mixed radix, `256 * db + dt`: where each digit is smaller
 than the weight of the next one, a difference of 0 means that every digit is 0. It needs
-no constant extents. The second evaluates indices and conditions in all threads and
-compares them, which also decides quotients, remainders and exclusive ors; it is limited
-to `MAX_POINTS` combinations of variables.
+no constant extents. What is made of variables of loops, such as `i % 2` in an iteration
+and the next one, contributes its differences where they are few. The second evaluates
+indices and conditions in all threads and compares them, which also decides quotients,
+remainders and exclusive ors; it is limited to `MAX_POINTS` combinations of variables.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from math import gcd, inf, prod
+from math import gcd, inf, lcm, prod
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ from xdsl_tvm.dialects.tir.types import bytes_of, is_integer_type
 
 MAX_POINTS = 1 << 17
 """Combinations of variables of one access that are evaluated at most."""
+
+_MAX_COMBINATIONS = 1 << 12
+"""Combinations of values of loops that are evaluated at most for a part of an index."""
+_MAX_OFFSETS = 64
+"""Differences of such parts that are looked at one by one."""
 
 Columns = Mapping[SSAValue, Any]
 """Variables, each with its value in every combination."""
@@ -303,6 +309,8 @@ class _Pair:
     axes: Kind
     dimensions: list[tuple[Polynomial, Polynomial]]
     blocks_meet: bool
+    periods: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Numbers modulo which values are looked at, where there are too many of them."""
 
     def _ahead(self, value: SSAValue) -> tuple[int, int] | None:
         """How far both are from a value that they share; None if they share none."""
@@ -366,10 +374,7 @@ class _Pair:
 
     def _narrowed(self, access: ThreadAccess) -> dict[SSAValue, Bound] | None:
         """The ends of variables where an access is reached; None if it is nowhere."""
-        ends = {
-            value: Bound(_limit(variable.low), _limit(variable.high))
-            for value, variable in self.variables.items()
-        }
+        ends = {value: self._range(value) for value in self.variables}
         for condition in access.conditions:
             for part in conjuncts(condition):
                 found = _single_bound(part)
@@ -392,8 +397,23 @@ class _Pair:
     ) -> _Difference:
         """The difference of two indices, without the variables that are `equal`."""
         result = _Difference()
-        monomials = dict.fromkeys((*first.terms, *second.terms))
-        for monomial in monomials:
+        rest = dict.fromkeys((*first.terms, *second.terms))
+        for v, w in self._pairs_of_loops(first, second):
+            spread = max(one[v].max - other[w].min, other[w].max - one[v].min)
+            result.digits.append((abs(first.terms[Value(v),]), spread, None))
+            del rest[Value(v),], rest[Value(w),]
+        for is_few in (self._is_few, self._is_few_product, self._is_shared):
+            few = [
+                monomial
+                for monomial in rest
+                if is_few(monomial) and not self._is_digit(monomial, first, second, equal)
+            ]
+            offsets = self._differences(first, second, few, (one, other)) if few else None
+            if offsets is not None:
+                result.offsets = offsets
+                rest = dict.fromkeys(m for m in rest if m not in few)
+                break
+        for monomial in rest:
             a, b = first.terms.get(monomial, 0), second.terms.get(monomial, 0)
             if a == b and self._is_same(monomial, equal):
                 continue
@@ -420,12 +440,128 @@ class _Pair:
                 result.slack(-b, other.get(leaf, _EVERYTHING))
         return result
 
+    def _pairs_of_loops(
+        self, first: Polynomial, second: Polynomial
+    ) -> list[tuple[SSAValue, SSAValue]]:
+        """Variables of two loops with the same factor, each in one of the indices."""
+        free: dict[int, list[SSAValue]] = {}
+        for leaf, factor in self._loops_of(second, first):
+            free.setdefault(factor, []).append(leaf)
+        return [
+            (leaf, free[factor].pop())
+            for leaf, factor in self._loops_of(first, second)
+            if free.get(factor)
+        ]
+
+    def _loops_of(
+        self, index: Polynomial, other: Polynomial
+    ) -> Iterator[tuple[SSAValue, int]]:
+        for monomial, factor in index.terms.items():
+            leaf = _leaf(monomial)
+            if leaf is not None and monomial not in other.terms and self._is_loop(leaf):
+                yield leaf, factor
+
+    def _is_loop(self, value: SSAValue) -> bool:
+        """Whether a variable has a value of its own in each thread and each access."""
+        variable = self.variables.get(value)
+        return (
+            variable is not None
+            and variable.kind is Kind.LOOP
+            and self._ahead(value) is None
+        )
+
     def _is_same(self, monomial: Monomial, equal: set[SSAValue]) -> bool:
         """Whether a product has one value in both threads."""
         return all(
-            value in equal or self._ahead(value) == (0, 0)
+            value in equal or ((pair := self._ahead(value)) and pair[0] == pair[1])
             for value in leaf_values(*monomial)
         )
+
+    def _is_digit(
+        self,
+        monomial: Monomial,
+        first: Polynomial,
+        second: Polynomial,
+        equal: set[SSAValue],
+    ) -> bool:
+        """Whether a product cancels, or is one variable with the same factor in both."""
+        if first.terms.get(monomial) != second.terms.get(monomial):
+            return False
+        leaf = _leaf(monomial)
+        is_own = leaf is not None and self._ahead(leaf) is None
+        return is_own or self._is_same(monomial, equal)
+
+    def _is_shared(self, monomial: Monomial) -> bool:
+        """Whether a product is made of values that both share, and is none of them."""
+        leaves = leaf_values(*monomial)
+        return (
+            bool(leaves)
+            and _leaf(monomial) is None
+            and all(self._ahead(value) is not None for value in leaves)
+        )
+
+    def _is_few(self, monomial: Monomial) -> bool:
+        """Whether a product may have few values: that of loops or of shared values."""
+        leaf = _leaf(monomial)
+        if leaf is None:
+            return self._is_few_product(monomial)
+        return self._is_loop(leaf) and self._extent(leaf) <= _MAX_OFFSETS
+
+    def _is_few_product(self, monomial: Monomial) -> bool:
+        """Whether it is, and is no variable."""
+        leaves = leaf_values(*monomial)
+        return (
+            bool(leaves)
+            and _leaf(monomial) is None
+            and all(
+                self._is_loop(value) or self._ahead(value) is not None for value in leaves
+            )
+        )
+
+    def _differences(
+        self,
+        first: Polynomial,
+        second: Polynomial,
+        monomials: Sequence[Monomial],
+        ends: tuple[Mapping[SSAValue, Bound], Mapping[SSAValue, Bound]],
+    ) -> list[int] | None:
+        """The values of the difference of some terms of two indices.
+
+        None if they are too many or unknown. Of a value that counts modulo some number
+        only, as `i` does in `i % 2`, that many are evaluated.
+        """
+        atoms = [atom for monomial in monomials for atom in monomial]
+        axes: list[_Axis] = []
+        for value in dict.fromkeys(leaf_values(*atoms)):
+            ahead, period = self._ahead(value), period_of(atoms, value)
+            if ahead is not None:
+                axes.append(_Axis.of(value, period, self._range(value), ahead))
+            else:
+                one, other = (end.get(value, _EVERYTHING) for end in ends)
+                axes += [
+                    _Axis.of(value, period, one, (0, None)),
+                    _Axis.of(value, period, other, (None, 0)),
+                ]
+        if prod(axis.extent for axis in axes) > _MAX_COMBINATIONS:
+            return None
+        grid = np.indices([int(axis.extent) for axis in axes], dtype=np.int64)
+        parts: list[Any] = []
+        for side, index in enumerate((first, second)):
+            columns: dict[SSAValue, Any] = {}
+            for axis, row in zip(axes, grid.reshape(len(axes), -1), strict=True):
+                ahead = axis.ahead[side]
+                if ahead is not None:
+                    columns[axis.value] = row + int(axis.first) + ahead
+            terms = {m: index.terms[m] for m in monomials if m in index.terms}
+            parts.append(_evaluated(Polynomial(terms), columns))
+        if parts[0] is None or parts[1] is None:
+            return None
+        found = np.unique(parts[0] - parts[1])
+        return found.tolist() if len(found) <= _MAX_OFFSETS else None
+
+    def _range(self, value: SSAValue) -> Bound:
+        variable = self.variables[value]
+        return Bound(_limit(variable.low), _limit(variable.high))
 
     def _bound(self, monomial: Monomial) -> Bound:
         if not monomial:
@@ -439,14 +575,27 @@ class _Pair:
     def by_points(self, wanted: set[SSAValue]) -> bool:
         """Whether no two threads that differ on `wanted` have equal indices."""
         rest = [self._without_common(*pair) for pair in self.dimensions]
-        sides = (
-            self._points(self.a, [pair[0] for pair in rest], wanted, 0),
-            self._points(self.b, [pair[1] for pair in rest], wanted, 1),
-        )
-        one, other = sides
-        if one is None or other is None:
-            return False
-        return _are_apart(one, other)
+        first, second = [pair[0] for pair in rest], [pair[1] for pair in rest]
+        for is_periodic in (False, True):
+            if is_periodic:
+                self.periods = self._find_periods((*first, *second), wanted)
+            one = self._points(self.a, first, wanted, 0)
+            other = None if one is None else self._points(self.b, second, wanted, 1)
+            if one is not None and other is not None:
+                return _are_apart(one, other)
+        return False
+
+    def _find_periods(
+        self, indices: Sequence[Polynomial], wanted: set[SSAValue]
+    ) -> dict[SSAValue, int]:
+        """Numbers modulo which values count in all indices."""
+        atoms = [atom for index in indices for m in index.terms for atom in m]
+        found: dict[SSAValue, int] = {}
+        for value in leaf_values(*atoms):
+            period = None if value in wanted else period_of(atoms, value)
+            if period is not None and period < self._extent(value):
+                found[value] = period
+        return found
 
     def _without_common(
         self, first: Polynomial, second: Polynomial
@@ -486,7 +635,8 @@ class _Pair:
         conditions: list[Expr] = []
         for part in (p for c in access.conditions for p in conjuncts(c)):
             more = dict.fromkeys((*names, *leaf_values(part)))
-            if self._count(more) <= MAX_POINTS:
+            is_whole = self.periods.keys().isdisjoint(leaf_values(part))
+            if is_whole and self._count(more) <= MAX_POINTS:
                 names = more
                 conditions.append(part)
         columns = self._columns(list(names), side)
@@ -519,8 +669,7 @@ class _Pair:
         return _Points(rows, thread)
 
     def _count(self, values: Iterable[SSAValue]) -> float:
-        extents = (self._extent(value) for value in values)
-        return prod(extents)
+        return prod(self.periods.get(value) or self._extent(value) for value in values)
 
     def _extent(self, value: SSAValue) -> float:
         variable = self.variables.get(value)
@@ -530,15 +679,16 @@ class _Pair:
 
     def _columns(self, names: Sequence[SSAValue], side: int) -> dict[Any, Any]:
         """Values of variables in all combinations; None maps to which of them exist."""
-        extents = [int(self._extent(value)) for value in names]
+        extents = [int(self._count((value,))) for value in names]
         grid = np.indices(extents, dtype=np.int64).reshape(len(extents), -1)
         columns: dict[Any, Any] = {}
         for value, row in zip(names, grid, strict=True):
-            variable = self.variables[value]
-            columns[value] = row + int(variable.low)
-            ahead = self._ahead(value)
+            variable, ahead = self.variables[value], self._ahead(value)
+            is_periodic = value in self.periods
+            columns[value] = row if is_periodic else row + int(variable.low)
             if ahead is not None and ahead[side]:
                 columns[value] = columns[value] + ahead[side]
+            if ahead is not None and ahead[side] and not is_periodic:
                 exists = columns[value] <= variable.high
                 old = columns.get(None)
                 columns[None] = exists if old is None else old & exists
@@ -568,10 +718,12 @@ class _Difference:
 
     low: float = 0
     high: float = 0
-    digits: list[tuple[int, float, SSAValue]] = field(
-        default_factory=list[tuple[int, float, SSAValue]]
+    digits: list[tuple[int, float, SSAValue | None]] = field(
+        default_factory=list[tuple[int, float, SSAValue | None]]
     )
-    """Weight, greatest absolute value, and variable."""
+    """Weight, greatest absolute value, and the variable, if it is the same in both."""
+    offsets: Sequence[int] = (0,)
+    """What may be added: the few values that a part of the difference has."""
 
     def slack(self, factor: int, bound: Bound) -> None:
         """Add a multiple of something within a bound."""
@@ -583,18 +735,101 @@ class _Difference:
 
 def _never_zero(difference: _Difference, equal: set[SSAValue]) -> bool:
     """Whether a difference is never 0; adds to `equal` what is equal where it is."""
+    found = [_equal_digits(difference, offset) for offset in difference.offsets]
+    possible = [each for each in found if each is not None]
+    for value in possible[0] if possible else ():
+        if all(value in each for each in possible):
+            equal.add(value)
+    return not possible
+
+
+def _equal_digits(difference: _Difference, offset: int) -> set[SSAValue] | None:
+    """What is equal where a difference with an offset is 0; None if it never is."""
+    equal: set[SSAValue] = set()
     digits = sorted(difference.digits, key=lambda digit: digit[0])
     rest = sum(_times(weight, spread) for weight, spread, _ in digits)
-    low, high = difference.low, difference.high
+    low, high = difference.low + offset, difference.high + offset
     while digits:
         if low - rest > 0 or high + rest < 0:
-            return True
+            return None
         weight, _, value = digits.pop()
         rest = sum(_times(weight, spread) for weight, spread, _ in digits)
         if max(high, -low) + rest >= weight:
-            return False
-        equal.add(value)
-    return low > 0 or high < 0
+            return equal
+        if value is not None:
+            equal.add(value)
+    return None if low > 0 or high < 0 else equal
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The numbers that a value may be for two accesses, or for one of them."""
+
+    value: SSAValue
+    first: float
+    extent: float
+    ahead: tuple[int | None, int | None]
+    """What is added for each access; None where the access has other numbers."""
+
+    @staticmethod
+    def of(
+        value: SSAValue,
+        period: int | None,
+        ends: Bound,
+        ahead: tuple[int | None, int | None],
+    ) -> _Axis:
+        """All numbers between ends, or those of one period."""
+        extent = max(0, ends.max - ends.min + 1)
+        if period is not None and period < extent:
+            return _Axis(value, 0, period, ahead)
+        return _Axis(value, ends.min, extent, ahead)
+
+
+@dataclass(frozen=True)
+class _Periodic:
+    """How an expression depends on an integer value.
+
+    With `is_sum` it is one of multiples of the value and of what depends on the value
+    modulo `period`, else it depends on the value modulo `period` only.
+    """
+
+    period: int = 1
+    is_sum: bool = False
+
+
+def period_of(roots: Sequence[Expr], value: SSAValue) -> int | None:
+    """A number modulo which a value counts in all expressions; None if there is none."""
+    if not _is_exact(value):
+        return None
+    known: dict[Expr, _Periodic | None] = {}
+    for root in roots:
+        for node in postorder(root):
+            known[node] = _periodic(node, known, value)
+    found = [known[root] for root in roots]
+    if any(each is None or each.is_sum for each in found):
+        return None
+    return lcm(*(each.period for each in found if each is not None))
+
+
+def _periodic(
+    node: Expr, known: Mapping[Expr, _Periodic | None], value: SSAValue
+) -> _Periodic | None:
+    if isinstance(node, Value):
+        return _Periodic(is_sum=node.value is value)
+    operands = [known[operand] for operand in node.operands]
+    parts = [each for each in operands if each is not None]
+    if len(parts) < len(operands):
+        return None
+    period = lcm(*(each.period for each in parts))
+    if not any(each.is_sum for each in parts):
+        return _Periodic(period)
+    match node:
+        case Add() | Sub() | Mul():
+            return _Periodic(period, is_sum=True)
+        case FloorMod(rhs=Const(value=divisor)) if divisor > 0:
+            return _Periodic(lcm(period, int(divisor)))
+        case _:
+            return None
 
 
 def _times(weight: int, spread: float) -> float:

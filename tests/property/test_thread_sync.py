@@ -47,6 +47,21 @@ def test_kernels_without_barriers(scope: str) -> None:
     assert raced > COUNT // 2
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+def test_loops_of_any_length(scope: str) -> None:
+    accepted = 0
+    for seed in range(COUNT):
+        kernel = random_sync_kernel(seed, scope)
+        module = parse_script(kernel.symbolic_script)
+        ThreadSync(scope).apply(Context(), module)
+        module.verify()
+        # Not all is proved: `i // 2` has no period that is looked for.
+        accepted += accepts(module)
+        found = runs(kernel, module, symbolic=True)
+        assert found, f"seed {seed}:\n{kernel.symbolic_script}"
+    assert accepted >= COUNT // 2
+
+
 def test_barriers_are_needed() -> None:
     """Most barriers cannot be left out, each alone."""
     count = needed = 0

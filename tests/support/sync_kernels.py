@@ -22,6 +22,8 @@ from xdsl_tvm.interpreters.tir import interpret
 Array: TypeAlias = np.ndarray[Any, Any]
 _Environment = dict[str, Any]
 _BUFFERS = ("S", "T")
+EXTENTS = (1, 2, 4, 5)
+"""The extents of loops."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,15 @@ class SyncKernel:
         own = f"(bx * {self.rows * self.threads} + ty * {self.threads} + tx)"
         text = text.replace("OWN", own)
         return text.replace("SIZE", str(self.total))
+
+    @property
+    def symbolic_script(self) -> str:
+        """The kernel with parameters after the others that are the extents of loops."""
+        script = self.script
+        for extent in EXTENTS:
+            script = script.replace(f"range({extent})", f"range(n{extent})")
+        parameters = ", ".join(f"n{extent}: T.int32" for extent in EXTENTS)
+        return script.replace("):\n", f", {parameters}):\n", 1)
 
     @property
     def size(self) -> int:
@@ -232,7 +243,7 @@ class _Writer:
             elif pick < 0.85:
                 variable = f"i{depth}"
                 self.loops.append(variable)
-                extent = self.rng.choice((1, 2, 4, 5))
+                extent = self.rng.choice(EXTENTS)
                 found.append(Loop(variable, extent, self.nodes(3, depth + 1)))
                 self.loops.pop()
             else:
@@ -369,14 +380,17 @@ class _Rule:
         return [*flat[: first + 1], *flat[last:]]
 
 
-def runs(kernel: SyncKernel, module: ModuleOp) -> bool:
-    """Whether a kernel runs without a race; it then has to compute what is expected."""
+def runs(kernel: SyncKernel, module: ModuleOp, *, symbolic: bool = False) -> bool:
+    """Whether a kernel runs without a race; it then has to compute what is expected.
+
+    With `symbolic`, the module is that of `symbolic_script`.
+    """
     a = np.random.default_rng(1).random(kernel.total).astype(np.float32)
     out = np.zeros(kernel.total, np.float32)
     is_global = kernel.scope == "global"
     shared = [np.zeros(2 * kernel.size, np.float32) for _ in _BUFFERS if is_global]
     try:
-        interpret(module)["main"](a, out, *shared)
+        interpret(module)["main"](a, out, *shared, *(EXTENTS if symbolic else ()))
     except RaceError:
         return False
     np.testing.assert_array_equal(out, kernel.expected(a))

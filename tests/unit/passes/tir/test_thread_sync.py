@@ -10,7 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from support.barriers import accepts, barriers
+from support.barriers import accepts, barriers, erase
 from support.effort import calls
 from support.ir import parse
 from xdsl.context import Context
@@ -359,6 +359,76 @@ def test_copies_end_where_they_are_waited_for() -> None:
     R[tx] = s[63 - tx]
 """)
     )
+
+
+def staged(
+    written: str, read: str, *, versions: int = 2, threads: int = 8, rounds: int = 2
+) -> ModuleOp:
+    """Threads that write tiles and read those of others, `n` times.
+
+    A tile is `H` elements; `x` is the element in it that a thread writes.
+    """
+    size = threads * rounds
+    words = {"H": str(size), "x": f"(j * {threads} + tx)"}
+
+    def index(text: str) -> str:
+        return "".join(words.get(letter, letter) for letter in text)
+
+    return parse_script(f"""
+@T.prim_func
+def main(a: T.handle, r: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, {size}))
+    R = T.match_buffer(r, (n, {size}))
+    tx = T.launch_thread("threadIdx.x", {threads})
+    s_data = T.allocate([{versions * size}], "float32", "shared")
+    s = T.decl_buffer(({versions * size},), data=s_data, scope="shared")
+    for i in range({versions}):
+        for j in range({rounds}):
+            s[i * {size} + {words["x"]}] = T.float32(0)
+    for i in range(n):
+        for j in range({rounds}):
+            s[{index(written)}] = A[i, {words["x"]}]
+        for j in range({rounds}):
+            R[i, {words["x"]}] = s[{index(read)}]
+""")
+
+
+TILES = {
+    "one tile": ("x", "H - 1 - x", 1, 2),
+    "two tiles": ("i % 2 * H + x", "i % 2 * H + (H - 1 - x)", 2, 1),
+    "three tiles": ("(i + 2) % 3 * H + x", "(i + 2) % 3 * H + (H - 1 - x)", 3, 1),
+    "the tile of the next iteration": ("(i + 1) % 2 * H + x", "i % 2 * H + x", 2, 0),
+    "other halves": ("(3 - i % 2 * 2) * H + x", "(i * 5 + 1) % 2 * H + H - 1 - x", 4, 1),
+    "the tile before": ("i % 3 * H + x", "(i + 2) % 3 * H + (H - 1 - x)", 3, 1),
+    "two iterations a tile": ("i // 2 % 2 * H + x", "i // 2 % 2 * H + H - 1 - x", 2, 2),
+    "a tile in between": ("i % 2 * H + x", "i % 2 * (H // 2) + H - 1 - x", 2, 2),
+}
+
+
+@pytest.mark.parametrize(("written", "read", "versions", "inserted"), TILES.values())
+@pytest.mark.parametrize("is_large", [False, True])
+def test_tiles(
+    written: str, read: str, versions: int, inserted: int, is_large: bool
+) -> None:
+    """The tiles of two iterations are told apart, however large and many they are."""
+    size = {"threads": 512, "rounds": 64} if is_large else {}
+    module = staged(written, read, versions=versions, **size)
+    ThreadSync("shared").apply(Context(), module)
+    (loop,) = [
+        op
+        for op in module.walk()
+        if isinstance(op, tir.ForOp) and tir.constant_value(op.extent) is None
+    ]
+    assert sum(loop.is_ancestor(barrier) for barrier in barriers(module)) == inserted
+    assert accepts(module)
+    if not is_large:
+        a, r = np.zeros((7, 16), np.float32), np.zeros((7, 16), np.float32)
+        interpret(module)["main"](a, r, 7)
+        for number in range(len(barriers(module))):
+            other = module.clone()
+            erase(barriers(other)[number])
+            with pytest.raises(RaceError):
+                interpret(other)["main"](a, r, 7)
 
 
 def test_double_buffer() -> None:
