@@ -191,6 +191,8 @@ class _LoopVectorizer:
             Rewriter.replace_op(loop, spare)
             spare.kind = _SERIAL
             return spare
+        # Else values around the loop would keep uses that are in no program.
+        spare.erase()
         _inline(loop)
         return None
 

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import DiagnosticException, ParseError, PassFailedException
 
+from support.ir import uses_outside
 from support.run_lines import RunLineError, parse_script
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.interpreters.semantics import SemanticsChecker, SemanticsError
@@ -108,6 +109,12 @@ def _check(
             module.verify()
         except (DiagnosticException, PassFailedException):
             break
+        for op, user in uses_outside(module):
+            pytest.fail(
+                f"{path.name}: {one.name} leaves a use of {op.name} by {user.name}, "
+                "which is not in the module",
+                pytrace=False,
+            )
         try:
             checker.check(one.name, module)
         except SemanticsError as error:
