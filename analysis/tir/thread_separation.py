@@ -588,11 +588,16 @@ class _Pair:
     def _find_periods(
         self, indices: Sequence[Polynomial], wanted: set[SSAValue]
     ) -> dict[SSAValue, int]:
-        """Numbers modulo which values count in all indices."""
+        """Numbers modulo which values count in all indices.
+
+        Sums with values that nothing is known of may overflow, so that they have none.
+        """
         atoms = [atom for index in indices for m in index.terms for atom in m]
         found: dict[SSAValue, int] = {}
         for value in leaf_values(*atoms):
-            period = None if value in wanted else period_of(atoms, value)
+            if value in wanted or value not in self.variables:
+                continue
+            period = period_of(atoms, value)
             if period is not None and period < self._extent(value):
                 found[value] = period
         return found

@@ -169,6 +169,12 @@ REFUSED = {
       %i = tir.cast %x : f32 to i32
       tir.store %one, %S[%i] : f32
     """,
+    "a remainder of what is read from memory": """
+      %x = tir.load %A[%t] : f32
+      %i = tir.cast %x : f32 to i32
+      %r = tir.floormod %i, %c8 : i32
+      tir.store %one, %S[%r] : f32
+    """,
     "other threads in the other branch": """
       %p = tir.cmp lt %t, %c32 : i32
       tir.if %p {
