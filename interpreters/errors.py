@@ -19,7 +19,11 @@ from xdsl_tvm.analysis.named_arguments import in_order
 
 def describe(op: Operation) -> str:
     """`op` on one line, with its source location where it has one."""
-    text = str(op).splitlines()[0]
+    try:
+        text = str(op).splitlines()[0]
+    except RecursionError:
+        # What is nested too deeply for Python is not printed, either.
+        text = op.name
     if isinstance(op.location, UnknownLoc):
         return text
     return f"{text} {op.location}"

@@ -95,6 +95,9 @@ DEFAULT_STEP_LIMIT = 10_000_000
 _PACKED_CONVENTION = 1
 """`calling_conv` of functions whose parameters are those of packed functions."""
 
+_DEEP = 50
+"""More nested calls than this make a RecursionError that of the module's functions; with
+fewer, it is that of an external one."""
 _HELPERS = frozenset(module.__file__ for module in (memory, numbers, builtins, integers))
 """Files whose functions are single operations of the code: their errors are its own."""
 
@@ -228,6 +231,11 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             return result
         except Exception as error:
             found = self._explain(error)
+            if isinstance(error, RecursionError) and self._is_deep(error.__traceback__):
+                found = SimulationError(
+                    f"@{func.sym_name.data}: functions call each other more deeply than "
+                    "Python can; call them in a loop"
+                )
             if self._depth == 1:
                 self._grid.reset()
                 self.workspaces.reset()
@@ -274,7 +282,10 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
     def _translate(self, func: tir.FuncOp, device: bool = False) -> Program:
         if func.is_declaration:
             raise unsupported(func, "it has no body", "pass an extern of its name")
-        return translate(func, self._settings, device=device)
+        try:
+            return translate(func, self._settings, device=device)
+        except RecursionError as error:
+            raise _nested_too_deeply(func, error) from error
 
     def _compile(self, func: tir.FuncOp, device: bool = False) -> _Compiled:
         """The code of a function; `device` is that for calls by threads."""
@@ -287,9 +298,7 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         try:
             code = compile(program.source, file, "exec")
         except (SyntaxError, RecursionError, MemoryError) as error:
-            raise unsupported(
-                func, f"it nests too deeply for Python ({error})", "split the function"
-            ) from error
+            raise _nested_too_deeply(func, error) from error
         exec(code, program.names)
         made = _Compiled(cast(Callable[..., Any], program.names["run"]), program.ops)
         self._compiled[name, device] = self._files[file] = made
@@ -319,6 +328,14 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 f"a null pointer, or a value of another kind, is used ({error})", op
             )
         return None
+
+    def _is_deep(self, traceback: TracebackType | None) -> bool:
+        """Whether an error is below many calls of functions of the module."""
+        count = 0
+        while traceback is not None:
+            count += traceback.tb_frame.f_code.co_filename in self._files
+            traceback = traceback.tb_next
+        return count > _DEEP
 
     def _faulty_op(
         self, traceback: TracebackType | None
@@ -574,6 +591,11 @@ def _pointee(dtype: PtrType) -> Number | None:
         return number(element_of(dtype.element_type))
     except InterpretationError:
         return None
+
+
+def _nested_too_deeply(func: tir.FuncOp, error: Exception) -> InterpretationError:
+    reason = f"it nests too deeply for Python ({error})"
+    return unsupported(func, reason, "split the function")
 
 
 def interpret(

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.ir import parse
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, ModuleOp, i32
+from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
 
+from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import TIR
 from xdsl_tvm.interpreters.tir import (
     ArgumentError,
@@ -288,3 +291,50 @@ def test_null_pointer() -> None:
     %q = tir.access_ptr r %p[%c0 to %c0] : !tir.ptr<f32>"""
     with pytest.raises(SimulationError, match=r"a null pointer.*, in: .*tir.access_ptr"):
         function("%p: !tir.ptr<f32>", access)(None)
+
+
+def test_functions_that_call_themselves() -> None:
+    module = parse("""
+    tir.func @f(%n: i32) -> i32 {
+      %x = tir.call_func @g(%n) : (i32) -> i32
+      tir.ret %x : i32
+    }
+    tir.func private @g(%n: i32) -> i32 {
+      %x = tir.call_func @f(%n) : (i32) -> i32
+      tir.ret %x : i32
+    }
+    """)
+    functions = interpret(module)
+    with pytest.raises(SimulationError, match=r"@[fg]: functions call each other more"):
+        functions["f"](3)
+    # The next call begins anew.
+    with pytest.raises(SimulationError, match=r"@[fg]: functions call each other more"):
+        functions["g"](3)
+
+
+def test_external_functions_that_call_themselves() -> None:
+    def forever() -> int:
+        return forever()
+
+    body = """
+    %name = tir.string "forever"
+    %x = tir.call "call_extern"(%name) : (!tir.handle) -> i32
+    """
+    with pytest.raises(RecursionError):
+        function("", body, externs={"forever": forever})()
+
+
+@pytest.mark.parametrize("depth", [120, 400])
+def test_functions_that_nest_too_deeply(depth: int) -> None:
+    zero, one = tir.ConstOp.of(0, i32), tir.ConstOp.of(1, i32)
+    block = Block([tir.ConstOp.of(2, i32)], arg_types=[i32])
+    for _ in range(depth):
+        block = Block([tir.ForOp(zero, one, Region(block))], arg_types=[i32])
+    outermost = block.first_op
+    assert outermost is not None
+    outermost.detach()
+    func = tir.FuncOp("f", ((), ()), Region(Block([zero, one, outermost])))
+    module = ModuleOp([func])
+    with pytest.raises(InterpretationError, match="nests too deeply for Python") as found:
+        interpret(module)["f"]()
+    assert not isinstance(found.value, SimulationError)
