@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.pointer_value_type_rewrite import PointerValueTypeRewrite
+from xdsl_tvm.passes.tir.storage_rewrite import StorageRewrite
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
@@ -42,10 +43,14 @@ tir.func @main(%a: !tir.handle, %b: !tir.handle) {
 """
 
 
-def program(rng: random.Random) -> str:
+FLAT = "\n".join(line for line in HEADER.splitlines() if "4x16" not in line)
+
+
+def program(rng: random.Random, *, flat: bool = False) -> str:
     """Copies between the parameters and an allocation, through views of one dimension
-    and of two, mostly by four lanes and aligned."""
-    lines = [HEADER]
+    and of two, unless `flat`, mostly by four lanes and aligned."""
+    lines = [FLAT if flat else HEADER]
+    ways = ("AL", "LB", "AB", "LA") if flat else ("AL", "AM", "VL", "VM", "LB", "MB")
     for n in range(rng.randrange(1, 5)):
         lanes = 4 if rng.random() < 0.8 else rng.choice((2, 8))
         step = lanes * rng.choice((1, 1, 1, 2))
@@ -63,7 +68,7 @@ def program(rng: random.Random) -> str:
             f"%k{n} = tir.add %m{n}, %h{n} : i32",
             f"%r{n} = tir.ramp %k{n}, %one : vector<{lanes}xi32>",
         ]
-        source, target = rng.choice(("AL", "AM", "VL", "VM", "LB", "MB", "AB", "LA"))
+        source, target = rng.choice(ways if flat else (*ways, "AB", "LA"))
         element = "f32"
         vector = f"vector<{lanes}xf32>"
         reads_scalar = rng.random() < 0.3
@@ -111,3 +116,24 @@ def test_vectors_as_elements() -> None:
         PointerValueTypeRewrite().apply(new_context(), again)
         assert again.is_structurally_equivalent(module)
     assert retyped > COUNT // 2
+
+
+def test_storage_rewrite() -> None:
+    """It retypes allocations, and counts a scalar read as an access of scalars."""
+    retyped = 0
+    for seed in range(COUNT):
+        module = parse(program(random.Random(seed), flat=True))
+        numbers = np.random.default_rng(seed)
+        arrays = [numbers.standard_normal(SIZE).astype(np.float32) for _ in range(2)]
+        expected = ran(module, arrays)
+        StorageRewrite().apply(new_context(), module)
+        module.verify()
+        for want, found in zip(expected, ran(module, arrays), strict=True):
+            np.testing.assert_array_equal(want, found)
+        for op in module.walk():
+            if isinstance(op, tir.MatchBufferOp):
+                assert tir.is_scalar(op.type.element_type)
+            if isinstance(op, tir.AllocateOp):
+                retyped += not tir.is_scalar(op.result.type.element_type)
+            assert not isinstance(op, tir.ShuffleOp)
+    assert retyped > COUNT // 6
