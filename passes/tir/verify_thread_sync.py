@@ -36,7 +36,9 @@ class VerifyThreadSync(CompilerPass):
         threads of several blocks, may store one element. Elements differ where the
         indices, read as numbers in a mixed radix, are equal for one thread only, or where
         an evaluation for all threads shows it (up to 2^17 combinations of thread axes and
-        loop variables of constant extents). Conditions around an access count. A barrier
+        loop variables; of a variable that counts modulo a number only, as in `i % 2`,
+        that many values are taken, however long the loop is). Elements of two sizes,
+        in views of one memory, are compared byte by byte. Conditions around an access count. A barrier
         counts in a branch or loop only where the condition or the bounds are the same in
         all threads of the block. Blocks are ordered by barriers of the grid alone, memory
         of a warp by those of the warp, too. What waits for copies makes them once more.
