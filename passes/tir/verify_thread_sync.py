@@ -38,10 +38,11 @@ class VerifyThreadSync(CompilerPass):
         an evaluation for all threads shows it (up to 2^17 combinations of thread axes and
         loop variables; of a variable that counts modulo a number only, as in `i % 2`,
         that many values are taken, however long the loop is). Elements of two sizes,
-        in views of one memory, are compared byte by byte. Conditions around an access count. A barrier
-        counts in a branch or loop only where the condition or the bounds are the same in
-        all threads of the block. Blocks are ordered by barriers of the grid alone, memory
-        of a warp by those of the warp, too. What waits for copies makes them once more.
+        in views of one memory, are compared byte by byte. Conditions around an access
+        count. A barrier counts in a branch or loop only where the condition or the bounds
+        are the same in all threads of the block. Blocks are ordered by barriers of the
+        grid alone, memory of a warp by those of the warp, too. What waits for copies
+        makes them once more.
     Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
         need no barrier. Memory of different parameters is taken to be different.
         Memory that an op other than a load or a store names is accessed as a whole. Time
