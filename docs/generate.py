@@ -5,7 +5,8 @@
 
 Generated are one page a pass in `docs/passes/`, with the program `docs/examples/PASS.py`
 where there is one, the index of them, `docs/tir.md`, `docs/relax.md`,
-`docs/tir-builtins.md`, `docs/tir-attributes.md` and `docs/pipelines.md`.
+`docs/tir-builtins.md`, `docs/tir-attributes.md`, `docs/pipelines.md` and
+`docs/configuration.md`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from attributes_page import attributes_page
 from builtins_page import builtins_page
+from configuration_page import configuration_page
 from pipelines_page import pipelines_page
 from relax_page import relax_page
 from tir_page import tir_page
@@ -27,6 +29,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 BUILTINS = ROOT / "docs" / "tir-builtins.md"
 ATTRIBUTES = ROOT / "docs" / "tir-attributes.md"
 PIPELINES = ROOT / "docs" / "pipelines.md"
+CONFIGURATION = ROOT / "docs" / "configuration.md"
 TIR = ROOT / "docs" / "tir.md"
 RELAX = ROOT / "docs" / "relax.md"
 SECTIONS = {
@@ -95,6 +98,7 @@ def generated_files() -> dict[Path, str]:
     files[BUILTINS] = builtins_page()
     files[ATTRIBUTES] = attributes_page()
     files[PIPELINES] = pipelines_page()
+    files[CONFIGURATION] = configuration_page()
     files[TIR] = tir_page()
     files[RELAX] = relax_page()
     files[PAGES / "README.md"] = _passes_page(contracts)

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import AXES
-from xdsl_tvm.passes.infra import CompositePass, Sequential, Trail
+from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
 from xdsl_tvm.registry import all_passes
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -100,6 +100,11 @@ def relax_optimization() -> tuple[str, ...]:
     return (*RELAX_CHECKS, "relax-default-pipeline")
 
 
+def disables_assertions() -> bool:
+    """Whether the `PassContext` has the assertions of programs left out of code."""
+    return bool(PassContext.current().get_config("tir.disable_assert", bool))
+
+
 def llvm_pipeline(
     *,
     relax: bool = False,
@@ -123,6 +128,7 @@ def llvm_pipeline(
         (
             *(relax_to_tir if relax else ()),
             *(optimization or (*TIR_BLOCKS_TO_LOOPS, *FLOATS_OF_CPU)),
+            *(("tir-skip-assert",) if disables_assertions() else ()),
             *(("tir-insert-bound-checks",) if bound_checks else ()),
             *(to_memref if relax else ()),
             "tir-convert-to-memref",

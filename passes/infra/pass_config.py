@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias, cast
 
+from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
+
 
 @dataclass(frozen=True)
 class ConfigStruct:
@@ -111,14 +113,20 @@ class ConfigOption:
 
     kind: type[object]
     default: ConfigValue | None
+    meaning: str
+    """What it changes, and in which pass."""
 
     @property
     def type_name(self) -> str:
         return self.kind.__name__
 
 
-def _flag(default: bool | None = False) -> ConfigOption:
-    return ConfigOption(bool, default)
+def _flag(meaning: str, default: bool | None = False) -> ConfigOption:
+    return ConfigOption(bool, default, meaning)
+
+
+_UNREAD = "nothing reads it, as in TVM"
+_LATER = "no pass reads it yet"
 
 
 _STRUCTS: tuple[type[ConfigStruct], ...] = (
@@ -132,41 +140,78 @@ _STRUCTS: tuple[type[ConfigStruct], ...] = (
     UnrollLoopConfig,
 )
 _OPTIONS: dict[str, ConfigOption] = {
-    "cuda.kernels_output_dir": ConfigOption(str, None),
-    "relax.FuseOps.max_depth": ConfigOption(int, 256),
-    "relax.backend.use_cuda_graph": _flag(),
-    "relax.fallback_device_type": ConfigOption(int, None),
-    "relax.lift_transform_params.consume_params": _flag(),
-    "relax.transform.apply_legalize_ops": _flag(default=True),
-    "testing.immutable_module": _flag(),
-    **{kind.key: ConfigOption(kind, kind()) for kind in _STRUCTS},
-    "tir.add_lower_pass": ConfigOption(tuple, None),
-    "tir.debug_keep_trivial_loop": _flag(),
-    "tir.detect_global_barrier": _flag(),
-    "tir.disable_assert": _flag(),
-    "tir.disable_cse_tir": _flag(),
-    "tir.disable_storage_rewrite": _flag(),
-    "tir.disable_vectorize": _flag(),
-    "tir.enable_buffer_level_predication": _flag(default=None),
-    "tir.enable_debug": _flag(),
-    "tir.enable_equiv_terms_in_cse_tir": _flag(),
+    "cuda.kernels_output_dir": ConfigOption(str, None, _LATER),
+    "relax.FuseOps.max_depth": ConfigOption(
+        int, 256, "FuseOps: operators in one function"
+    ),
+    "relax.backend.use_cuda_graph": _flag(_LATER),
+    "relax.fallback_device_type": ConfigOption(int, None, _LATER),
+    "relax.lift_transform_params.consume_params": _flag(_LATER),
+    "relax.transform.apply_legalize_ops": _flag(
+        "LegalizeOps: off, it does nothing", default=True
+    ),
+    "testing.immutable_module": _flag("every pass: whether it changes its input"),
+    **{
+        kind.key: ConfigOption(kind, kind(), f"{kind.key.partition('.')[2]}: its options")
+        for kind in _STRUCTS
+    },
+    "tir.add_lower_pass": ConfigOption(tuple, None, _UNREAD),
+    "tir.debug_keep_trivial_loop": _flag(_UNREAD),
+    "tir.detect_global_barrier": _flag(
+        'tir-default-pipeline: ThreadSync of the scope "global"'
+    ),
+    "tir.disable_assert": _flag("the roads to machine code: SkipAssert"),
+    "tir.disable_cse_tir": _flag(
+        "tir-default-pipeline: CommonSubexprElimTIR does nothing"
+    ),
+    "tir.disable_storage_rewrite": _flag("tir-default-pipeline: no StorageRewrite"),
+    "tir.disable_vectorize": _flag(
+        "tir-default-pipeline: VectorizeLoop makes serial loops"
+    ),
+    "tir.enable_buffer_level_predication": _flag(
+        "VectorizeLoop: predicates of accesses; unset, for AArch64 with SVE",
+        default=None,
+    ),
+    "tir.enable_debug": _flag(_UNREAD),
+    "tir.enable_equiv_terms_in_cse_tir": _flag(
+        "tir-default-pipeline: CommonSubexprElimTIR looks for equivalent terms"
+    ),
     # TVM's LowerAsyncDMA reads this key, but TVM registers it nowhere, so that no
     # context there can set it.
-    "tir.experimental_dma_bypass_cache": _flag(),
-    "tir.instr_siblings": _flag(default=True),
-    "tir.instrument_bound_checkers": _flag(),
-    "tir.instrument_lwp": _flag(),
-    "tir.is_entry_func": _flag(),
-    "tir.lwp_disable_func_prof": _flag(),
-    "tir.lwp_max_depth": ConfigOption(int, 0),
-    "tir.lwp_min_height": ConfigOption(int, 1),
-    "tir.merge_static_smem": _flag(),
-    "tir.noalias": _flag(default=True),
-    "tir.ptx_ldg32": _flag(),
-    "tir.reset_start_id": _flag(),
-    "tir.use_async_copy": _flag(),
-    "tir.vtcm_capacity": ConfigOption(int, 0),
+    "tir.experimental_dma_bypass_cache": _flag("LowerAsyncDMA: an operand of copies"),
+    "tir.instr_siblings": _flag(
+        "InstrumentProfileIntrinsics: loops beside others", default=True
+    ),
+    "tir.instrument_bound_checkers": _flag(
+        "tir-default-pipeline: InstrumentBoundCheckers"
+    ),
+    "tir.instrument_lwp": _flag("tir-default-pipeline: InstrumentProfileIntrinsics"),
+    "tir.is_entry_func": _flag(_UNREAD),
+    "tir.lwp_disable_func_prof": _flag(
+        "InstrumentProfileIntrinsics: functions are not marked"
+    ),
+    "tir.lwp_max_depth": ConfigOption(
+        int, 0, "InstrumentProfileIntrinsics: the depth of loops"
+    ),
+    "tir.lwp_min_height": ConfigOption(
+        int, 1, "InstrumentProfileIntrinsics: the least loops in a nest"
+    ),
+    "tir.merge_static_smem": _flag(
+        "MergeSharedMemoryAllocations: static memory, too, which StorageRewrite leaves"
+    ),
+    "tir.noalias": _flag("nothing reads it: there is no tuning", default=True),
+    "tir.ptx_ldg32": _flag("tir-default-pipeline: InjectPTXLDG32, twice"),
+    "tir.reset_start_id": _flag("InstrumentProfileIntrinsics: numbers begin at 0"),
+    "tir.use_async_copy": _flag(
+        "tir-default-pipeline: LowerAsyncDMA and InjectPTXAsyncCopy"
+    ),
+    "tir.vtcm_capacity": ConfigOption(int, 0, "VerifyVTCMLimit: the limit; 0 for none"),
 }
+
+
+def registered_options() -> Mapping[str, ConfigOption]:
+    """Every key with its type, its default and what it changes, sorted by key."""
+    return {key: _OPTIONS[key] for key in sorted(_OPTIONS)}
 
 
 def config_option(key: str) -> ConfigOption:
@@ -175,6 +220,7 @@ def config_option(key: str) -> ConfigOption:
         candidates = ", ".join(sorted(_OPTIONS))
         raise AttributeError(
             f"Invalid config option '{key}' candidates are: {candidates}"
+            f"{did_you_mean(key, tuple(_OPTIONS))}"
         )
     return option
 
@@ -213,6 +259,7 @@ def _convert_struct(
             raise AttributeError(
                 f"config {key} has no field '{name}', "
                 f"its fields are: {', '.join(field_types)}"
+                f"{did_you_mean(name, tuple(field_types))}"
             )
     return kind(
         **{

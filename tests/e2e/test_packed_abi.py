@@ -11,6 +11,7 @@ import pytest
 from support.packed_cases import HEADER, Array, PackedCase, packed_cases
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.tir.bind_target import BindTarget
 from xdsl_tvm.passes.tir.lower_tvm_builtin import LowerTVMBuiltin
 from xdsl_tvm.passes.tir.make_packed_api import MakePackedAPI
@@ -227,3 +228,12 @@ def test_arguments_that_cannot_be_passed(argument: Any, error: str) -> None:
     function = built(CASES[0].function)["f"]
     with pytest.raises((TypeError, ValueError), match=error):
         function(argument)
+
+
+def test_code_without_assertions() -> None:
+    """`tir.disable_assert` leaves the checks out."""
+    with PassContext(config={"tir.disable_assert": True}):
+        function = built(WORKSPACE, python=times(0))["f"]
+    array = np.zeros(1, np.int32)
+    assert function(3, array) == 3
+    assert array[0] == 3

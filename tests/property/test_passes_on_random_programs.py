@@ -59,6 +59,8 @@ NEEDS: dict[str, str] = {
     "tir-compact-buffer-allocation": (
         "tir-lower-init-block,tir-convert-blocks-to-opaque"
     ),
+    "tir-finalize-device-passes": 'tir-bind-target{target="llvm" host="llvm"}',
+    "tir-finalize-host-passes": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-make-packed-api": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-make-unpacked-api": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-plan-and-update-buffer-allocation-location": "tir-lower-init-block",

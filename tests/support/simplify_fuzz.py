@@ -91,7 +91,7 @@ _OF_VECTORS = (Add, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)
 _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)
 _CONSTANTS = (*range(-4, 9), 2, 2, 3, 4, 6, -6, 12)
 _NARROW = (Operands.INTEGER, Operands.SIGNED)
-TABLES = [table for table in rule_tables() if table.operands is not Operands.FLOAT]
+TABLES = list(rule_tables())
 
 
 class AnyTrees(Trees):

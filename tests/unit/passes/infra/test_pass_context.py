@@ -186,6 +186,8 @@ def test_struct_config_keeps_other_defaults() -> None:
     [
         ({"tir.UnrollLoop": {"no_such": 1}}, "has no field 'no_such'"),
         ({"tir.NoSuch": 1}, "Invalid config option 'tir.NoSuch' candidates are: cuda"),
+        ({"tir.disable_vectorise": 1}, r"\(did you mean 'tir.disable_vectorize'\?\)"),
+        ({"tir.UnrollLoop": {"max_step": 1}}, r"\(did you mean 'auto_max_step'\?\)"),
         (
             {"tir.UnrollLoop": 1},
             "expect config tir.UnrollLoop to have type UnrollLoopConfig, but got 1",
