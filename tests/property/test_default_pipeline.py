@@ -1,8 +1,8 @@
 """The default pipeline keeps what random programs compute, and reaches its forms.
 
 Each program runs in the interpreter before the pipeline and after each of its passes that
-changes it, all forms being checked. `XDSL_TVM_FUZZ` sets the number of programs,
-`XDSL_TVM_FUZZ_FROM` the first of them.
+changes it, all forms being checked; then follow the passes that finish functions.
+`XDSL_TVM_FUZZ` sets the number of programs, `XDSL_TVM_FUZZ_FROM` the first of them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,23 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.default_cpu_schedule import DefaultCPUSchedule
 from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
+from xdsl_tvm.passes.tir.finalize_device_passes import FinalizeDevicePasses
+from xdsl_tvm.passes.tir.finalize_host_passes import FinalizeHostPasses
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript.parser import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 IN_ORDER = DefaultCPUSchedule(
     vector_bytes=8, parallel_grain=2, reassociate=False, fuse_multiply_add=False
 )
-PIPELINE = (IN_ORDER, *DefaultPipeline(debug=True).passes())
+PIPELINE = (
+    IN_ORDER,
+    # For C, since code for LLVM contracts products and sums.
+    *DefaultPipeline(target="c", debug=True).passes(),
+    FinalizeDevicePasses(),
+    FinalizeHostPasses(),
+)
 REFUSED = "is to be unrolled, but its extent is no constant"
 
 

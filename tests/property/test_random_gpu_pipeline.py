@@ -1,11 +1,11 @@
-"""Kernels compute the same after each pass of the device part of the default pipeline.
+"""Kernels compute the same after each pass of the default pipeline for CUDA.
 
-That is the list for CUDA up to the packed calling convention, as far as its passes exist,
-and the passes that the reference's build runs on device code after it. All of them take
-part as soon as they exist; those for asynchronous copies do for every other kernel. The
-simulator runs kernels before and after every pass, and finds no race. Kernels without
-barriers run from ThreadSync on, and are compared with numpy, too. `XDSL_TVM_FUZZ` sets
-the number of kernels of each kind, `XDSL_TVM_FUZZ_FROM` the first of them.
+That is the whole list, and the two that finish functions of the device and of the host;
+the passes for asynchronous copies take part for every other kernel. The simulator runs
+kernels before and after every pass, and finds no race; from SplitHostDevice on a function
+of the host launches them, from MakePackedAPI on a packed one. Kernels without barriers
+run from ThreadSync on, and are compared with numpy, too. `XDSL_TVM_FUZZ` sets the number
+of kernels of each kind, `XDSL_TVM_FUZZ_FROM` the first of them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ from xdsl_tvm.interpreters.semantics import (
 )
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.infra import PassContext
-from xdsl_tvm.passes.infra.sequential import Sequential, find_pass_class
+from xdsl_tvm.passes.infra.sequential import Sequential
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
+from xdsl_tvm.passes.tir.finalize_device_passes import FinalizeDevicePasses
+from xdsl_tvm.passes.tir.finalize_host_passes import FinalizeHostPasses
 from xdsl_tvm.passes.tir.storage_rewrite import StorageRewrite
 from xdsl_tvm.passes.tir.thread_sync import ThreadSync
 from xdsl_tvm.registry import new_context
@@ -54,15 +56,12 @@ from xdsl_tvm.tvmscript.files import read_file
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-FINALIZE_DEVICE = ("LowerWarpMemory", "Simplify", "LowerDeviceStorageAccessInfo")
-"""What the reference's build runs on device code, but for what depends on hardware."""
 
 
-def device_part() -> list[ModulePass]:
-    """The passes that exist, and the checks of the form after each of the list."""
-    found = [find_pass_class("tir", name) for name in FINALIZE_DEVICE]
-    part = DefaultPipeline(target="cuda", until="MakePackedAPI", debug=True).passes()
-    return [*part, *(each() for each in found if each is not None)]
+def whole_list() -> list[ModulePass]:
+    """All passes, and the checks of the form after each of the list."""
+    found = DefaultPipeline(target="cuda", debug=True).passes()
+    return [*found, FinalizeDevicePasses(), FinalizeHostPasses()]
 
 
 def exposed(module: ModuleOp) -> ModuleOp:
@@ -131,7 +130,7 @@ def check(module: ModuleOp, seed: int) -> SemanticsReport:
     # Sums of halves in another order differ by more than usual.
     tolerance = 0.1 if "f16" in str(module) else None
     with context_of(seed):
-        passes = device_part()
+        passes = whole_list()
         try:
             return check_semantics(
                 exposed(module), passes, seed=seed, runs=1, tolerance=tolerance
@@ -184,7 +183,7 @@ def check_from_barriers(kernel: Unsynchronized, seed: int) -> None:
     module = exposed(kernel.module)
     (name,) = (op.sym_name.data for op in module.ops if isinstance(op, tir.FuncOp))
     with context_of(seed):
-        passes = device_part()
+        passes = whole_list()
         count = count_until_barriers(passes)
         for one in passes[:count]:
             one.apply(new_context(), module)
