@@ -79,6 +79,8 @@ class PackedCalls:
         self._externs = {**BUILTINS, **externs}
         self._calls: dict[bytes, PackedCall] = {}
         self._raised = threading.local()
+        self._on_other_thread: BaseException | None = None
+        """Of a parallel loop, whose threads are not the one that calls."""
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._function = kind(self._enter)
         # Name, arguments, type codes, their number, result and its type code.
@@ -104,9 +106,9 @@ class PackedCalls:
         return found
 
     def take_error(self) -> BaseException | None:
-        """The exception that ended the last call on this thread, which is forgotten."""
-        error = getattr(self._raised, "error", None)
-        self._raised.error = None
+        """The exception that ended the last call, which is forgotten."""
+        error = getattr(self._raised, "error", None) or self._on_other_thread
+        self._raised.error = self._on_other_thread = None
         return error
 
     def _enter(self, text: int, cells: int) -> int:
@@ -132,7 +134,7 @@ class PackedCalls:
             # What is returned lives until the next call of this thread returns something.
             self._kept.result = store(result, code, 0, function(*arguments))
         except BaseException as error:  # it must not pass through compiled code
-            self._raised.error = error
+            self._raised.error = self._on_other_thread = error
             return 1
         return 0
 

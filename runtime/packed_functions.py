@@ -89,10 +89,12 @@ class DLTensor(ctypes.Structure):
             steps += [size] if self.lanes != 1 else []
         else:
             steps = _compact(extents, size)
-        last = sum((e - 1) * s for e, s in zip(extents, steps, strict=True))
-        start = self.data + self.byte_offset
-        memory = (ctypes.c_char * (last + size)).from_address(start)
-        return np.ndarray(extents, dtype, cast(Any, memory), strides=steps)
+        spans = [(e - 1) * s for e, s in zip(extents, steps, strict=True)]
+        before = sum(span for span in spans if span < 0)
+        after = sum(span for span in spans if span > 0)
+        start = self.data + self.byte_offset + before
+        memory = (ctypes.c_char * (after - before + size)).from_address(start)
+        return np.ndarray(extents, dtype, cast(Any, memory), -before, steps)
 
 
 def _compact(extents: Sequence[int], size: int) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.ir import parse as parse_ir
 from support.packed_cases import HEADER, Array, PackedCase, packed_cases
 from xdsl.dialects.builtin import ModuleOp
 
@@ -237,3 +238,55 @@ def test_code_without_assertions() -> None:
     array = np.zeros(1, np.int32)
     assert function(3, array) == 3
     assert array[0] == 3
+
+
+PARALLEL = script(
+    "A: T.Buffer(64, 'float32')",
+    """
+for i in T.parallel(64):
+    A[i] = T.Cast("float32", T.call_packed("python", i))
+""",
+)
+
+
+def test_calls_from_threads() -> None:
+    array = np.zeros(64, np.float32)
+    built(PARALLEL, python=times(3))["f"](array)
+    assert array.tolist() == [3 * i for i in range(64)]
+
+    def fail(x: int) -> int:
+        if x == 40:
+            raise OwnError("in a thread")
+        return x
+
+    with pytest.raises(OwnError, match="in a thread"):
+        built(PARALLEL, python=fail)["f"](array)
+
+
+RESULTS = """tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
+  %A = tir.match_buffer %a : !tir.buffer<2xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %s = tir.string "python"
+  %x = tir.call "tvm_call_packed"(%s, %c0) : (!tir.handle, i32) -> f32
+  %y = tir.call "tvm_call_packed"(%s, %c1) : (!tir.handle, i32) -> i32
+  %z = tir.cast %y : i32 to f32
+  tir.store %x, %A[%c0] : f32
+  tir.store %z, %A[%c1] : f32
+}"""
+
+
+def test_results_of_another_kind() -> None:
+    """An integer for a float is converted, and the other way around."""
+    results = (3, -2.5)
+    executable = compile(
+        packed(parse_ir(RESULTS)), externs={"python": results.__getitem__}
+    )
+    array = np.zeros(2, np.float32)
+    executable["f"](array)
+    assert array.tolist() == [3, -2]
+
+
+def test_arrays_with_negative_strides() -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)[::-1, ::-1]
+    assert (DLTensor.of(array).view() == array).all()

@@ -398,16 +398,26 @@ class PackedCode:
         cv, dtype = self._cv, op.result.type
         if tir.is_handle(dtype):
             return cv.emit(llvm.LoadOp(place, _POINTER)).dereferenced_value
-        held = f64 if tir.is_float(dtype) else i64
-        found = cv.emit(llvm.LoadOp(place, held)).dereferenced_value
-        value = convert(cv, found, held, dtype)
+        given = cv.emit(llvm.LoadOp(code, i32)).dereferenced_value
+        value = self._number(place, given, dtype)
         if op.callee.data != "tvm_call_trace_packed_lowered":
             return value
-        given = cv.emit(llvm.LoadOp(code, i32)).dereferenced_value
-        null = cv.number(int(TypeCode.NULL), i32)
-        is_null = cv.build(arith.CmpiOp, [given, null], i1, {"predicate": _EQUAL})
+        is_null = self._has_code(given, TypeCode.NULL)
         otherwise = cv.value(op.args[5])
         return cv.build(arith.SelectOp, [is_null, otherwise, value], value.type)
+
+    def _number(self, place: SSAValue, code: SSAValue, dtype: Attribute) -> SSAValue:
+        """The number in a slot, which its type code says to be an integer or a float."""
+        cv = self._cv
+        integer = cv.emit(llvm.LoadOp(place, i64)).dereferenced_value
+        real = cv.emit(llvm.LoadOp(place, f64)).dereferenced_value
+        found = [convert(cv, v, t, dtype) for v, t in ((real, f64), (integer, i64))]
+        is_real = self._has_code(code, TypeCode.FLOAT)
+        return cv.build(arith.SelectOp, [is_real, *found], found[0].type)
+
+    def _has_code(self, code: SSAValue, kind: TypeCode) -> SSAValue:
+        number = self._cv.number(int(kind), i32)
+        return self._cv.build(arith.CmpiOp, [code, number], i1, {"predicate": _EQUAL})
 
 
 _HANDLERS: Final[Mapping[str, Callable[[PackedCode, tir.CallOp], None]]] = {
