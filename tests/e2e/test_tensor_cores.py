@@ -76,9 +76,9 @@ def test_tiles_that_are_not_permuted() -> None:
     result = multiplied(lowered(plain), "matmul_mma", 128)
     np.testing.assert_allclose(result.product, result.expected, rtol=1e-4, atol=1e-4)
     found = by_access(result.banks)
-    for buffer in ("As", "Bs"):
-        assert set(found[buffer, True]) == {1}
-        assert set(found[buffer, False]) == {4}
+    worst = {access: set(found[access]) for access in found}
+    # Both tiles are in one allocation by then.
+    assert worst == {("buf_dyn_shmem", True): {1}, ("buf_dyn_shmem", False): {4}}
     assert (result.banks.conflicts, result.banks.steps) == (1152, 1792)
 
 

@@ -106,13 +106,10 @@ NOT_RUN = {
         "intrinsics.contexts",
         "intrinsics.device_memory",
         "intrinsics.guarded_register_load",
-        "intrinsics.llvm_calls",
         "intrinsics.grid_barrier",
         "intrinsics.lowered_calls",
         "intrinsics.results_of_calls",
-        "intrinsics.spirv_call",
         "intrinsics.traced_calls",
-        "intrinsics.workspaces",
     },
     "buffers of tensor expressions": {
         "statements.realized",

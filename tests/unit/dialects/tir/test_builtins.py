@@ -34,6 +34,7 @@ DTYPES = {
     "vector": "float32x8",
     "handle": "handle",
     "nullable": "handle",
+    "resource": "handle",
 }
 WRONG = tir.BufferType([4], f32)
 """A type that no operand of a builtin has."""
