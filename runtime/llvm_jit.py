@@ -94,6 +94,7 @@ LIBRARY_FUNCTIONS: frozenset[str] = frozenset(
         "aligned_alloc",
         "calloc",
         "clock_gettime",
+        "pthread_self",
         "free",
         "malloc",
         "posix_memalign",

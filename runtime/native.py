@@ -17,6 +17,7 @@ from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_th
 from xdsl_tvm.lowering.pipelines import Progress, has_relax_functions
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.relax.conversion.profile import KERNEL_NAMES, KERNEL_TIMES
+from xdsl_tvm.lowering.tir.conversion.loop_profile import COUNT, EVENTS, LIMIT, NAMES
 from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
 from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
 from xdsl_tvm.passes.infra import PassContext
@@ -27,6 +28,7 @@ from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.executable_base import Executable
+from xdsl_tvm.runtime.loop_times import LoopRecorder
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
@@ -102,6 +104,9 @@ class NativeExecutable(Executable):
             exports.update(dict.fromkeys([FAILED_ASSERT, *numbers]))
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
+        has_marks = llvm_jit.mentions(self._object, EVENTS)
+        if has_marks:
+            exports.update(dict.fromkeys((EVENTS, LIMIT, COUNT, NAMES)))
         calls = [
             name
             for name in (CALL_PACKED, CALL_WITH_SLOTS)
@@ -117,6 +122,9 @@ class NativeExecutable(Executable):
             symbols.update((name, known[name]) for name in calls)
         self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
         address = self._code.address
+        self.loop_recorder = LoopRecorder(address) if has_marks else None
+        """Records times of functions and loops, where InstrumentProfileIntrinsics has
+        marked some, as `tir.instrument_lwp` in a `PassContext` asks for."""
         self._failure = (
             FailedAssert(address(FAILED_ASSERT), [address(n) for n in numbers], packed)
             if can_fail

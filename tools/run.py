@@ -9,6 +9,7 @@ counts the steps that accesses of shared memory take.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.relax import InterpretedRelax
 from xdsl_tvm.lowering.pipelines import has_relax_functions
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, reading
 from xdsl_tvm.passes.infra.pipeline_runner import check_name
@@ -35,6 +37,7 @@ from xdsl_tvm.runtime.executable import (
     load_text,
 )
 from xdsl_tvm.runtime.interpreted import interpret
+from xdsl_tvm.runtime.loop_times import LoopTimes, table
 from xdsl_tvm.runtime.packed_functions import PackedSignature
 from xdsl_tvm.runtime.sample_inputs import (
     bound_symbols,
@@ -68,6 +71,13 @@ def argument_parser() -> argparse.ArgumentParser:
         "--bank-conflicts",
         action="store_true",
         help="with --interpret: count the bank conflicts of shared memory; slower",
+    )
+    add(
+        "--profile-loops",
+        metavar="TRACE.json",
+        nargs="?",
+        const="",
+        help="time functions and loops; also write a trace for chrome://tracing",
     )
     add("--input", metavar="NPY", nargs="+", action="extend", default=[], type=Path)
     add("--symbol", metavar="N=4", action="append", default=[], type=_symbol)
@@ -134,6 +144,10 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         raise UserError(
             "--bank-conflicts: compiled code does not count them; add --interpret"
         )
+    if options.profile_loops is not None and options.interpret:
+        raise UserError(
+            "--profile-loops: interpreted code is not timed; leave out --interpret"
+        )
     text = None if options.execute else ModuleText.of_file(options.file)
     module = (
         executed_module(options.file)
@@ -162,6 +176,11 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "" if options.interpret else "; run it with --interpret, which looks for faults"
     )
     working_on(f"{how} @{signature.function} was", advice)
+    recorder = None
+    if options.profile_loops is not None and isinstance(executable, NativeExecutable):
+        recorder = executable.loop_recorder
+    if recorder is not None:
+        recorder.start()
     try:
         result, seconds = _timed(function, values)
     except SimulationError as error:
@@ -178,7 +197,18 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         report = _report(executable, module, signature, values)
     if interpreted is not None and options.bank_conflicts:
         report = interpreted.tir.bank_conflicts().lines()
+    if recorder is not None:
+        report += _recorded(recorder.stop(), str(options.profile_loops))
     return named_outputs(signature, values, result), report
+
+
+def _recorded(times: LoopTimes, trace: str) -> list[str]:
+    """The table of times; the trace is written to its file."""
+    if trace:
+        path = Path(trace)
+        with writing(path):
+            path.write_text(json.dumps(times.trace()))
+    return table(times)
 
 
 def _placed(error: SimulationError, text: ModuleText | None) -> Exception:
@@ -252,8 +282,12 @@ def _compiled(
         set_num_threads(options.threads)
     bar = ProgressBar(sys.stderr)
     compiled = partial(compile, target=options.target, profile=options.target == "llvm")
+    config = {} if options.profile_loops is None else _MARKS
     try:
-        return compiled(module, progress=bar.update if wanted(options.progress) else None)
+        with PassContext(config=config):
+            return compiled(
+                module, progress=bar.update if wanted(options.progress) else None
+            )
     except UserError:
         raise
     except DiagnosticException as error:
@@ -261,6 +295,14 @@ def _compiled(
         raise placed or error from error
     finally:
         bar.close()
+
+
+_MARKS = {
+    "tir.instrument_lwp": True,
+    "tir.instr_siblings": False,
+    "tir.lwp_max_depth": 2,
+}
+"""What marks functions, and their loops down to the third."""
 
 
 def _interpreted(

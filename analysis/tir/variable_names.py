@@ -20,6 +20,8 @@ def variable_name(value: SSAValue) -> str:
             and isinstance(value, BlockArgument)
         ):
             return func.param_names.data[value.index].data
+        if isinstance(func, tir.ForOp) and func.loop_name is not None:
+            return func.loop_name.data
     elif isinstance(owner, _BINDINGS) and owner.var_name is not None:
         return owner.var_name.data
     return value.name_hint or "v"

@@ -98,6 +98,7 @@ from xdsl_tvm.dialects.tir.functions import FuncOp
 from xdsl_tvm.dialects.tir.index_map import IndexMapAttr
 from xdsl_tvm.dialects.tir.intrinsics import (
     ASSERT_MESSAGE,
+    PROFILE_NAME,
     CallFuncOp,
     CallOp,
     assert_message,
@@ -279,6 +280,7 @@ __all__ = [
     "INTRINSICS",
     "MAX_LANES",
     "NAMED_OPS",
+    "PROFILE_NAME",
     "THREAD_TAGS",
     "TIR",
     "VIRTUAL_THREAD_TAGS",

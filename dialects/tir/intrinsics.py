@@ -210,6 +210,8 @@ class _CalleeExists(SymbolUserOpInterface):
             )
 
 
+PROFILE_NAME = "tir.profile_name"
+"""What the call of a profile intrinsic marks: an attribute, a function or a loop."""
 ASSERT_MESSAGE = "tvm_assert_message"
 """The function whose call is the message of an assertion with numbers in it."""
 

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.functions import convert_function
+from xdsl_tvm.lowering.tir.conversion.loop_profile import LoopProfile
 from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -73,10 +74,12 @@ class ConvertToMemref(CompilerPass):
             if isinstance(source, tir.FuncOp)
             and isinstance(symbol := source.attributes.get("global_symbol"), StringAttr)
         }
-        converter = partial(BodyConverter, symbols=symbols)
+        profile = LoopProfile()
+        converter = partial(BodyConverter, symbols=symbols, profile=profile)
         for source in list(op.body.ops):
             if isinstance(source, ModuleOp):
                 self.apply(ctx, source)
             elif isinstance(source, tir.FuncOp):
                 converted = convert_function(source, converter, GENERIC_SPACE, op)
                 Rewriter.replace_op(source, converted, [])
+        profile.insert(op)

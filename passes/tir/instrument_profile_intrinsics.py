@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation
 
 from xdsl_tvm.analysis.tir.function_target import functions_of
+from xdsl_tvm.analysis.tir.variable_names import variable_name
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.tir.rewriting.statements import may_write, signature_of
@@ -72,7 +73,8 @@ class InstrumentProfileIntrinsics(CompilerPass):
     Leaves alone: loops in other statements than conditions, bindings, attributes and
         allocations, below the outermost loop; declarations
     Errors: none
-    Attributes: read: none; created: none; removed: none
+    Attributes: read: none; created: `tir.profile_name` on the calls, the function and the
+        variable of the loop; removed: none
     Differs from TVM: the end of functions and loops is marked before a `tir.ret` in them,
         which TVM skips. A declaration of a buffer or an assertion before a loop does not
         hide it, since statements follow each other here. What is inside of a parallel
@@ -190,6 +192,7 @@ def _statements(block: Block) -> Iterator[Operation]:
 def _instrument(func: tir.FuncOp) -> None:
     """Mark a function, and the loops that the configuration takes."""
     number = _COUNTER.next()
+    name = func.sym_name.data
     body = func.body.block
     nests = _Nests()
     nests.find(body)
@@ -197,8 +200,9 @@ def _instrument(func: tir.FuncOp) -> None:
     for op, mark in taken.items():
         block = op.parent
         assert block is not None, "found in a function"
-        block.insert_ops_before(_mark(_START, mark), op)
-        block.insert_ops_after(_mark(_END, mark), op)
+        called = f"{name}.{variable_name(op.loop_var)}"
+        block.insert_ops_before(_mark(_START, mark, called), op)
+        block.insert_ops_after(_mark(_END, mark, called), op)
     marks_function = not _flag("tir.lwp_disable_func_prof")
     for ret in [op for op in func.walk() if isinstance(op, tir.RetOp)]:
         marks = [taken[loop] for loop in _loops_around(ret) if loop in taken]
@@ -207,17 +211,17 @@ def _instrument(func: tir.FuncOp) -> None:
         block = ret.parent
         assert block is not None, "found in a function"
         for mark in marks:
-            block.insert_ops_before(_mark(_END, mark), ret)
+            block.insert_ops_before(_mark(_END, mark, name), ret)
     if marks_function:
         signature = signature_of(body)
         first = next((op for op in body.ops if op not in signature), None)
-        start = _mark(_START, number)
+        start = _mark(_START, number, name)
         if first is None:
             body.add_ops(start)
         else:
             body.insert_ops_before(start, first)
         if not isinstance(body.last_op, tir.RetOp):
-            body.add_ops(_mark(_END, number))
+            body.add_ops(_mark(_END, number, name))
 
 
 def _is_taken(loop: _Loop) -> bool:
@@ -236,6 +240,8 @@ def _loops_around(op: Operation) -> Iterator[tir.ForOp]:
         parent = parent.parent_op()
 
 
-def _mark(name: str, number: int) -> list[Operation]:
+def _mark(name: str, number: int, called: str) -> list[Operation]:
     constant = tir.ConstOp(IntegerAttr(number, i32))
-    return [constant, tir.CallOp(name, [constant.result], tir.HandleType())]
+    call = tir.CallOp(name, [constant.result], tir.HandleType())
+    call.attributes[tir.PROFILE_NAME] = StringAttr(called)
+    return [constant, call]

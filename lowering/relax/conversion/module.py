@@ -27,13 +27,14 @@ from xdsl_tvm.lowering.relax.conversion.calling_convention import (
     Convention,
     convention_of,
 )
-from xdsl_tvm.lowering.relax.conversion.profile import KernelProfile, bytes_attribute
+from xdsl_tvm.lowering.relax.conversion.profile import KernelProfile
 from xdsl_tvm.lowering.relax.conversion.written import WrittenValues
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     argument_types,
     bound_symbols,
 )
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
+from xdsl_tvm.lowering.tir.conversion.loop_profile import bytes_attribute
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
     AnyMemRef,

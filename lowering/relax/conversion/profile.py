@@ -9,53 +9,33 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from xdsl.context import Context
-from xdsl.dialects import func, memref
-from xdsl.dialects.arith import Arith
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    Builtin,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerType,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
     i8,
     i64,
 )
-from xdsl.dialects.func import Func
-from xdsl.dialects.memref import MemRef
-from xdsl.ir import Attribute, Operation
-from xdsl.parser import Parser
+from xdsl.ir import Operation
 
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, Emitter
-from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE, memref_of
+from xdsl_tvm.lowering.tir.conversion.loop_profile import (
+    CLOCK,
+    CLOCK_TEXT,
+    bytes_attribute,
+    parsed_functions,
+    public_global,
+)
 
-CLOCK = "tvm_clock"
-"""The function that gives the time in nanoseconds."""
 KERNEL_NAMES = "tvm_kernel_names"
 KERNEL_TIMES = "tvm_kernel_times"
 
 _DONE = "tvm_kernel_done"
 """The function that adds a call, and the time since it began, to the table."""
 
-# The clock is POSIX's CLOCK_MONOTONIC, seconds and nanoseconds.
-_TEXT = f"""
-func.func private @clock_gettime(i32, memref<2xi64>) -> i32
-func.func private @{CLOCK}() -> i64 {{
-  %time = memref.alloca() : memref<2xi64>
-  %monotonic = arith.constant 1 : i32
-  %status = func.call @clock_gettime(%monotonic, %time) : (i32, memref<2xi64>) -> i32
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %seconds = memref.load %time[%c0] : memref<2xi64>
-  %rest = memref.load %time[%c1] : memref<2xi64>
-  %second = arith.constant 1000000000 : i64
-  %whole = arith.muli %seconds, %second : i64
-  %now = arith.addi %whole, %rest : i64
-  func.return %now : i64
-}}
-func.func private @{_DONE}(%kernel: index, %start: i64) {{
+_TEXT = f"""{CLOCK_TEXT}func.func private @{_DONE}(%kernel: index, %start: i64) {{
   %now = func.call @{CLOCK}() : () -> i64
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -71,11 +51,6 @@ func.func private @{_DONE}(%kernel: index, %start: i64) {{
   func.return
 }}
 """
-
-
-def bytes_attribute(data: bytes) -> DenseIntOrFPElementsAttr[IntegerType]:
-    """Bytes as the value of a global."""
-    return DenseIntOrFPElementsAttr(TensorType(i8, [len(data)]), BytesAttr(data))
 
 
 class KernelProfile:
@@ -103,26 +78,10 @@ class KernelProfile:
         times = DenseIntOrFPElementsAttr(TensorType(i64, shape), zeros)
         return [
             *(_functions(shape[0]) if self._places else ()),
-            _public(KERNEL_NAMES, bytes_attribute(names), i8),
-            _public(KERNEL_TIMES, times, i64),
+            public_global(KERNEL_NAMES, bytes_attribute(names), i8),
+            public_global(KERNEL_TIMES, times, i64),
         ]
 
 
 def _functions(kernels: int) -> list[Operation]:
-    ctx = Context()
-    for dialect in (Builtin, Func, Arith, MemRef):
-        ctx.load_dialect(dialect)
-    text = _TEXT.replace("TABLE", f"memref<{kernels}x2xi64>")
-    functions = list(Parser(ctx, text).parse_module().body.ops)
-    for op in functions:
-        op.detach()
-    return functions
-
-
-def _public(
-    name: str, value: DenseIntOrFPElementsAttr[IntegerType], element: Attribute
-) -> memref.GlobalOp:
-    type_ = memref_of(value.get_shape(), element, GENERIC_SPACE)
-    return memref.GlobalOp.get(
-        StringAttr(name), type_, value, sym_visibility=StringAttr("public")
-    )
+    return parsed_functions(_TEXT.replace("TABLE", f"memref<{kernels}x2xi64>"))

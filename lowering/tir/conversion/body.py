@@ -45,6 +45,7 @@ from xdsl_tvm.lowering.tir.conversion.intrinsics import (
     lower_call,
     no_lowering,
 )
+from xdsl_tvm.lowering.tir.conversion.loop_profile import MARKS, LoopProfile
 from xdsl_tvm.lowering.tir.conversion.packed import (
     PackedEmitter,
     lower_packed_call,
@@ -131,11 +132,13 @@ class BodyConverter(PackedEmitter):
         module: ModuleOp,
         function: str,
         symbols: Mapping[str, str] | None = None,
+        profile: LoopProfile | None = None,
     ) -> None:
         super().__init__(entry)
         self.module = module
         self.function = function
         self._symbols = symbols or {}
+        self._profile = profile
         self.is_packed = False
         """Whether the function has the packed convention: it returns a status."""
         self.views: dict[SSAValue, View] = {}
@@ -481,6 +484,9 @@ class BodyConverter(PackedEmitter):
             self.synchronize(op)
             return
         if name in ("reinterpret", "tvm_tuple") and _is_no_value(op):
+            return
+        if name in MARKS and self._profile is not None:
+            self._profile.mark(self, op)
             return
         if lower_packed_call(self, op):
             return

@@ -12,12 +12,12 @@ tir.func @f(%n: i32) {
 
 // CHECK-LABEL: tir.func @f
 // CHECK-NEXT:    %[[N:.*]] = tir.const [[NUMBER:.*]] : i32
-// CHECK-NEXT:    tir.call "start_profile_intrinsic"(%[[N]]) : (i32) -> !tir.handle
+// CHECK-NEXT:    tir.call "start_profile_intrinsic"(%[[N]]) {tir.profile_name = "f"} : (i32) -> !tir.handle
 // CHECK-NOT:     _profile_intrinsic
 // CHECK:         tir.for
 // CHECK-NOT:     start_profile_intrinsic
 // CHECK:         %[[E:.*]] = tir.const [[NUMBER]] : i32
-// CHECK-NEXT:    tir.call "end_profile_intrinsic"(%[[E]]) : (i32) -> !tir.handle
+// CHECK-NEXT:    tir.call "end_profile_intrinsic"(%[[E]]) {tir.profile_name = "f"} : (i32) -> !tir.handle
 
 // -----
 
