@@ -183,3 +183,13 @@ def test_debug_checks_follow_every_pass() -> None:
         "loops-and-buffers",
         "flat",
     ]
+
+
+def test_list_for_a_gpu_is_text() -> None:
+    kernel = (paths.EXAMPLES / "kernels" / "vector_add.mlir").read_text()
+    module, other = _module(kernel), _module(kernel)
+    pipeline = DefaultPipeline(target="cuda")
+    Sequential.from_pipeline(pipeline_text([pipeline])).apply(new_context(), module)
+    pipeline.apply(new_context(), other)
+    assert str(module) == str(other)
+    assert '"tvm_call_packed"' in str(module)
