@@ -169,6 +169,26 @@ class NativeExecutable(Executable):
         data = llvm_jit.compile_object(text, self._settings.opt_level, linked=True)
         Path(path).write_bytes(data)
 
+    def export_library(self, path: str | Path) -> None:
+        """Link the functions into a library that `tvm_ffi.load_module` loads.
+
+        A function `f` is the symbol `__tvm_ffi_f`, and takes what Python functions take
+        here: arrays of any library that knows DLPack, on memory of the CPU, which are not
+        copied, numbers, shapes and tuples. Relax functions return new arrays. Arrays that
+        a function writes must not overlap others. The code is for processors like this
+        one's. It is linked by `$CC`, or `cc`, or the compiler of the package ziglang.
+
+        Raises PassFailedException for a function that cannot be exported, such as one
+        with numbers that C has no type for, DiagnosticException where there is no C
+        compiler or it fails, and OSError where the file cannot be written.
+        """
+        # Late: whoever exports nothing needs none of it.
+        from xdsl_tvm.runtime.exported_library import export_library
+
+        text = with_thread_pool(self.llvm_ir, host_system())
+        functions = {name: self._signature(name) for name in self}
+        export_library(path, functions, text, self._settings.opt_level)
+
     def __getitem__(self, name: str) -> CompiledFunction | PackedFunction:
         found = super().__getitem__(name)
         assert isinstance(found, CompiledFunction | PackedFunction)

@@ -1,0 +1,63 @@
+"""Compiled functions as a shared library of the convention of `tvm-ffi`.
+
+`export_library` links the machine code of a module with C source that checks arguments
+(`c_source.py`), by a C compiler (`linker.py`). `tvm_ffi.load_module` loads the library in
+a process that has neither this package nor xDSL; `open_library` does it here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
+from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
+from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, FAILED_NUMBER
+from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime.exported_library.c_source import (
+    DESCRIPTION,
+    PREFIX,
+    Failures,
+    c_source,
+)
+from xdsl_tvm.runtime.exported_library.description import described
+from xdsl_tvm.runtime.exported_library.linker import link_library
+from xdsl_tvm.runtime.packed_functions import PackedSignature
+from xdsl_tvm.runtime.signature import Signature
+
+_MESSAGE = re.compile(rf"^@{FAILED_ASSERT} = weak global ", re.MULTILINE)
+_NUMBER = re.compile(rf"^@({FAILED_NUMBER}\d+) = ", re.MULTILINE)
+
+
+def export_library(
+    path: str | Path,
+    functions: Mapping[str, Signature | PackedSignature],
+    text: str,
+    opt_level: int,
+) -> None:
+    """Write a library of functions, by the names to export, with the LLVM IR of them.
+
+    Raises PassFailedException for a function that cannot be exported, DiagnosticException
+    where there is no C compiler or it fails, and OSError.
+    """
+    if not functions:
+        raise PassFailedException(
+            "the module has no public function to export; a function is public if it has "
+            "the attribute global_symbol"
+        )
+    for name in (CALL_PACKED, CALL_WITH_SLOTS):
+        if f"@{name}(" in text:
+            raise PassFailedException(
+                "the module calls Python functions by name, which a library does not "
+                "have; export a module without such calls"
+            )
+    # A message belongs to the thread that called.
+    text, can_fail = _MESSAGE.subn(f"@{FAILED_ASSERT} = thread_local global ", text)
+    failures = Failures(list(dict.fromkeys(_NUMBER.findall(text)))) if can_fail else None
+    source = c_source(functions, failures, described(functions))
+    data = llvm_jit.compile_object(text, opt_level, linked=True)
+    exports = [DESCRIPTION, *(f"{PREFIX}{name}" for name in functions)]
+    link_library(Path(path), source, [data], exports)
