@@ -12,11 +12,12 @@ import numpy as np
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
-from xdsl_tvm.dialects.tir.data_types import TypeCode
+from xdsl_tvm.dialects.tir.data_types import Abi, TypeCode
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.interpreters.data.memory import Memory, Pointer, passed_out
 from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.data.packed import (
+    AnyValues,
     DLTensor,
     PackedValues,
     code_at,
@@ -75,14 +76,20 @@ def device_type_of(func: tir.FuncOp) -> int:
 
 
 def call_packed_function(
-    run: Callable[..., Any], name: str, values: Sequence[Any], device_type: int = 1
+    run: Callable[..., Any],
+    name: str,
+    values: Sequence[Any],
+    device_type: int = 1,
+    abi: Abi = Abi.PACKED,
 ) -> Any:
-    """Call a function of the packed signature, `run`, with values; its result.
+    """Call a function of a packed signature, `run`, with values; its result.
 
     Arrays count as those of the device. Raises ArgumentError for a value that is no
     packed argument.
     """
-    values = [_on_device(value, device_type) for value in values]
+    values = [_on_device(value, device_type, abi) for value in values]
+    if abi is Abi.FFI:
+        return _call_ffi_function(run, name, values)
     slots, codes = PackedValues.allocate(len(values) + 1), type_codes(len(values) + 1)
     for index, value in enumerate(values):
         pack(slots, codes, index, value)
@@ -90,10 +97,22 @@ def call_packed_function(
     return unpack(slots, codes, len(values))
 
 
-def _on_device(value: Any, device_type: int) -> Any:
+def _call_ffi_function(run: Callable[..., Any], name: str, values: Sequence[Any]) -> Any:
+    """Call a function of the convention of `tvm-ffi`."""
+    args, result = AnyValues.allocate(len(values)), AnyValues.allocate(1)
+    for index, value in enumerate(values):
+        args.pack(index, value)
+    result.pack(0, None)
+    status = run(None, args, len(values), result)
+    if status:
+        raise SimulationError(f"{name} returned the status {status}")
+    return result.unpack(0)
+
+
+def _on_device(value: Any, device_type: int, abi: Abi) -> Any:
     if not isinstance(value, np.ndarray):
         return value
-    tensor = DLTensor.of(cast("np.ndarray[Any, Any]", value))
+    tensor = DLTensor.of(cast("np.ndarray[Any, Any]", value), abi=abi)
     tensor.device_type = device_type
     return tensor
 

@@ -15,6 +15,8 @@ from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.tir.annotations import packed_abi
+from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.dialects.tir.types import is_handle
 from xdsl_tvm.interpreters.data.memory import memory_of
 from xdsl_tvm.interpreters.data.packed import DLTensor
@@ -362,7 +364,7 @@ def _random_case(function: _Function, rng: np.random.Generator) -> _Case:
     raise failure
 
 
-Way = Callable[[Any], Any]
+Way = Callable[[Any, Abi], Any]
 """What a packed function is passed for an argument."""
 
 
@@ -375,8 +377,10 @@ class _Packed:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it, arrays for pointers as pointers, and with vectors as elements."""
+        func = self.function.func
+        abi = packed_abi(func) or Abi.PACKED
         passed = zip(self.ways, arguments, strict=True)
-        return self.function(*(way(argument) for way, argument in passed))
+        return self.function(*(way(argument, abi) for way, argument in passed))
 
 
 def _ways(func: tir.FuncOp | relax.FuncOp) -> list[Way]:
@@ -394,20 +398,20 @@ def _ways(func: tir.FuncOp | relax.FuncOp) -> list[Way]:
     return found
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: Any, abi: Abi) -> Any:
     return value
 
 
-def _as_pointer(value: Any) -> Any:
+def _as_pointer(value: Any, abi: Abi) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     return memory_of(cast("np.ndarray[Any, Any]", value))
 
 
-def _with_lanes(lanes: int, value: Any) -> Any:
+def _with_lanes(lanes: int, value: Any, abi: Abi) -> Any:
     if not isinstance(value, np.ndarray):
         return value
-    return DLTensor.of(cast("np.ndarray[Any, Any]", value), lanes)
+    return DLTensor.of(cast("np.ndarray[Any, Any]", value), lanes, abi)
 
 
 def _labels(func: tir.FuncOp | relax.FuncOp) -> list[str]:

@@ -45,7 +45,8 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import integers, tir
-from xdsl_tvm.dialects.tir.annotations import integer_of, strings_of
+from xdsl_tvm.dialects.tir.annotations import packed_abi, strings_of
+from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.dialects.tir.types import PtrType, element_of, is_handle
 from xdsl_tvm.interpreters.codegen import builtins
 from xdsl_tvm.interpreters.codegen.code_writer import Program, Settings
@@ -92,9 +93,6 @@ from xdsl_tvm.interpreters.packed_calls import (
 DEFAULT_STEP_LIMIT = 10_000_000
 """Iterations that the `tir.while` loops of one call may run together."""
 
-_PACKED_CONVENTION = 1
-"""`calling_conv` of functions whose parameters are those of packed functions."""
-
 _DEEP = 50
 """More nested calls than this make a RecursionError that of the module's functions; with
 fewer, it is that of an external one."""
@@ -103,9 +101,8 @@ _HELPERS = frozenset(module.__file__ for module in (memory, numbers, builtins, i
 
 
 def is_packed(func: tir.FuncOp) -> bool:
-    """Whether the parameters of a function are those of the packed convention."""
-    convention = integer_of(func.attributes.get("calling_conv"))
-    return convention == _PACKED_CONVENTION and not func.is_declaration
+    """Whether the parameters of a function are those of a packed convention."""
+    return packed_abi(func) is not None and not func.is_declaration
 
 
 def _require_arguments(
@@ -419,7 +416,8 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
         """Call a packed function of the module by a call that is not lowered."""
         public = [passed_out(value) for value in values]
         run = self._compile(func).run
-        result = call_packed_function(run, func.sym_name.data, public)
+        abi = packed_abi(func) or Abi.PACKED
+        result = call_packed_function(run, func.sym_name.data, public, abi=abi)
         if op.result is None or is_handle(op.result.type):
             return result
         dtype = number(element_of(op.result.type))
@@ -464,7 +462,9 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
     def _packed(self, name: str) -> tir.FuncOp | None:
         """The function of the packed convention that a name stands for."""
         func = self._funcs.get(self._aliases.get(name, name))
-        return func if func is not None and is_packed(func) else None
+        if func is None or func.is_declaration or packed_abi(func) is not Abi.PACKED:
+            return None
+        return func
 
     def _exposed(self, name: str) -> tir.FuncOp | None:
         """The function of the module that external code calls by a name, unless the user
@@ -571,7 +571,9 @@ class InterpretedFunction:
         def run(*values: Any) -> Any:
             return self.owner.run(self.func, values)
 
-        return call_packed_function(run, name, args, self.owner.device_type(self.func))
+        device_type = self.owner.device_type(self.func)
+        abi = packed_abi(self.func) or Abi.PACKED
+        return call_packed_function(run, name, args, device_type, abi)
 
     def __repr__(self) -> str:
         """The function with the names of its parameters."""

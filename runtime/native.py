@@ -231,7 +231,8 @@ class NativeExecutable(Executable):
         )
 
     def _bind_packed(self, signature: PackedSignature) -> PackedFunction:
-        native = self._code.function(signature.function, ctypes.c_int32, *ENTRY_TYPES)
+        types = ENTRY_TYPES[signature.abi]
+        native = self._code.function(signature.function, ctypes.c_int32, *types)
         address = self._code.address(signature.function)
         return PackedFunction(signature, self._guarded(native), address)
 

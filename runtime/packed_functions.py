@@ -1,7 +1,8 @@
-"""Functions of the packed convention, called with values of Python.
+"""Functions of the packed conventions, called with values of Python.
 
 docs/spec/tir-passes-d-abi-and-pipelines.md III.1. Arguments are 64-bit slots with type
-codes; an array is the address of a DLTensor on its memory, which is not copied.
+codes, or, in the convention of `tvm-ffi`, values that say what they are; an array is the
+address of a DLTensor on its memory, which is not copied.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.dialects.tir.data_types import TypeCode
+from xdsl_tvm.dialects.tir.data_types import TYPE_INDICES, Abi, TypeCode
 from xdsl_tvm.interpreters.data.packed import data_type_of, dtype_of, scalar_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -40,7 +41,7 @@ class DLTensor(ctypes.Structure):
     )
 
     @staticmethod
-    def of(array: Array) -> DLTensor:
+    def of(array: Array, abi: Abi = Abi.PACKED) -> DLTensor:
         """The structure of an array, which it keeps; the memory is not copied.
 
         Raises ValueError for a dtype that DLPack has no code for, and for an array that
@@ -49,7 +50,7 @@ class DLTensor(ctypes.Structure):
         if not array.flags.writeable:
             raise ValueError("the array is read-only; pass a copy of it")
         try:
-            element = data_type_of(array.dtype)
+            element = data_type_of(array.dtype, abi)
         except InterpretationError as error:
             raise ValueError(str(error)) from None
         found = DLTensor(
@@ -109,15 +110,42 @@ def _integers(values: Sequence[int]) -> Any:
     return (ctypes.c_int64 * len(values))(*values)
 
 
+class AnyValue(ctypes.Structure):
+    """A value of `tvm-ffi`: what it is, and 64 bits."""
+
+    _fields_ = (
+        ("type_index", ctypes.c_int32),
+        ("padding", ctypes.c_int32),
+        ("content", ctypes.c_int64),
+    )
+
+
+_CONTENT = AnyValue.content.offset
+_TYPE_CODES = {int(index): code for code, index in TYPE_INDICES.items()}
+
+
 def store(values: int, codes: int, slot: int, value: Any) -> Any:
     """Write a value and its type code to the slots at two addresses.
 
     Gives what must live as long as the slot is read. Raises TypeError for what is no
     packed value.
     """
+    code, kept = _write(values + slot * SLOT_BYTES, value, Abi.PACKED)
+    ctypes.c_int32.from_address(codes + slot * CODE_BYTES).value = int(code)
+    return kept
+
+
+def _store_any(to: AnyValue, value: Any) -> Any:
+    """The same for a value of `tvm-ffi`."""
+    code, kept = _write(ctypes.addressof(to) + _CONTENT, value, Abi.FFI)
+    to.type_index = TYPE_INDICES[code]
+    return kept
+
+
+def _write(address: int, value: Any, abi: Abi) -> tuple[TypeCode, Any]:
+    """Write a value to a slot; its type code, and what must live as long as the slot."""
     scalar = scalar_of(value)
     kept: Any = None
-    address = values + slot * SLOT_BYTES
     if scalar is not None:
         code, number = scalar
         if code is TypeCode.FLOAT:
@@ -125,13 +153,12 @@ def store(values: int, codes: int, slot: int, value: Any) -> Any:
         else:
             ctypes.c_int64.from_address(address).value = int(number)
     else:
-        code, pointer, kept = _pointer_of(value)
+        code, pointer, kept = _pointer_of(value, abi)
         ctypes.c_void_p.from_address(address).value = pointer
-    ctypes.c_int32.from_address(codes + slot * CODE_BYTES).value = int(code)
-    return kept
+    return code, kept
 
 
-def _pointer_of(value: Any) -> tuple[TypeCode, int | None, Any]:
+def _pointer_of(value: Any, abi: Abi) -> tuple[TypeCode, int | None, Any]:
     """The type code and the address of a value that is no number, and what keeps it."""
     match value:
         case str():
@@ -142,9 +169,9 @@ def _pointer_of(value: Any) -> tuple[TypeCode, int | None, Any]:
         case ctypes.c_void_p():
             return TypeCode.HANDLE, value.value, value
         case np.ndarray():
-            return _pointer_of(DLTensor.of(cast(Array, value)))
+            return _pointer_of(DLTensor.of(cast(Array, value), abi), abi)
         case _ if hasattr(value, "__dlpack__"):
-            return _pointer_of(DLTensor.of(np.from_dlpack(value)))
+            return _pointer_of(DLTensor.of(np.from_dlpack(value), abi), abi)
         case _:
             raise TypeError(
                 f"a value of type {type(value).__name__} is no packed argument; pass "
@@ -154,8 +181,11 @@ def _pointer_of(value: Any) -> tuple[TypeCode, int | None, Any]:
 
 def load(values: int, codes: int, slot: int) -> Any:
     """The value in the slot at two addresses; arrays on the memory, not copied."""
-    address = values + slot * SLOT_BYTES
     code = ctypes.c_int32.from_address(codes + slot * CODE_BYTES).value
+    return _read(values + slot * SLOT_BYTES, code)
+
+
+def _read(address: int, code: int) -> Any:
     match code:
         case TypeCode.INT:
             return ctypes.c_int64.from_address(address).value
@@ -181,27 +211,25 @@ def _pointed(code: int, address: int | None) -> Any:
 
 @dataclass(frozen=True)
 class PackedSignature:
-    """A function of the packed convention: its arguments are checked by its code."""
+    """A function of a packed convention: its arguments are checked by its code."""
 
     function: str
+    abi: Abi = Abi.PACKED
 
     def __str__(self) -> str:
         return f"@{self.function}(*args)"
 
 
-ENTRY_TYPES = (
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_int32,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-)
-"""The types of the six parameters."""
+_POINTER = ctypes.c_void_p
+ENTRY_TYPES: Mapping[Abi, Sequence[Any]] = {
+    Abi.PACKED: (_POINTER, _POINTER, ctypes.c_int32, _POINTER, _POINTER, _POINTER),
+    Abi.FFI: (_POINTER, _POINTER, ctypes.c_int32, _POINTER),
+}
+"""The types of the parameters."""
 
 
 class PackedFunction:
-    """A compiled function of the packed convention.
+    """A compiled function of a packed convention.
 
     Call it with the arguments that the function had before MakePackedAPI: numbers,
     strings, None, arrays that numpy or DLPack know, which are not copied, and `DLTensor`.
@@ -246,6 +274,27 @@ class PackedFunction:
         """
         self._refuse_names(named)
         args += self._bound
+        ffi = self.signature.abi is Abi.FFI
+        return self._call_ffi(args) if ffi else self._call_packed(args)
+
+    def _call_ffi(self, args: Sequence[Any]) -> Any:
+        values = (AnyValue * (len(args) + 1))()
+        kept = [_store_any(values[at], argument) for at, argument in enumerate(args)]
+        result = values[len(args)]
+        status = self._entry(
+            None, ctypes.addressof(values), len(args), ctypes.addressof(result)
+        )
+        del kept
+        self._check(status)
+        # A number, or None: whose type index is that of no other value.
+        code = _TYPE_CODES[result.type_index]
+        return _read(ctypes.addressof(result) + _CONTENT, code)
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise RuntimeError(f"{self.signature} returned the status {status}")
+
+    def _call_packed(self, args: Sequence[Any]) -> Any:
         count = len(args)
         values = (ctypes.c_int64 * (count + 1))()
         codes = (ctypes.c_int32 * (count + 1))()
@@ -257,8 +306,7 @@ class PackedFunction:
         result, code = slots + count * SLOT_BYTES, kinds + count * CODE_BYTES
         status = self._entry(slots, kinds, count, result, code, None)
         del kept
-        if status:
-            raise RuntimeError(f"{self.signature} returned the status {status}")
+        self._check(status)
         return load(slots, kinds, count)
 
     def __repr__(self) -> str:

@@ -25,11 +25,12 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
+from xdsl_tvm.dialects.tir.annotations import packed_abi
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     bound_symbols,
     may_be_written,
 )
-from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS, is_packed
+from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS
 from xdsl_tvm.runtime.packed_functions import PackedSignature
 
 Symbols: TypeAlias = Mapping[str, Operation]
@@ -485,8 +486,9 @@ def signatures(module: ModuleOp) -> dict[str, Found]:
 
 
 def _signature_of_tir(op: tir.FuncOp) -> Signature | PackedSignature:
-    if is_packed(op):
-        return PackedSignature(op.sym_name.data)
+    abi = packed_abi(op)
+    if abi is not None:
+        return PackedSignature(op.sym_name.data, abi)
     return signature_of_tir(op)
 
 

@@ -1,4 +1,4 @@
-"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui` and `run`."""
+"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui`, `compile` and `run`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,13 @@ COMMANDS = {
     "passes": "list this package's passes, their options and TVM's names for them",
     "translate": "turn TVMScript files into MLIR text, and the other way round",
     "gui": "open xDSL's interactive view of a file before and after passes",
+    "compile": "compile a file into a library, an object file or LLVM IR",
     "run": "compile a file and call a function of it on .npy or random inputs",
 }
+
+
+_SUPERVISED = (["run"], ["compile"])
+"""Commands that code may end: they work in a process of their own."""
 
 
 def usage() -> str:
@@ -77,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main_of_process(arguments: list[str]) -> int:
     """The command of a process of its own."""
-    if arguments[:1] == ["run"] and "--traceback" not in arguments:
+    if arguments[:1] in _SUPERVISED and "--traceback" not in arguments:
         return supervised(lambda: main(arguments))
     return main(arguments)
 

@@ -1,5 +1,7 @@
 """`xdsl-tvm run`: compile or interpret a file and call one of its functions on arrays.
 
+A library that `xdsl-tvm compile` has made is loaded instead.
+
 Inputs fill the parameters in order. Parameters without one are zero if the function
 writes them, and random otherwise. Of a compiled Relax module it says which kernels took
 the longest, and how much memory its plan takes. With `--interpret --bank-conflicts` it
@@ -10,16 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.relax import InterpretedRelax
@@ -29,13 +28,7 @@ from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, reading
 from xdsl_tvm.passes.infra.pipeline_runner import check_name
 from xdsl_tvm.runtime.available_memory import require_memory
-from xdsl_tvm.runtime.executable import (
-    TARGETS,
-    Executable,
-    NativeExecutable,
-    compile,
-    load_text,
-)
+from xdsl_tvm.runtime.executable import TARGETS, Executable, NativeExecutable
 from xdsl_tvm.runtime.interpreted import interpret
 from xdsl_tvm.runtime.loop_times import LoopTimes, table
 from xdsl_tvm.runtime.packed_functions import PackedSignature
@@ -48,11 +41,14 @@ from xdsl_tvm.runtime.sample_inputs import (
 from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.runtime.threads import set_num_threads
 from xdsl_tvm.tools._call_report import call_line
+from xdsl_tvm.tools._compiling import compiled, input_module
 from xdsl_tvm.tools._files import file_names, writing
 from xdsl_tvm.tools._process import working_on
-from xdsl_tvm.tools._progress import ProgressBar, wanted
-from xdsl_tvm.tools._scripts import EXECUTE_HELP, executed_module
+from xdsl_tvm.tools._scripts import EXECUTE_HELP
 from xdsl_tvm.tools.opt import refuse_arguments
+
+LIBRARIES = (".so", ".dylib")
+"""The endings of files that are loaded, not compiled."""
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -148,11 +144,10 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         raise UserError(
             "--profile-loops: interpreted code is not timed; leave out --interpret"
         )
-    text = None if options.execute else ModuleText.of_file(options.file)
-    module = (
-        executed_module(options.file)
-        if text is None
-        else load_text(text, locations=options.interpret)
+    if options.file.suffix in LIBRARIES:
+        return _call_library(options), []
+    module, text = input_module(
+        options.file, execute=options.execute, locations=options.interpret
     )
     working_on(f"{options.file}: its compilation was")
     executable = None if options.interpret else _compiled(options, module, text)
@@ -163,14 +158,7 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     else:
         name = _function_name(list(executable), options.function)
         function, signature = executable[name], executable.signatures[name]
-    if options.output_dir is not None:
-        # Before the function runs, which may take long.
-        _files(output_names(signature))
-        with writing(options.output_dir):
-            options.output_dir.mkdir(exist_ok=True)
-    given = [_array(path) for path in options.input]
-    symbols: Mapping[str, int] = dict(options.symbol)
-    values = sample_arguments(signature, given, symbols, options.random_seed)
+    values = _arguments(options, signature)
     how = "the interpreted function" if options.interpret else "function"
     advice = (
         "" if options.interpret else "; run it with --interpret, which looks for faults"
@@ -182,16 +170,9 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if recorder is not None:
         recorder.start()
     try:
-        result, seconds = _timed(function, values)
+        result = _called(options, function, signature, values)
     except SimulationError as error:
         raise _placed(error, text) from error
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{error}{_origin(options.input, signature, error)}") from error
-    times = [seconds]
-    for _ in range(options.repeat - 1):
-        result, seconds = _timed(function, values)
-        times.append(seconds)
-    print(call_line(signature, values, options.input, times))
     report: list[str] = []
     if isinstance(executable, NativeExecutable) and has_relax_functions(module):
         report = _report(executable, module, signature, values)
@@ -200,6 +181,61 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if recorder is not None:
         report += _recorded(recorder.stop(), str(options.profile_loops))
     return named_outputs(signature, values, result), report
+
+
+def _call_library(options: argparse.Namespace) -> dict[str, Any]:
+    """The outputs of a function of a library that `xdsl-tvm compile` has made."""
+    for flag in ("interpret", "bank_conflicts", "execute", "profile_loops"):
+        if getattr(options, flag) not in (None, False):
+            name = flag.replace("_", "-")
+            raise UserError(f"--{name}: {options.file} is machine code; leave it out")
+    # Late: most files are programs.
+    from xdsl_tvm.runtime.exported_library.loaded import LoadedLibrary
+
+    working_on(f"{options.file}: loading it was")
+    library = LoadedLibrary(options.file)
+    name = _function_name(list(library), options.function)
+    signature = library.signatures[name]
+    if signature is None:
+        raise UserError(
+            f"@{name}: it is not known which arguments it takes, since its code checks "
+            "them; call it by tvm_ffi.load_module"
+        )
+    values = _arguments(options, signature)
+    working_on(f"function @{name} was")
+    result = _called(options, library[name], signature, values)
+    return named_outputs(signature, values, result)
+
+
+def _arguments(options: argparse.Namespace, signature: Signature) -> list[Any]:
+    """The arguments, given or made up; the folder of the outputs is made before."""
+    if options.output_dir is not None:
+        # Before the function runs, which may take long.
+        _files(output_names(signature))
+        with writing(options.output_dir):
+            options.output_dir.mkdir(exist_ok=True)
+    given = [_array(path) for path in options.input]
+    symbols: Mapping[str, int] = dict(options.symbol)
+    return sample_arguments(signature, given, symbols, options.random_seed)
+
+
+def _called(
+    options: argparse.Namespace,
+    function: Callable[..., Any],
+    signature: Signature,
+    values: Sequence[Any],
+) -> Any:
+    """The result of the last call; what the calls took is printed."""
+    try:
+        result, seconds = _timed(function, values)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{error}{_origin(options.input, signature, error)}") from error
+    times = [seconds]
+    for _ in range(options.repeat - 1):
+        result, seconds = _timed(function, values)
+        times.append(seconds)
+    print(call_line(signature, values, options.input, times))
+    return result
 
 
 def _recorded(times: LoopTimes, trace: str) -> list[str]:
@@ -280,21 +316,14 @@ def _compiled(
 ) -> Executable:
     if options.threads is not None:
         set_num_threads(options.threads)
-    bar = ProgressBar(sys.stderr)
-    compiled = partial(compile, target=options.target, profile=options.target == "llvm")
-    config = {} if options.profile_loops is None else _MARKS
-    try:
-        with PassContext(config=config):
-            return compiled(
-                module, progress=bar.update if wanted(options.progress) else None
-            )
-    except UserError:
-        raise
-    except DiagnosticException as error:
-        placed = None if text is None else text.placed_error(error, compiled)
-        raise placed or error from error
-    finally:
-        bar.close()
+    with PassContext(config={} if options.profile_loops is None else _MARKS):
+        return compiled(
+            module,
+            text,
+            options.progress,
+            target=options.target,
+            profile=options.target == "llvm",
+        )
 
 
 _MARKS = {

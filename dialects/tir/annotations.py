@@ -35,12 +35,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.types import require_in_range
 
 _Nested: TypeAlias = "Sequence[AnnotationValue] | Mapping[str, AnnotationValue]"
 AnnotationValue: TypeAlias = "bool | int | float | str | Attribute | _Nested | None"
 """What people write for an annotation in Python."""
+
+ABI_KEY: Final = "tir.abi"
+"""Which convention a function with the `calling_conv` 1 has, unless it is TVM 0.20's."""
+_PACKED_CONVENTION: Final = 1
 
 # ---- from and to Python ----
 
@@ -133,6 +138,15 @@ class ValueKind:
 
     words: str
     accepts: Callable[[Attribute], bool]
+
+
+def packed_abi(func: Operation) -> Abi | None:
+    """The convention of calls with values that a function has; None for another one."""
+    if integer_of(func.attributes.get("calling_conv")) != _PACKED_CONVENTION:
+        return None
+    given = func.attributes.get(ABI_KEY)
+    is_ffi = isinstance(given, StringAttr) and given.data == Abi.FFI.value
+    return Abi.FFI if is_ffi else Abi.PACKED
 
 
 def integer_of(value: Attribute | None) -> int | None:
@@ -471,6 +485,12 @@ FUNCTION_ATTRIBUTES: Final = _table(
     ),
     Annotation("target", TARGET, "what the function is compiled for", "most of lowering"),
     Annotation("calling_conv", CALLING_CONV, "how it is called", "code generators"),
+    Annotation(
+        ABI_KEY,
+        STR,
+        '`"ffi"`: the packed convention is that of tvm-ffi',
+        "code generators",
+    ),
     Annotation("tir.noalias", FLAG, "no two parameters overlap", "code generators"),
     Annotation("tir.is_entry_func", FLAG, "the module's entry", "code generators"),
     Annotation("tir.is_global_func", FLAG, "it is a kernel", "none, a mark"),

@@ -68,7 +68,7 @@ class CallEffect(IntEnum):
 class StructField(IntEnum):
     """The fields that `tvm_struct_get` and `tvm_struct_set` name.
 
-    docs/spec/tir-builtins.md §3.1.
+    docs/spec/tir-builtins.md §3.1; those of `tvm-ffi` are ours.
     """
 
     ARRAY_ADDRESS = 0
@@ -87,6 +87,14 @@ class StructField(IntEnum):
     ARRAY_DEVICE_TYPE = 10
     VALUE_CONTENT = 12
     """Of a packed argument: a union of int64, double and handle."""
+    ANY_TYPE_INDEX = 13
+    """Of a value of `tvm-ffi`, as all that follow: what it is, int32."""
+    ANY_PADDING = 14
+    """Zero, int32."""
+    ANY_VALUE = 15
+    """A union of int64, double and handle."""
+    ANY_POINTER = 16
+    """The handle that it is; of a Tensor, the address of the DLTensor in the object."""
 
 
 # ---- operands ----

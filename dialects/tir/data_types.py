@@ -57,7 +57,20 @@ class TypeIndex(IntEnum):
     FLOAT = 3
     POINTER = 4
     DLTENSOR = 7
+    STRING = 8
     TENSOR = 70
+
+
+TYPE_INDICES: Final[Mapping[TypeCode, TypeIndex]] = {
+    TypeCode.INT: TypeIndex.INT,
+    TypeCode.FLOAT: TypeIndex.FLOAT,
+    TypeCode.BOOL: TypeIndex.BOOL,
+    TypeCode.NULL: TypeIndex.NONE,
+    TypeCode.HANDLE: TypeIndex.POINTER,
+    TypeCode.DLTENSOR: TypeIndex.DLTENSOR,
+    TypeCode.STRING: TypeIndex.STRING,
+}
+"""What values with the type codes of one convention are in the other one."""
 
 
 class DataTypeCode(IntEnum):

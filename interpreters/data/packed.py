@@ -16,7 +16,13 @@ import numpy as np
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
-from xdsl_tvm.dialects.tir.data_types import DataType, TypeCode, data_type
+from xdsl_tvm.dialects.tir.data_types import (
+    TYPE_INDICES,
+    Abi,
+    DataType,
+    TypeCode,
+    data_type,
+)
 from xdsl_tvm.interpreters.data.memory import (
     Memory,
     Pointer,
@@ -67,12 +73,14 @@ class DLTensor:
     device_id: int = 0
 
     @staticmethod
-    def of(array: np.ndarray[Any, Any], lanes: int = 1) -> DLTensor:
+    def of(
+        array: np.ndarray[Any, Any], lanes: int = 1, abi: Abi = Abi.PACKED
+    ) -> DLTensor:
         """The array, not copied; with lanes, its last dimension are those of vectors.
 
         Raises ArgumentError for a dtype that DLPack has no code for.
         """
-        element = data_type_of(array.dtype)
+        element = data_type_of(array.dtype, abi)
         shape, strides = array.shape, array.strides
         if lanes > 1:
             shape, strides = shape[:-1], strides[:-1]
@@ -136,7 +144,7 @@ def _read(integers: Pointer | None, count: int) -> list[int]:
     return [int(each) for each in integers.array(_INT64.storage)[:count]]
 
 
-def _dtypes() -> dict[tuple[int, int], Number]:
+def _dtypes(abi: Abi) -> dict[tuple[int, int], Number]:
     names = (
         "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
         "bfloat16 float8_e4m3fn float8_e5m2"
@@ -144,18 +152,21 @@ def _dtypes() -> dict[tuple[int, int], Number]:
     found: dict[tuple[int, int], Number] = {}
     for name in names.split():
         dtype = tir.parse_dtype(name)
-        code, bits, _ = data_type(dtype)
+        code, bits, _ = data_type(dtype, abi)
         found[code, bits] = number(dtype)
     return found
 
 
-_STORAGE = _dtypes()
-_CODES = {dtype.storage: key for key, dtype in _STORAGE.items()}
+_STORAGE = {abi: _dtypes(abi) for abi in Abi}
+_CODES = {
+    abi: {dtype.storage: key for key, dtype in known.items()}
+    for abi, known in _STORAGE.items()
+}
 
 
-def data_type_of(dtype: np.dtype[Any]) -> DataType:
+def data_type_of(dtype: np.dtype[Any], abi: Abi = Abi.PACKED) -> DataType:
     """DLPack's numbers for a dtype of numpy; ArgumentError for one without."""
-    found = _CODES.get(dtype)
+    found = _CODES[abi].get(dtype)
     if found is None:
         raise ArgumentError(f"an array of dtype {dtype} is no argument; convert it")
     return DataType(*found, 1)
@@ -163,7 +174,7 @@ def data_type_of(dtype: np.dtype[Any]) -> DataType:
 
 def dtype_of(code: int, bits: int) -> np.dtype[Any]:
     """The dtype of numpy for DLPack's numbers; SimulationError for one without."""
-    found = _STORAGE.get((code, bits))
+    found = _STORAGE[Abi.PACKED].get((code, bits))
     if found is None:
         raise SimulationError(
             f"an array has the type code {code} with {bits} bits, which no dtype has"
@@ -241,7 +252,7 @@ def type_codes(count: int) -> Pointer:
     return Pointer.to(Memory.allocate(count * _INT32.size), _INT32)
 
 
-def set_code(codes: Pointer, slot: int, code: TypeCode) -> None:
+def set_code(codes: Pointer, slot: int, code: int) -> None:
     """Write the type code of a slot."""
     start = codes.offset + slot * _INT32.size
     codes.memory.bytes[start : start + _INT32.size] = struct.pack("<i", int(code))
@@ -326,6 +337,37 @@ def unpack(values: PackedValues, codes: Pointer, slot: int) -> Any:
             return values.load(slot, None)
 
 
+_TYPE_CODES = {int(index): code for code, index in TYPE_INDICES.items()}
+
+
+@dataclass
+class AnyValues:
+    """Values of `tvm-ffi`, which say what they are, in a row."""
+
+    contents: PackedValues
+    types: Pointer
+
+    @staticmethod
+    def allocate(count: int) -> AnyValues:
+        """So many values that nobody has written yet."""
+        return AnyValues(PackedValues.allocate(count), type_codes(count))
+
+    def pack(self, index: int, value: Any) -> None:
+        """Write an argument; ArgumentError for what functions do not take."""
+        pack(self.contents, self.types, index, value)
+        code = TypeCode(code_at(self.types, index))
+        set_code(self.types, index, TYPE_INDICES[code])
+
+    def unpack(self, index: int) -> Any:
+        """Read a result."""
+        codes = type_codes(1)
+        found = code_at(self.types, index)
+        if found not in _TYPE_CODES:
+            raise SimulationError(f"a result has the type index {found}, which none has")
+        set_code(codes, 0, _TYPE_CODES[found])
+        return unpack(self.contents.from_slot(index), codes, 0)
+
+
 # ---- fields ----
 
 
@@ -334,6 +376,8 @@ def struct_get(base: Any, index: int, field_number: int, element: Number | None)
     kind = StructField(field_number)
     if kind is StructField.VALUE_CONTENT:
         return _values_at(base).load(index, element)
+    if kind >= StructField.ANY_TYPE_INDEX:
+        return _any_get(base, index, kind, element)
     tensor = _tensor_at(base, index)
     if kind is StructField.ARRAY_ADDRESS:
         return tensor
@@ -350,9 +394,42 @@ def struct_set(
     kind = StructField(field_number)
     if kind is StructField.VALUE_CONTENT:
         _values_at(base).store(index, value, element)
+    elif kind >= StructField.ANY_TYPE_INDEX:
+        _any_set(base, index, kind, value, element)
     else:
         setattr(_tensor_at(base, index), _FIELDS[kind], value)
     return 0
+
+
+def _any_get(base: Any, index: int, kind: StructField, element: Number | None) -> Any:
+    values = _any_at(base)
+    if kind is StructField.ANY_TYPE_INDEX:
+        return _INT32.storage.type(code_at(values.types, index))
+    if kind is StructField.ANY_PADDING:
+        return _INT32.storage.type(0)
+    return values.contents.load(index, element)
+
+
+def _any_set(
+    base: Any, index: int, kind: StructField, value: Any, element: Number | None
+) -> None:
+    values = _any_at(base)
+    match kind:
+        case StructField.ANY_TYPE_INDEX:
+            set_code(values.types, index, value)
+        case StructField.ANY_VALUE:
+            values.contents.store(index, value, element)
+        case StructField.ANY_PADDING:
+            if value:
+                raise SimulationError("the padding of a value must be zero")
+        case _:
+            raise SimulationError("the pointer in a value is read only")
+
+
+def _any_at(base: Any) -> AnyValues:
+    if not isinstance(base, AnyValues):
+        raise SimulationError("values of tvm-ffi are read of what holds none")
+    return base
 
 
 def _values_at(base: Any) -> PackedValues:

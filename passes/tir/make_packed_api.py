@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final
 
 from xdsl.context import Context
@@ -11,16 +11,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
-    NoneType,
     Signedness,
     StringAttr,
-    UnitAttr,
-    f64,
-    i1,
     i32,
-    i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -28,11 +23,17 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Value
 from xdsl_tvm.analysis.tir.variable_names import variable_name
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.builtin_rules import StructField
-from xdsl_tvm.dialects.tir.data_types import TypeCode
+from xdsl_tvm.dialects.tir.annotations import ABI_KEY
+from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._packed_abi.binder import HANDLE, ArgumentBinder, is_null
+from xdsl_tvm.passes.tir._packed_abi.binder import HANDLE
+from xdsl_tvm.passes.tir._packed_abi.conventions import (
+    Convention,
+    FfiConvention,
+    PackedConvention,
+    kind_of_number,
+)
 from xdsl_tvm.passes.tir._packed_abi.exposed import (
     Exposed,
     calls_of,
@@ -44,38 +45,12 @@ from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 _CONTEXT = "device_api_context"
 """The name of a parameter that is the handle of the resource, and no argument."""
-_SIGNATURE: Final[tuple[tuple[str, Attribute], ...]] = (
-    ("args", HANDLE),
-    ("arg_type_ids", tir.PtrType(i32)),
-    ("num_args", i32),
-    ("out_ret_value", tir.PtrType(NoneType())),
-    ("out_ret_tcode", tir.PtrType(i32)),
-    ("resource_handle", HANDLE),
-)
 _PACKED: Final = IntegerAttr(1, i32)
 _UI64: Final = IntegerType(64, Signedness.UNSIGNED)
-
-
-@dataclass(frozen=True)
-class _Accepted:
-    """How a parameter is passed."""
-
-    codes: tuple[TypeCode, ...]
-    """The type codes that it may have, in the order of the check."""
-    kind: str
-    """What errors call it."""
-    passed_as: Attribute
-    """The type of the value in the union."""
-
-
-_POINTER = _Accepted(
-    (TypeCode.HANDLE, TypeCode.NDARRAY, TypeCode.DLTENSOR, TypeCode.NULL),
-    "pointer",
-    HANDLE,
-)
-_BOOL = _Accepted((TypeCode.BOOL, TypeCode.INT), "boolean", i64)
-_INT = _Accepted((TypeCode.INT, TypeCode.BOOL), "int", i64)
-_FLOAT = _Accepted((TypeCode.FLOAT,), "float", f64)
+_CONVENTIONS: Final[Mapping[str, type[Convention]]] = {
+    Abi.PACKED.value: PackedConvention,
+    Abi.FFI.value: FfiConvention,
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +60,8 @@ class MakePackedAPI(CompilerPass):
     TVM name: tir.MakePackedAPI (v0.20)
     Input form: any; functions have the attribute `target`; after SplitHostDevice
     Output form: `packed`
-    Options: none
+    Options: `abi`: the convention: `packed`, by default, is that of TVM 0.20; `ffi` is
+        that of `tvm-ffi`, which TVM has used since
     Rewrites: functions with `global_symbol`, no `calling_conv` and a target with a host.
         Before, with `global_symbol = "f"` and a target `cuda` with the host `llvm`
 
@@ -122,19 +98,26 @@ class MakePackedAPI(CompilerPass):
         `tir.call "tvm_call_cpacked"` of the symbol. A parameter of the name
         `device_api_context` is the handle of the resource, and no argument. Time is
         linear in the size of the module.
+        With `abi=ffi` the signature is `(%self_handle: !tir.handle, %args: !tir.handle,
+        %num_args: i32, %result: !tir.handle) -> i32`, and the function has the attribute
+        `tir.abi = "ffi"`. Arguments say what they are: the fields `ANY_TYPE_INDEX`,
+        `ANY_VALUE` and `ANY_POINTER` of `tir.StructField`. An array is a DLTensor or a
+        Tensor; integers are passed for floats, too. Types of elements have DLPack's
+        numbers: booleans of 8 bits, narrow floats. `tir.ret %x` makes `result` a number.
     Leaves alone: private functions, declarations, functions of another calling
         convention, or with a target without a host; calls of them
     Errors: a visible function without `target`; a parameter that has no type code:
         vectors, bf16, 8-bit floats, custom dtypes; an array of a dtype that DLPack has no
         code for; an extent, stride or offset that no argument can meet; variables that no
         argument defines; a `tir.ret` in a parallel loop or a thread of a device, or of a
-        value that is no number
-    Attributes: read: `global_symbol`, `calling_conv`, `target`; created: `calling_conv`;
-        `target` becomes the host; removed: none
-    Differs from TVM: calls are rewritten only where the function is; TVM calls functions
-        without a host by another convention than theirs. The strides of an array are
-        declared with as many elements as are read. Arrays of 1-bit and 4-bit integers are
-        checked like others. The type codes are declared without that of
+        value that is no number; another `abi`; with `abi=ffi`, a call of a function whose
+        signature changes
+    Attributes: read: `global_symbol`, `calling_conv`, `target`; created: `calling_conv`,
+        `tir.abi`; `target` becomes the host; removed: none
+    Differs from TVM: `abi` is ours. Calls are rewritten only where the function is; TVM
+        calls functions without a host by another convention than theirs. The strides of
+        an array are declared with as many elements as are read. Arrays of 1-bit and 4-bit
+        integers are checked like others. The type codes are declared without that of
         `device_api_context`, which may be in any place; TVM then reads the wrong
         arguments after it. `tir.ret` without a value ends the function, which TVM
         refuses. Conditions that are constantly true are not asserted. Of a buffer that
@@ -144,13 +127,30 @@ class MakePackedAPI(CompilerPass):
 
     name = "tir-make-packed-api"
 
+    abi: str = "packed"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convention = _CONVENTIONS.get(self.abi)
+        if convention is None:
+            known = ", ".join(_CONVENTIONS)
+            raise PassFailedException(
+                f"{self.name}: abi is '{self.abi}'; use one of {known}"
+            )
         exposed = exposed_functions(op, "MakePackedAPI")
         for _, call, callee in calls_of(op):
             if callee in exposed:
+                if convention.abi is Abi.FFI:
+                    raise _called(call, callee)
                 _call_packed(call, exposed[callee].symbol)
         for each in exposed.values():
-            _Conversion(each).run()
+            _Conversion(each, convention(each.func, each.symbol)).run()
+
+
+def _called(call: tir.CallFuncOp, callee: tir.FuncOp) -> PassFailedException:
+    return PassFailedException(
+        f"{describe(call)}: calls of functions with abi=ffi are not supported; let "
+        f"@{callee.sym_name.data} be private, or inline it"
+    )
 
 
 def _call_packed(call: tir.CallFuncOp, symbol: str) -> None:
@@ -174,27 +174,30 @@ def _call_packed(call: tir.CallFuncOp, symbol: str) -> None:
 class _Conversion:
     """The new signature of a function."""
 
-    def __init__(self, exposed: Exposed) -> None:
+    def __init__(self, exposed: Exposed, convention: Convention) -> None:
         self._exposed = exposed
+        self._convention = convention
         self._func = exposed.func
         self._symbol = exposed.symbol
-        self._old = exposed.func.body.block
-        context = [p for p in self._old.args if variable_name(p) == _CONTEXT]
+        old = exposed.func.body.block
+        context = [p for p in old.args if variable_name(p) == _CONTEXT]
         self._context: BlockArgument | None = context[0] if context else None
-        self._parameters = [p for p in self._old.args if p is not self._context]
-        self._new = Block(arg_types=[dtype for _, dtype in _SIGNATURE])
+        self._parameters = [p for p in old.args if p is not self._context]
+        self._new = convention.block
         for arg, name in zip(self._new.args, self._names(), strict=True):
             arg.name_hint = name
-        self._binder = ArgumentBinder(self._func, self._symbol, self._new)
+        self._binder = convention.binder
 
     def _names(self) -> list[str]:
-        names = [name for name, _ in _SIGNATURE]
-        return names if self._context is None else [*names[:-1], _CONTEXT]
+        names = [name for name, _ in self._convention.signature]
+        if self._context is not None:
+            names[self._convention.context] = _CONTEXT
+        return names
 
     def run(self) -> None:
         """Replace the body and the signature."""
-        returns = _Returns(self._func, self._new.args[3], self._new.args[4])
-        self._check_codes()
+        returns = _Returns(self._func, self._convention)
+        self._convention.check(self._parameters)
         self._bind_parameters()
         device_type = self._exposed.target.device_type
         matches = self._func.buffer_map.items()
@@ -205,62 +208,19 @@ class _Conversion:
         self._binder.declare_arrays()
         self._binder.replace_variables()
         self._set_device(device_type)
-        returns.rewrite(self._binder)
+        returns.rewrite()
         self._compute()
         set_signature(self._exposed, self._new, self._names())
         self._func.attributes["calling_conv"] = _PACKED
-
-    # ---- arguments ----
-
-    def _check_codes(self) -> None:
-        """Check what must hold before an argument is read, and what all of them are."""
-        binder, symbol = self._binder, self._symbol
-        args, codes, count, *_ = (Value(arg) for arg in self._new.args)
-        length = len(self._parameters)
-        binder.check(smart.eq(count, length), f"{symbol}: num_args should be {length}")
-        if length:
-            for pointer, what in ((args, "TVMValue* arg"), (codes, "int* type_codes")):
-                has_value = smart.negation(is_null(pointer))
-                name = what if pointer is codes else f"{what} pointer"
-                binder.check(has_value, f"{symbol}: {name} was NULL")
-        buffer = binder.declared("arg_type_ids", codes, length, i32)
-        for index, parameter in enumerate(self._parameters):
-            accepted = self._accepted(parameter)
-            loaded = binder.code.load(buffer, smart.const(index, i32))
-            code = binder.code.let(f"{variable_name(parameter)}.code", loaded)
-            tests = [smart.eq(code, int(each)) for each in accepted.codes]
-            binder.check(
-                reduce(smart.disjunction, tests),
-                f"{symbol}: Expect arg[{index}] to be {accepted.kind}",
-            )
-
-    def _accepted(self, parameter: BlockArgument) -> _Accepted:
-        dtype = parameter.type
-        if tir.is_handle(dtype):
-            return _POINTER
-        if dtype == i1:
-            return _BOOL
-        if tir.is_scalar(dtype) and tir.is_integer(dtype):
-            return _INT
-        if dtype in _FLOATS:
-            return _FLOAT
-        raise PassFailedException(
-            f"tir.func @{self._func.sym_name.data}: the parameter "
-            f"'{variable_name(parameter)}' is a {tir.dtype_name(dtype)}, which no packed "
-            "argument is; pass integers, floats of 16 to 64 bits, pointers, or arrays"
-        )
+        if self._convention.abi is Abi.FFI:
+            self._func.attributes[ABI_KEY] = StringAttr(Abi.FFI.value)
 
     def _bind_parameters(self) -> None:
         binder = self._binder
-        args = Value(self._new.args[0])
         if self._context is not None:
-            binder.rename(self._context, self._new.args[5])
+            binder.rename(self._context, self._new.args[self._convention.context])
         for index, parameter in enumerate(self._parameters):
-            passed_as = self._accepted(parameter).passed_as
-            value = binder.field(args, index, StructField.VALUE_CONTENT, passed_as)
-            if passed_as != HANDLE:
-                value = smart.cast(parameter.type, value)
-            binder.bind_parameter(parameter, value)
+            binder.bind_parameter(parameter, self._convention.value(index, parameter))
 
     # ---- the body ----
 
@@ -290,33 +250,19 @@ class _Conversion:
         code.insert(tir.RetOp(code.value(smart.const(0, i32))))
 
 
-_FLOATS: Final = tuple(map(tir.parse_dtype, ("float16", "float32", "float64")))
-
-
-@dataclass(frozen=True)
-class _Returned:
-    """How a value is returned."""
-
-    code: TypeCode
-    dtype: Attribute
-    """That of the element which holds it."""
-
-
 class _Returns:
     """The `tir.ret` of a function, which store what they return."""
 
-    def __init__(self, func: tir.FuncOp, value: SSAValue, code: SSAValue) -> None:
-        self._value = value
-        self._code = code
+    def __init__(self, func: tir.FuncOp, convention: Convention) -> None:
+        self._convention = convention
         self._found = [op for op in func.walk() if isinstance(op, tir.RetOp)]
-        self._views: dict[Attribute, SSAValue] = {}
         for op in self._found:
             _require_one_thread(op, func)
 
-    def rewrite(self, binder: ArgumentBinder) -> None:
-        """Store the values; views of the memory are declared where the binder writes."""
+    def rewrite(self) -> None:
+        """Store the values, as the convention has it."""
         for op in self._found:
-            ops = self._stores(op, binder) if op.value is not None else []
+            ops = [] if op.value is None else self._stores(op, op.value)
             zero = tir.ConstOp(IntegerAttr(0, i32))
             end = tir.RetOp(zero.result)
             new = [*ops, zero, end]
@@ -324,35 +270,15 @@ class _Returns:
                 each.location = op.location
             Rewriter.replace_op(op, new, ())
 
-    def _stores(self, op: tir.RetOp, binder: ArgumentBinder) -> list[Operation]:
-        value = op.value
-        assert value is not None, "asked by the caller"
-        returned = _returned(op, value.type)
-        view = self._view(binder, self._value, returned.dtype, "out_ret_value")
-        codes = self._view(binder, self._code, i32, "out_ret_tcode")
-        # The cast is there for each type, as in the text of TVM.
-        cast = tir.CastOp(value, returned.dtype)
-        place = tir.ConstOp(IntegerAttr(0, i32))
-        code = tir.ConstOp(IntegerAttr(int(returned.code), i32))
-        return [
-            cast,
-            place,
-            code,
-            tir.StoreOp(cast.result, view, [place.result]),
-            tir.StoreOp(code.result, codes, [place.result]),
-        ]
-
-    def _view(
-        self, binder: ArgumentBinder, pointer: SSAValue, dtype: Attribute, name: str
-    ) -> SSAValue:
-        found = self._views.get(dtype)
-        if found is None:
-            buffer_type = tir.BufferType([1], dtype)
-            op = tir.DeclBufferOp(pointer, buffer_type, strides=[1], name=name)
-            op.properties["implicit"] = UnitAttr()
-            binder.code.insert(op)
-            found = self._views[dtype] = op.buffer
-        return found
+    def _stores(self, op: tir.RetOp, value: SSAValue) -> list[Operation]:
+        kind = kind_of_number(value.type)
+        if kind is None:
+            raise PassFailedException(
+                f"{describe(op)}: data type {tir.dtype_name(value.type)} not supported "
+                "yet as a result of a packed function; return a number of up to 64 bits, "
+                "or store to an array"
+            )
+        return self._convention.store(value, kind)
 
 
 def _require_one_thread(op: tir.RetOp, func: tir.FuncOp) -> None:
@@ -368,17 +294,3 @@ def _require_one_thread(op: tir.RetOp, func: tir.FuncOp) -> None:
 
 
 _IN_ORDER = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
-
-
-def _returned(op: tir.RetOp, dtype: Attribute) -> _Returned:
-    if dtype == i1:
-        return _Returned(TypeCode.BOOL, i64)
-    if tir.is_scalar(dtype) and tir.is_integer(dtype):
-        return _Returned(TypeCode.INT, i64)
-    if dtype in _FLOATS:
-        return _Returned(TypeCode.FLOAT, f64)
-    raise PassFailedException(
-        f"{describe(op)}: data type {tir.dtype_name(dtype)} not supported yet as a "
-        "result of a packed function; return a number of up to 64 bits, or store to an "
-        "array"
-    )

@@ -44,7 +44,7 @@ DESCRIPTION = "xdsl_tvm_exported_functions"
 """The text, a global of the library, that says how its functions are called."""
 
 _MOST_DIMENSIONS = 64
-_INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+_INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 _C_TYPES = {
     "bool": "_Bool",
     "float32": "float",
@@ -101,7 +101,8 @@ def _globals(failures: Failures | None, description: str) -> str:
     lines = [f"XT_EXPORT const char {DESCRIPTION}[] = {c_string(description)};"]
     if failures is not None:
         lines.append(
-            f"extern _Thread_local int64_t xt_message XT_SYMBOL({c_string(FAILED_ASSERT)});"
+            "extern _Thread_local int64_t xt_message "
+            f"XT_SYMBOL({c_string(FAILED_ASSERT)});"
         )
         for place, name in enumerate(failures.numbers):
             lines.append(f"extern int64_t xt_number_{place} XT_SYMBOL({c_string(name)});")
@@ -120,6 +121,11 @@ def _globals(failures: Failures | None, description: str) -> str:
 
 def _packed(name: str, signature: PackedSignature, failures: Failures | None) -> str:
     """A function whose code follows the convention already; errors are set here."""
+    if signature.abi is not Abi.FFI:
+        raise _fail(
+            name,
+            "it has the convention of TVM 0.20; lower it by tir-make-packed-api{abi=ffi}",
+        )
     before, after = _around(failures)
     lines = [
         f"extern int32_t xt_code_{name}(void *, const Any *, int32_t, Any *) "
@@ -293,9 +299,7 @@ class _Function:
         """Check each argument by itself, and bind symbols: arrays come last."""
         params = self._signature.params
         bound = {
-            p.symbol
-            for p in params
-            if isinstance(p, ScalarSpec) and p.symbol is not None
+            p.symbol for p in params if isinstance(p, ScalarSpec) and p.symbol is not None
         }
         binders = [list(self._binders(i, p, bound)) for i, p in enumerate(params)]
         order = sorted(range(len(params)), key=lambda i: isinstance(params[i], ArraySpec))
@@ -360,9 +364,7 @@ class _Function:
             self._check(f"xt_bool({where}, {value}, &a{index})")
         else:
             limit = FLOATS[FLOATS_BY_NAME[spec.dtype.name]].largest
-            self._check(
-                f"xt_number({where}, {dtype}, {value}, {limit.hex()}, &a{index})"
-            )
+            self._check(f"xt_number({where}, {dtype}, {value}, {limit.hex()}, &a{index})")
 
     # ---- extents ----
 
@@ -449,9 +451,7 @@ class _Function:
         for place, (first, a) in enumerate(arrays):
             for second, b in arrays[place + 1 :]:
                 if a.written or b.written:
-                    self._check(
-                        f"xt_apart(&p{first}, &a{first}, &p{second}, &a{second})"
-                    )
+                    self._check(f"xt_apart(&p{first}, &a{first}, &p{second}, &a{second})")
 
     # ---- the call ----
 
@@ -490,10 +490,13 @@ class _Function:
                 case ArraySpec():
                     yield f"a{index}.data"
                 case ScalarSpec():
-                    yield f"({_C_TYPES[spec.dtype.name]})a{index}"
+                    kind = self._c_type(f"parameter '{spec.name}'", spec.dtype)
+                    yield f"({kind})a{index}"
                 case ShapeSpec():
                     yield from (f"a{index}[{axis}]" for axis in range(len(spec.shape)))
-        yield from (f"made[{i}]->tensor.data" for i in range(len(self._signature.results)))
+        yield from (
+            f"made[{i}]->tensor.data" for i in range(len(self._signature.results))
+        )
         yield from (self._symbols[name] for name in self._signature.symbols)
 
     def _give_number(self, value: str, dtype: np.dtype[Any], to: str) -> None:
@@ -527,9 +530,7 @@ class _Function:
         del held[len(held) - len(tree) :]
         self._give_checked(f"xt_give_tuple({fields}, {len(tree)}, {to})", held)
 
-    def _give_leaf(
-        self, spec: ArraySpec, index: int, to: str, held: list[str]
-    ) -> None:
+    def _give_leaf(self, spec: ArraySpec, index: int, to: str, held: list[str]) -> None:
         data = f"made[{index}]->tensor.data"
         if spec.form == "array":
             self._give_checked(f"xt_give(&made[{index}], {to})", held)

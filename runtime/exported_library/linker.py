@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import shlex
@@ -45,6 +46,8 @@ def link_library(
     compiler, or it fails, and OSError where the file cannot be written.
     """
     command = c_compiler()
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     with tempfile.TemporaryDirectory(prefix=".export-", dir=path.parent) as name:
         folder = Path(name)
         (folder / "exported.c").write_text(source, encoding="utf-8")
@@ -65,7 +68,12 @@ def _options(folder: Path, exports: Sequence[str]) -> list[str]:
         listed = "".join(f"_{name}\n" for name in exports)
         (folder / "exports").write_text(listed, encoding="utf-8")
         # Functions of tvm-ffi are found in the process that loads the library.
-        return [*options, "-undefined", "dynamic_lookup", "-exported_symbols_list=exports"]
+        return [
+            *options,
+            "-undefined",
+            "dynamic_lookup",
+            "-exported_symbols_list=exports",
+        ]
     # Symbols of the code stay inside: another library or the program may have a `main`.
     listed = "".join(f"    {name};\n" for name in exports)
     script = f"{{\n  global:\n{listed}  local: *;\n}};\n"

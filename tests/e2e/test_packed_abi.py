@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from support.ir import parse as parse_ir
 from support.packed_cases import HEADER, Array, PackedCase, packed_cases
+from support.processes import memory_in_use
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.tir.bind_target import BindTarget
 from xdsl_tvm.passes.tir.lower_tvm_builtin import LowerTVMBuiltin
@@ -21,23 +23,23 @@ from xdsl_tvm.runtime.executable import Executable, compile
 from xdsl_tvm.runtime.packed_functions import ENTRY_TYPES, DLTensor, PackedFunction
 from xdsl_tvm.tvmscript import parse
 
-CASES = list(packed_cases())
-FUNCTIONS = list(dict.fromkeys(case.function for case in CASES))
+CASES = [(abi, case) for abi in Abi for case in packed_cases(abi)]
 
 
-def packed(module: ModuleOp) -> ModuleOp:
-    for each in (BindTarget("llvm", "llvm"), MakePackedAPI(), LowerTVMBuiltin()):
+def packed(module: ModuleOp, abi: Abi = Abi.PACKED) -> ModuleOp:
+    packing = MakePackedAPI(abi=abi.value)
+    for each in (BindTarget("llvm", "llvm"), packing, LowerTVMBuiltin()):
         each.apply(new_context(), module)
     module.verify()
     return module
 
 
-def built(text: str, **externs: Any) -> Executable:
-    return compile(packed(parse(text)), externs=externs)
+def built(text: str, abi: Abi = Abi.PACKED, **externs: Any) -> Executable:
+    return compile(packed(parse(text), abi), externs=externs)
 
 
 @pytest.fixture(scope="module")
-def executables() -> dict[str, Executable]:
+def executables() -> dict[tuple[Abi, str], Executable]:
     return {}
 
 
@@ -58,12 +60,17 @@ def _argument(value: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_call(case: PackedCase, executables: dict[str, Executable]) -> None:
+@pytest.mark.parametrize(
+    ("abi", "case"), CASES, ids=lambda value: getattr(value, "name", str(value))
+)
+def test_a_call(
+    abi: Abi, case: PackedCase, executables: dict[tuple[Abi, str], Executable]
+) -> None:
     """Every case of docs/spec/tir-passes-d-abi-and-pipelines.md III.3."""
-    if case.function not in executables:
-        executables[case.function] = built(case.function)
-    function = executables[case.function]["f"]
+    key = abi, case.function
+    if key not in executables:
+        executables[key] = built(case.function, abi)
+    function = executables[key]["f"]
     arguments = case.arguments()
     passed = [_argument(argument) for argument in arguments]
     if case.failure is not None:
@@ -86,10 +93,11 @@ def script(parameters: str, body: str, result: str = "") -> str:
 
 def test_code_of_an_error() -> None:
     """A function that fails returns -1, one that succeeds 0."""
-    executable = built(CASES[0].function)
+    executable = built(CASES[0][1].function)
     function = executable["f"]
     assert isinstance(function, PackedFunction)
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *ENTRY_TYPES)(function.address)
+    types = ENTRY_TYPES[Abi.PACKED]
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(function.address)
     assert entry(None, None, 7, None, None, None) == -1
     assert function(np.zeros(8, np.float32)) is None
 
@@ -205,16 +213,10 @@ def test_memory_is_given_back() -> None:
                 function(3, array)
 
     call(100)
-    before = _resident()
+    before = memory_in_use()
     call(5000)
     # Each leaked block would be 4,000 bytes: 80 MB in all.
-    assert _resident() - before < 8 << 20
-
-
-def _resident() -> int:
-    """Bytes of memory of the process."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+    assert memory_in_use() - before < 8 << 20
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def _resident() -> int:
     ],
 )
 def test_arguments_that_cannot_be_passed(argument: Any, error: str) -> None:
-    function = built(CASES[0].function)["f"]
+    function = built(CASES[0][1].function)["f"]
     with pytest.raises((TypeError, ValueError), match=error):
         function(argument)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.packed_cases import Array, PackedCase, packed_cases
 
+from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.interpreters.data.memory import memory_of
 from xdsl_tvm.interpreters.errors import AssertionFailedError
 from xdsl_tvm.interpreters.tir import DLTensor, interpret
@@ -16,7 +17,7 @@ from xdsl_tvm.passes.tir.make_packed_api import MakePackedAPI
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
-CASES = list(packed_cases())
+CASES = [(abi, case) for abi in Abi for case in packed_cases(abi)]
 
 
 def _argument(value: Any) -> Any:
@@ -36,11 +37,13 @@ def _argument(value: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_call(case: PackedCase) -> None:
+@pytest.mark.parametrize(
+    ("abi", "case"), CASES, ids=lambda value: getattr(value, "name", str(value))
+)
+def test_a_call(abi: Abi, case: PackedCase) -> None:
     module = parse(case.function)
     BindTarget("llvm", "llvm").apply(new_context(), module)
-    MakePackedAPI().apply(new_context(), module)
+    MakePackedAPI(abi=abi.value).apply(new_context(), module)
     module.verify()
     arguments = case.arguments()
     function = interpret(module)["f"]

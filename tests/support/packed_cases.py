@@ -7,10 +7,12 @@ what it returns or the text of the failed check; an `Array` says how an array is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from xdsl_tvm.dialects.tir.data_types import Abi
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,18 @@ _SCALAR = _array("()", index="()")
 _VECTOR = _array("(8,)")
 
 
-def packed_cases() -> Iterator[PackedCase]:
-    """Every case of III.3 that a program of one function on a CPU can show."""
+def packed_cases(abi: Abi = Abi.PACKED) -> Iterator[PackedCase]:
+    """Every case of III.3 that a program of one function on a CPU can show.
+
+    In the convention of `tvm-ffi` an integer is passed for a float, too.
+    """
+    for case in _packed_cases():
+        if abi is Abi.FFI and case.name == "13 float of int":
+            case = replace(case, failure=None, result=2.0)
+        yield case
+
+
+def _packed_cases() -> Iterator[PackedCase]:
     yield from _counts_and_codes()
     yield from _shapes()
     yield from _strides()

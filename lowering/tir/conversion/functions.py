@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.annotations import integer_of
+from xdsl_tvm.dialects.tir.annotations import packed_abi
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     argument_types,
@@ -31,7 +31,6 @@ from xdsl_tvm.lowering.tir.conversion.views import Memory
 from xdsl_tvm.lowering.to_llvm.lower_assert import RETURNS_STATUS
 
 NOALIAS = "llvm.noalias"
-_PACKED = 1
 
 ConverterFactory = Callable[[Block, ModuleOp, str], BodyConverter]
 """A converter for an entry block, the module, and the name of the function."""
@@ -46,8 +45,8 @@ def is_noalias(source: tir.FuncOp) -> bool:
 
 
 def is_packed(source: tir.FuncOp) -> bool:
-    """Whether a function has the packed convention."""
-    return integer_of(source.attributes.get("calling_conv")) == _PACKED
+    """Whether a function has a packed convention."""
+    return packed_abi(source) is not None
 
 
 def convert_function(

@@ -35,7 +35,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
-from xdsl_tvm.dialects.tir.data_types import TypeCode
+from xdsl_tvm.dialects.tir.data_types import TypeCode, TypeIndex
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.expressions import convert
 from xdsl_tvm.lowering.tir.conversion.types import memref_of, signless
@@ -45,6 +45,16 @@ CALL_WITH_SLOTS: Final = "tvm_call_with_slots"
 _POINTER: Final = llvm.LLVMPointerType()
 _SLOT: Final = 8
 _CODE: Final = 4
+_ANY: Final = 16
+_ANY_FIELDS: Final[Mapping[StructField, int]] = {
+    StructField.ANY_TYPE_INDEX: 0,
+    StructField.ANY_PADDING: 4,
+    StructField.ANY_VALUE: 8,
+    StructField.ANY_POINTER: 8,
+}
+"""Offsets in bytes of the fields of a value of `tvm-ffi`."""
+_OBJECT: Final = 24
+"""The bytes of what objects of `tvm-ffi` begin with; a Tensor is a DLTensor after it."""
 _DLTENSOR: Final = 48
 _FIELDS: Final[Mapping[StructField, tuple[int, Attribute]]] = {
     StructField.ARRAY_DATA: (0, _POINTER),
@@ -206,6 +216,9 @@ class PackedCode:
     def struct_get(self, op: tir.CallOp) -> None:
         """Read a field of a DLTensor, or a slot."""
         assert op.result is not None, "verified"
+        if tir.is_constant(op.args[2], StructField.ANY_POINTER):
+            self._cv.values[op.result] = self._any_pointer(op)
+            return
         address, stored = self._place(op)
         if stored is None:
             self._cv.values[op.result] = address
@@ -217,6 +230,22 @@ class PackedCode:
             )
         value = self._cv.emit(llvm.LoadOp(address, stored)).dereferenced_value
         self._cv.values[op.result] = value
+
+    def _any_pointer(self, op: tir.CallOp) -> SSAValue:
+        """The handle in a value, and the DLTensor of one that is a Tensor."""
+        cv = self._cv
+        value = self._element(self.pointer(op.args[0]), op.args[1], _ANY)
+        kind = cv.emit(llvm.LoadOp(value, i32)).dereferenced_value
+        handle = cv.emit(llvm.LoadOp(self._after(value, 8), _POINTER)).dereferenced_value
+        is_tensor = cv.build(
+            arith.CmpiOp,
+            [kind, cv.number(int(TypeIndex.TENSOR), i32)],
+            i1,
+            {"predicate": _EQUAL},
+        )
+        header, none = cv.number(_OBJECT, i64), cv.number(0, i64)
+        offset = cv.build(arith.SelectOp, [is_tensor, header, none], i64)
+        return cv.emit(llvm.GEPOp(handle, [llvm.GEP_USE_SSA_VAL], i8, [offset])).result
 
     def struct_set(self, op: tir.CallOp) -> None:
         """Write a field of a DLTensor, or a slot."""
@@ -241,19 +270,27 @@ class PackedCode:
         kind = kinds[0]
         base = self.pointer(op.args[0])
         if kind is StructField.VALUE_CONTENT:
-            dtype = stored if stored is not None else op.results[0].type
-            if tir.is_handle(dtype):
-                found: Attribute = _POINTER
-            elif dtype in (i64, f64):
-                found = dtype
-            else:
-                raise self._cv.fail(f"a slot holds i64, f64 and handles, no {dtype}")
+            found = self._content(op, stored)
             return self._element(base, op.args[1], _SLOT), found
+        if kind in _ANY_FIELDS:
+            is_value = kind is StructField.ANY_VALUE
+            found = self._content(op, stored) if is_value else i32
+            value = self._element(base, op.args[1], _ANY)
+            return self._after(value, _ANY_FIELDS[kind]), found
         tensor = self._element(base, op.args[1], _DLTENSOR)
         if kind is StructField.ARRAY_ADDRESS:
             return tensor, None
         offset, found = _FIELDS[kind]
         return self._after(tensor, offset), found
+
+    def _content(self, op: tir.CallOp, stored: Attribute | None) -> Attribute:
+        """The type of the number or handle of a slot that a call reads or stores."""
+        dtype = stored if stored is not None else op.results[0].type
+        if tir.is_handle(dtype):
+            return _POINTER
+        if dtype in (i64, f64):
+            return dtype
+        raise self._cv.fail(f"a slot holds i64, f64 and handles, no {dtype}")
 
     def _status(self, op: tir.CallOp) -> None:
         """The result of a call that always succeeds."""

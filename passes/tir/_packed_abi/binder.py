@@ -31,7 +31,7 @@ from xdsl_tvm.analysis.tir.variable_names import buffer_variable_name, variable_
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
-from xdsl_tvm.dialects.tir.data_types import DataType, data_type
+from xdsl_tvm.dialects.tir.data_types import Abi, DataType, data_type
 from xdsl_tvm.passes.tir._packed_abi.exposed import replace_buffer
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 from xdsl_tvm.passes.tir.rewriting.memory_views import take_after
@@ -59,9 +59,10 @@ class ArgumentBinder:
     variable is bound where it stands by itself for the first time; nothing is solved for.
     """
 
-    def __init__(self, func: tir.FuncOp, symbol: str, body: Block) -> None:
+    def __init__(self, func: tir.FuncOp, symbol: str, body: Block, abi: Abi) -> None:
         self.code = LoopCode(InsertPoint.at_end(body))
         self.symbol = symbol
+        self.abi = abi
         self.device_id: Expr | None = None
         """The device of the arrays, which the first of them says."""
         self._func = func
@@ -403,7 +404,7 @@ class _Array:
 
     def _data_type(self, element: Attribute) -> DataType:
         try:
-            return data_type(element)
+            return data_type(element, self._binder.abi)
         except ValueError as error:
             raise PassFailedException(
                 f"{describe(self._match)}: {error}, so that no array can be passed for "

@@ -1,0 +1,44 @@
+"""What commands that compile a file have in common: its module, errors, progress."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.passes.infra.error_lines import UserError
+from xdsl_tvm.passes.infra.module_text import ModuleText
+from xdsl_tvm.runtime.executable import Executable, compile, load_text
+from xdsl_tvm.tools._progress import ProgressBar, wanted
+from xdsl_tvm.tools._scripts import executed_module
+
+
+def input_module(
+    file: Path, *, execute: bool, locations: bool
+) -> tuple[ModuleOp, ModuleText | None]:
+    """The module of a file, and its text unless it is a script that is executed."""
+    if execute:
+        return executed_module(file), None
+    text = ModuleText.of_file(file)
+    return load_text(text, locations=locations), text
+
+
+def compiled(
+    module: ModuleOp, text: ModuleText | None, progress: bool | None, **options: Any
+) -> Executable:
+    """The executable; errors show their place in the text, and a bar how far it is."""
+    bar = ProgressBar(sys.stderr)
+    run = partial(compile, **options)
+    try:
+        return run(module, progress=bar.update if wanted(progress) else None)
+    except UserError:
+        raise
+    except DiagnosticException as error:
+        placed = None if text is None else text.placed_error(error, run)
+        raise placed or error from error
+    finally:
+        bar.close()
