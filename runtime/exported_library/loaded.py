@@ -10,9 +10,10 @@ import ctypes
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.runtime.exported_library.c_source import DESCRIPTION
@@ -82,13 +83,16 @@ def _tvm_ffi() -> Any:
         ) from None
 
 
-def _argument(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind == "V":
+def _argument(value: object) -> object:
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast("npt.NDArray[Any]", value)
+    if array.dtype.kind == "V":
         raise TypeError(
-            f"arrays of {value.dtype} cannot be passed from numpy, which has no DLPack "
+            f"arrays of {array.dtype} cannot be passed from numpy, which has no DLPack "
             "type for them; pass those of another library"
         )
-    return value
+    return array
 
 
 def _result(tree: ResultTree, value: Any) -> Any:

@@ -420,10 +420,15 @@ def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     source = function("A: T.Buffer(1, 'int32')", "A[0] = 1")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    found: str | None = None
+
+    def find_spec(name: str) -> str | None:
+        return found
+
+    monkeypatch.setattr(importlib.util, "find_spec", find_spec)
     with pytest.raises(DiagnosticException, match=r"'cc'.*pip install ziglang"):
         exported(source, tmp_path / "model.so")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    found = "ziglang"
     assert c_compiler() == [sys.executable, "-m", "ziglang", "cc"]
     monkeypatch.setenv("CC", "/no/such/compiler")
     with pytest.raises(DiagnosticException, match="cannot run the C compiler /no/such"):

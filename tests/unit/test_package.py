@@ -31,7 +31,7 @@ def expected_files() -> set[str]:
     files.add("xdsl_tvm/py.typed")
     for folder in CODE_FOLDERS:
         code = (ROOT / folder).rglob("*.py")
-        data = (ROOT / folder).rglob("*.ll")
+        data = [*(ROOT / folder).rglob("*.ll"), *(ROOT / folder).rglob("*.c")]
         for path in (*code, *data):
             files.add(f"xdsl_tvm/{path.relative_to(ROOT).as_posix()}")
     return files
@@ -127,25 +127,32 @@ CHECKED_BLOCK = re.compile(
 )
 
 
-def checked_blocks() -> list[tuple[str, str]]:
-    text = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def checked_blocks(page: Path) -> list[tuple[str, str]]:
+    text = page.read_text()
     return [(m["language"], m["code"]) for m in CHECKED_BLOCK.finditer(text)]
 
 
-@pytest.mark.parametrize("index", range(len(checked_blocks())))
-def test_readme_block_runs(index: int):
-    """The README's blocks marked `<!-- checked -->`, as a reader would run them."""
-    language, code = checked_blocks()[index]
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if checked_blocks(p)], ids=lambda p: p.name
+)
+def test_blocks_run(page: Path, tmp_path: Path):
+    """Blocks marked `<!-- checked -->`, one after the other, as a reader runs them."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     scripts = str(Path(sys.executable).parent)
-    commands = {
-        "python": [sys.executable, "-c", code],
-        "bash": ["bash", "-euo", "pipefail", "-c", f'PATH="{scripts}:$PATH"\n{code}'],
-    }
-    done = subprocess.run(
-        commands[language], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    for language, code in checked_blocks(page):
+        commands = {
+            "python": [sys.executable, "-c", code],
+            "bash": ["bash", "-euo", "pipefail", "-c", f'PATH="{scripts}:$PATH"\n{code}'],
+        }
+        done = subprocess.run(
+            commands[language], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, code + done.stdout + done.stderr
 
 
 def test_readme_has_checked_blocks():
-    assert {language for language, _ in checked_blocks()} == {"bash", "python"}
+    blocks = checked_blocks(ROOT / "README.md")
+    assert {language for language, _ in blocks} == {"bash", "python"}

@@ -30,9 +30,11 @@ def script(text: str) -> ModuleOp:
     return parse_script(HEADER + text.lstrip())
 
 
-def packed(module: ModuleOp, target: str = "llvm", host: str = "llvm") -> ModuleOp:
+def packed(
+    module: ModuleOp, target: str = "llvm", host: str = "llvm", abi: str = "packed"
+) -> ModuleOp:
     BindTarget(target, host).apply(new_context(), module)
-    MakePackedAPI().apply(new_context(), module)
+    MakePackedAPI(abi).apply(new_context(), module)
     module.verify()
     return module
 
@@ -269,6 +271,19 @@ def test_public_functions_call_each_other() -> None:
     assert call.args[0].owner.value.data == "sub"
     assert call.args[2].owner.callee.data == "reinterpret"
     assert not ops(module, tir.CallFuncOp)
+
+
+def test_calls_of_functions_for_tvm_ffi() -> None:
+    """Calls of private functions stay; those of public ones are refused by name."""
+    assert len(ops(packed(script(PRIVATE), abi="ffi"), tir.CallFuncOp)) == 1
+    public = script(PRIVATE.replace("(private=True)", ""))
+    with pytest.raises(PassFailedException, match=r"abi=ffi are not supported; let @sub"):
+        packed(public, abi="ffi")
+
+
+def test_unknown_convention() -> None:
+    with pytest.raises(PassFailedException, match="abi is 'C'; use one of packed, ffi"):
+        packed(script(PRIVATE), abi="C")
 
 
 def test_function_without_parameters() -> None:
