@@ -25,8 +25,6 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.storage_scope import AXES
 from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
 from xdsl_tvm.registry import all_passes
 
@@ -143,49 +141,16 @@ def llvm_pipeline(
     )
 
 
-TIR_BLOCKS_TO_LAUNCHES = (
-    "tir-lower-cross-thread-reduction",
-    "tir-lower-init-block",
-    "tir-plan-and-update-buffer-allocation-location",
-    "tir-convert-blocks-to-opaque",
-    "tir-lift-thread-binding",
-    "tir-compact-buffer-allocation",
-    "tir-unify-thread-binding",
-    "tir-lower-match-buffer",
-    "tir-lower-opaque-block",
-)
-"""Blocks in loops bound to threads to launches, loops and buffers."""
-
-VIRTUAL_THREADS = ("tir-flatten-buffer", "tir-inject-virtual-thread")
-"""Launches of virtual threads to loops, for functions that have some."""
-
-
-BARRIERS = (
-    'tir-thread-sync{storage_scope="shared"}',
-    'tir-thread-sync{storage_scope="shared.dyn"}',
-    'tir-thread-sync{storage_scope="warp"}',
-    "tir-verify-thread-sync",
-)
-"""Barriers where threads share memory, and the check that they order all of it."""
-
-
-REDUCTIONS = ('tir-lower-thread-allreduce{target="cuda"}',)
-"""Reductions over threads to shuffles, and to sums in shared memory between barriers."""
-
-
-def gpu_pipeline(*, virtual_threads: bool = False) -> str:
+def gpu_pipeline(target: str = "cuda") -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
-    Barriers are inserted where threads of a block share memory; reductions over threads
-    have theirs. What no barrier of a
-    block can order is refused.
+    TVM's list of passes for `target`, up to MakePackedAPI: functions of the host are
+    called by their own signature. What no barrier of a block can order is refused.
     """
     return ",".join(
         (
-            *TIR_BLOCKS_TO_LAUNCHES,
-            *(VIRTUAL_THREADS if virtual_threads else ()),
-            *BARRIERS,
-            *REDUCTIONS,
+            f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
+            "tir-verify-thread-sync",
             "tir-convert-to-gpu",
         )
     )
@@ -342,16 +307,7 @@ def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:
     Each becomes a `func.func` that launches kernels of a `gpu.module`. Raises
     PassFailedException where something has no lowering for the GPU.
     """
-    virtual = any(_is_virtual(op) for func in module.body.ops for op in all_ops(func))
-    run_pipeline(ctx, module, gpu_pipeline(virtual_threads=virtual))
-
-
-def _is_virtual(op: Operation) -> bool:
-    """Whether an op launches virtual threads, or is a loop bound to some."""
-    if isinstance(op, tir.ForOp) and op.thread_tag is not None:
-        axis = AXES.get(op.thread_tag.data)
-        return axis is not None and axis.is_virtual
-    return isinstance(op, tir.LaunchThreadOp) and op.virtual is not None
+    run_pipeline(ctx, module, gpu_pipeline())
 
 
 def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:

@@ -60,6 +60,8 @@ _BLOCK_BARRIERS = ("shared", "shared.dyn", "global")
 """Scopes whose barrier is one of all threads of a block."""
 _WARP = 32
 """Threads of a warp, for which its barrier is as good."""
+_OF_WARPS = ("tvm_store_matrix_sync",)
+"""Builtins that the threads of a warp do together, as one access."""
 _ONLY_READ = {
     "ptx_ldmatrix": ("smem_ptr",),
     "ptx_cp_async": ("global_ptr",),
@@ -162,6 +164,11 @@ class BarrierWalk:
         if level is Level.WARP:
             self._keep_warps_together(variables)
         self._separation = Separation(variables, blocks_meet=level is Level.GRID)
+        row = self._axes.get("threadIdx.x")
+        self._lanes: SSAValue | None = None
+        """The axis that counts the threads of a warp, where there is one."""
+        if row is not None and row in variables and variables[row].high + 1 == _WARP:
+            self._lanes = row
         self._changing = self._changing_memory(launch)
         self._with_barrier = set(self._around_barriers(launch))
 
@@ -567,8 +574,11 @@ class BarrierWalk:
                 mask = pointer.mode.data.mask
                 reads, writes = reads and bool(mask & 1), writes and bool(mask & 2)
                 memory = _memory_behind(pointer.data)
+                element, offset = pointer.element_type, pointer.offset
                 extent = tir.constant_value(pointer.extent)
-                found = self._range(memory, pointer.element_type, pointer.offset, extent)
+                found = self._range(memory, element, offset, extent)
+                if isinstance(op, tir.CallOp) and name in _OF_WARPS:
+                    found = self._tile(op, memory, element, offset) or found
                 return _Region(operand if found is None else memory, found, reads, writes)
             if isinstance(pointer, tir.DeclBufferOp):
                 break
@@ -587,6 +597,27 @@ class BarrierWalk:
         if count % size:
             return None
         return self._range(memory, element, op.args[position + 1], count // size)
+
+    def _tile(
+        self, op: tir.CallOp, memory: SSAValue, element: Attribute, offset: SSAValue
+    ) -> tuple[Expr, ...] | None:
+        """The elements of a matrix that a warp stores, of which rows are apart."""
+        shape = [tir.constant_value(op.args[position_of(op, each)]) for each in "mn"]
+        layout = op.args[position_of(op, "layout")].owner
+        start = self._range(memory, element, offset, 1)
+        if start is None or None in shape or not isinstance(layout, tir.StringOp):
+            return None
+        rows, columns = (int(extent or 0) for extent in shape)
+        if layout.value.data == "col_major":
+            rows, columns = columns, rows
+        dtype = start[0].dtype
+        stride = self._tree(op.args[position_of(op, "stride")])
+        if stride.dtype != dtype or min(rows, columns) < 1:
+            return None
+        row = Value(self._separation.lane(rows, dtype, of_rows=True))
+        column = Value(self._separation.lane(columns, dtype))
+        row_start = smart.add(start[0], smart.mul(row, stride))
+        return (smart.add(row_start, column),)
 
     def _range(
         self, memory: SSAValue, element: Attribute, offset: SSAValue, extent: float | None
@@ -653,7 +684,8 @@ class BarrierWalk:
 
     def _may_meet(self, a: ThreadAccess, b: ThreadAccess) -> bool:
         axes = (Kind.THREAD, Kind.BLOCK) if self._level is Level.GRID else (Kind.THREAD,)
-        return not all(self._separation.are_separate(a, b, kind) for kind in axes)
+        lanes = self._lanes if self._lanes and _is_one_access_of_warp(a, b) else None
+        return not all(self._separation.are_separate(a, b, kind, lanes) for kind in axes)
 
     def _by_iterations(
         self, a: ThreadAccess, b: ThreadAccess
@@ -674,6 +706,16 @@ class BarrierWalk:
             yield _at(b, one), _at(a, other)
             same[variable] = Iteration(-run, 0)
         yield _at(a, same), _at(b, same)
+
+
+def _is_one_access_of_warp(a: ThreadAccess, b: ThreadAccess) -> bool:
+    """Whether two accesses are what the threads of each warp do together."""
+    return (
+        a.op is b.op
+        and isinstance(a.op, tir.CallOp)
+        and a.op.callee.data in _OF_WARPS
+        and a.iterations == b.iterations
+    )
 
 
 def _at(access: ThreadAccess, iterations: dict[SSAValue, Iteration]) -> ThreadAccess:

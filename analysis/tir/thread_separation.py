@@ -156,34 +156,51 @@ class Separation:
                         Value(value), Range(Const(low, value.type), extent)
                     )
         self._known: dict[object, bool] = {}
-        self._lanes: dict[tuple[int, Attribute, bool], SSAValue] = {}
+        self._lanes: dict[tuple[int, Attribute, bool, bool], SSAValue] = {}
 
-    def lane(self, count: int, dtype: Attribute, *, of_bytes: bool = False) -> SSAValue:
+    def lane(
+        self,
+        count: int,
+        dtype: Attribute,
+        *,
+        of_bytes: bool = False,
+        of_rows: bool = False,
+    ) -> SSAValue:
         """A variable for the elements that one op accesses, counted from 0.
 
-        With `of_bytes` it counts the bytes of an element.
+        With `of_bytes` it counts the bytes of an element, with `of_rows` the rows of a
+        tile.
         """
-        key = count, dtype, of_bytes
+        key = count, dtype, of_bytes, of_rows
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Block(arg_types=[dtype]).args[0]
             self.variables[lane] = Variable(Kind.LOOP, 0, count - 1)
         return lane
 
-    def are_separate(self, a: ThreadAccess, b: ThreadAccess, axes: Kind) -> bool:
+    def are_separate(
+        self,
+        a: ThreadAccess,
+        b: ThreadAccess,
+        axes: Kind,
+        ignored: SSAValue | None = None,
+    ) -> bool:
         """Whether threads that differ on some axis of a kind access different elements.
 
         With `Kind.THREAD` the threads are of one block, with `Kind.BLOCK` of two. Both
-        accesses are of one memory.
+        accesses are of one memory. Threads that only differ on the axis `ignored` may
+        access the same.
         """
         wanted = {
             value
             for value, variable in self.variables.items()
-            if variable.kind is axes and variable.high > variable.low
+            if variable.kind is axes
+            and variable.high > variable.low
+            and value is not ignored
         }
         if not wanted:
             return True
-        key = (a.key, b.key, axes)
+        key = (a.key, b.key, axes, ignored)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._compare(a, b, axes, wanted)
@@ -269,7 +286,7 @@ def _element(buffer: SSAValue) -> Attribute:
 def compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
     """The shape of a buffer in row-major order from the start of its memory."""
     if isinstance(buffer.type, tir.PtrType):
-        return (-1,) if isinstance(buffer.owner, tir.AllocateOp) else None
+        return (-1,) if isinstance(buffer.owner, tir.AllocateOp | Block) else None
     definition = tir.buffer_definition(buffer)
     if next(_layout(buffer), None) is not None or definition.layout_strides:
         return None

@@ -473,6 +473,8 @@ REALIZE_ANNOTATIONS: Final = _table(
 )
 """Of `tir.buffer_realize`."""
 
+KERNEL_LAUNCH_PARAMS: Final = "tir.kernel_launch_params"
+"""The attribute of a kernel that says what launches pass after its arguments."""
 USE_DYNAMIC_SHARED: Final = "tir.use_dyn_shared_memory"
 """The entry of `tir.kernel_launch_params` for the bytes of dynamic shared memory."""
 
@@ -497,7 +499,7 @@ FUNCTION_ATTRIBUTES: Final = _table(
     Annotation("tir.is_host_func", FLAG, "it runs on the host", "BindTarget"),
     Annotation("tir.is_scheduled", FLAG, "it needs no schedule", "DefaultGPUSchedule"),
     Annotation(
-        "tir.kernel_launch_params",
+        KERNEL_LAUNCH_PARAMS,
         STRS,
         "the thread axes of a launch, in the order of its arguments",
         "code generators",

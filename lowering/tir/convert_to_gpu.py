@@ -1,18 +1,36 @@
-"""TIR functions that launch threads to host functions and kernels of a GPU module."""
+"""Functions of TIR that launch kernels to host functions and kernels of a GPU module."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.lowering.tir.conversion.functions import convert_function, is_noalias
-from xdsl_tvm.lowering.tir.conversion.kernels import HostConverter, Kernels
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target_kinds import DeviceType
+from xdsl_tvm.lowering.tir.conversion.functions import convert_function
+from xdsl_tvm.lowering.tir.conversion.kernels import (
+    HostConverter,
+    Kernels,
+    convert_kernel,
+    is_kernel,
+)
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir.annotate_device_regions import AnnotateDeviceRegions
+from xdsl_tvm.passes.tir.lower_device_kernel_launch import LowerDeviceKernelLaunch
+from xdsl_tvm.passes.tir.split_host_device import SplitHostDevice
+
+_HOST: Final = "llvm"
+_VIEWS: Final = (tir.AllocateConstOp, tir.DeclBufferOp, tir.DataOp)
+_KERNEL: Final = "tir.is_global_func"
+_TARGET: Final = Target.parse("cuda").with_host(_HOST)
 
 
 @dataclass(frozen=True)
@@ -20,31 +38,36 @@ class ConvertToGPU(CompilerPass):
     """Summary: Turns TIR functions that launch threads into host code and GPU kernels.
 
     TVM name: none (ours)
-    Input form: loops and buffers, with the thread axes as tir.launch_thread
+    Input form: loops and buffers, with the thread axes as tir.launch_thread; or the same
+        after LowerDeviceKernelLaunch, where kernels are functions of their own
     Output form: no tir.func with a launch; a func.func that launches kernels with
         gpu.launch_func, and one gpu.module with the kernels
     Options: none
-    Rewrites: each outermost launch → one kernel; what it uses of the host, in order of
-        first use → its arguments; the extents of the axes → grid and block size
+    Rewrites: where a function has launches, AnnotateDeviceRegions, SplitHostDevice and
+        LowerDeviceKernelLaunch run first; functions without a target are for `cuda` with
+        the host `llvm`. Then each call of a kernel → a launch of it, with the extents of
+        its thread axes as grid and block size, and the bytes of dynamic shared memory
             tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
-              %A = tir.match_buffer %a : !tir.buffer<4x32xf32>
+              %A = tir.match_buffer %a : !tir.buffer<128xf32>
               tir.launch_thread %b = "blockIdx.x" to %c4 {
                 tir.launch_thread %t = "threadIdx.x" to %c32 {
-                  tir.store %x, %A[%b, %t] : f32
+                  …
+                  tir.store %x, %A[%i] : f32
                 }
               }
             }
           →
-            func.func @f(%a : memref<4x32xf32, 1>) {
+            func.func @f(%a : memref<128xf32, 1>) {
               gpu.launch_func @kernels::@f_kernel grid (4, 1, 1) block (32, 1, 1) (%a)
               func.return
             }
             gpu.module @kernels {
-              gpu.func @f_kernel(%a : memref<4x32xf32, 1>) kernel
+              gpu.func @f_kernel(%a : memref<?xf32, 1>) kernel
                   attributes {gpu.known_block_size = array<i32: 32, 1, 1>} {
                 %b = gpu.block_id x
                 %t = gpu.thread_id x
-                memref.store %x, %a[%b, %t] : memref<4x32xf32, 1>
+                …
+                memref.store %x, %a[%i] : memref<?xf32, 1>
                 gpu.return
               }
             }
@@ -56,30 +79,65 @@ class ConvertToGPU(CompilerPass):
         f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask. The scopes of
         reducers, and of volatile memory of the block, which barriers order, go.
         Expressions and loops as in tir-convert-to-memref.
-    Leaves alone: functions without a launch; foreign operations
-    Errors: those of tir-convert-to-memref; virtual threads; extents of one axis that
-        differ within a kernel, or that the host does not know; more than 1024 threads a
-        block; memory of a kernel that another one uses, or whose size is not static, or
-        more than 48 KiB of it shared; barriers for other scopes; shuffles of other
-        dtypes, of a width that is no constant power of two, or of warps that are not of
-        32 threads; reductions over threads: run tir-lower-thread-allreduce
-    Attributes: read: `global_symbol`, `tir.noalias`; created: gpu.container_module,
-        gpu.known_block_size, `llvm.noalias` on memref arguments; removed: all others of
-        the function
-    Differs from TVM: TVM splits host and device code in TIR (SplitHostDevice) and passes
-        what kernels use in the order of TIR variables. Asserts in kernels are dropped;
-        TVM assumes that they hold.
+    Leaves alone: functions that launch nothing; foreign operations
+    Errors: those of the passes that run first, and of tir-convert-to-memref; a function
+        for a CPU with a launch; virtual threads; more than 1024 threads a block; memory
+        of a kernel whose size is not static, or more than 48 KiB of it shared; calls of
+        functions in a kernel; barriers for other scopes; shuffles of other dtypes, of a
+        width that is no constant power of two, or of warps that are not of 32 threads;
+        reductions over threads: run tir-lower-thread-allreduce
+    Attributes: read: `global_symbol`, `tir.noalias`, `target`,
+        `tir.kernel_launch_params`; created: gpu.container_module, gpu.known_block_size,
+        `llvm.noalias` on memref arguments; removed: all others of the function
+    Differs from TVM: TVM generates code of the functions after LowerDeviceKernelLaunch.
+        Asserts in kernels are dropped; TVM assumes that they hold.
     """
 
     name = "tir-convert-to-gpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = Kernels(op)
-        for source in list(op.body.ops):
-            if isinstance(source, ModuleOp):
-                self.apply(ctx, source)
-            elif isinstance(source, tir.FuncOp) and launches_threads(source):
-                _convert(source, op, kernels)
+        _split(ctx, op)
+        modules = [each for each in all_ops(op) if isinstance(each, ModuleOp)]
+        for module in modules:
+            _convert(module)
+
+
+def _split(ctx: Context, module: ModuleOp) -> None:
+    """Let kernels be functions of their own, which calls launch."""
+    functions = [op for op in all_ops(module) if isinstance(op, tir.FuncOp)]
+    targets = {func: func.attributes.get("target") for func in functions}
+    for func, target in targets.items():
+        if target is None:
+            func.attributes["target"] = _TARGET
+        elif isinstance(target, Target) and _is_unsplit(func):
+            _require_gpu(func, target)
+            func.attributes["target"] = target.with_host(_HOST)
+    AnnotateDeviceRegions().apply(ctx, module)
+    SplitHostDevice().apply(ctx, module)
+    for func in functions:
+        # As MakePackedAPI does: what is left of a function runs on the host.
+        target = func.attributes["target"]
+        if isinstance(target, Target) and target.host_target is not None:
+            func.attributes["target"] = target.host_target
+    LowerDeviceKernelLaunch().apply(ctx, module)
+    for func, target in targets.items():
+        if target is None:
+            del func.attributes["target"]
+        else:
+            func.attributes["target"] = target
+
+
+def _is_unsplit(func: tir.FuncOp) -> bool:
+    """Whether a function launches threads, and is no kernel that a pass has made."""
+    return _KERNEL not in func.attributes and launches_threads(func)
+
+
+def _require_gpu(func: tir.FuncOp, target: Target) -> None:
+    if target.device_type is DeviceType.CPU:
+        raise PassFailedException(
+            f"tir.func @{func.sym_name.data}: launches threads, and its target is "
+            f"{target.kind_name.data}, which has none; bind the target cuda"
+        )
 
 
 def launches_threads(func: tir.FuncOp) -> bool:
@@ -87,15 +145,43 @@ def launches_threads(func: tir.FuncOp) -> bool:
     return any(
         isinstance(op, tir.LaunchThreadOp)
         or (isinstance(op, tir.ForOp) and op.thread_tag is not None)
-        for op in func.walk()
+        for op in all_ops(func)
     )
 
 
-def _convert(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> None:
-    def converter(entry: Block, module: ModuleOp, function: str) -> HostConverter:
-        host = HostConverter(entry, module, function, kernels)
-        host.noalias = is_noalias(source)
-        return host
+def _convert(module: ModuleOp) -> None:
+    functions = [op for op in module.body.ops if isinstance(op, tir.FuncOp)]
+    sources = {_symbol(func): func for func in functions if is_kernel(func)}
+    kernels = Kernels(module, sources)
+    hosts = [func for func in functions if _is_host(func, kernels)]
 
-    converted = convert_function(source, converter, HostConverter.space, module)
-    Rewriter.replace_op(source, converted, [])
+    def converter(entry: Block, module: ModuleOp, function: str) -> HostConverter:
+        return HostConverter(entry, module, function, kernels)
+
+    for func in hosts:
+        _erase_unused_memory(func)
+        converted = convert_function(func, converter, HostConverter.space, module)
+        Rewriter.replace_op(func, converted, [])
+    for func in sources.values():
+        convert_kernel(func, module, kernels)
+        Rewriter.erase_op(func)
+
+
+def _erase_unused_memory(func: tir.FuncOp) -> None:
+    """Erase constants that only kernels used, which have their own, and their views."""
+    for op in reversed(all_ops(func)):
+        if isinstance(op, _VIEWS) and op.results[0].first_use is None:
+            Rewriter.erase_op(op)
+
+
+def _symbol(kernel: tir.FuncOp) -> str:
+    symbol = kernel.attributes.get("global_symbol")
+    return symbol.data if isinstance(symbol, StringAttr) else kernel.sym_name.data
+
+
+def _is_host(func: tir.FuncOp, kernels: Kernels) -> bool:
+    if is_kernel(func):
+        return False
+    return launches_threads(func) or any(
+        isinstance(op, tir.CallOp) and kernels.launched(op) for op in all_ops(func)
+    )

@@ -28,7 +28,7 @@ from xdsl_tvm.analysis.arith.expr import view
 from xdsl_tvm.analysis.arith.polynomial import polynomial
 from xdsl_tvm.analysis.tir.function_target import functions_of, is_same_code, target_of
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.annotations import USE_DYNAMIC_SHARED
+from xdsl_tvm.dialects.tir.annotations import KERNEL_LAUNCH_PARAMS, USE_DYNAMIC_SHARED
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.copied_expressions import ExpressionCopier
@@ -243,7 +243,7 @@ class _Lowering:
         func.attributes.setdefault("global_symbol", StringAttr(function.symbol))
         if function.launched_by is not None:
             func.attributes["calling_conv"] = IntegerAttr(_DEVICE_KERNEL_LAUNCH, i32)
-            func.attributes["tir.kernel_launch_params"] = ArrayAttr(
+            func.attributes[KERNEL_LAUNCH_PARAMS] = ArrayAttr(
                 map(StringAttr, function.parameters)
             )
             _return_nothing(function)

@@ -101,7 +101,7 @@ def _fill(
     cv.is_packed = is_packed(source)
     count = len(source.args)
     _bind_symbols(cv, symbols, block.args[count:])
-    _bind_parameters(cv, source, block)
+    bind_parameters(cv, source, block)
     cv.convert_ops(source.body.block)
     cv.source = source
     expected = source.function_type.outputs.data
@@ -123,7 +123,8 @@ def _bind_symbols(
         cv.values[symbol] = value
 
 
-def _bind_parameters(cv: BodyConverter, source: tir.FuncOp, block: Block) -> None:
+def bind_parameters(cv: BodyConverter, source: tir.FuncOp, block: Block) -> None:
+    """Let the arguments of a block stand for the parameters of a function."""
     for parameter, argument in zip(source.args, block.args, strict=False):
         argument.name_hint = parameter.name_hint
         if not isinstance(parameter.type, tir.PtrType):

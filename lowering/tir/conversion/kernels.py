@@ -1,17 +1,18 @@
-"""Launches of threads: the host side, and kernels outlined into a GPU module."""
+"""Launches of kernels, and kernels of a GPU module."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects import arith, gpu, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
     DenseArrayBase,
     FunctionType,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -22,11 +23,16 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.dialects import nvvm, tir
+from xdsl_tvm.dialects.tir.annotations import KERNEL_LAUNCH_PARAMS, USE_DYNAMIC_SHARED
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
+from xdsl_tvm.lowering.tir.conversion.calling_convention import argument_types
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
-from xdsl_tvm.lowering.tir.conversion.functions import noalias_arguments
+from xdsl_tvm.lowering.tir.conversion.functions import (
+    bind_parameters,
+    is_noalias,
+    noalias_arguments,
+)
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
     GLOBAL_SPACE,
@@ -35,7 +41,7 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     product,
     signless,
 )
-from xdsl_tvm.lowering.tir.conversion.views import Extent, Memory, View
+from xdsl_tvm.lowering.tir.conversion.views import Extent
 from xdsl_tvm.lowering.tir.conversion.warp_calls import warp_call
 
 AXES = (*tir.BLOCK_TAGS, *tir.THREAD_TAGS)
@@ -51,7 +57,6 @@ MAX_THREADS = 1024
 
 _SHARED = ("shared", "shared.dyn")
 _VOLATILE = "volatile_scope"
-_DEVICE_SCOPES = (*_SHARED, "local", "warp")
 
 
 @dataclass
@@ -59,6 +64,8 @@ class Kernels:
     """The GPU module that the kernels of one module go to, made when it is needed."""
 
     module: ModuleOp
+    sources: Mapping[str, tir.FuncOp]
+    """The kernels as functions of TIR, by the symbols that launches name."""
     _gpu_module: gpu.ModuleOp | None = None
     _names: set[str] = field(default_factory=set[str])
 
@@ -93,6 +100,60 @@ class Kernels:
         """The reference to a kernel from outside of the GPU module."""
         return SymbolRefAttr(self.gpu_module.sym_name.data, [name])
 
+    def launched(self, op: tir.CallOp) -> tir.FuncOp | None:
+        """The kernel that a call launches, which has its attributes then."""
+        name = op.args[0].owner if op.args else None
+        if op.callee.data != "tvm_call_packed" or not isinstance(name, tir.StringOp):
+            return None
+        return self.sources.get(name.value.data)
+
+
+def launch_parameters(kernel: tir.FuncOp) -> list[str]:
+    """What a launch of a kernel passes after the arguments: the extents of these axes.
+
+    Empty for a function that is no kernel.
+    """
+    names = kernel.attributes.get(KERNEL_LAUNCH_PARAMS)
+    if names is None:
+        return []
+    return [name.data for name in cast("ArrayAttr[StringAttr]", names)]
+
+
+def is_kernel(func: tir.FuncOp) -> bool:
+    """Whether calls of a function are launches."""
+    return KERNEL_LAUNCH_PARAMS in func.attributes
+
+
+def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> None:
+    """Adds the kernel that a function is to the GPU module.
+
+    Raises PassFailedException for what cannot be lowered.
+    """
+    name = kernels.unique(source.sym_name.data)
+    block = Block(arg_types=argument_types(source, GLOBAL_SPACE))
+    kernel = KernelConverter(block, module, name, kernels)
+    kernel.source = source
+    bind_parameters(kernel, source, block)
+    kernel.convert_ops(source.body.block)
+    kernel.emit(gpu.ReturnOp.create())
+    inputs = [arg.type for arg in block.args]
+    attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
+    block_size = kernel.block_size
+    if DYNAMIC_INDEX not in block_size:
+        attributes["gpu.known_block_size"] = DenseArrayBase.from_list(i32, block_size)
+    if is_noalias(source):
+        attributes[ARGUMENT_ATTRIBUTES] = noalias_arguments(inputs)
+    function = gpu.FuncOp.create(
+        properties={
+            "function_type": FunctionType.from_lists(inputs, []),
+            "kernel": UnitAttr(),
+        },
+        attributes=attributes,
+        regions=[Region(block)],
+    )
+    function.location = source.location
+    kernels.add(function)
+
 
 def _symbols(module: ModuleOp) -> set[str]:
     return {
@@ -111,11 +172,7 @@ def _free_name(stem: str, taken: set[str]) -> str:
 
 
 class HostConverter(BodyConverter):
-    """Converts the host part of a function, and outlines its thread launches.
-
-    Buffers are device memory; what is allocated in a scope of the device belongs to the
-    kernels that use it.
-    """
+    """Converts a function that launches kernels; its buffers are device memory."""
 
     space = GLOBAL_SPACE
     on_cpu = False
@@ -125,95 +182,44 @@ class HostConverter(BodyConverter):
     ) -> None:
         super().__init__(entry, module, function)
         self.kernels = kernels
-        self.noalias = False
-        self.users: dict[SSAValue, tir.LaunchThreadOp] = {}
-        """The kernel that uses memory of a device scope."""
 
-    def launch(self, op: tir.LaunchThreadOp) -> None:
-        """The outermost of nested launches becomes one kernel launch."""
-        extents = self._extents(op)
-        kernel = KernelConverter(self, op, extents)
-        kernel.source = op
-        kernel.launch(op)
-        kernel.emit(gpu.ReturnOp.create())
-        name = self._add_kernel(kernel, extents)
-        sizes = [
-            self.number(1, INDEX) if extent is None else self.index(extent)
-            for extent in (extents.get(axis) for axis in AXES)
+    def call(self, op: tir.CallOp) -> None:
+        """A call of a builtin, or the launch of a kernel."""
+        kernel = self.kernels.launched(op)
+        if kernel is None:
+            super().call(op)
+            return
+        count = len(kernel.function_type.inputs)
+        arguments = [self._argument(arg) for arg in op.args[1 : 1 + count]]
+        sizes = dict(zip(launch_parameters(kernel), op.args[1 + count :], strict=True))
+        dynamic = sizes.pop(USE_DYNAMIC_SHARED, None)
+        operands = [
+            self.index(sizes[axis]) if axis in sizes else self.number(1, INDEX)
+            for axis in AXES
         ]
-        captured = list(kernel.captured)
-        segments = [0, *(1 for _ in AXES), 0, 0, 0, 0, len(captured), 0]
+        if dynamic is not None:
+            operands.append(self.value(dynamic))
+        segments = [0, *(1 for _ in AXES), 0, 0, 0, dynamic is not None]
         self.emit(
             gpu.LaunchFuncOp.create(
-                operands=[*sizes, *captured],
+                operands=[*operands, *arguments],
                 properties={
-                    "kernel": self.kernels.symbol(name),
-                    "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
+                    "kernel": self.kernels.symbol(kernel.sym_name.data),
+                    "operandSegmentSizes": DenseArrayBase.from_list(
+                        i32, [*segments, len(arguments), 0]
+                    ),
                 },
             )
         )
+        if op.result is not None:
+            self.values[op.result] = self.number(0, op.result.type)
 
-    def _extents(self, op: tir.LaunchThreadOp) -> dict[str, SSAValue]:
-        """The extent of each axis of a nest; all launches of one axis must agree."""
-        found: dict[str, SSAValue] = {}
-        for inner in op.walk():
-            if not isinstance(inner, tir.LaunchThreadOp):
-                continue
-            axis = inner.tag.data
-            if inner.virtual is not None or axis not in AXES:
-                raise self.fail(
-                    f'"{axis}" is no axis of the hardware; run the pass that lowers '
-                    "virtual threads",
-                    inner,
-                )
-            extent = self._host_value(inner)
-            if not _same(found.setdefault(axis, extent), extent):
-                raise self.fail(
-                    f"the launches of {axis} in one kernel have different extents; "
-                    "give them one extent and guard what fewer threads do",
-                    inner,
-                )
-        self._check_block(found)
-        return found
-
-    def _host_value(self, op: tir.LaunchThreadOp) -> SSAValue:
-        extent = op.extent
-        if extent not in self.values and tir.constant_value(extent) is None:
-            raise self.fail(
-                f"the extent of {op.tag} must be known before the launch; compute it "
-                "outside of the nest of launches",
-                op,
-            )
-        return extent
-
-    def _check_block(self, extents: dict[str, SSAValue]) -> None:
-        threads = _static(extents, AXES[3:])
-        if product([extent for extent in threads if extent > 0]) > MAX_THREADS:
-            raise self.fail(
-                f"a block of {' * '.join(map(str, threads))} threads is larger than "
-                f"{MAX_THREADS}"
-            )
-
-    def _add_kernel(self, kernel: KernelConverter, extents: dict[str, SSAValue]) -> str:
-        name = self.kernels.unique(f"{self.function}_kernel")
-        inputs = [arg.type for arg in kernel.entry.args]
-        attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
-        block_size = _static(extents, AXES[3:])
-        if DYNAMIC_INDEX not in block_size:
-            attributes["gpu.known_block_size"] = DenseArrayBase.from_list(i32, block_size)
-        if self.noalias and all(map(_is_whole, kernel.captured)):
-            attributes[ARGUMENT_ATTRIBUTES] = noalias_arguments(inputs)
-        self.kernels.add(
-            gpu.FuncOp.create(
-                properties={
-                    "function_type": FunctionType.from_lists(inputs, []),
-                    "kernel": UnitAttr(),
-                },
-                attributes=attributes,
-                regions=[Region(kernel.entry)],
-            )
+    def launch(self, op: tir.LaunchThreadOp) -> None:
+        """Threads that no kernel has: those that are not of the hardware."""
+        raise self.fail(
+            f"{op.tag} is no axis of the hardware; run the pass that lowers virtual "
+            "threads"
         )
-        return name
 
     # -- memory
 
@@ -236,125 +242,60 @@ class HostConverter(BodyConverter):
         """The op that frees device memory."""
         return gpu.DeallocOp(value)
 
-    def allocate_pointer(self, op: tir.AllocateOp) -> None:
-        """Memory of a device scope is left to the kernels."""
-        if op.result.type.scope.data not in _DEVICE_SCOPES:
-            super().allocate_pointer(op)
-
-    def alloc_buffer(self, op: tir.AllocBufferOp) -> None:
-        """A buffer of a device scope is left to the kernels."""
-        if op.type.scope.data not in _DEVICE_SCOPES:
-            super().alloc_buffer(op)
-
-    def declared_buffer(self, op: tir.DeclBufferOp) -> None:
-        """A view of memory of a device scope is left to the kernels."""
-        if op.type.scope.data not in _DEVICE_SCOPES:
-            super().declared_buffer(op)
-
 
 class KernelConverter(BodyConverter):
-    """Converts the body of a launch; what it takes from the host becomes arguments."""
+    """Converts the body of a kernel, which its threads run."""
 
     space = GLOBAL_SPACE
     constant_space = GLOBAL_SPACE
     on_cpu = False
 
     def __init__(
-        self,
-        host: HostConverter,
-        kernel: tir.LaunchThreadOp,
-        extents: dict[str, SSAValue],
+        self, entry: Block, module: ModuleOp, function: str, kernels: Kernels
     ) -> None:
-        super().__init__(Block(), host.module, host.function)
-        self.host = host
-        self.extents = extents
-        self.kernel = kernel
-        self.captured: dict[SSAValue, SSAValue] = {}
+        super().__init__(entry, module, function)
+        self.kernels = kernels
+        self.extents: dict[str, SSAValue] = {}
+        """The extent of each axis of the launch."""
         self._thread_ids: dict[str, SSAValue] = {}
         self._shared_bytes = 0
 
-    # -- what the host has
-
-    def missing(self, source: SSAValue) -> SSAValue:
-        """A value of the host as an argument; a constant as one of the kernel."""
-        number = tir.constant_value(source)
-        if number is not None:
-            return self.number(number, source.type)
-        return self._capture(self.host.value(source))
-
-    def missing_view(self, buffer: SSAValue) -> View:
-        """A buffer of the host, or one whose memory the host has left to kernels."""
-        host = self.host.views.get(buffer)
-        if host is None or _is_constant(buffer):
-            self._define(buffer)
-            return self.views[buffer]
-        strides = host.strides
-        if strides is not None:
-            strides = tuple(
-                stride if isinstance(stride, int) else self._capture(stride)
-                for stride in strides
-            )
-        offset = None if host.offset is None else self._capture(host.offset)
-        return View(self._capture(host.memref), strides, offset, host.lanes)
-
-    def missing_memory(self, pointer: SSAValue) -> Memory:
-        """A pointer of the host, or one whose memory the host has left to kernels.
-
-        A constant is one of the kernels, which cannot read those of the host.
-        """
-        host = self.host.memories.get(pointer)
-        if host is None or _is_constant(pointer):
-            self._define(pointer)
-            return self.memories[pointer]
-        offset = None if host.offset is None else self._capture(host.offset)
-        return Memory(self._capture(host.memref), offset)
-
-    def _define(self, value: SSAValue) -> None:
-        """Converts the definition of a buffer or pointer that the host has left.
-
-        Each kernel has memory of its own, so what one of them leaves there is not what
-        the next one finds.
-        """
-        owner = value.owner
-        if not isinstance(owner, Operation):
-            raise self.fail("opaque handles cannot be used in a kernel")
-        is_memory = isinstance(owner, tir.AllocBufferOp | tir.AllocateOp)
-        user = self.host.users.setdefault(value, self.kernel)
-        if is_memory and user is not self.kernel:
-            raise self.fail(
-                f"its result, memory of {value.type}, is used by two kernels, and none "
-                'keeps such memory for the next; use the scope "global", or one launch '
-                "around both",
-                owner,
-            )
-        with self.at(self.entry):
-            self.convert_op(owner)
+    @property
+    def block_size(self) -> list[int]:
+        """The threads of a block on x, y, z; DYNAMIC_INDEX where it is not constant."""
+        return _static(self.extents, tir.THREAD_TAGS)
 
     def insert_global(self, op: Operation) -> None:
         """Adds memory with contents to the GPU module."""
-        self.host.kernels.add(op)
+        self.kernels.add(op)
 
     def unique_symbol(self, stem: str) -> str:
         """A symbol name that the GPU module does not have yet."""
-        return self.host.kernels.unique(stem)
+        return self.kernels.unique(stem)
 
-    def _capture(self, value: SSAValue) -> SSAValue:
-        found = self.captured.get(value)
-        if found is not None:
-            return found
-        owner = value.owner
-        if isinstance(owner, arith.ConstantOp):
-            return self.constant(owner.value)
-        argument = self.entry.insert_arg(value.type, len(self.entry.args))
-        argument.name_hint = value.name_hint
-        self.captured[value] = argument
-        return argument
+    def call_function(self, op: tir.CallFuncOp) -> None:
+        """A call of a function, which would have to be in the GPU module."""
+        raise self.fail(
+            f"a kernel calls {op.callee}; inline it, as tir-inline-private-functions does"
+        )
 
     # -- threads
 
     def launch(self, op: tir.LaunchThreadOp) -> None:
         """Binds the index on an axis."""
         axis = op.tag.data
+        if op.virtual is not None or axis not in AXES:
+            raise self.fail(
+                f"{op.tag} is no axis of the hardware; run the pass that lowers virtual "
+                "threads"
+            )
+        self.extents.setdefault(axis, op.extent)
+        threads = self.block_size
+        if product([extent for extent in threads if extent > 0]) > MAX_THREADS:
+            raise self.fail(
+                f"a block of {' * '.join(map(str, threads))} threads is larger than "
+                f"{MAX_THREADS}"
+            )
         self.values[op.thread_var] = self._thread_index(axis, op.thread_var.type)
         self.bind_index(op.thread_var, self._thread_ids[axis])
         self.convert_ops(op.body.block)
@@ -437,7 +378,7 @@ class KernelConverter(BodyConverter):
                 f"the kernel's shared memory of {self._shared_bytes} bytes or more "
                 f"exceeds {MAX_SHARED_BYTES}; use smaller tiles"
             )
-        kernels = self.host.kernels
+        kernels = self.kernels
         name = kernels.unique(f"{self.function}_shared")
         type_ = memref_of(shape, element, SHARED_SPACE)
         tile = memref.GlobalOp.get(
@@ -455,24 +396,6 @@ def _is_shared(value: SSAValue | None) -> bool:
     if value is None or not isinstance(value.type, tir.PtrType):
         return False
     return value.type.scope.data in _SHARED
-
-
-def _is_constant(value: SSAValue) -> bool:
-    """Whether a buffer or a pointer is of memory with contents."""
-    memory = memory_of(value)
-    return isinstance(memory, SSAValue) and isinstance(memory.owner, tir.AllocateConstOp)
-
-
-def _is_whole(value: SSAValue) -> bool:
-    """Whether nothing but `value` leads to its memory: no view of other memory."""
-    return isinstance(value.owner, Block | gpu.AllocOp) or not isinstance(
-        value.type, MemRefType
-    )
-
-
-def _same(a: SSAValue, b: SSAValue) -> bool:
-    number = tir.constant_value(a)
-    return a is b or (number is not None and number == tir.constant_value(b))
 
 
 def _static(extents: dict[str, SSAValue], axes: Sequence[str]) -> list[int]:

@@ -19,7 +19,7 @@ tir.func @f() {
     }
   }
 }
-// CHECK: cannot lower 'tir.launch_thread': the launches of threadIdx.x in one kernel have different extents
+// CHECK: tir.launch_thread in @f_kernel: opens "threadIdx.x" with another extent than a launch before it
 
 // -----
 
@@ -32,7 +32,7 @@ tir.func @f(%a: !tir.handle) {
     }
   }
 }
-// CHECK: cannot lower 'tir.launch_thread': the extent of "threadIdx.x" must be known before the launch
+// CHECK: tir.launch_thread in @f_kernel: the size depends on what the kernel computes, which its caller, tir.call_func in @f, cannot know
 
 // -----
 
@@ -222,3 +222,37 @@ tir.func @f(%a: !tir.handle, %x: f32) {
   }
 }
 // CHECK: cannot lower 'tir.attr': the attribute "volatile_scope" has no meaning here; run its pass
+
+// -----
+
+tir.func @f() attributes {target = #tir.target<"llvm">} {
+  %c2 = tir.const 2 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c2 {
+  }
+}
+// CHECK: tir.func @f: launches threads, and its target is llvm, which has none; bind the target cuda
+
+// -----
+
+tir.func @g() attributes {target = #tir.target<"cuda">, tir.is_global_func = true} {
+}
+tir.func @f() {
+  %c2 = tir.const 2 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c2 {
+    tir.call_func @g() : () -> ()
+  }
+}
+// CHECK: cannot lower 'tir.call_func': a kernel calls @g; inline it, as tir-inline-private-functions does
+
+// -----
+
+tir.func @k(%a: !tir.handle) attributes {target = #tir.target<"cuda">, tir.is_global_func = true} {
+  %A = tir.match_buffer %a : !tir.buffer<2xf32>
+  %c2 = tir.const 2 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c2 {
+  }
+}
+tir.func @f(%a: !tir.handle) {
+  tir.call_func @k(%a) : (!tir.handle) -> ()
+}
+// CHECK: cannot lower 'tir.call': opaque handles cannot be passed; pass pointers

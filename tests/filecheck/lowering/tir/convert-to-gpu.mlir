@@ -1,6 +1,6 @@
 // RUN: xdsl-opt %s -p tir-convert-to-gpu --split-input-file | filecheck %s
 
-// The host launches; what the kernel uses becomes its arguments, in order of first use.
+// The host launches; what the kernel uses becomes its arguments, pointers first.
 
 tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", tir.noalias = true} {
   %n = tir.shape_var "n" : i32
@@ -31,12 +31,12 @@ tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", t
 // CHECK:         %[[N32:.*]] = arith.trunci %[[N]] : i64 to i32
 // CHECK:         %[[UP:.*]] = arith.shrsi
 // CHECK:         %[[BLOCKS:.*]] = arith.index_cast %[[UP]] : i32 to index
-// CHECK:         "gpu.launch_func"(%[[BLOCKS]], %[[C1]], %[[C1]], %[[C128]], %[[C1]], %[[C1]], %[[N32]], %[[A]], %[[S]])
+// CHECK:         "gpu.launch_func"(%[[BLOCKS]], %[[C1]], %[[C1]], %[[C128]], %[[C1]], %[[C1]], %[[A]], %[[N32]], %[[S]])
 // CHECK-SAME:      kernel = @kernels::@scale_kernel
 // CHECK-NEXT:    func.return
 // CHECK:       "gpu.module"() <{sym_name = "kernels"}> ({
-// CHECK:         "gpu.func"() <{function_type = (i32, memref<?xf32, 1 : i64>, f32) -> (), kernel}> ({
-// CHECK-NEXT:    ^{{.*}}(%[[KN:.*]]: i32, %[[KA:.*]]: memref<?xf32, 1 : i64>, %[[KS:.*]]: f32):
+// CHECK:         "gpu.func"() <{function_type = (memref<?xf32, 1 : i64>, i32, f32) -> (), kernel}> ({
+// CHECK-NEXT:    ^{{.*}}(%[[KA:.*]]: memref<?xf32, 1 : i64>, %[[KN:.*]]: i32, %[[KS:.*]]: f32):
 // CHECK-DAG:       %[[B:.*]] = "gpu.block_id"() <{dimension = #gpu<dim x>}>
 // CHECK-DAG:       %[[T:.*]] = "gpu.thread_id"() <{dimension = #gpu<dim x>}>
 // CHECK:           arith.cmpi slt, %[[I:.*]], %[[KN]] : i32
@@ -44,7 +44,7 @@ tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", t
 // CHECK:           arith.mulf %[[X]], %[[KS]] : f32
 // CHECK:           "gpu.return"()
 // CHECK:         sym_name = "scale_kernel", gpu.known_block_size = array<i32: 128, 1, 1>
-// CHECK-SAME:      arg_attrs = [{}, {llvm.noalias}, {}]
+// CHECK-SAME:      arg_attrs = [{llvm.noalias}, {}, {}]
 
 // -----
 
@@ -81,12 +81,14 @@ tir.func @two(%a: !tir.handle) attributes {global_symbol = "two"} {
 // CHECK-LABEL: func.func @two(
 // CHECK-SAME:    %[[A:.*]]: memref<64xf32, 1 : i64>)
 // CHECK:         %[[M:.*]] = "gpu.alloc"()
-// CHECK:         "gpu.launch_func"({{.*}}, %[[A]], %[[M]]) <{kernel = @kernels::@two_kernel,
-// CHECK:         "gpu.launch_func"({{.*}}, %[[M]], %[[A]]) <{kernel = @kernels::@two_kernel_1,
+// CHECK:         %[[A0:.*]] = "memref.cast"(%[[A]])
+// CHECK:         %[[M0:.*]] = "memref.cast"(%[[M]])
+// CHECK:         "gpu.launch_func"({{.*}}, %[[A0]], %[[M0]]) <{kernel = @kernels::@two_kernel,
+// CHECK:         "gpu.launch_func"({{.*}}) <{kernel = @kernels::@two_kernel_1,
 // CHECK:         "gpu.dealloc"(%[[M]])
-// CHECK:       "memref.global"() <{sym_name = "two_shared", type = memref<8x8xf32, 3 : i64>, initial_value
+// CHECK:       "memref.global"() <{sym_name = "two_kernel_shared", type = memref<8x8xf32, 3 : i64>, initial_value
 // CHECK:       "gpu.func"()
-// CHECK-DAG:     %[[S:.*]] = memref.get_global @two_shared : memref<8x8xf32, 3 : i64>
+// CHECK-DAG:     %[[S:.*]] = memref.get_global @two_kernel_shared : memref<8x8xf32, 3 : i64>
 // CHECK-DAG:     %[[L:.*]] = memref.alloca() : memref<4xf32>
 // CHECK:         memref.store %{{.*}}, %[[L]]
 // CHECK:         memref.store %{{.*}}, %[[S]]
@@ -121,12 +123,14 @@ tir.func @table(%a: !tir.handle) attributes {global_symbol = "table"} {
   }
 }
 
+// CHECK-NOT:   @table_constant
 // CHECK-LABEL: func.func @table(
+// CHECK-NOT:     memref.get_global
 // CHECK:         "gpu.launch_func"({{.*}}) <{{{.*}}kernel = @kernels::@table_kernel
 // CHECK:       "gpu.module"() <{sym_name = "kernels"}> ({
 // CHECK:         "memref.global"() <{{{.*}}dense<[1, 2, 3, 4]>
 // CHECK:         "gpu.func"()
-// CHECK:           memref.get_global @table_constant : memref<4xi32, 1 : i64>
+// CHECK:           memref.get_global @table_kernel_constant : memref<4xi32, 1 : i64>
 
 // -----
 

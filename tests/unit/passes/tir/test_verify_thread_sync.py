@@ -234,13 +234,41 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
 """
     module = parse_script(source)
     lowered = module.clone()
-    passes = gpu_pipeline(virtual_threads=True).removesuffix(",tir-convert-to-gpu")
+    passes = gpu_pipeline().removesuffix(",tir-convert-to-gpu")
     run_pipeline(new_context(), lowered, passes)
     a = np.arange(64, dtype=np.float32)
     for each in (module, lowered):
         b = np.zeros(64, np.float32)
         interpret(each)["main"](a, b)
         np.testing.assert_array_equal(b, a * 2 + 1)
+
+
+def stored_tiles(columns: int, stride: int = 64, layout: str = "row_major") -> str:
+    """Two warps that each store 16 x 16 elements, so many columns apart."""
+    return f"""
+@T.prim_func
+def main(C_data: T.handle("float32", "global")):
+    y = T.launch_thread("threadIdx.y", 2)
+    x = T.launch_thread("threadIdx.x", 32)
+    C = T.decl_buffer((4096,), data=C_data)
+    f = T.allocate((256,), "float32", "wmma.accumulator")
+    T.tvm_store_matrix_sync(
+        f, 16, 16, 16, 0,
+        T.tvm_access_ptr(
+            T.type_annotation("float32"), C.data, y * {columns}, 4096 - y * {columns}, 2
+        ),
+        {stride}, "{layout}",
+    )
+"""
+
+
+def test_tiles_that_warps_store() -> None:
+    """The threads of a warp store a tile together, and tiles of rows are apart."""
+    for text in (stored_tiles(16), stored_tiles(1024), stored_tiles(16, 64, "col_major")):
+        CHECK.apply(new_context(), parse_script(text))
+    for text in (stored_tiles(8), stored_tiles(16, 8), stored_tiles(1024 - 64)):
+        with pytest.raises(PassFailedException, match=r"may store one element of memory"):
+            CHECK.apply(new_context(), parse_script(text))
 
 
 def test_effort() -> None:
