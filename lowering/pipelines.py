@@ -141,16 +141,19 @@ def llvm_pipeline(
     )
 
 
-def gpu_pipeline(target: str = "cuda") -> str:
+def gpu_pipeline(target: str = "cuda", *, relax: bool = False) -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
-    TVM's list of passes for `target`, up to MakePackedAPI: functions of the host are
-    called by their own signature. What no barrier of a block can order is refused.
+    TVM's lists of passes for `target`, that of TIR up to MakePackedAPI: functions of the
+    host are called by their own signature. What no barrier of a block can order is
+    refused.
     """
     return ",".join(
         (
+            *((f'relax-default-pipeline{{target="{target}"}}',) if relax else ()),
             f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
             "tir-verify-thread-sync",
+            *(('relax-convert-to-memref{device="cuda"}',) if relax else ()),
             "tir-convert-to-gpu",
         )
     )
@@ -165,6 +168,21 @@ def kernel_pipeline(arch: str = "sm_80") -> str:
             "tvm-convert-gpu-to-nvvm",
             *FLAT_TO_LLVM,
             f'tvm-verify-llvm-legal{{triple-kind="nvptx" arch="{arch}"}}',
+        )
+    )
+
+
+def gpu_host_pipeline() -> str:
+    """The road from functions that launch kernels to the llvm dialect, as text."""
+    return ",".join(
+        (
+            "tvm-convert-gpu-launch-to-driver",
+            "tvm-expand-math",
+            "tvm-hoist-divisions",
+            *TO_LLVM,
+            "tvm-convert-bf16-to-bits",
+            "tvm-keep-divisions-scalar",
+            "tvm-verify-llvm-legal",
         )
     )
 
@@ -301,13 +319,16 @@ def lower_to_llvm(
     run_pipeline(ctx, module, text, progress)
 
 
-def lower_to_gpu(ctx: Context, module: ModuleOp) -> None:
-    """Lower the thread-bound TIR functions of a module, in place.
+def lower_to_gpu(
+    ctx: Context, module: ModuleOp, progress: Progress | None = None
+) -> None:
+    """Lower the Relax functions and thread-bound TIR functions of a module, in place.
 
     Each becomes a `func.func` that launches kernels of a `gpu.module`. Raises
     PassFailedException where something has no lowering for the GPU.
     """
-    run_pipeline(ctx, module, gpu_pipeline())
+    text = gpu_pipeline(relax=has_relax_functions(module))
+    run_pipeline(ctx, module, text, progress)
 
 
 def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
@@ -318,26 +339,52 @@ def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
     lowering for a GPU of `arch`.
     """
     lower_to_gpu(ctx, module)
-    kernels = [op for op in module.body.ops if isinstance(op, gpu.ModuleOp)]
-    if not kernels:
-        return
-    # The conversions lower all that they find, so the host code is kept out of sight.
+    kernels, successors = _taken_out(module)
+    try:
+        if successors:
+            run_pipeline(ctx, kernels, kernel_pipeline(arch))
+    finally:
+        _put_back(module, list(kernels.body.ops), successors)
+
+
+def lower_to_driver_calls(
+    ctx: Context, module: ModuleOp, arch: str, progress: Progress | None = None
+) -> ModuleOp:
+    """Lower a module for a GPU: its functions, in place, to host code in the llvm
+    dialect, which calls the CUDA driver; gives the GPU modules, in the nvvm dialect.
+
+    Raises PassFailedException where something has no lowering, and for a module without
+    kernels.
+    """
+    _refuse_foreign(module)
+    lower_to_gpu(ctx, module, progress)
+    kernels, successors = _taken_out(module)
+    if not successors:
+        raise PassFailedException(NO_KERNEL)
+    run_pipeline(ctx, kernels, kernel_pipeline(arch), progress)
+    run_pipeline(ctx, module, gpu_host_pipeline(), progress)
+    return kernels
+
+
+def _taken_out(module: ModuleOp) -> tuple[ModuleOp, list[Operation | None]]:
+    """A module of the GPU modules of a module, and what followed each of them.
+
+    The conversions lower all that they find: host code and kernels have to be apart.
+    """
     successors: list[Operation | None] = []
     inner = ModuleOp(Region(Block()))
-    for kernel in reversed(kernels):
+    for kernel in [op for op in module.body.ops if isinstance(op, gpu.ModuleOp)]:
         successors.append(kernel.next_op)
         kernel.detach()
         inner.body.block.add_op(kernel)
-    try:
-        run_pipeline(ctx, inner, kernel_pipeline(arch))
-    finally:
-        _put_back(module, list(inner.body.ops), successors)
+    return inner, successors
 
 
 def _put_back(
     module: ModuleOp, kernels: Sequence[Operation], successors: Sequence[Operation | None]
 ) -> None:
-    for kernel, successor in zip(kernels, successors, strict=True):
+    pairs = list(zip(kernels, successors, strict=True))
+    for kernel, successor in reversed(pairs):
         kernel.detach()
         if successor is None:
             module.body.block.add_op(kernel)

@@ -57,11 +57,40 @@ class Bound:
 _UNBOUND = Bound({}, {})
 
 
+class Arrays:
+    """What arguments and results that are arrays may be; this is numpy's."""
+
+    kind = "a numpy array"
+
+    def take(self, argument: Any) -> Array | None:
+        """Another argument as an array; None for what is none.
+
+        Raises ValueError for one that it cannot be.
+        """
+        return None
+
+    def place(self, array: Array) -> Array:
+        """The array that is passed for one that was checked."""
+        return array
+
+    def empty(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+        """A new array, for a result."""
+        return np.empty(shape, dtype)
+
+    def address(self, array: Array) -> int:
+        """Where the first element is."""
+        return array.__array_interface__["data"][0]
+
+
+HOST = Arrays()
+
+
 class Arguments:
     """Checks the arguments of a function with the given signature."""
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(self, signature: Signature, arrays: Arrays = HOST) -> None:
         self.signature = signature
+        self._arrays = arrays
         self._name = signature.function
         self._converters: list[Converter] = []
         bound: set[str] = {
@@ -263,14 +292,13 @@ class Arguments:
         needed |= _WRITEABLE if spec.written else 0
         name = f"{spec}"
         binders = _binders(spec, bound)
+        place = None if self._arrays is HOST else self._arrays.place
         self._add_checks(spec, where)
 
         def run(argument: Any, symbols: Symbols) -> Array:
-            if not isinstance(argument, np.ndarray):
-                raise TypeError(
-                    f"{where} must be a numpy array {name}, got {type(argument).__name__}"
-                )
             value = cast(Array, argument)
+            if not isinstance(argument, np.ndarray):
+                value = self._taken(argument, where, name)
             if value.dtype != dtype:
                 raise TypeError(f"{where} must have dtype {dtype}, got {value.dtype}")
             shape = value.shape
@@ -283,9 +311,21 @@ class Arguments:
                 binder(value, symbols)
             if value.flags.num & needed != needed:
                 raise ValueError(f"{where} {_flaw(value, contiguous)}")
-            return value
+            return value if place is None else place(value)
 
         return run
+
+    def _taken(self, argument: Any, where: str, name: str) -> Array:
+        try:
+            found = self._arrays.take(argument)
+        except (BufferError, ValueError) as error:
+            raise ValueError(f"{where}: {error}") from None
+        if found is None:
+            raise TypeError(
+                f"{where} must be {self._arrays.kind} {name}, got "
+                f"{type(argument).__name__}"
+            )
+        return found
 
     def _add_checks(self, spec: ArraySpec, where: str) -> None:
         """What is to be checked when all symbols are bound."""
@@ -323,7 +363,7 @@ class Arguments:
     ) -> Array:
         shape = [dim(symbols) for dim in dims]
         try:
-            return np.empty(shape, spec.dtype)
+            return self._arrays.empty(shape, spec.dtype)
         except (MemoryError, ValueError) as error:
             raise MemoryError(
                 f"@{self._name}: out of memory: {spec.name} is {spec.dtype}{shape}: "

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
 from xdsl_tvm.lowering.to_llvm.lower_assert import (
     ASSERT_FAIL,
+    DRIVER_FAILED,
     OUT_OF_MEMORY,
     failed_number,
 )
@@ -25,11 +26,17 @@ class FailedAssert:
     """
 
     def __init__(
-        self, address: int, numbers: Sequence[int], packed: PackedCalls | None
+        self,
+        address: int,
+        numbers: Sequence[int],
+        packed: PackedCalls | None,
+        error_name: Callable[[int], str] = str,
     ) -> None:
         self._message = ctypes.c_int64.from_address(address)
         self._numbers = [ctypes.c_int64.from_address(each) for each in numbers]
         self._packed = packed
+        self._error_name = error_name
+        """The name of an error of the driver."""
         self._lock = threading.RLock()
         _FAILED_ASSERTS.add(self)
 
@@ -63,7 +70,10 @@ class FailedAssert:
         if raised is not None:
             return raised
         if text.startswith(OUT_OF_MEMORY):
-            return MemoryError(text)
+            return MemoryError(self._with_numbers(text))
+        if text.startswith(DRIVER_FAILED):
+            what, _, _ = text.removeprefix(DRIVER_FAILED).rpartition(": ")
+            return RuntimeError(f"{what}: {self._error_name(self._numbers[0].value)}")
         if text.startswith(ASSERT_FAIL):
             return RuntimeError(text)
         return RuntimeError(f"assertion failed: {self._with_numbers(text)}")

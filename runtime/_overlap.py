@@ -7,7 +7,7 @@ overlap runs code in which every iteration sees what the one before it has writt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,32 @@ from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, Signature
 _FEW_PAIRS = 6
 
 
+def share_elements(a: Any, b: Any) -> bool:
+    """Whether two numpy arrays share elements, or may, where that is hard to say."""
+    if not np.may_share_memory(a, b):
+        return False
+    # numpy's stubs know two of the bounds only.
+    exact: Any = np.shares_memory
+    try:
+        return exact(a, b, max_work=10_000)
+    except RuntimeError:
+        # numpy calls it too hard: two layouts that interleave in an intricate way.
+        return True
+
+
 class OverlapCheck:
     """Finds arrays of one call that share elements, of which one is written.
 
     It is made once for a signature; `needed` says whether it can find anything.
     """
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        shared: Callable[[Any, Any], bool] = share_elements,
+    ) -> None:
         self.signature = signature
+        self._shared = shared
         slots = _slots(signature)
         params = signature.params
         arrays = [(i, s) for i, s in enumerate(params) if isinstance(s, ArraySpec)]
@@ -63,14 +81,14 @@ class OverlapCheck:
                 x, y = values[a], values[b]
                 if y >= x + params[first].nbytes or x >= y + params[second].nbytes:
                     continue
-            if _share_elements(params[first], params[second]):
+            if self._shared(params[first], params[second]):
                 return self._names(first, second)
         return None
 
     def find(self, params: Sequence[Any]) -> tuple[str, str] | None:
         """The same, where no addresses are known."""
         for first, second, *_ in self._pairs:
-            if _share_elements(params[first], params[second]):
+            if self._shared(params[first], params[second]):
                 return self._names(first, second)
         return None
 
@@ -109,18 +127,6 @@ def _slots(signature: Signature) -> list[int]:
         slots.append(count)
         count += 1 if isinstance(spec, ArraySpec | ScalarSpec) else len(spec.shape)
     return slots
-
-
-def _share_elements(a: Any, b: Any) -> bool:
-    if not np.may_share_memory(a, b):
-        return False
-    # numpy's stubs know two of the bounds only.
-    exact: Any = np.shares_memory
-    try:
-        return exact(a, b, max_work=10_000)
-    except RuntimeError:
-        # numpy calls it too hard: two layouts that interleave in an intricate way.
-        return True
 
 
 def allow_overlap(module: ModuleOp) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from xdsl_tvm.runtime._arguments import Arguments, Bound
+from xdsl_tvm.runtime._arguments import HOST, Arguments, Arrays, Bound, Prepared
 from xdsl_tvm.runtime._overlap import OverlapCheck
 from xdsl_tvm.runtime._scalars import SMALL_FLOATS
 from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, ShapeSpec, Signature, Spec
 
 Entry: TypeAlias = Callable[..., Any]
 """A function in machine code, called with addresses and numbers."""
+Encoder: TypeAlias = "Callable[[Any], Sequence[Any]]"
+"""What is passed for a checked argument."""
 
 
 class CompiledFunction:
@@ -23,10 +25,13 @@ class CompiledFunction:
         entry: Entry,
         overlapping_entry: Callable[[], Entry],
         bound: Bound | None = None,
+        arrays: Arrays = HOST,
     ) -> None:
         self.signature = signature
         self.__name__ = self.__qualname__ = signature.function
-        self._arguments = Arguments(signature)
+        self._address = arrays.address
+        self._arrays = arrays
+        self._arguments = Arguments(signature, arrays)
         self._entry = entry
         self._overlapping_entry = overlapping_entry
         self._overlap = OverlapCheck(signature)
@@ -39,7 +44,7 @@ class CompiledFunction:
             _constant(encoder(self._bound.params[position]))
             if position in self._bound.params
             else encoder
-            for position, encoder in enumerate(map(_encoder, signature.params))
+            for position, encoder in enumerate(map(self._encoder, signature.params))
         ]
 
     def __repr__(self) -> str:
@@ -62,13 +67,23 @@ class CompiledFunction:
         values: list[Any] = []
         for encode, value in zip(self._encoders, prepared.params, strict=True):
             values += encode(value)
-        entry = self._entry
-        if self._overlap.needed and (names := self._overlap(prepared.params, values)):
-            if self.signature.noalias:
-                other_way = ", or compile the function without tir.noalias"
-                raise self._overlap.error(names, other_way)
-            entry = self._overlapping_entry()
-        values += map(_address, prepared.results)
+        return self._run(self._chosen(prepared, values), values, prepared)
+
+    def _chosen(self, prepared: Prepared, values: Sequence[Any]) -> Entry:
+        """The code for a call: another one where arguments overlap."""
+        if not self._overlap.needed:
+            return self._entry
+        names = self._overlap(prepared.params, values)
+        if not names:
+            return self._entry
+        if self.signature.noalias:
+            other_way = ", or compile the function without tir.noalias"
+            raise self._overlap.error(names, other_way)
+        return self._overlapping_entry()
+
+    def _run(self, entry: Entry, values: list[Any], prepared: Prepared) -> Any:
+        """Call machine code; `values` are those of the parameters."""
+        values += map(self._address, prepared.results)
         values += prepared.symbols
         result = entry(*values)
         if self.signature.result is None:
@@ -95,9 +110,24 @@ class CompiledFunction:
         bound = self._arguments.bind(values)
         params = {**self._bound.params, **bound.params}
         symbols = {**self._bound.symbols, **bound.symbols}
-        return CompiledFunction(
-            signature, self._entry, self._overlapping_entry, Bound(params, symbols)
+        return type(self)(
+            signature,
+            self._entry,
+            self._overlapping_entry,
+            Bound(params, symbols),
+            self._arrays,
         )
+
+    def _encoder(self, spec: Spec) -> Encoder:
+        if isinstance(spec, ArraySpec):
+            address = self._address
+            return lambda value: (address(value),)
+        if isinstance(spec, ScalarSpec) and spec.dtype.name in SMALL_FLOATS:
+            encode, dtype = SMALL_FLOATS[spec.dtype.name].encode, spec.dtype
+            return lambda value: (encode(dtype.type(value)),)
+        if isinstance(spec, ShapeSpec):
+            return lambda value: value
+        return lambda value: (value,)
 
     def _positions(self, trailing: Sequence[Any]) -> dict[int, Any]:
         count = len(self.signature.params)
@@ -120,24 +150,5 @@ class CompiledFunction:
         return {names.index(name): value for name, value in named.items()}
 
 
-Encoder: TypeAlias = "Callable[[Any], Sequence[Any]]"
-"""What is passed for a checked argument."""
-
-
-def _encoder(spec: Spec) -> Encoder:
-    if isinstance(spec, ArraySpec):
-        return lambda value: (_address(value),)
-    if isinstance(spec, ScalarSpec) and spec.dtype.name in SMALL_FLOATS:
-        encode, dtype = SMALL_FLOATS[spec.dtype.name].encode, spec.dtype
-        return lambda value: (encode(dtype.type(value)),)
-    return (
-        (lambda value: value) if isinstance(spec, ShapeSpec) else lambda value: (value,)
-    )
-
-
 def _constant(values: Sequence[Any]) -> Encoder:
     return lambda value: values
-
-
-def _address(array: Any) -> int:
-    return array.__array_interface__["data"][0]

@@ -61,6 +61,13 @@ def compile(
     kind, target_arch = _kind_and_arch(Target.parse(target))
     arch = arch or target_arch
     loaded = load_module(module)
+    settings = Settings(
+        opt_level,
+        optimize and not bound_checks,
+        profile,
+        bound_checks,
+        progress or no_progress,
+    )
     if kind == "cuda":
         # Late: whoever compiles for the processor needs nothing of the GPU.
         from xdsl_tvm.runtime.cuda import CudaExecutable
@@ -69,16 +76,9 @@ def compile(
             raise ValueError(
                 "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
             )
-        return CudaExecutable(loaded, arch)
+        return CudaExecutable(loaded, arch, None, settings)
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module else loaded
-    settings = Settings(
-        opt_level,
-        optimize and not bound_checks,
-        profile,
-        bound_checks,
-        progress or no_progress,
-    )
     return NativeExecutable(owned, settings, externs)
 
 

@@ -1,60 +1,47 @@
-"""Modules compiled for the first NVIDIA GPU, called with numpy arrays.
+"""Modules compiled for the first NVIDIA GPU, called with arrays on it or of numpy.
 
-Each call copies the arrays to the GPU, runs the host part of the function, which launches
-the kernels, and copies back what is written.
+Host code is machine code, which computes sizes, allocates and launches kernels on one
+stream by the driver. Arrays of numpy are copied to the GPU, and back where they are
+written; arrays on the GPU are passed as they are.
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    Float32Type,
-    Float64Type,
-    IndexType,
-    MemRefType,
-    ModuleOp,
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
+    DRIVER_FUNCTIONS,
+    MANIFEST,
+    STREAM,
+    constant_address,
+    kernel_handle,
 )
-from xdsl.ir import Attribute
-from xdsl.utils.exceptions import PassFailedException
-
+from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime._arguments import Arguments
-from xdsl_tvm.runtime._host_code import run_host_function, unsigned, width_of
-from xdsl_tvm.runtime._overlap import OverlapCheck
-from xdsl_tvm.runtime.cuda_driver import Dim3, default_driver
+from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime._arguments import Array, Arrays, Prepared
+from xdsl_tvm.runtime._failed_assert import FailedAssert
+from xdsl_tvm.runtime._overlap import OverlapCheck, share_elements
+from xdsl_tvm.runtime._scalars import argument_types, result_type
+from xdsl_tvm.runtime.call import CompiledFunction, Entry
+from xdsl_tvm.runtime.cuda_driver import Driver, default_driver
+from xdsl_tvm.runtime.device_array import DeviceArray, Stream, device_array
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
+from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
+from xdsl_tvm.runtime.native import Settings
+from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import ArraySpec, Signature
-
-
-class Driver(Protocol):
-    """What is used of `CudaDriver`."""
-
-    def activate(self) -> None: ...
-
-    def compute_capability(self) -> tuple[int, int]: ...
-
-    def load(self, ptx: str) -> int: ...
-
-    def kernel(self, module: int, name: str) -> int: ...
-
-    def allocate(self, size: int) -> int: ...
-
-    def free(self, pointer: int) -> None: ...
-
-    def copy_to_device(self, pointer: int, source: int, size: int) -> None: ...
-
-    def copy_to_host(self, target: int, pointer: int, size: int) -> None: ...
-
-    def launch(
-        self, kernel: int, grid: Dim3, block: Dim3, arguments: Sequence[Any]
-    ) -> None: ...
-
-    def synchronize(self) -> None: ...
 
 
 def gpu_arch(capability: tuple[int, int]) -> str:
@@ -71,135 +58,223 @@ def gpu_arch(capability: tuple[int, int]) -> str:
     return f"sm_{max(numbers)}"
 
 
+class GpuCode:
+    """A module compiled for GPUs of an architecture: PTX, and host code for this machine.
+
+    Nothing of it needs a GPU or its driver. Both are kept in the object cache.
+    """
+
+    def __init__(self, module: ModuleOp, arch: str, settings: Settings) -> None:
+        self.arch = arch
+        self._module = module
+        self._settings = settings
+        cache = ObjectCache.default()
+        self.ptx: str = cache.get_or_make(self._key("ptx"), self._ptx).decode()
+        """The code of all kernels."""
+        self.host_object: bytes = cache.get_or_make(self._key("host"), self._host)
+        """The machine code of the functions that launch them."""
+
+    def _key(self, kind: str) -> str:
+        return llvm_jit.host_cache_key(
+            "cuda",
+            kind,
+            module_fingerprint(self._module),
+            compiler_fingerprint(),
+            repr(sorted(PassContext.current().config.items())),
+            f"{self._settings.opt_level} {self.arch}",
+        )
+
+    @cached_property
+    def llvm_ir(self) -> tuple[str, str]:
+        """The LLVM IR of host code and of kernels, before LLVM's own passes."""
+        # Late: a module that is found in the cache needs neither.
+        from xdsl_tvm.lowering.llvm_ir import llvm_ir
+        from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
+
+        context = new_context()
+        host = self._module.clone()
+        kernels = lower_to_driver_calls(context, host, self.arch, self._settings.progress)
+        return llvm_ir(context, host), llvm_ir(context, kernels, "nvptx", self.arch)
+
+    def _ptx(self) -> bytes:
+        return ptx(self.llvm_ir[1], self.arch).encode()
+
+    def _host(self) -> bytes:
+        self._settings.progress("machine code", 1, 1)
+        return llvm_jit.compile_object(self.llvm_ir[0], self._settings.opt_level)
+
+
 class CudaExecutable(Executable):
     """Functions whose kernels run on the first GPU.
 
-    `ptx` is the code of all kernels. A function without a thread axis cannot be called.
+    Relax functions return `DeviceArray`s, which are made while the caller goes on. An
+    error of a kernel is raised by the call, copy or `synchronize` that comes after it.
     """
 
     def __init__(
-        self, module: ModuleOp, arch: str | None = None, driver: Driver | None = None
-    ) -> None:
-        from xdsl_tvm.lowering.llvm_ir import llvm_ir
-        from xdsl_tvm.lowering.pipelines import lower_to_gpu
-
-        super().__init__(module)
-        self._driver = default_driver() if driver is None else driver
-        self.arch: str = arch or gpu_arch(self._driver.compute_capability())
-        context = new_context()
-        lowered = module.clone()
-        lower_to_gpu(context, lowered)
-        self._host = {
-            op.sym_name.data: op for op in lowered.body.ops if isinstance(op, func.FuncOp)
-        }
-        self.ptx: str = ptx(llvm_ir(context, lowered, "nvptx", self.arch), self.arch)
-        self._module = self._driver.load(self.ptx)
-        self._kernels: dict[str, int] = {}
-
-    # -- the device that host code sees
-
-    def allocate(self, size: int) -> int:
-        """Device memory."""
-        return self._driver.allocate(size)
-
-    def free(self, pointer: int) -> None:
-        """Frees device memory."""
-        self._driver.free(pointer)
-
-    def launch_kernel(
         self,
-        name: str,
-        grid: Dim3,
-        block: Dim3,
-        arguments: Sequence[tuple[Attribute, Any]],
+        module: ModuleOp,
+        arch: str | None = None,
+        driver: Driver | None = None,
+        settings: Settings | None = None,
     ) -> None:
-        """Launches a kernel of this module."""
-        kernel = self._kernels.get(name)
-        if kernel is None:
-            kernel = self._kernels[name] = self._driver.kernel(self._module, name)
-        values = [_argument(dtype, value) for dtype, value in arguments]
-        self._driver.launch(kernel, grid, block, values)
+        super().__init__(module)
+        self._driver: Driver = default_driver() if driver is None else driver
+        self.arch: str = arch or gpu_arch(self._driver.compute_capability())
+        self._gpu_code = GpuCode(module, self.arch, settings or Settings())
+        self.ptx: str = self._gpu_code.ptx
+        """The code of all kernels."""
+        self.stream = Stream.new(self._driver)
+        """The stream of all calls."""
+        self._arrays = _DeviceArrays(self.stream)
+        self._code = self._loaded(self._gpu_code.host_object)
+        self._fill_in()
+        number = self._code.address(failed_number(0))
+        self._failure = FailedAssert(
+            self._code.address(FAILED_ASSERT), [number], None, self._driver.error_name
+        )
 
-    # -- calls
+    def _loaded(self, data: bytes) -> llvm_jit.NativeCode:
+        exports = dict.fromkeys(s.function for s in self.signatures.values())
+        names = [MANIFEST, STREAM, FAILED_ASSERT, failed_number(0)]
+        exports |= dict.fromkeys(names)
+        functions = self._driver.functions()
+        symbols = {name: functions[name] for name in DRIVER_FUNCTIONS}
+        found = llvm_jit.load_object(data, dict.fromkeys([MANIFEST]), symbols=symbols)
+        manifest = json.loads(ctypes.string_at(found.address(MANIFEST)))
+        self._kernels: dict[str, bool] = {
+            kernel["name"]: kernel["dynamic"] for kernel in manifest["kernels"]
+        }
+        self._constants: dict[str, int] = {
+            constant["name"]: constant["bytes"] for constant in manifest["constants"]
+        }
+        exports |= dict.fromkeys(map(kernel_handle, self._kernels))
+        exports |= dict.fromkeys(map(constant_address, self._constants))
+        exports |= dict.fromkeys(self._constants)
+        return llvm_jit.load_object(data, exports, symbols=symbols)
+
+    def _fill_in(self) -> None:
+        """Load the kernels, upload the constants, and tell host code of them."""
+        driver, stream = self._driver, self.stream
+        self._loaded_module = _LoadedModule(stream, self.ptx)
+        self._write(STREAM, stream.handle)
+        for name, is_dynamic in self._kernels.items():
+            handle = driver.kernel(self._loaded_module.handle, name)
+            if is_dynamic:
+                driver.allow_shared_memory(handle)
+            self._write(kernel_handle(name), handle)
+        self._uploaded: list[DeviceArray] = []
+        for name, size in self._constants.items():
+            array = DeviceArray.empty(stream, (size,), np.dtype(np.uint8))
+            source = self._code.address(name)
+            driver.copy_to_device(array.address, source, size, stream.handle)
+            self._uploaded.append(array)
+            self._write(constant_address(name), array.address)
+
+    def _write(self, name: str, value: int) -> None:
+        ctypes.c_uint64.from_address(self._code.address(name)).value = value
+
+    def array(self, array: Array) -> DeviceArray:
+        """A copy of a numpy array on the GPU, for an argument of several calls."""
+        self._driver.activate()
+        return DeviceArray.of(self.stream, array)
+
+    def synchronize(self) -> None:
+        """Wait for all calls, and raise RuntimeError for an error of a kernel."""
+        self._driver.activate()
+        self._driver.synchronize(self.stream.handle)
 
     def _bind(self, signature: Signature) -> Callable[..., Any]:
-        host = self._host.get(signature.function)
-        if host is None:
-            raise PassFailedException(
-                f"@{signature.function} has no thread axis; bind loops to threads, or "
-                "compile it for the target llvm"
-            )
-        arguments = Arguments(signature)
-        overlap = OverlapCheck(signature)
+        native = self._code.function(
+            signature.function, result_type(signature), *argument_types(signature)
+        )
 
-        def call(*args: Any, **named: Any) -> Any:
-            prepared = arguments(arguments.ordered(args, named) if named else args)
-            # Every array is copied to the GPU by itself, so what they share is not there.
-            if names := overlap.find(prepared.params):
-                raise overlap.error(names)
-            return self._run(host, signature, prepared.params, prepared.symbols)
+        def entry(*values: Any) -> Any:
+            self._driver.activate()
+            return self._failure.guard(native, *values)
 
-        call.__name__ = call.__qualname__ = signature.function
-        return call
+        def overlapping() -> Entry:
+            raise AssertionError("overlapping arguments are refused")
 
-    def _run(
-        self,
-        host: func.FuncOp,
-        signature: Signature,
-        params: Sequence[Any],
-        symbols: Sequence[int],
-    ) -> Any:
-        driver = self._driver
-        driver.activate()
-        specs = signature.params
-        allocated: list[int] = []
-        values: list[Any] = []
-        try:
-            for spec, value in zip(specs, params, strict=True):
-                if isinstance(spec, ArraySpec):
-                    pointer = driver.allocate(_span(value))
-                    allocated.append(pointer)
-                    driver.copy_to_device(pointer, value.ctypes.data, _span(value))
-                    values.append(pointer)
-                else:
-                    values.append(value)
-            result = run_host_function(host, [*values, *symbols], self)
-            driver.synchronize()
-            for spec, value, pointer in zip(specs, params, values, strict=True):
-                if isinstance(spec, ArraySpec) and spec.written:
-                    driver.copy_to_host(value.ctypes.data, pointer, _span(value))
-        finally:
-            for pointer in allocated:
-                driver.free(pointer)
+        return CudaFunction(signature, entry, overlapping, arrays=self._arrays)
+
+
+class _LoadedModule:
+    """The kernels, unloaded when nothing uses them."""
+
+    def __init__(self, stream: Stream, text: str) -> None:
+        self.handle = stream.driver.load(text)
+        weakref.finalize(self, _unload, stream, self.handle)
+
+
+def _unload(stream: Stream, handle: int) -> None:
+    # The driver may be gone at the end of the process.
+    with suppress(RuntimeError):
+        stream.driver.activate()
+        stream.driver.synchronize(stream.handle)
+        stream.driver.unload(handle)
+
+
+class CudaFunction(CompiledFunction):
+    """A compiled function, to call with arrays on the GPU or of numpy, and numbers."""
+
+    @cached_property
+    def _pairs(self) -> OverlapCheck:
+        return OverlapCheck(self.signature, _share_elements)
+
+    def _chosen(self, prepared: Prepared, values: Sequence[Any]) -> Entry:
+        names = self._pairs.find(prepared.params) if self._pairs.needed else None
+        if names is not None:
+            raise self._pairs.error(names)
+        return self._entry
+
+    def _run(self, entry: Entry, values: list[Any], prepared: Prepared) -> Any:
+        result = super()._run(entry, values, prepared)
+        for spec, value in zip(self.signature.params, prepared.params, strict=True):
+            if isinstance(spec, ArraySpec) and spec.written:
+                _copy_back(value)
         return result
 
 
-def _span(array: Any) -> int:
-    """Bytes from the first element to the end of the last."""
-    if array.size == 0:
-        return 0
-    steps = zip(array.shape, array.strides, strict=True)
-    return int(sum((extent - 1) * step for extent, step in steps) + array.itemsize)
+def _copy_back(array: Any) -> None:
+    """Copy what was written to the array of numpy that was passed."""
+    assert isinstance(array, DeviceArray)
+    if array.origin is not None:
+        array.copy_to(array.origin.ctypes.data)
 
 
-_INTEGERS = {
-    1: ctypes.c_uint8,
-    8: ctypes.c_uint8,
-    16: ctypes.c_uint16,
-    32: ctypes.c_uint32,
-    64: ctypes.c_uint64,
-}
+def _share_elements(a: Any, b: Any) -> bool:
+    assert isinstance(a, DeviceArray)
+    assert isinstance(b, DeviceArray)
+    if a.origin is not None and b.origin is not None:
+        # Each is copied to the GPU by itself: what they share is not shared there.
+        return share_elements(a.origin, b.origin)
+    return a.address < b.address + b.span and b.address < a.address + a.span
 
 
-def _argument(dtype: Attribute, value: Any) -> Any:
-    if isinstance(dtype, MemRefType):
-        return ctypes.c_uint64(value)
-    if isinstance(dtype, Float32Type):
-        return ctypes.c_float(value)
-    if isinstance(dtype, Float64Type):
-        return ctypes.c_double(value)
-    if isinstance(dtype, IndexType) or str(dtype).startswith("i"):
-        return _INTEGERS[width_of(dtype)](unsigned(int(value), dtype))
-    raise PassFailedException(
-        f"a kernel cannot take a scalar of type {dtype}; pass an array of one element"
-    )
+class _DeviceArrays(Arrays):
+    """Arrays on the GPU, and those of numpy, which are copied there."""
+
+    kind = "an array on the GPU or of numpy"
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def take(self, argument: Any) -> Any:
+        self._stream.driver.activate()
+        return device_array(self._stream, argument)
+
+    def place(self, array: Any) -> Any:
+        if isinstance(array, DeviceArray):
+            return array
+        self._stream.driver.activate()
+        found = DeviceArray.of(self._stream, array)
+        found.origin = array
+        return found
+
+    def empty(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
+        self._stream.driver.activate()
+        return DeviceArray.empty(self._stream, tuple(shape), dtype)
+
+    def address(self, array: Any) -> int:
+        return array.address

@@ -1,170 +1,260 @@
-"""A small binding of the CUDA driver, through ctypes: no package, no CUDA toolkit.
+"""The CUDA driver: the first GPU of the machine, its memory, streams and kernels.
 
-Only what running kernels on numpy arrays needs. The library is loaded on first use.
+Through NVIDIA's own bindings (`cuda.bindings`, extra `cuda`), which are imported on first
+use. Compiled host code calls the driver by the addresses of its functions.
 """
 
 from __future__ import annotations
 
 import ctypes
-import sys
-from collections.abc import Sequence
+import importlib
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
-Dim3: TypeAlias = tuple[int, int, int]
-"""Extents on x, y and z."""
+from xdsl.utils.exceptions import DiagnosticException
 
-_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-_COMPUTE_CAPABILITY = (75, 76)
-_ERROR_LOG_BUFFER = 5
-_ERROR_LOG_SIZE = 6
+from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import DRIVER_FUNCTIONS
+
+_OLDEST_DRIVER = 12000
+"""The version of CUDA whose driver knows PTX 8.0, as the driver counts."""
 _LOG_BYTES = 4096
 
-_SIGNATURES: dict[str, tuple[Any, ...]] = {
-    "cuInit": (ctypes.c_uint,),
-    "cuDeviceGet": (ctypes.c_void_p, ctypes.c_int),
-    "cuDeviceGetAttribute": (ctypes.c_void_p, ctypes.c_int, ctypes.c_int),
-    "cuDevicePrimaryCtxRetain": (ctypes.c_void_p, ctypes.c_int),
-    "cuCtxSetCurrent": (ctypes.c_void_p,),
-    "cuCtxSynchronize": (),
-    "cuModuleLoadDataEx": (
-        ctypes.c_void_p,
-        ctypes.c_char_p,
-        ctypes.c_uint,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-    ),
-    "cuModuleGetFunction": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p),
-    "cuModuleUnload": (ctypes.c_void_p,),
-    "cuMemAlloc_v2": (ctypes.c_void_p, ctypes.c_size_t),
-    "cuMemFree_v2": (ctypes.c_uint64,),
-    "cuMemcpyHtoD_v2": (ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t),
-    "cuMemcpyDtoH_v2": (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t),
-    "cuLaunchKernel": (
-        ctypes.c_void_p,
-        *(ctypes.c_uint,) * 7,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-    ),
-    "cuGetErrorName": (ctypes.c_int, ctypes.c_void_p),
-}
 
+class Driver(Protocol):
+    """What running compiled code asks of a driver; handles and addresses are numbers.
 
-class CudaDriver:
-    """The first GPU of the machine, in its primary context.
-
-    Every method raises RuntimeError, of one line, if the driver reports an error.
+    Methods raise RuntimeError, of one line, for an error that the driver reports, and
+    MemoryError where memory cannot be allocated.
     """
 
-    def __init__(self) -> None:
-        try:
-            self._library = ctypes.CDLL(_LIBRARY)
-        except OSError:
-            raise RuntimeError(
-                f"the target cuda needs an NVIDIA driver; {_LIBRARY} is not there"
-            ) from None
-        for name, arguments in _SIGNATURES.items():
-            function = getattr(self._library, name)
-            function.argtypes = arguments
-            function.restype = ctypes.c_int
-        self._call("cuInit", 0)
-        device = ctypes.c_int()
-        self._call("cuDeviceGet", ctypes.byref(device), 0)
-        self._device = device.value
-        context = ctypes.c_void_p()
-        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device)
-        self._context = context
-
-    def _call(self, name: str, *arguments: Any, log: Any = None) -> None:
-        status = getattr(self._library, name)(*arguments)
-        if status != 0:
-            text = ctypes.c_char_p()
-            self._library.cuGetErrorName(status, ctypes.byref(text))
-            error = text.value.decode() if text.value is not None else str(status)
-            details = " ".join(log.value.decode(errors="replace").split()) if log else ""
-            raise RuntimeError(f"{name} failed: {error} {details}".rstrip())
+    def functions(self) -> Mapping[str, int]:
+        """The addresses of `DRIVER_FUNCTIONS`, by name."""
+        ...
 
     def activate(self) -> None:
         """Make the context that of the calling thread."""
-        self._call("cuCtxSetCurrent", self._context)
+        ...
 
     def compute_capability(self) -> tuple[int, int]:
         """Major and minor version of the GPU's architecture."""
-        found: list[int] = []
-        for attribute in _COMPUTE_CAPABILITY:
-            value = ctypes.c_int()
-            self._call(
-                "cuDeviceGetAttribute", ctypes.byref(value), attribute, self._device
-            )
-            found.append(value.value)
-        return found[0], found[1]
+        ...
 
     def load(self, ptx: str) -> int:
         """Compile PTX for the GPU; the handle of the module."""
+        ...
+
+    def unload(self, module: int) -> None:
+        """Unload a module."""
+        ...
+
+    def kernel(self, module: int, name: str) -> int:
+        """The handle of a kernel of a module."""
+        ...
+
+    def allow_shared_memory(self, kernel: int) -> None:
+        """Let launches of a kernel give it all dynamic shared memory that there is."""
+        ...
+
+    def new_stream(self) -> int:
+        """A stream, which waits for the default stream, as that waits for it."""
+        ...
+
+    def free_stream(self, stream: int) -> None:
+        """Release a stream when its work is done."""
+        ...
+
+    def order(self, earlier: int, later: int) -> None:
+        """Let the work of a stream begin when that of another one, so far, is done."""
+        ...
+
+    def allocate(self, size: int, stream: int) -> int:
+        """The address of `size` bytes, one at least, for the work of a stream."""
+        ...
+
+    def free(self, address: int, stream: int) -> None:
+        """Release memory when the work of the stream so far is done."""
+        ...
+
+    def copy_to_device(self, address: int, source: int, size: int, stream: int) -> None:
+        """Copy `size` bytes from the host address `source`, which may change then."""
+        ...
+
+    def copy_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        """Copy `size` bytes to the host address `target`, and wait for it."""
+        ...
+
+    def synchronize(self, stream: int) -> None:
+        """Wait for all work of a stream, and report its errors."""
+        ...
+
+    def error_name(self, status: int) -> str:
+        """The name of an error that a function of the driver has returned."""
+        ...
+
+
+class CudaDriver:
+    """The first GPU of the machine, in its primary context."""
+
+    def __init__(self) -> None:
+        self._driver = _bindings()
+        try:
+            self._call("cuInit", 0)
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"the target cuda needs an NVIDIA driver and a GPU: {error}"
+            ) from None
+        version = self._call("cuDriverGetVersion")
+        if version < _OLDEST_DRIVER:
+            raise RuntimeError(
+                f"the NVIDIA driver is for CUDA {version / 1000:.1f}; "
+                f"install one for CUDA {_OLDEST_DRIVER // 1000} or later"
+            )
+        self._device = self._call("cuDeviceGet", 0)
+        self._context = self._call("cuDevicePrimaryCtxRetain", self._device)
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """What a function of the driver returns besides its status."""
+        try:
+            status, *values = getattr(self._driver, name)(*arguments)
+        except RuntimeError as error:
+            # The library, or the function in it, is missing.
+            raise RuntimeError(f"{name}: {_one_line(str(error))}") from None
+        if int(status) != 0:
+            text = self.error_name(int(status))
+            if text == "CUDA_ERROR_OUT_OF_MEMORY":
+                raise MemoryError(f"out of memory: {name} on the GPU")
+            raise RuntimeError(f"{name} failed: {text}")
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def error_name(self, status: int) -> str:
+        """The driver's name of a status, or its number."""
+        found, text = self._driver.cuGetErrorName(self._driver.CUresult(status))
+        return str(status) if int(found) != 0 else text.decode()
+
+    def functions(self) -> Mapping[str, int]:
+        """The addresses, as the driver itself gives them."""
+        default = self._driver.CUdriverProcAddress_flags.CU_GET_PROC_ADDRESS_DEFAULT
+        return {
+            name: int(
+                self._call(
+                    "cuGetProcAddress",
+                    name.removesuffix("_v2").encode(),
+                    _OLDEST_DRIVER,
+                    default,
+                )[0]
+            )
+            for name in DRIVER_FUNCTIONS
+        }
+
+    def activate(self) -> None:
+        """Make the primary context that of the calling thread."""
+        self._call("cuCtxSetCurrent", self._context)
+
+    def _attribute(self, name: str) -> int:
+        attribute = getattr(
+            self._driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"
+        )
+        return int(self._call("cuDeviceGetAttribute", attribute, self._device))
+
+    def compute_capability(self) -> tuple[int, int]:
+        """That of the GPU."""
+        return (
+            self._attribute("COMPUTE_CAPABILITY_MAJOR"),
+            self._attribute("COMPUTE_CAPABILITY_MINOR"),
+        )
+
+    def load(self, ptx: str) -> int:
+        """Compile PTX; what the compiler says is in the error."""
         self.activate()
         log = ctypes.create_string_buffer(_LOG_BYTES)
-        options = (ctypes.c_int * 2)(_ERROR_LOG_BUFFER, _ERROR_LOG_SIZE)
-        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _LOG_BYTES)
-        module = ctypes.c_void_p()
-        self._call(
-            "cuModuleLoadDataEx",
-            ctypes.byref(module),
-            ptx.encode(),
-            2,
-            options,
-            values,
-            log=log,
-        )
-        return _handle(module)
+        option = self._driver.CUjit_option
+        options = [
+            option.CU_JIT_ERROR_LOG_BUFFER,
+            option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ]
+        values = [ctypes.addressof(log), _LOG_BYTES]
+        code = ptx.encode() + b"\0"
+        try:
+            found = self._call("cuModuleLoadDataEx", code, 2, options, values)
+        except RuntimeError as error:
+            details = _one_line(log.value.decode(errors="replace"))
+            raise RuntimeError(f"{error} {details}".rstrip()) from None
+        return int(found)
 
     def unload(self, module: int) -> None:
         """Unload a module."""
         self._call("cuModuleUnload", module)
 
     def kernel(self, module: int, name: str) -> int:
-        """The handle of a kernel of a module."""
-        function = ctypes.c_void_p()
-        self._call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
-        return _handle(function)
+        """The handle of a kernel."""
+        return int(self._call("cuModuleGetFunction", module, name.encode()))
 
-    def allocate(self, size: int) -> int:
-        """The address of `size` bytes of device memory, one at least."""
-        pointer = ctypes.c_uint64()
-        self._call("cuMemAlloc_v2", ctypes.byref(pointer), max(size, 1))
-        return pointer.value
-
-    def free(self, pointer: int) -> None:
-        """Free device memory."""
-        self._call("cuMemFree_v2", pointer)
-
-    def copy_to_device(self, pointer: int, source: int, size: int) -> None:
-        """Copy `size` bytes from the host address `source`."""
-        if size:
-            self._call("cuMemcpyHtoD_v2", pointer, source, size)
-
-    def copy_to_host(self, target: int, pointer: int, size: int) -> None:
-        """Copy `size` bytes to the host address `target`."""
-        if size:
-            self._call("cuMemcpyDtoH_v2", target, pointer, size)
-
-    def launch(
-        self, kernel: int, grid: Dim3, block: Dim3, arguments: Sequence[Any]
-    ) -> None:
-        """Launch a kernel with ctypes values as arguments."""
-        pointers = (ctypes.c_void_p * max(len(arguments), 1))(
-            *(ctypes.addressof(argument) for argument in arguments)
+    def allow_shared_memory(self, kernel: int) -> None:
+        """Opt in to what is above 48 KiB, less what the kernel has statically."""
+        attribute = self._driver.CUfunction_attribute
+        static = self._call(
+            "cuFuncGetAttribute",
+            attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            kernel,
         )
-        self._call("cuLaunchKernel", kernel, *grid, *block, 0, None, pointers, None)
+        most = self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") - int(static)
+        dynamic = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self._call("cuFuncSetAttribute", kernel, dynamic, most)
 
-    def synchronize(self) -> None:
-        """Wait for all kernels, and report their errors."""
-        self._call("cuCtxSynchronize")
+    def new_stream(self) -> int:
+        """A stream that is ordered with the default stream."""
+        return int(self._call("cuStreamCreate", 0))
+
+    def free_stream(self, stream: int) -> None:
+        """Release a stream."""
+        self._call("cuStreamDestroy", stream)
+
+    def order(self, earlier: int, later: int) -> None:
+        """By an event, which nobody waits for on the host."""
+        no_timing = self._driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        event = self._call("cuEventCreate", no_timing)
+        try:
+            self._call("cuEventRecord", event, earlier)
+            self._call("cuStreamWaitEvent", later, event, 0)
+        finally:
+            self._call("cuEventDestroy", event)
+
+    def allocate(self, size: int, stream: int) -> int:
+        """Memory of the device's pool."""
+        return int(self._call("cuMemAllocAsync", max(size, 1), stream))
+
+    def free(self, address: int, stream: int) -> None:
+        """Give memory back to the pool."""
+        self._call("cuMemFreeAsync", address, stream)
+
+    def copy_to_device(self, address: int, source: int, size: int, stream: int) -> None:
+        """A copy from pageable memory, which is read before this returns."""
+        if size:
+            self._call("cuMemcpyHtoDAsync", address, source, size, stream)
+
+    def copy_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        """A copy to pageable memory."""
+        if size:
+            self._call("cuMemcpyDtoHAsync", target, address, size, stream)
+        self.synchronize(stream)
+
+    def synchronize(self, stream: int) -> None:
+        """Wait for a stream."""
+        self._call("cuStreamSynchronize", stream)
 
 
-def _handle(value: ctypes.c_void_p) -> int:
-    assert value.value is not None
-    return value.value
+def _bindings() -> Any:
+    try:
+        return importlib.import_module("cuda.bindings.driver")
+    except ImportError:
+        raise DiagnosticException(
+            'the target cuda needs NVIDIA\'s bindings: pip install "xdsl-tvm[cuda]"'
+        ) from None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @cache

@@ -49,26 +49,43 @@ class DLTensor(ctypes.Structure):
         """
         if not array.flags.writeable:
             raise ValueError("the array is read-only; pass a copy of it")
-        try:
-            element = data_type_of(array.dtype, abi)
-        except InterpretationError as error:
-            raise ValueError(str(error)) from None
-        found = DLTensor(
-            array.ctypes.data,
-            1,
-            0,
-            array.ndim,
-            element.code,
-            element.bits,
-            element.lanes,
-            _integers(array.shape),
-            None
-            if array.flags.c_contiguous
-            else _integers([step // array.itemsize for step in array.strides]),
-            0,
+        strides = None if array.flags.c_contiguous else array.strides
+        found = DLTensor.described(
+            array.ctypes.data, array.shape, strides, array.dtype, (1, 0), abi
         )
         found.array = array
         return found
+
+    @staticmethod
+    def described(
+        address: int,
+        shape: Sequence[int],
+        strides: Sequence[int] | None,
+        dtype: np.dtype[Any],
+        device: tuple[int, int],
+        abi: Abi,
+    ) -> DLTensor:
+        """The structure of memory of a device, with strides in bytes.
+
+        Raises ValueError for a dtype that DLPack has no code for.
+        """
+        try:
+            element = data_type_of(dtype, abi)
+        except InterpretationError as error:
+            raise ValueError(str(error)) from None
+        return DLTensor(
+            address,
+            *device,
+            len(shape),
+            element.code,
+            element.bits,
+            element.lanes,
+            _integers(shape),
+            None
+            if strides is None
+            else _integers([s // dtype.itemsize for s in strides]),
+            0,
+        )
 
     def view(self) -> Array:
         """The elements, on the same memory.

@@ -40,6 +40,7 @@ from xdsl_tvm.analysis.tir.thread_separation import (
     ThreadAccess,
     Variable,
     compact_shape,
+    layout_values,
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
@@ -228,8 +229,12 @@ class BarrierWalk:
             self._trees[op.thread_var] = view(first, self._trees)
 
     def _bind_outside(self, value: SSAValue, found: dict[SSAValue, Variable]) -> None:
-        for leaf in leaf_values(view(value, self._trees)):
-            found.setdefault(leaf, Variable(Kind.UNIFORM))
+        values = [value]
+        if isinstance(value.type, tir.BufferType):
+            values += layout_values(value)
+        for each in values:
+            for leaf in leaf_values(view(each, self._trees)):
+                found.setdefault(leaf, Variable(Kind.UNIFORM))
 
     def _keep_warps_together(self, variables: dict[SSAValue, Variable]) -> None:
         """Threads of a warp have the other indices in common where rows are full."""

@@ -260,12 +260,12 @@ class Separation:
         return all(
             (variable := self.variables.get(leaf)) is not None
             and variable.kind is Kind.UNIFORM
-            for value in _layout(access.buffer)
+            for value in layout_values(access.buffer)
             for leaf in leaf_values(view(value))
         )
 
 
-def _layout(buffer: SSAValue) -> Iterator[SSAValue]:
+def layout_values(buffer: SSAValue) -> Iterator[SSAValue]:
     """The numbers that say where in its memory the elements of a buffer are."""
     for value in derivation(buffer):
         owner = value.owner
@@ -288,7 +288,7 @@ def compact_shape(buffer: SSAValue) -> tuple[int, ...] | None:
     if isinstance(buffer.type, tir.PtrType):
         return (-1,) if isinstance(buffer.owner, tir.AllocateOp | Block) else None
     definition = tir.buffer_definition(buffer)
-    if next(_layout(buffer), None) is not None or definition.layout_strides:
+    if next(layout_values(buffer), None) is not None or definition.layout_strides:
         return None
     if isinstance(definition, tir.DeclBufferOp):
         owner = definition.data.owner

@@ -172,9 +172,9 @@ def data_type_of(dtype: np.dtype[Any], abi: Abi = Abi.PACKED) -> DataType:
     return DataType(*found, 1)
 
 
-def dtype_of(code: int, bits: int) -> np.dtype[Any]:
+def dtype_of(code: int, bits: int, abi: Abi = Abi.PACKED) -> np.dtype[Any]:
     """The dtype of numpy for DLPack's numbers; SimulationError for one without."""
-    found = _STORAGE[Abi.PACKED].get((code, bits))
+    found = _STORAGE[abi].get((code, bits))
     if found is None:
         raise SimulationError(
             f"an array has the type code {code} with {bits} bits, which no dtype has"

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.lowering.relax.conversion.functions import FunctionConverter
+from xdsl_tvm.lowering.relax.conversion.gpu import place_on_gpu
 from xdsl_tvm.lowering.relax.conversion.module import ModuleView
+from xdsl_tvm.lowering.tir.convert_to_gpu import ConvertToGPU
 from xdsl_tvm.lowering.tir.convert_to_memref import ConvertToMemref as ConvertTIRToMemref
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -29,7 +32,7 @@ class ConvertToMemref(CompilerPass):
         memref, arith, math, vector, cf.assert, and addresses as !llvm.ptr
     Options: `profile`: time the calls of TIR functions; the globals `tvm_kernel_names`
         and `tvm_kernel_times` hold their names, one a line, and for each the number of
-        calls and their nanoseconds (false)
+        calls and their nanoseconds (false); `device`: where tensors are, `cpu` or `cuda`
     Rewrites: parameters, then one memref per tensor of the result, then one i64 per
         symbolic dimension and per unknown dimension of a parameter; tuples are flattened
             relax.func @f<n>(%x: !t) -> !t attributes {global_symbol = "f"} {
@@ -67,7 +70,10 @@ class ConvertToMemref(CompilerPass):
         name, relax.print, and relax.assert_op with values call tvm_call_packed of the
         runtime (_packed_call.py). A closure that is known is called as a function. TIR
         functions are converted, too, as tir-convert-to-memref does, since only functions
-        on memrefs can be called from one. Time is linear in the size of the module.
+        on memrefs can be called from one. With `device=cuda`, tensors are memref<…, 1>,
+        memory is gpu.alloc and gpu.dealloc, copies are gpu.memcpy, constants are globals
+        in the memory of the GPU, and TIR functions are converted as tir-convert-to-gpu
+        does. Time is linear in the size of the module.
     Leaves alone: modules without Relax functions; functions of other dialects
     Errors: operators, dataflow blocks, relax.call_tir and operations of other dialects in
         a Relax function; parameters of unknown rank or dtype, or that are no tensors,
@@ -75,7 +81,10 @@ class ConvertToMemref(CompilerPass):
         called by name; functions of the virtual machine; closures that are not known;
         branches that yield storages; memory on a device; constants in resources; TIR
         functions with opaque handles or buffers that are not compact; what
-        tir-convert-to-memref refuses. Each names the operation, the reason and the remedy
+        tir-convert-to-memref refuses; with `device=cuda` whatever the host does with
+        elements of tensors (branches on them, shapes in tensors, numbers as results),
+        functions called by name, and `profile`. Each names the operation, the reason and
+        the remedy
     Attributes: read: `global_symbol` (without it the function is private); created:
         `llvm.noalias` on the results; removed: all others of the function
     Differs from TVM: TVM runs Relax functions in its virtual machine (VMShapeLower and
@@ -90,9 +99,11 @@ class ConvertToMemref(CompilerPass):
     name = "relax-convert-to-memref"
 
     profile: bool = False
+    device: str = "cpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        view = ModuleView(op, profile=self.profile)
+        on_gpu = self._is_on_gpu()
+        view = ModuleView(op, profile=self.profile, on_gpu=on_gpu)
         converted = [
             (source, FunctionConverter(source, view).convert())
             for source in op.body.ops
@@ -100,9 +111,23 @@ class ConvertToMemref(CompilerPass):
         ]
         for source, new in converted:
             Rewriter.replace_op(source, new, [])
+            if on_gpu:
+                place_on_gpu(new)
         view.insert_globals()
         if converted:
-            ConvertTIRToMemref().apply(ctx, op)
+            convert = ConvertToGPU if on_gpu else ConvertTIRToMemref
+            convert().apply(ctx, op)
         for inner in op.body.ops:
             if isinstance(inner, ModuleOp):
                 self.apply(ctx, inner)
+
+    def _is_on_gpu(self) -> bool:
+        if self.device not in ("cpu", "cuda"):
+            raise PassFailedException(
+                f"{self.name}: device is '{self.device}'; use cpu or cuda"
+            )
+        if self.profile and self.device == "cuda":
+            raise PassFailedException(
+                f"{self.name}: kernels are not timed on the host; leave out profile"
+            )
+        return self.device == "cuda"

@@ -96,14 +96,17 @@ class ConvertToGPU(CompilerPass):
     name = "tir-convert-to-gpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _split(ctx, op)
+        split_launches(ctx, op)
         modules = [each for each in all_ops(op) if isinstance(each, ModuleOp)]
         for module in modules:
             _convert(module)
 
 
-def _split(ctx: Context, module: ModuleOp) -> None:
-    """Let kernels be functions of their own, which calls launch."""
+def split_launches(ctx: Context, module: ModuleOp) -> None:
+    """Let kernels be functions of their own, which calls launch.
+
+    Raises PassFailedException as the passes do that split a function.
+    """
     functions = [op for op in all_ops(module) if isinstance(op, tir.FuncOp)]
     targets = {func: func.attributes.get("target") for func in functions}
     for func, target in targets.items():

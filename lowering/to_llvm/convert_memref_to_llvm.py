@@ -9,7 +9,7 @@ from math import prod
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import llvm
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BytesAttr,
@@ -62,6 +62,7 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     is_convertible,
     pointer_type,
 )
+from xdsl_tvm.lowering.to_llvm._device_memory import ALLOCATE, FREE, ON_DEVICE
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -84,7 +85,8 @@ class ConvertMemRefToLLVM(CompilerPass):
           →
             %p = llvm.getelementptr inbounds %m[%i * 8 + %j] : …, f32
             %v = llvm.load %p {alignment = 4} : !llvm.ptr -> f32
-        alloc and dealloc call `aligned_alloc(64, size rounded up)` and `free`; a static
+        alloc and dealloc call `aligned_alloc(64, size rounded up)` and `free`, and with
+        the attribute `tvm.on_device` `tvm_gpu_alloc` and `tvm_gpu_free`; a static
         alloca moves to the entry block of its function; globals, get_global, subview,
         reinterpret_cast, view, cast, copy (memcpy), dim of static extents, atomic_rmw
         (monotonic) and assume_alignment likewise. A memref is the address of its
@@ -360,6 +362,10 @@ def _alloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     assert isinstance(op, AllocOp)
     _require_heap(op)
     type = _allocated_type(op, op.symbol_operands)
+    if ON_DEVICE in op.attributes:
+        bytes_ = run.size_in_bytes(op, type, op.dynamic_sizes)
+        value = run.at.constant(bytes_, i64) if isinstance(bytes_, int) else bytes_
+        return [run.at.insert(func.CallOp(ALLOCATE, [value], [llvm.LLVMPointerType()]))]
     if pointer_type(type.memory_space) != llvm.LLVMPointerType():
         raise fail(
             op,
@@ -394,6 +400,9 @@ def _dealloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     if isinstance(op.operands[0].type, UnrankedMemRefType):
         raise fail(op, "the memref is unranked; cast it to a ranked one")
     _require_heap(op)
+    if ON_DEVICE in op.attributes:
+        run.at.insert_op(func.CallOp(FREE, [run.at.operand(op.operands[0])], []))
+        return []
     callee = run.symbols.declare_function(op, "free", [llvm.LLVMPointerType()], None)
     run.at.insert_op(llvm.CallOp(callee, run.at.operand(op.operands[0])))
     return []

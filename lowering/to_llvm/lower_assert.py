@@ -32,6 +32,7 @@ from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import fail
+from xdsl_tvm.lowering.to_llvm._device_memory import ON_DEVICE
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -42,6 +43,9 @@ FAILED_NUMBER = "tvm_failed_number"
 name of a global, in braces, where the number belongs."""
 OUT_OF_MEMORY = "out of memory: "
 """How messages of assertions start which say that memory cannot be allocated."""
+DRIVER_FAILED = "the GPU driver: "
+"""How messages start which say that the driver reports an error, whose number is their
+end."""
 
 ASSERT_FAIL = "Assert fail: "
 """How messages of functions of the packed convention start, as those of TVM do."""
@@ -338,12 +342,16 @@ class _Allocations:
 
     def __init__(self, function: func.FuncOp) -> None:
         self._places: dict[SSAValue, SSAValue] = {}
+        self._on_device: set[SSAValue] = set()
+        """The places of memory of the GPU."""
         self._given: dict[SSAValue, list[SSAValue]] = {}
         ops = [op for block in function.body.blocks for op in block.ops]
         entry = function.body.blocks[0]
         for op in ops:
             if isinstance(op, memref.AllocOp):
-                self._places[op.memref] = self._place(entry)
+                self._places[op.memref] = place = self._place(entry)
+                if ON_DEVICE in op.attributes:
+                    self._on_device.add(place)
                 address = _address(op.memref)
                 store = llvm.StoreOp(address.results[0], self._places[op.memref])
                 _block(op).insert_ops_after([address, store], op)
@@ -416,7 +424,10 @@ class _Allocations:
         for place in self._places.values():
             held = llvm.LoadOp(place, _POINTER)
             memory = _cast(held.dereferenced_value, _BYTES)
-            ops += [held, memory, memref.DeallocOp.create(operands=memory.results)]
+            free = memref.DeallocOp.create(operands=memory.results)
+            if place in self._on_device:
+                free.attributes[ON_DEVICE] = UnitAttr()
+            ops += [held, memory, free]
         return ops
 
 

@@ -16,6 +16,8 @@ from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.sequential import find_pass_class
+from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
+from xdsl_tvm.passes.tir.inline_blocks import InlineBlocks
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,16 @@ _FINALIZE: Final = (
 )
 ROWS: Final[dict[str, tuple[Row, ...]]] = {
     "target": (*_LEGALIZE, *_DATAFLOW_LOWER, _PLAN, *_FINALIZE),
+    "cuda": (
+        Row("DispatchSampling"),
+        Row("DispatchSortScan"),
+        *_LEGALIZE,
+        Row("ApplyDefaultSchedule", replaced=True),
+        *_DATAFLOW_LOWER,
+        _PLAN,
+        _CUDA_GRAPH,
+        *_FINALIZE,
+    ),
     "default_build": (
         Row("DispatchSampling"),
         Row("DispatchSortScan"),
@@ -72,7 +84,7 @@ ROWS: Final[dict[str, tuple[Row, ...]]] = {
 }
 """The reference's pipelines in their order, whether or not the passes exist.
 
-`target` is that of a CPU.
+`target` is that of a CPU, `cuda` of a GPU.
 """
 
 
@@ -94,23 +106,26 @@ class DefaultPipeline(CompositePass):
     Input form: any Relax functions
     Output form: what `relax-convert-to-memref` takes; after `zero`, still dataflow blocks
         and `relax.call_tir`
-    Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`;
+    Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`, `cuda`;
         `pipeline`: `target`, the list of the target; `default_build`, the one without
-        fusion; `zero`, only what comes before memory
+        fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
             relax-default-pipeline  →  relax-legalize-ops,relax-annotate-tir-op-pattern,…
+        For `cuda`, tir-inline-blocks and tir-default-gpu-schedule follow FuseTIR.
     Leaves alone: functions that are not Relax's, but for what is fused of TIR functions
-    Errors: a target that is no CPU or does not parse; an unknown pipeline; those of the
-        passes
+    Errors: a target that is neither a CPU nor `cuda`, or does not parse; an unknown
+        pipeline; those of the passes
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
-    Differs from TVM: what TVM's virtual machine needs is not in the list: its runtime's
-        functions (LowerRuntimeBuiltin), numbers and shapes computed by functions of their
-        own (ComputePrimValue, VMShapeLower), and a global symbol for every function
-        (AttachGlobalSymbol); `relax-convert-to-memref` compiles memory, numbers and
-        shapes with the function around them, and only public functions have symbols.
+    Differs from TVM: for `cuda` TVM has schedules of its dlight package in the place of
+        tir-default-gpu-schedule. What TVM's virtual machine needs is not in the list: its
+        runtime's functions (LowerRuntimeBuiltin), numbers and shapes computed by
+        functions of their own (ComputePrimValue, VMShapeLower), and a global symbol for
+        every function (AttachGlobalSymbol); `relax-convert-to-memref` compiles memory,
+        numbers and shapes with the function around them, and only public functions have
+        symbols.
     """
 
     name = "relax-default-pipeline"
@@ -122,29 +137,38 @@ class DefaultPipeline(CompositePass):
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that run, in order.
 
-        Raises PassFailedException for a target that is no CPU or does not parse, and for
-        an unknown pipeline.
+        Raises PassFailedException for a target that is neither a CPU nor cuda, or does
+        not parse, and for an unknown pipeline.
         """
-        self._check_target()
-        rows = ROWS.get(self.pipeline)
+        pipeline = self._pipeline()
+        rows = ROWS.get(pipeline)
         if rows is None:
             raise PassFailedException(
-                f"{self.name}: there is no pipeline '{self.pipeline}'; use one of "
+                f"{self.name}: there is no pipeline '{pipeline}'; use one of "
                 f"{', '.join(ROWS)}"
             )
-        found = (row.find() for row in rows)
-        return tuple(each() for each in found if each is not None)
+        found: list[ModulePass] = []
+        for row in rows:
+            if row.name == "ApplyDefaultSchedule":
+                found += (InlineBlocks(), DefaultGPUSchedule(self.target))
+            elif (each := row.find()) is not None:
+                found.append(each())
+        return tuple(found)
 
-    def _check_target(self) -> None:
+    def _pipeline(self) -> str:
+        """The name of the list, that of the target where none is asked for."""
         try:
             target = Target.parse(self.target)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
-        if target.device_type is not DeviceType.CPU:
+        if target.device_type is DeviceType.CPU:
+            return self.pipeline
+        if target.device_type is not DeviceType.CUDA:
             raise PassFailedException(
-                f"{self.name}: the target '{self.target}' is no CPU; call kernels for "
-                "other devices by themselves"
+                f"{self.name}: the target '{self.target}' is neither a CPU nor cuda; "
+                "call kernels for other devices by themselves"
             )
+        return "cuda" if self.pipeline == "target" else self.pipeline
 
 
 def get_pipeline(name: str = "zero") -> CompilerPass:
@@ -159,7 +183,7 @@ def get_pipeline(name: str = "zero") -> CompilerPass:
 
 
 def get_default_pipeline(target: str = "llvm") -> CompilerPass:
-    """The passes for a target, a CPU in a form that `Target.parse` reads.
+    """The passes for a target, a CPU or cuda in a form that `Target.parse` reads.
 
     TVM's `relax.get_default_pipeline`, which `xdsl_tvm.compile` runs. The pass raises
     PassFailedException for other targets.

@@ -240,6 +240,9 @@ class MemoryCode(ExtentCode):
         dtype = signless(source.dtype)
         type_ = memref_of((DYNAMIC_INDEX,), dtype, GENERIC_SPACE)
         first, second = self.cast(source, type_), self.cast(target, type_)
+        if self.view.on_gpu:
+            self.cv.emit(memref.CopyOp.create(operands=[first, second]))
+            return
         zero, one = self.cv.number(0, INDEX), self.cv.number(1, INDEX)
         count = self.index(size)
         body = Block(arg_types=[INDEX])

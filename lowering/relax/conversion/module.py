@@ -37,6 +37,7 @@ from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.loop_profile import bytes_attribute
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
+    GLOBAL_SPACE,
     AnyMemRef,
     memref_of,
     signless,
@@ -71,7 +72,11 @@ class TIRCallee:
 class ModuleView:
     """The symbols of a module, and the globals that its functions need."""
 
-    def __init__(self, module: ModuleOp, *, profile: bool = False) -> None:
+    def __init__(
+        self, module: ModuleOp, *, profile: bool = False, on_gpu: bool = False
+    ) -> None:
+        self.on_gpu = on_gpu
+        """Whether tensors are in the memory of the GPU."""
         self._module = module
         self._profile = KernelProfile() if profile else None
         self._written = WrittenValues(self.callee)
@@ -122,6 +127,11 @@ class ModuleView:
         self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]
     ) -> SymbolRefAttr:
         """The symbol of a function of the runtime, declared where it is not."""
+        if self.on_gpu:
+            raise PassFailedException(
+                "functions of Python and prints are for the target llvm: they cannot "
+                "have memory of the GPU"
+            )
         if name in self._symbols:
             raise PassFailedException(
                 f"the symbol '{name}' is a function of the runtime; rename it"
@@ -154,7 +164,7 @@ class ModuleView:
         )
         return memref.GlobalOp.get(
             StringAttr(self._unique_name()),
-            memref_of(shape, element, GENERIC_SPACE),
+            memref_of(shape, element, GLOBAL_SPACE if self.on_gpu else GENERIC_SPACE),
             data,
             constant=UnitAttr(),
         )

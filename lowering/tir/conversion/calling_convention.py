@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.tir.conversion.types import compact_strides, memref_of, signless
@@ -37,10 +38,34 @@ def bound_symbols(func: tir.FuncOp) -> list[SSAValue]:
 
 
 def may_be_written(buffer: SSAValue) -> bool:
-    """Whether anything but loads may happen to a buffer."""
-    return any(
-        not isinstance(use.operation, tir.LoadOp | tir.ReadsOp) for use in buffer.uses
-    )
+    """Whether anything but loads may happen to the memory of a buffer.
+
+    Views of it are followed, and the parameters of functions that it is passed to.
+    """
+    pending, seen = [buffer], {buffer}
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            if isinstance(op, tir.LoadOp | tir.ReadsOp):
+                continue
+            names = _names_of(op, use.index)
+            if names is None:
+                return True
+            pending += [name for name in names if name not in seen]
+            seen.update(names)
+    return False
+
+
+def _names_of(op: Operation, operand: int) -> Sequence[SSAValue] | None:
+    """What names the memory of an operand of an op; None if the op may write to it."""
+    if isinstance(op, tir.DataOp | tir.DeclBufferOp | tir.LetOp):
+        return op.results
+    if not isinstance(op, tir.CallFuncOp):
+        return None
+    callee = SymbolTable.lookup_symbol(op, op.callee)
+    if not isinstance(callee, tir.FuncOp) or callee.is_declaration:
+        return None
+    return callee.args[operand : operand + 1]
 
 
 def is_direct(buffer: tir.BufferDefinition) -> bool:

@@ -1,70 +1,27 @@
-"""What the target cuda asks of the driver, against a driver that only takes notes."""
+"""Modules compiled for the target cuda, on a driver that takes notes instead of a GPU.
 
+Host code is the machine code that would run with a GPU. Kernels run in the simulator
+where a test needs what they compute.
+"""
+
+import gc
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from support import paths
+from support.gpu_driver import NotingDriver, simulated_driver
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.runtime.cuda import CudaExecutable, gpu_arch
-from xdsl_tvm.runtime.cuda_driver import Dim3
+from xdsl_tvm import relax
+from xdsl_tvm.runtime.cuda import CudaExecutable, CudaFunction, gpu_arch
+from xdsl_tvm.runtime.device_array import CUDA, DeviceArray
 from xdsl_tvm.runtime.executable import load_module
+from xdsl_tvm.runtime.interpreted import interpret
 
 KERNELS = paths.EXAMPLES / "kernels"
-
-
-class NotingDriver:
-    """A driver without a GPU: hands out addresses and remembers what it is told."""
-
-    def __init__(self, fail_at_launch: bool = False) -> None:
-        self.memory: dict[int, int] = {}
-        self.launches: list[tuple[int, Dim3, Dim3, list[Any]]] = []
-        self.kernels: list[str] = []
-        self.copies: list[tuple[str, int, int]] = []
-        self.fail_at_launch = fail_at_launch
-
-    def activate(self) -> None:
-        pass
-
-    def compute_capability(self) -> tuple[int, int]:
-        return 9, 0
-
-    def load(self, ptx: str) -> int:
-        assert ".target sm_90" in ptx
-        return 7
-
-    def kernel(self, module: int, name: str) -> int:
-        assert module == 7
-        self.kernels.append(name)
-        return len(self.kernels)
-
-    def allocate(self, size: int) -> int:
-        address = 4096 * (len(self.copies) + len(self.memory) + 1)
-        self.memory[address] = size
-        return address
-
-    def free(self, pointer: int) -> None:
-        del self.memory[pointer]
-
-    def copy_to_device(self, pointer: int, source: int, size: int) -> None:
-        assert self.memory[pointer] >= size
-        self.copies.append(("in", pointer, size))
-
-    def copy_to_host(self, target: int, pointer: int, size: int) -> None:
-        assert self.memory[pointer] >= size
-        self.copies.append(("out", pointer, size))
-
-    def launch(
-        self, kernel: int, grid: Dim3, block: Dim3, arguments: Sequence[Any]
-    ) -> None:
-        if self.fail_at_launch:
-            raise RuntimeError("cuLaunchKernel failed: CUDA_ERROR_UNKNOWN")
-        self.launches.append((kernel, grid, block, [a.value for a in arguments]))
-
-    def synchronize(self) -> None:
-        pass
 
 
 def executable(name: str, driver: NotingDriver) -> CudaExecutable:
@@ -77,26 +34,39 @@ def test_a_call_copies_launches_and_frees() -> None:
     a, b, c = (np.zeros(1000, "f4") for _ in range(3))
     function(a, b, c)
     function(a, b, c)
-    assert driver.kernels == ["vector_add_kernel"]
-    assert not driver.memory
-    ((kernel, grid, block, arguments), again) = driver.launches
-    assert (kernel, grid, block) == (1, (4, 1, 1), (256, 1, 1))
-    assert again[:3] == (kernel, grid, block)
-    assert arguments[0] == 1000
-    pointers = arguments[1:]
-    assert len(set(pointers)) == 3
+    assert driver.names == ["vector_add_kernel"]
+    first, second = driver.launches
+    assert (first.kernel, first.grid, first.block, first.shared) == (
+        ("vector_add_kernel", (4, 1, 1), (256, 1, 1), 0)
+    )
+    assert (second.kernel, second.grid) == (first.kernel, first.grid)
     # Only what is written comes back.
-    assert driver.copies[:4] == [
-        *(("in", pointer, 4000) for pointer in pointers),
-        ("out", pointers[2], 4000),
+    assert [call for call in driver.calls if call[0] != "allocate"] == 2 * [
+        *(3 * [("in", 4000)]),
+        ("out", 4000),
     ]
+    assert not driver.memory
+
+
+def test_values_of_a_call() -> None:
+    module = load_module(KERNELS / "vector_add.mlir")
+    function = CudaExecutable(module, driver=simulated_driver(module))["vector_add"]
+    rng = np.random.default_rng(0)
+    for count in (1, 256, 300):
+        a, b = rng.random(count, "f4"), rng.random(count, "f4")
+        c = np.full(count, np.nan, "f4")
+        function(a, b, c)
+        np.testing.assert_array_equal(c, a + b)
 
 
 def test_two_dimensional_launch() -> None:
     driver = NotingDriver()
     c = np.zeros((256, 256), "f4")
     executable("matmul_tile", driver)["matmul_tile"](c.copy(), c.copy(), c)
-    assert driver.launches[0][1:3] == ((16, 16, 1), (16, 16, 1))
+    assert (driver.launches[0].grid, driver.launches[0].block) == (
+        (16, 16, 1),
+        (16, 16, 1),
+    )
 
 
 def test_nothing_is_launched_for_no_threads() -> None:
@@ -106,58 +76,114 @@ def test_nothing_is_launched_for_no_threads() -> None:
     assert driver.launches == []
 
 
-def test_memory_is_freed_after_an_error() -> None:
-    driver = NotingDriver(fail_at_launch=True)
-    a, b, c = (np.zeros(8, "f4") for _ in range(3))
-    with pytest.raises(RuntimeError, match="cuLaunchKernel failed"):
-        executable("vector_add", driver)["vector_add"](a, b, c)
-    assert not driver.memory
+TWO_KERNELS = """
+tir.func @f(%a: !tir.handle, %k: i32, %p: i1) attributes {global_symbol = "f"} {
+  %A = tir.match_buffer %a : !tir.buffer<64xf32>
+  %c0 = tir.const 0 : i32
+  %c3 = tir.const 3 : i32
+  %minus = tir.sub %c0, %k : i32
+  %down = tir.floordiv %minus, %c3 : i32
+  %up = tir.sub %c0, %down : i32
+  %m = tir.allocate [%up, 2] : !tir.ptr<f32>
+  %M = tir.decl_buffer %m [%up] : !tir.buffer<?x2xf32>
+  tir.for %i = %c0 to %c3 {
+    tir.if %p {
+      tir.launch_thread %b = "blockIdx.y" to %up {
+        %x = tir.load %A[%i] : f32
+        tir.store %x, %M[%b, %c0] : f32
+      }
+    }
+  }
+}"""
 
 
 def test_host_arithmetic_and_device_memory() -> None:
     driver = NotingDriver()
-    module = load_module("""
-    tir.func @f(%a: !tir.handle, %k: i32, %p: i1) attributes {global_symbol = "f"} {
-      %A = tir.match_buffer %a : !tir.buffer<64xf32>
-      %c0 = tir.const 0 : i32
-      %c3 = tir.const 3 : i32
-      %minus = tir.sub %c0, %k : i32
-      %down = tir.floordiv %minus, %c3 : i32
-      %up = tir.sub %c0, %down : i32
-      %m = tir.allocate [%up, 2] : !tir.ptr<f32>
-      %M = tir.decl_buffer %m [%up] : !tir.buffer<?x2xf32>
-      tir.for %i = %c0 to %c3 {
-        tir.if %p {
-          tir.launch_thread %b = "blockIdx.y" to %up {
-            %x = tir.load %A[%i] : f32
-            tir.store %x, %M[%b, %c0] : f32
-          }
-        }
-      }
-    }""")
-    function = CudaExecutable(module, driver=driver)["f"]
+    function = CudaExecutable(load_module(TWO_KERNELS), driver=driver)["f"]
     function(np.zeros(64, "f4"), 10, True)
-    assert [(grid, block) for _, grid, block, _ in driver.launches] == [
+    assert [(each.grid, each.block) for each in driver.launches] == [
         ((1, 4, 1), (1, 1, 1))
     ] * 3
+    assert ("allocate", 4 * 4) in driver.calls
     assert not driver.memory
     driver.launches.clear()
     function(np.zeros(64, "f4"), 10, False)
     assert driver.launches == []
 
 
-def test_functions_without_threads_cannot_be_called() -> None:
+# ---- errors ----
+
+
+def test_a_launch_that_fails() -> None:
+    """The call names the kernel, and leaves no memory; later ones go on."""
+    driver = NotingDriver(fails="cuLaunchKernel")
+    function = CudaExecutable(load_module(TWO_KERNELS), driver=driver)["f"]
+    for _ in range(3):
+        with pytest.raises(
+            RuntimeError, match=r"^kernel @f_kernel was not launched: CUDA_ERROR_LAUNCH_F"
+        ):
+            function(np.zeros(64, "f4"), 10, True)
+        assert not driver.memory
+    driver.fails = ""
+    function(np.zeros(64, "f4"), 10, True)
+    assert not driver.memory
+
+
+def test_no_memory_on_the_gpu() -> None:
+    driver = NotingDriver(capacity=2048)
+    function = CudaExecutable(load_module(TWO_KERNELS), driver=driver)["f"]
+    with pytest.raises(MemoryError, match=r"^out of memory: @f needs 4000 bytes on"):
+        function(np.zeros(64, "f4"), 3000, True)
+    assert not driver.memory
+    add = executable("vector_add", NotingDriver(capacity=9000))["vector_add"]
+    with pytest.raises(MemoryError, match="out of memory: cuMemAllocAsync"):
+        add(*(np.zeros(1000, "f4") for _ in range(3)))
+
+
+def test_a_kernel_that_fails() -> None:
+    """Its error comes with the copy of what it makes."""
+    driver = NotingDriver(fails="cuStreamSynchronize")
+    main = CudaExecutable(mlp(), driver=driver)
+    result = main["main"](np.zeros((3, 8), "f4"))
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_LAUNCH_FAILED"):
+        main.synchronize()
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_LAUNCH_FAILED"):
+        result[0].numpy()
+
+
+def test_grids_that_are_too_large() -> None:
+    driver = NotingDriver()
     module = load_module("""
-    tir.func @k() attributes {global_symbol = "k"} {
-      %c4 = tir.const 4 : i32
-      tir.launch_thread %t = "threadIdx.x" to %c4 {
+    tir.func @f(%a: !tir.handle, %n: i64) attributes {global_symbol = "f"} {
+      %A = tir.match_buffer %a : !tir.buffer<4xf32>
+      %c0 = tir.const 0 : i64
+      %one = tir.const 1.0 : f32
+      tir.launch_thread %b = "blockIdx.x" to %n {
+        %first = tir.cmp eq %b, %c0 : i64
+        tir.if %first {
+          tir.store %one, %A[%c0] : f32
+        }
       }
-    }
-    tir.func @f() attributes {global_symbol = "f"} {
     }""")
-    compiled = CudaExecutable(module, driver=NotingDriver())
-    with pytest.raises(PassFailedException, match="@f has no thread axis"):
-        compiled["f"]
+    function = CudaExecutable(module, driver=driver)["f"]
+    array = np.zeros(4, "f4")
+    function(array, 1)
+    for count in (1 << 31, (1 << 32) + 1, -1):
+        with pytest.raises(RuntimeError, match="CUDA_ERROR_INVALID_VALUE"):
+            function(array, count)
+    assert len(driver.launches) == 1
+
+
+def test_functions_without_threads_are_refused() -> None:
+    module = load_module("""
+    tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
+      %A = tir.match_buffer %a : !tir.buffer<4xf32>
+      %c0 = tir.const 0 : i32
+      %x = tir.const 1.0 : f32
+      tir.store %x, %A[%c0] : f32
+    }""")
+    with pytest.raises(PassFailedException, match="Did you forget to bind"):
+        CudaExecutable(module, driver=NotingDriver())
 
 
 def test_architecture_of_a_gpu() -> None:
@@ -168,9 +194,210 @@ def test_architecture_of_a_gpu() -> None:
         gpu_arch((5, 2))
 
 
+# ---- arrays ----
+
+
 def test_arguments_that_overlap() -> None:
-    """Every array is copied by itself: what they share would not be shared there."""
-    function = executable("vector_add", NotingDriver())["vector_add"]
+    """Every array of numpy is copied by itself: what they share is not shared there."""
+    compiled = executable("vector_add", NotingDriver())
+    function = compiled["vector_add"]
     a, b = np.zeros(1000, "f4"), np.zeros(1000, "f4")
     with pytest.raises(ValueError, match=r"must not overlap; pass a copy of one$"):
         function(a, b, b)
+    on_gpu = compiled.array(b)
+    with pytest.raises(ValueError, match=r"must not overlap; pass a copy of one$"):
+        function(a, on_gpu, on_gpu)
+
+
+class Foreign:
+    """An array of another library, seen by the CUDA array interface."""
+
+    def __init__(self, array: DeviceArray, **changes: Any) -> None:
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
+
+
+class ForeignByDLPack:
+    """An array of another library, seen by DLPack."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        self.array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: int | None = None) -> Any:
+        return self.array.__dlpack__(stream=stream)
+
+
+def itself(array: DeviceArray) -> DeviceArray:
+    return array
+
+
+@pytest.mark.parametrize("wrap", [itself, Foreign, ForeignByDLPack])
+def test_arrays_on_the_gpu(wrap: Any) -> None:
+    """They are passed as they are, and written there."""
+    module = load_module(KERNELS / "vector_add.mlir")
+    driver = simulated_driver(module)
+    compiled = CudaExecutable(module, driver=driver)
+    rng = np.random.default_rng(0)
+    a, b = rng.random(300, "f4"), rng.random(300, "f4")
+    arrays = [compiled.array(each) for each in (a, b, np.zeros_like(a))]
+    driver.calls.clear()
+    compiled["vector_add"](*map(wrap, arrays))
+    assert {call[0] for call in driver.calls} <= {"order"}
+    np.testing.assert_array_equal(np.asarray(arrays[2]), a + b)
+    del arrays
+    gc.collect()
+    assert not driver.memory
+
+
+def test_views_of_other_libraries() -> None:
+    compiled = executable("vector_add", driver := NotingDriver())
+    function = compiled["vector_add"]
+    a, b, c = (compiled.array(np.zeros(8, "f4")) for _ in range(3))
+    for changes, text in (
+        ({"strides": (8,)}, "must be C-contiguous"),
+        ({"mask": 1}, "has a mask"),
+        ({"data": (a.address + 1, False)}, "must be aligned"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            function(Foreign(a, **changes), b, c)
+    with pytest.raises(ValueError, match="is written, but the array is read-only"):
+        function(a, b, Foreign(c, data=(c.address, True)))
+    with pytest.raises(TypeError, match="must be an array on the GPU or of numpy"):
+        function([1.0], b, c)
+    driver.calls.clear()
+    function(Foreign(a, stream=1234), b, c)
+    assert driver.calls == [("order", 1234, compiled.stream.handle)]
+
+
+def test_what_other_libraries_see() -> None:
+    compiled = executable("vector_add", NotingDriver())
+    array = compiled.array(np.arange(6, dtype="f4").reshape(2, 3))
+    interface = array.__cuda_array_interface__
+    assert (interface["shape"], interface["typestr"]) == ((2, 3), "<f4")
+    assert interface["data"] == (array.address, False)
+    assert array.__dlpack_device__() == (CUDA, 0)
+    assert (len(array), array.ndim, array.nbytes) == (2, 2, 24)
+    assert repr(array) == "<DeviceArray float32[2, 3] on the GPU>"
+    np.testing.assert_array_equal(array.numpy(), np.arange(6).reshape(2, 3))
+    np.testing.assert_array_equal(np.asarray(array, "f8"), np.arange(6).reshape(2, 3))
+    with pytest.raises(ValueError, match="is copied to the host"):
+        np.asarray(array, copy=False)
+    with pytest.raises(BufferError, match="shared as it is"):
+        array.__dlpack__(copy=True)
+    import ml_dtypes
+
+    narrow = compiled.array(np.zeros(2, ml_dtypes.bfloat16))
+    assert not hasattr(narrow, "__cuda_array_interface__")
+
+
+# ---- Relax ----
+
+
+def mlp(rows: int = 3) -> ModuleOp:
+    rng = np.random.default_rng(0)
+    x = relax.Var("x", relax.TensorStructInfo((rows, 8), "float32"))
+    weight = relax.const(rng.random((8, 10), "f4"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", params=[x]):
+        with bb.dataflow():
+            h = bb.emit(relax.op.nn.relu(relax.op.matmul(x, weight)))
+            y = bb.emit(relax.op.nn.softmax(h * relax.const(2.0, "float32")))
+            z = bb.emit_output((y, relax.op.reshape(x, (rows * 8,))))
+        bb.emit_func_output(z)
+    return load_module(bb.get())
+
+
+def test_a_relax_function() -> None:
+    """Constants are uploaded once; results are on the GPU, memory is released."""
+    module = mlp()
+    driver = simulated_driver(module)
+    compiled = CudaExecutable(module, driver=driver)
+    assert [call[1] for call in driver.calls if call[0] == "in"] == [320]
+    x = np.random.default_rng(1).random((3, 8), "f4")
+    expected = interpret(module)["main"](x)
+    held = len(driver.memory)
+    check_results(compiled, driver, x, expected, [("in", 96)])
+    check_results(compiled, driver, compiled.array(x), expected, [])
+    gc.collect()
+    assert len(driver.memory) == held
+
+
+def check_results(
+    compiled: CudaExecutable,
+    driver: NotingDriver,
+    argument: Any,
+    expected: Sequence[Any],
+    copied: list[tuple[str, int]],
+) -> None:
+    driver.calls.clear()
+    found = cast("tuple[DeviceArray, DeviceArray]", compiled["main"](argument))
+    assert [call for call in driver.calls if call[0] == "in"] == copied
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(one), other, rtol=1e-6)
+
+
+def test_weights_are_bound_once() -> None:
+    module = load_module(KERNELS / "vector_add.mlir")
+    driver = simulated_driver(module)
+    compiled = CudaExecutable(module, driver=driver)
+    c = np.zeros(300, "f4")
+    function = compiled["vector_add"]
+    assert isinstance(function, CudaFunction)
+    function = function.bind(A=np.ones(300, "f4"))
+    driver.calls.clear()
+    function(np.full(300, 2, "f4"), c)
+    assert [call for call in driver.calls if call[0] == "in"] == 2 * [("in", 1200)]
+    np.testing.assert_array_equal(c, np.full(300, 3, "f4"))
+
+
+def test_executables_release_what_they_hold() -> None:
+    driver = NotingDriver()
+    compiled = CudaExecutable(mlp(), driver=driver)
+    compiled["main"](np.zeros((3, 8), "f4"))
+    del compiled
+    gc.collect()
+    assert (driver.memory, driver.modules, driver.streams) == ({}, set(), set())
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("R.call_packed('f', x, sinfo_args=[R.Tensor((4,), 'float32')])", "target llvm"),
+        ("R.print(x, format='{}')", "target llvm"),
+    ],
+)
+def test_what_the_host_cannot_do(body: str, text: str) -> None:
+    module = load_module(f"""
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        _ = {body}
+        y = R.add(x, x)
+        return y
+""")
+    with pytest.raises(PassFailedException, match=text):
+        CudaExecutable(module, driver=NotingDriver())
+
+
+def test_branches_on_tensors_are_refused() -> None:
+    module = load_module("""
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")
+    ) -> R.Tensor((4,), "float32"):
+        if c:
+            y = R.add(x, x)
+        else:
+            y = R.multiply(x, x)
+        return y
+""")
+    with pytest.raises(PassFailedException, match="cannot lower @main for the GPU"):
+        CudaExecutable(module, driver=NotingDriver())

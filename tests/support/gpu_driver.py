@@ -1,0 +1,263 @@
+"""A driver without a GPU: its memory is that of the process, and it takes notes.
+
+Launches run the kernels in the simulator, where `kernels` has them: the functions of TIR
+that the passes have split from the host.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import Rewriter
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.dtypes import numpy_dtype
+from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, has_relax_functions, run_pipeline
+from xdsl_tvm.lowering.tir.convert_to_gpu import split_launches
+from xdsl_tvm.registry import new_context
+
+_INVALID_VALUE, _OUT_OF_MEMORY, _LAUNCH_FAILED = 1, 2, 719
+_NAMES = {
+    _INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE",
+    _OUT_OF_MEMORY: "CUDA_ERROR_OUT_OF_MEMORY",
+    _LAUNCH_FAILED: "CUDA_ERROR_LAUNCH_FAILED",
+}
+_POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass
+class Launch:
+    """What a launch was told."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    shared: int
+    stream: int
+    arguments: int
+    """The address of the addresses of the arguments."""
+
+
+@dataclass
+class NotingDriver:
+    """Hands out memory of the process, and remembers what it is told."""
+
+    kernels: Mapping[str, Callable[[int], None]] = field(
+        default_factory=dict[str, "Callable[[int], None]"]
+    )
+    """What runs for a launch, given the address of the addresses of the arguments."""
+    capability: tuple[int, int] = (9, 0)
+    capacity: int = 1 << 30
+    """Bytes that may be allocated at a time."""
+    fails: str = ""
+    """The function of the driver that reports an error."""
+
+    def __post_init__(self) -> None:
+        self.memory: dict[int, Any] = {}
+        self.launches: list[Launch] = []
+        self.calls: list[tuple[Any, ...]] = []
+        """Names of functions, and their sizes, but for launches and releases."""
+        self.modules: set[int] = set()
+        self.streams: set[int] = set()
+        self.names: list[str] = []
+        self._numbers = itertools.count(1)
+        self._callbacks: dict[str, Any] = {
+            "cuLaunchKernel": ctypes.CFUNCTYPE(
+                ctypes.c_int32, _I64, *(_I32,) * 7, _I64, _POINTER, _I64
+            )(self._launch),
+            "cuMemAllocAsync": ctypes.CFUNCTYPE(ctypes.c_int32, _POINTER, _I64, _I64)(
+                self._allocate
+            ),
+            "cuMemFreeAsync": ctypes.CFUNCTYPE(ctypes.c_int32, _I64, _I64)(self._free),
+            "cuMemcpyDtoDAsync_v2": ctypes.CFUNCTYPE(
+                ctypes.c_int32, _I64, _I64, _I64, _I64
+            )(self._copy),
+        }
+
+    # ---- called by machine code ----
+
+    def _launch(self, kernel: int, *rest: int) -> int:
+        if self.fails == "cuLaunchKernel":
+            return _LAUNCH_FAILED
+        gx, gy, gz, bx, by, bz, shared, stream, arguments, extra = rest
+        assert extra == 0
+        assert stream in self.streams
+        name = self.names[kernel - 1]
+        sizes = (gx, gy, gz), (bx, by, bz)
+        launch = Launch(name, *sizes, shared, stream, arguments)
+        self.launches.append(launch)
+        if name in self.kernels:
+            self.kernels[name](arguments)
+        return 0
+
+    def _allocate(self, place: int, size: int, stream: int) -> int:
+        assert stream in self.streams
+        assert size > 0
+        held = sum(ctypes.sizeof(each) for each in self.memory.values())
+        if held + size > self.capacity:
+            return _OUT_OF_MEMORY
+        # As the pool of a GPU: aligned, and what is there is nothing to rely on.
+        memory = (ctypes.c_uint8 * (size + 256))(*b"\xff" * min(size + 256, 4096))
+        address = -(-ctypes.addressof(memory) // 256) * 256
+        self.memory[address] = memory
+        ctypes.c_uint64.from_address(place).value = address
+        self.calls.append(("allocate", size))
+        return 0
+
+    def _free(self, address: int, stream: int) -> int:
+        assert stream in self.streams
+        del self.memory[address]
+        return 0
+
+    def _copy(self, target: int, source: int, size: int, stream: int) -> int:
+        assert stream in self.streams
+        if self.fails == "cuMemcpyDtoDAsync":
+            return _INVALID_VALUE
+        self.require(target, size)
+        self.require(source, size)
+        ctypes.memmove(target, source, size)
+        self.calls.append(("copy", size))
+        return 0
+
+    def require(self, address: int, size: int) -> None:
+        """Check that bytes are in memory that has been allocated."""
+        assert size == 0 or any(
+            start <= address and address + size <= start + ctypes.sizeof(held) - 256
+            for start, held in self.memory.items()
+        ), f"{size} bytes at {address:#x} are in no memory"
+
+    # ---- called by the runtime ----
+
+    def functions(self) -> Mapping[str, int]:
+        found = {n: ctypes.cast(f, _POINTER).value for n, f in self._callbacks.items()}
+        return {name: address or 0 for name, address in found.items()}
+
+    def activate(self) -> None:
+        pass
+
+    def compute_capability(self) -> tuple[int, int]:
+        return self.capability
+
+    def load(self, ptx: str) -> int:
+        assert f".target sm_{self.capability[0]}{self.capability[1]}" in ptx
+        self.modules.add(number := next(self._numbers))
+        return number
+
+    def unload(self, module: int) -> None:
+        self.modules.remove(module)
+
+    def kernel(self, module: int, name: str) -> int:
+        assert module in self.modules
+        self.names.append(name)
+        return len(self.names)
+
+    def allow_shared_memory(self, kernel: int) -> None:
+        self.calls.append(("allow_shared_memory", self.names[kernel - 1]))
+
+    def new_stream(self) -> int:
+        self.streams.add(number := next(self._numbers))
+        return number
+
+    def free_stream(self, stream: int) -> None:
+        self.streams.remove(stream)
+
+    def order(self, earlier: int, later: int) -> None:
+        self.calls.append(("order", earlier, later))
+
+    def allocate(self, size: int, stream: int) -> int:
+        place = ctypes.c_uint64()
+        if self._allocate(ctypes.addressof(place), max(size, 1), stream):
+            raise MemoryError("out of memory: cuMemAllocAsync on the GPU")
+        return place.value
+
+    def free(self, address: int, stream: int) -> None:
+        self._free(address, stream)
+
+    def copy_to_device(self, address: int, source: int, size: int, stream: int) -> None:
+        assert stream in self.streams
+        self.require(address, size)
+        ctypes.memmove(address, source, size)
+        self.calls.append(("in", size))
+
+    def copy_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        assert stream in self.streams
+        self.require(address, size)
+        ctypes.memmove(target, address, size)
+        self.calls.append(("out", size))
+        self.synchronize(stream)
+
+    def synchronize(self, stream: int) -> None:
+        if self.fails == "cuStreamSynchronize":
+            raise RuntimeError("cuStreamSynchronize failed: CUDA_ERROR_LAUNCH_FAILED")
+
+    def error_name(self, status: int) -> str:
+        return _NAMES[status]
+
+
+def simulated_driver(
+    module: ModuleOp, capability: tuple[int, int] = (9, 0)
+) -> NotingDriver:
+    """A driver whose launches run the kernels of a module in the simulator."""
+    split = module.clone()
+    text = gpu_pipeline(relax=has_relax_functions(module))
+    run_pipeline(new_context(), split, text.partition(",tir-verify-thread-sync")[0])
+    split_launches(new_context(), split)
+    for op in list(split.body.ops):
+        if not isinstance(op, tir.FuncOp):
+            Rewriter.erase_op(op, safe_erase=False)
+    return _with_kernels(split, capability)
+
+
+def _with_kernels(split: ModuleOp, capability: tuple[int, int]) -> NotingDriver:
+    kernels: dict[str, Callable[[int], None]] = {}
+    driver = NotingDriver(kernels, capability)
+    functions = interpret(split)
+    for op in split.body.ops:
+        if isinstance(op, tir.FuncOp) and "tir.is_global_func" in op.attributes:
+            name = op.sym_name.data
+            kernels[name] = _run(driver, op, functions, name)
+    return driver
+
+
+def _run(
+    driver: NotingDriver, kernel: tir.FuncOp, functions: Mapping[str, Any], name: str
+) -> Callable[[int], None]:
+    types = list(kernel.function_type.inputs)
+
+    def run(arguments: int) -> None:
+        values: list[Any] = []
+        for position, dtype in enumerate(types):
+            place = ctypes.c_uint64.from_address(arguments + 8 * position).value
+            if isinstance(dtype, tir.PtrType):
+                address = ctypes.c_uint64.from_address(place).value
+                values.append(_memory(driver, address, dtype))
+            else:
+                size = numpy_dtype(dtype).itemsize
+                held = ctypes.string_at(place, size)
+                values.append(np.frombuffer(held, numpy_dtype(dtype))[0].item())
+        functions[name](*values)
+
+    return run
+
+
+def _memory(driver: NotingDriver, address: int, dtype: tir.PtrType) -> Any:
+    """What is from an address to the end of its memory."""
+    element = numpy_dtype(dtype.element_type)
+    for start, held in driver.memory.items():
+        end = start + ctypes.sizeof(held) - 256
+        if start <= address < end:
+            count = (end - address) // element.itemsize
+            data: Any = (ctypes.c_uint8 * (count * element.itemsize)).from_address(
+                address
+            )
+            return np.frombuffer(data, element)
+    raise AssertionError(f"{address:#x} is in no memory")
