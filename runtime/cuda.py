@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
     DRIVER_FUNCTIONS,
-    MANIFEST,
     STREAM,
+    Manifest,
     constant_address,
     kernel_handle,
+    manifest_of,
 )
 from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
 from xdsl_tvm.passes.infra import PassContext
@@ -41,7 +43,7 @@ from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.object_cache import ObjectCache
-from xdsl_tvm.runtime.signature import ArraySpec, Signature
+from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
 
 
 def gpu_arch(capability: tuple[int, int]) -> str:
@@ -73,6 +75,10 @@ class GpuCode:
         """The code of all kernels."""
         self.host_object: bytes = cache.get_or_make(self._key("host"), self._host)
         """The machine code of the functions that launch them."""
+        self.manifest: Manifest = json.loads(
+            cache.get_or_make(self._key("manifest"), self._manifest)
+        )
+        """The kernels and constants that host code has to be told of."""
 
     def _key(self, kind: str) -> str:
         return llvm_jit.host_cache_key(
@@ -85,8 +91,8 @@ class GpuCode:
         )
 
     @cached_property
-    def llvm_ir(self) -> tuple[str, str]:
-        """The LLVM IR of host code and of kernels, before LLVM's own passes."""
+    def _lowered(self) -> tuple[str, str, bytes]:
+        """The LLVM IR of host code and of kernels, and the text of the manifest."""
         # Late: a module that is found in the cache needs neither.
         from xdsl_tvm.lowering.llvm_ir import llvm_ir
         from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
@@ -94,14 +100,50 @@ class GpuCode:
         context = new_context()
         host = self._module.clone()
         kernels = lower_to_driver_calls(context, host, self.arch, self._settings.progress)
-        return llvm_ir(context, host), llvm_ir(context, kernels, "nvptx", self.arch)
+        return (
+            llvm_ir(context, host),
+            llvm_ir(context, kernels, "nvptx", self.arch),
+            manifest_of(host),
+        )
+
+    @property
+    def llvm_ir(self) -> tuple[str, str]:
+        """The LLVM IR of host code and of kernels, before LLVM's own passes."""
+        return self._lowered[0], self._lowered[1]
 
     def _ptx(self) -> bytes:
-        return ptx(self.llvm_ir[1], self.arch).encode()
+        return ptx(self._lowered[1], self.arch).encode()
 
     def _host(self) -> bytes:
         self._settings.progress("machine code", 1, 1)
-        return llvm_jit.compile_object(self.llvm_ir[0], self._settings.opt_level)
+        return llvm_jit.compile_object(self._lowered[0], self._settings.opt_level)
+
+    def _manifest(self) -> bytes:
+        return self._lowered[2]
+
+    def write(self, folder: Path) -> None:
+        """Write `kernels.ptx`, `host.o`, an object for a linker, and `manifest.json`.
+
+        Raises OSError where the folder or a file cannot be written.
+        """
+        folder.mkdir(exist_ok=True)
+        level = self._settings.opt_level
+        host = llvm_jit.compile_object(self._lowered[0], level, linked=True)
+        found = {
+            "arch": self.arch,
+            "functions": [str(each) for each in public_functions(self._module)],
+            **self.manifest,
+        }
+        (folder / "kernels.ptx").write_text(self.ptx, encoding="utf-8")
+        (folder / "host.o").write_bytes(host)
+        text = json.dumps(found, indent=2)
+        (folder / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def public_functions(module: ModuleOp) -> list[Signature]:
+    """The signatures of the functions of a module that can be called."""
+    found = signatures(module).values()
+    return list(dict.fromkeys(each for each in found if isinstance(each, Signature)))
 
 
 class CudaExecutable(Executable):
@@ -136,18 +178,13 @@ class CudaExecutable(Executable):
 
     def _loaded(self, data: bytes) -> llvm_jit.NativeCode:
         exports = dict.fromkeys(s.function for s in self.signatures.values())
-        names = [MANIFEST, STREAM, FAILED_ASSERT, failed_number(0)]
+        names = [STREAM, FAILED_ASSERT, failed_number(0)]
         exports |= dict.fromkeys(names)
         functions = self._driver.functions()
         symbols = {name: functions[name] for name in DRIVER_FUNCTIONS}
-        found = llvm_jit.load_object(data, dict.fromkeys([MANIFEST]), symbols=symbols)
-        manifest = json.loads(ctypes.string_at(found.address(MANIFEST)))
-        self._kernels: dict[str, bool] = {
-            kernel["name"]: kernel["dynamic"] for kernel in manifest["kernels"]
-        }
-        self._constants: dict[str, int] = {
-            constant["name"]: constant["bytes"] for constant in manifest["constants"]
-        }
+        manifest = self._gpu_code.manifest
+        self._kernels = {each["name"]: each["dynamic"] for each in manifest["kernels"]}
+        self._constants = {each["name"]: each["bytes"] for each in manifest["constants"]}
         exports |= dict.fromkeys(map(kernel_handle, self._kernels))
         exports |= dict.fromkeys(map(constant_address, self._constants))
         exports |= dict.fromkeys(self._constants)

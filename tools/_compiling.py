@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.infra.error_lines import UserError
 from xdsl_tvm.passes.infra.module_text import ModuleText
-from xdsl_tvm.runtime.executable import Executable, compile, load_text
+from xdsl_tvm.runtime.executable import Executable, Progress, compile, load_text
 from xdsl_tvm.tools._progress import ProgressBar, wanted
 from xdsl_tvm.tools._scripts import executed_module
+
+Compiled = TypeVar("Compiled")
 
 
 def input_module(
@@ -31,14 +33,31 @@ def compiled(
     module: ModuleOp, text: ModuleText | None, progress: bool | None, **options: Any
 ) -> Executable:
     """The executable; errors show their place in the text, and a bar how far it is."""
+
+    def run(module: ModuleOp, progress: Progress | None) -> Executable:
+        return compile(module, progress=progress, **options)
+
+    return with_progress(run, module, text, progress)
+
+
+def with_progress(
+    run: Callable[[ModuleOp, Progress | None], Compiled],
+    module: ModuleOp,
+    text: ModuleText | None,
+    progress: bool | None,
+) -> Compiled:
+    """What a module is compiled to; errors show their place in the text."""
     bar = ProgressBar(sys.stderr)
-    run = partial(compile, **options)
     try:
-        return run(module, progress=bar.update if wanted(progress) else None)
+        return run(module, bar.update if wanted(progress) else None)
     except UserError:
         raise
     except DiagnosticException as error:
-        placed = None if text is None else text.placed_error(error, run)
+        placed = (
+            None
+            if text is None
+            else text.placed_error(error, lambda module: run(module, None))
+        )
         raise placed or error from error
     finally:
         bar.close()

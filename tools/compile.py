@@ -1,7 +1,8 @@
 """`xdsl-tvm compile`: compile a file for this processor, for other programs.
 
 The ending of the output says what it is: `.so` or `.dylib` is a library whose functions
-`tvm_ffi.load_module` loads, `.o` an object file for a linker, `.ll` LLVM IR.
+`tvm_ffi.load_module` loads, `.o` an object file for a linker, `.ll` LLVM IR. For the
+target cuda it is a folder, which gets PTX, the object file of host code and a manifest.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from xdsl_tvm.passes.infra.error_lines import UserError
 from xdsl_tvm.passes.infra.module_text import reading
-from xdsl_tvm.runtime.executable import NativeExecutable
-from xdsl_tvm.tools._compiling import compiled, input_module
+from xdsl_tvm.runtime.cuda import GpuCode, public_functions
+from xdsl_tvm.runtime.executable import TARGETS, NativeExecutable, Progress, Settings
+from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS
+from xdsl_tvm.runtime.native import no_progress
+from xdsl_tvm.tools._compiling import compiled, input_module, with_progress
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
@@ -40,6 +46,14 @@ def argument_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("file", type=Path)
     add("-o", "--output", metavar="FILE", type=Path, required=True)
+    add("--target", choices=TARGETS, default="llvm", help="default: %(default)s")
+    add(
+        "--arch",
+        metavar="SM",
+        choices=NVPTX_ARCHS,
+        default="sm_80",
+        help="the oldest GPU that the kernels run on; default: %(default)s",
+    )
     add("--opt-level", type=int, choices=range(4), default=2, help="LLVM's")
     add(
         "--bound-checks",
@@ -60,6 +74,9 @@ def main(arguments: Sequence[str]) -> None:
     """Runs the command; errors are raised, for the caller to print."""
     options = argument_parser().parse_args(arguments)
     output: Path = options.output
+    if options.target == "cuda":
+        _for_gpu(options, output)
+        return
     writer = WRITERS.get(output.suffix)
     if writer is None:
         raise UserError(
@@ -83,4 +100,26 @@ def main(arguments: Sequence[str]) -> None:
     working_on("")
     print(f"wrote {output}")
     for signature in dict.fromkeys(map(str, executable.signatures.values())):
+        print(f"  {signature}")
+
+
+def _for_gpu(options: argparse.Namespace, output: Path) -> None:
+    if options.bound_checks:
+        raise UserError("--bound-checks is for the target llvm")
+    with reading(str(options.file)):
+        module, text = input_module(
+            options.file, execute=options.execute, locations=False
+        )
+        working_on(f"{options.file}: its compilation was")
+
+        def run(module: ModuleOp, progress: Progress | None) -> GpuCode:
+            settings = Settings(options.opt_level, progress=progress or no_progress)
+            return GpuCode(module, options.arch, settings)
+
+        code = with_progress(run, module, text, options.progress)
+    with writing(output):
+        code.write(output)
+    working_on("")
+    print(f"wrote {output}: kernels.ptx, host.o, manifest.json")
+    for signature in public_functions(module):
         print(f"  {signature}")

@@ -54,7 +54,7 @@ from xdsl_tvm.analysis.arith.expr import (
     Value,
 )
 from xdsl_tvm.analysis.arith.facts import conjuncts, negated
-from xdsl_tvm.analysis.arith.split_sum import Split, Sum, total
+from xdsl_tvm.analysis.arith.split_sum import Split, Sum, are_neighbours, total
 from xdsl_tvm.analysis.arith.transitive_comparison import Comparison
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.integers import EVERYTHING, Bound, truncated_quotient
@@ -484,7 +484,47 @@ class CanonicalSimplifier:
             if not changed or not result.fits:
                 break
             value = result
-        return value
+        return self._rejoined(value)
+
+    def _rejoined(self, value: Sum) -> Sum:
+        """The sum with quotients and remainders put together that have other dividends.
+
+        `c*k*(x // c) + k*(y % c) == k*x` where `c` divides `x - y`: then `y % c` is
+        `x % c`, which is what a remainder of `x` has become where parts of `x` are
+        multiples of `c`. Rounding toward zero, both must not be negative, since a
+        remainder has the sign of its dividend. No sum gets larger than its parts.
+        """
+        if len(value.splits) < 2 or all(s.upper is None for s in value.splits):
+            return value
+        quotients: dict[int, list[Split]] = {}
+        for split in value.splits:
+            if split.lower != 1:
+                quotients.setdefault(split.lower, []).append(split)
+        terms = [(Sum(value.dtype, value.base), 1)]
+        changed = False
+        for split in value.splits:
+            for left in quotients.get(split.upper or 0, ()):
+                if are_neighbours(left, split) and self._are_congruent(left, split):
+                    split = split._replace(source=left.source)
+                    changed = True
+                    break
+            terms.append((Sum(value.dtype, 0, (split,)), 1))
+        if not changed:
+            return value
+        result = self._expanded(total(value.dtype, terms))
+        return result if result.fits else value
+
+    def _are_congruent(self, quotient: Split, remainder: Split) -> bool:
+        """Whether the sources have one remainder, and are not the same anyway."""
+        divisor = remainder.upper
+        x, y = (self._plain(split.source) for split in (quotient, remainder))
+        if divisor is None or not isinstance(x, Sum) or not isinstance(y, Sum):
+            return False
+        difference = x.plus(y, -1)
+        numbers = (difference.base, *(split.scale for split in difference.splits))
+        if any(number % divisor for number in numbers):
+            return False
+        return remainder.floor or self._non_negative(x, y)
 
     def _reduced_split(self, split: Split) -> Sum | None:
         """The split without its scale, by fewer parts of its source.

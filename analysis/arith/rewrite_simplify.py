@@ -252,6 +252,10 @@ class RewriteSimplifier:
         finally:
             self._nesting -= 1
 
+    def knows(self, condition: Expr) -> bool:
+        """Whether a condition has been assumed."""
+        return self._analyzer.facts.truth_of(condition) is True
+
     def scales(self, node: Expr) -> bool:
         """Whether the tree has a `vscale` in it."""
         return fold(node, _scales, self._scaling)

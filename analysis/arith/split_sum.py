@@ -222,7 +222,7 @@ def _joined(splits: list[Split]) -> list[Split]:
         left = kept[position]
         for other in by_upper.get(left.lower, ()):
             right = kept.get(other)
-            if right is not None and _are_neighbours(left, right):
+            if right is not None and are_neighbours(left, right):
                 kept[other] = _plain_floor(right._replace(upper=left.upper))
                 del kept[position]
                 break
@@ -233,8 +233,11 @@ def _plain_floor(split: Split) -> Split:
     return split._replace(floor=True) if split.is_plain else split
 
 
-def _are_neighbours(left: Split, right: Split) -> bool:
-    """Whether `left` is what is above `right`, with the scale that belongs there."""
+def are_neighbours(left: Split, right: Split) -> bool:
+    """Whether `left` is what is above `right`, with the scale that belongs there.
+
+    That their sources are the same, or as good, is not asked.
+    """
     return (
         left.lower == right.upper
         and left.floor == right.floor

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, TypedDict, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, func, gpu, llvm, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
     FunctionType,
     IndexType,
     IntegerAttr,
@@ -70,6 +71,37 @@ _INDEX: Final = IndexType()
 _POINTER: Final = llvm.LLVMPointerType()
 _NOT_EQUAL: Final = IntegerAttr(1, i64)
 _SLOT: Final = 8
+
+
+class KernelEntry(TypedDict):
+    """A kernel of the manifest."""
+
+    name: str
+    dynamic: bool
+
+
+class ConstantEntry(TypedDict):
+    """A constant of the manifest."""
+
+    name: str
+    bytes: int
+
+
+class Manifest(TypedDict):
+    """What the runtime has to fill in."""
+
+    kernels: list[KernelEntry]
+    constants: list[ConstantEntry]
+
+
+def manifest_of(module: ModuleOp) -> bytes:
+    """The text of the manifest of lowered host code."""
+    for op in module.body.ops:
+        if isinstance(op, llvm.GlobalOp) and op.sym_name.data == MANIFEST:
+            value = op.value
+            assert isinstance(value, DenseIntOrFPElementsAttr), "of bytes"
+            return value.data.data.rstrip(b"\0")
+    raise ValueError("the module is no lowered host code")
 
 
 def kernel_handle(name: str) -> str:
@@ -267,13 +299,15 @@ class _HostCode:
         self._constants: dict[str, int] = {}
         self._at = LocatedBuilder()
         self._function = ""
-        self._slots: list[llvm.AllocaOp] = []
+        self._is_needed = False
 
     def convert(self, function: func.FuncOp) -> None:
         """Convert a function, which may be a declaration."""
         self._function = function.sym_name.data
         launches: list[gpu.LaunchFuncOp] = []
-        for op in all_ops(function):
+        ops = all_ops(function)
+        self._is_needed |= any(op.name.startswith("gpu.") for op in ops)
+        for op in ops:
             if isinstance(op, gpu.LaunchFuncOp):
                 launches.append(op)
             elif (rule := _RULES.get(type(op))) is not None:
@@ -288,7 +322,7 @@ class _HostCode:
                 )
         if launches:
             self._launches(function, launches)
-        _move_to_host(function)
+        self._is_needed |= _move_to_host(function)
 
     def finish(self) -> None:
         """Add the globals and the functions that host code needs."""
@@ -297,6 +331,8 @@ class _HostCode:
             for op in self._module.body.ops
             if isinstance(op, memref.GlobalOp) and is_on_device(op.type)
         ]
+        if not globals_ and not self._is_needed:
+            return
         for op in globals_:
             self._constant(op)
         names = [
@@ -304,7 +340,7 @@ class _HostCode:
             *map(kernel_handle, self._kernels),
             *map(constant_address, self._constants),
         ]
-        text = {
+        text: Manifest = {
             "kernels": [
                 {"name": name, "dynamic": dynamic}
                 for name, dynamic in self._kernels.items()
@@ -537,13 +573,17 @@ def _values(function: func.FuncOp) -> Iterator[SSAValue]:
                 yield from block.args
 
 
-def _move_to_host(function: func.FuncOp) -> None:
-    """Let memory of the GPU have the type of other memory: it is known by its alloc."""
-    for value in list(_values(function)):
-        if is_on_device(value.type):
-            Rewriter.replace_value_with_new_type(value, _on_host(value.type))
+def _move_to_host(function: func.FuncOp) -> bool:
+    """Let memory of the GPU have the type of other memory: it is known by its alloc.
+
+    Gives whether there is some.
+    """
+    found = [value for value in _values(function) if is_on_device(value.type)]
+    for value in found:
+        Rewriter.replace_value_with_new_type(value, _on_host(value.type))
     type_ = function.function_type
     function.properties["function_type"] = FunctionType.from_lists(
         [_on_host(each) for each in type_.inputs],
         [_on_host(each) for each in type_.outputs],
     )
+    return bool(found)

@@ -83,11 +83,11 @@ _INDEX: dict[Kind, Steps] = {
         divisions.NESTED_FLOOR_DIV,
         special.split_floordiv,
         divisions.FLOOR_DIV,
-        special.scalable_floordiv,
+        special.lesser_floordiv,
     ),
     FloorMod: (
         divisions.FLOOR_MOD,
-        special.scalable_floormod,
+        special.lesser_floormod,
         special.floormod_modular,
         special.floormod_bounded,
     ),

@@ -61,6 +61,10 @@ class Knowledge(Prover, Protocol):
         """Whether the condition simplifies to true."""
         ...
 
+    def knows(self, condition: Expr) -> bool:
+        """Whether a comparison is a condition that has been assumed."""
+        ...
+
     def scales(self, node: Expr) -> bool:
         """Whether the tree depends on the length of scalable vectors."""
         ...
@@ -158,23 +162,28 @@ def _quotient(y: Expr, divisor: Expr, s: Knowledge) -> Expr:
 
 
 def _is_remainder(node: Expr, s: Knowledge) -> bool:
-    """Whether `0 <= x < y` is provable for operands `x` and `y`, the latter scalable."""
+    """Whether `0 <= x < y` is known of operands `x` and `y`.
+
+    It is proved where `y` is scalable; else `x < y` must have been assumed: to try a
+    proof for every divisor that is no number would take too long.
+    """
     x, y = node.operands
+    if isinstance(y, Const):
+        return False
+    if not s.scales(y):
+        return s.knows(smart.lt(x, y)) and s.proves_at_least(x, 0)
     return (
-        s.scales(y)
-        and s.proves_at_least(x, 0)
-        and s.proves_at_least(y, 0)
-        and s.proves(smart.lt(x, y))
+        s.proves_at_least(x, 0) and s.proves_at_least(y, 0) and s.proves(smart.lt(x, y))
     )
 
 
-@rule("floordiv: by a greater scalable divisor")
-def scalable_floordiv(node: Expr, s: Knowledge) -> Expr | None:
+@rule("floordiv: by a greater divisor")
+def lesser_floordiv(node: Expr, s: Knowledge) -> Expr | None:
     return Const(0, node.dtype) if _is_remainder(node, s) else None
 
 
-@rule("floormod: by a greater scalable divisor")
-def scalable_floormod(node: Expr, s: Knowledge) -> Expr | None:
+@rule("floormod: by a greater divisor")
+def lesser_floormod(node: Expr, s: Knowledge) -> Expr | None:
     return node.operands[0] if _is_remainder(node, s) else None
 
 
