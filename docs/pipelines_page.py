@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from markdown_parts import table
 
-from xdsl_tvm.lowering.pipelines import gpu_pipeline, kernel_pipeline, llvm_pipeline
+from xdsl_tvm.lowering.pipelines import (
+    gpu_host_pipeline,
+    gpu_pipeline,
+    kernel_pipeline,
+    llvm_pipeline,
+)
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.relax.default_pipeline import ROWS as RELAX_ROWS
 from xdsl_tvm.passes.relax.default_pipeline import Row as RelaxRow
@@ -41,10 +46,11 @@ of devices: [tir-finalize-host-passes](passes/tir-finalize-host-passes.md) and
 _RELAX = """
 ## TVM's default Relax pipelines
 
-`relax-default-pipeline` runs the passes of TVM v0.20's default pipeline for the CPU, as
-far as they exist: `pipeline=target`, the one of the target, is what `xdsl_tvm.compile`
-takes; `default_build` is TVM's `default` and `default_build`, without fusion; `zero` ends
-before memory. `xdsl-tvm opt --print-pipeline -p relax-default-pipeline` prints the list.
+`relax-default-pipeline` runs the passes of TVM v0.20's default pipeline for the CPU or,
+with `target="cuda"`, for GPUs, as far as they exist: `pipeline=target`, the one of the
+target, is what `xdsl_tvm.compile` takes; `default_build` is TVM's `default` and
+`default_build`, without fusion; `zero` ends before memory. `xdsl-tvm opt --print-pipeline
+-p relax-default-pipeline` prints the list.
 
 {rows}
 *Replaced* passes prepare functions for TVM's virtual machine. Here functions become
@@ -55,7 +61,10 @@ machine code, and `relax-convert-to-memref` does what they do:
 - ComputePrimValue and VMShapeLower: symbolic dimensions are integers in registers, which
   are passed with the tensors, computed where they are needed, and checked where types
   meet;
-- AttachGlobalSymbol: only public functions are called by name.
+- AttachGlobalSymbol: only public functions are called by name;
+- ApplyDefaultSchedule, of TVM's dlight package:
+  [tir-inline-blocks](passes/tir-inline-blocks.md) and
+  [tir-default-gpu-schedule](passes/tir-default-gpu-schedule.md) are in its place.
 
 The row with *GPU only* does nothing for a CPU.
 """
@@ -72,8 +81,9 @@ written, and Relax operators one by one, as the targets of `xdsl-tvm opt -t` do.
   {optimized}
 - `llvm_pipeline(relax=True)`:
   {plain}
-- `gpu_pipeline()`, then `kernel_pipeline("sm_80")` on the GPU modules:
-  {gpu}; {kernel}
+- `gpu_pipeline(relax=True)`, then `kernel_pipeline("sm_80")` on the GPU modules, and
+  `gpu_host_pipeline()` on the rest ([cuda.md](cuda.md)):
+  {gpu}; {kernel}; {host}
 """
 
 
@@ -113,7 +123,7 @@ def _relax_rows() -> str:
     )
 
 
-_RELAX_ORDER = ("default_build", "target")
+_RELAX_ORDER = ("cuda", "default_build", "target")
 
 
 def _relax_name(row: RelaxRow) -> str:
@@ -136,6 +146,7 @@ def pipelines_page() -> str:
     return f"{_HEAD}{rows}{_RELAX.format(rows=_relax_rows())}" + _ROADS.format(
         optimized=_list(llvm_pipeline(relax=True, vector_bytes=64)),
         plain=_list(llvm_pipeline(relax=True)),
-        gpu=_list(gpu_pipeline()),
+        gpu=_list(gpu_pipeline(relax=True)),
         kernel=_list(kernel_pipeline()),
+        host=_list(gpu_host_pipeline()),
     )

@@ -21,7 +21,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 CUDA = 2
 """DLPack's number of the GPU's memory."""
 CUDA_MANAGED = 13
-_ALL_FLAGS = 0x1 | 0x100 | 0x400
 
 
 class Flags(NamedTuple):

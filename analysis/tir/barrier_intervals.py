@@ -73,7 +73,18 @@ class _Races(BarrierWalk):
     def __init__(self, launch: tir.LaunchThreadOp, level: Level) -> None:
         super().__init__(launch, level)
         self.clash: Clash | None = None
+        self._volatile = {
+            accessed_memory(op.node)
+            for op in launch.walk()
+            if isinstance(op, tir.AttrOp)
+            and op.key.data == "volatile_scope"
+            and op.node is not None
+        }
+        """Memory of reductions, which has barriers of warps where those are enough."""
         self.walk()
+
+    def _watches(self, buffer: SSAValue) -> bool:
+        return accessed_memory(buffer) not in self._volatile and super()._watches(buffer)
 
     def _conflict(self, a: ThreadAccess, b: ThreadAccess) -> bool:
         return self.clash is None and super()._conflict(a, b)

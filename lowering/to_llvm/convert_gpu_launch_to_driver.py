@@ -69,7 +69,6 @@ _LAUNCH: Final = "tvm_gpu_launch"
 _SIZES: Final = ("gx", "gy", "gz", "bx", "by", "bz")
 _INDEX: Final = IndexType()
 _POINTER: Final = llvm.LLVMPointerType()
-_NOT_EQUAL: Final = IntegerAttr(1, i64)
 _SLOT: Final = 8
 
 

@@ -44,7 +44,9 @@ class VerifyThreadSync(CompilerPass):
         grid alone, memory of a warp by those of the warp, too. What waits for copies
         makes them once more.
     Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
-        need no barrier. Memory of different parameters is taken to be different.
+        need no barrier. Memory of different parameters is taken to be different. So is
+        memory with the attribute `volatile_scope`, which LowerThreadAllreduce makes, with
+        barriers of warps where threads exchange within warps only.
         Memory that an op other than a load or a store names is accessed as a whole. Time
         is quadratic in the different accesses of one memory between two barriers, and
         doubles with each loop around a barrier.

@@ -75,7 +75,7 @@ REFUSED = {
                 v = T.axis.spatial(64, t)
                 B[v] = S[63 - v]
         """,
-        "reads buffer 'S', which nothing in the kernel writes",
+        "is in a scope of the device, and is used outside of the device region",
     ),
     "shared memory that two launches write": (
         """
@@ -86,7 +86,7 @@ REFUSED = {
             S[t] = A[t]
             B[t] = S[t]
         """,
-        'memory of !tir.ptr<f32, "shared">, is used by two kernels',
+        "is in a scope of the device, and is used outside of the device region",
     ),
     "one element of several blocks": (
         """
@@ -152,6 +152,6 @@ def test_constants_in_a_kernel(inside: bool) -> None:
 def main(B: T.Buffer((4,), "int32")):
     {body}
 """)
-    assert ".global .align 64 .b8 main_constant[16] = {1, 0, 0, 0, 2" in text
+    assert ".global .align 64 .b8 main_kernel_constant[16] = {1, 0, 0, 0, 2" in text
     assert text.count("st.global.b32") == 1
     assert text.count(".param .u64") == 1

@@ -164,7 +164,7 @@ class ModuleView:
         )
         return memref.GlobalOp.get(
             StringAttr(self._unique_name()),
-            memref_of(shape, element, GLOBAL_SPACE if self.on_gpu else GENERIC_SPACE),
+            memref_of(shape, element, GENERIC_SPACE),
             data,
             constant=UnitAttr(),
         )
@@ -179,6 +179,12 @@ class ModuleView:
         """Put the globals at the start of the module."""
         block = self._module.body.block
         first = block.first_op
+        if self.on_gpu:
+            for constant in self._globals.values():
+                type_ = cast(AnyMemRef, constant.type)
+                constant.properties["type"] = memref_of(
+                    type_.get_shape(), type_.element_type, GLOBAL_SPACE
+                )
         added: list[Operation] = [*self._globals.values(), *self._declared.values()]
         if self._profile is not None:
             added += self._profile.operations()

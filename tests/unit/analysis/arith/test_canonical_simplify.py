@@ -5,6 +5,7 @@ Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -85,6 +86,36 @@ def test_splits_of_one_index_are_put_together():
     check(X // 4 % 3 * 4 + X % 4, X % 12)
     check(X % 12 // 4 * 4 + X % 4, X % 12)
     check_unchanged(td(X, 6) * 6 + X % 6 // 3 * 3 + tm(X, 3))
+
+
+def test_quotients_and_remainders_of_congruent_indices():
+    """A remainder loses what is a multiple of the divisor; it belongs there still."""
+    index = X * 7 + Y
+    check(index // 5 * 5 + (X * 2 + Y) % 5, index)
+    check(index // 5 * 15 + (X * 2 + Y) % 5 * 3, X * 21 + Y * 3)
+    check(index // 5 * -5 - (X * -3 + Y + 10) % 5 + Z, Z - Y - X * 7)
+    check(index // 10 * 2 + (X * 7 + Y + Z * 10) % 10 // 5, index // 5)
+    check(index % 20 // 5 * 5 + (X * 2 + Y) % 5, index % 20)
+    # Other divisors, factors and remainders.
+    check_unchanged(index // 5 * 10 + (X * 2 + Y) % 5)
+    check_unchanged(index // 5 * 5 + (X * 3 + Y) % 5)
+    check_unchanged(index // 6 * 6 + (X * 2 + Y) % 5)
+    # Toward zero, a remainder has the sign of its dividend.
+    toward_zero = td(index, 5) * 5 + tm(X * 2 + Y, 5)
+    check(toward_zero, index, [(X, 0, 100), (Y, 0, 100)])
+    check_unchanged(toward_zero, [(X, -100, 100), (Y, 0, 100)])
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+@pytest.mark.parametrize("divisor", [2, 3, 5])
+def test_all_congruent_indices(mode: str, divisor: int):
+    ranges = [(X, -6, 7), (Y, -9, 10)]
+    quotient, remainder = KINDS[:2] if mode == "floor" else KINDS[2:]
+    for a, b, k in itertools.product(range(-4, 5), range(-4, 5), (-2, 1, 3)):
+        upper = quotient(X * a + Y, divisor) * (divisor * k)
+        tree = upper + remainder(X * b + Y, divisor) * k
+        same_values(tree, ranges)
+        same_values(tree, [(X, 0, 7), (Y, 0, 10)])
 
 
 def test_quotients_of_sums():
