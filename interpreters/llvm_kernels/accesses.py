@@ -171,7 +171,11 @@ def _updating(
     storage = scalar(type).storage
 
     def update(
-        team: TeamState, mask: Mask, address: Array, value: Array, new: Array | None = None
+        team: TeamState,
+        mask: Mask,
+        address: Array,
+        value: Array,
+        new: Array | None = None,
     ) -> Value:
         spaces, count = team.spaces, team.count
         address = np.broadcast_to(address, (count,))

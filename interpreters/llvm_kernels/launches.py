@@ -186,8 +186,7 @@ def _bind(
             pointer = memory_of(cast(Array, value))
         if not isinstance(pointer, Pointer):
             raise ArgumentError(
-                f"{what} expects a numpy array, a pointer or None, got "
-                f"{type_name(value)}"
+                f"{what} expects a numpy array, a pointer or None, got {type_name(value)}"
             )
         number = known.get(id(pointer.memory))
         if number is None:
@@ -201,7 +200,9 @@ def _bind(
 def _padded(regions: Sequence[Region], count: int, clock: Clock) -> list[Region]:
     """As many regions as arguments, so that the globals are where the program has them."""
     empty = Memory(memoryview(b""))
-    rest = (array_region(empty, 0, "no array", clock) for _ in range(count - len(regions)))
+    rest = (
+        array_region(empty, 0, "no array", clock) for _ in range(count - len(regions))
+    )
     return [*regions, *rest]
 
 

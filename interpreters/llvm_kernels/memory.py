@@ -177,9 +177,7 @@ class Spaces:
 
     # ---- accessing ----
 
-    def read(
-        self, access: Access, region: Region, offsets: Array, mask: Mask
-    ) -> Array:
+    def read(self, access: Access, region: Region, offsets: Array, mask: Mask) -> Array:
         """The values at offsets of a region."""
         size, dtype = access.size, scalar(access.type)
         places = self.checked(access, region, offsets, mask, size)
@@ -204,7 +202,8 @@ class Spaces:
         places = self.checked(access, region, offsets, mask, size)
         if not region.data.flags.writeable:
             raise SimulationError(
-                f"{access.op.name}: it writes {region.name}, which is only read", access.op
+                f"{access.op.name}: it writes {region.name}, which is only read",
+                access.op,
             )
         self.require_landed(access.op, region, places, size, mask)
         self._note(access, region, "updates" if access.atomic else "writes", places, mask)
@@ -289,7 +288,6 @@ class Spaces:
         if mask is not None:
             places, threads = places[mask], threads[mask]
         region.stamps.note(access.op, kind, places, access.size, threads)
-
 
     def count_access(
         self,

@@ -150,10 +150,7 @@ def block_order(entry: Block) -> list[Block]:
         done = set(found)
         inside = set(nodes)
         entered = {
-            target
-            for source in done
-            for target in edges[source]
-            if target in inside
+            target for source in done for target in edges[source] if target in inside
         }
         head = next((node for node in nodes if node in entered), nodes[0])
         found.append(head)
@@ -256,9 +253,9 @@ class ProgramBuilder:
         except InterpretationError as error:
             if str(error).startswith(f"{op.name}: "):
                 raise
-            raise unsupported(op, str(error), "lower it to operations that it runs") from (
-                error
-            )
+            raise unsupported(
+                op, str(error), "lower it to operations that it runs"
+            ) from (error)
         return segment
 
     def _sync_of(self, op: Operation) -> Sync | None:

@@ -8,7 +8,13 @@ import numpy as np
 from xdsl.ir import Operation
 
 from xdsl_tvm.dialects import nvvm
-from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Mask, Value, scalar, undefined
+from xdsl_tvm.interpreters.llvm_kernels.layouts import (
+    Array,
+    Mask,
+    Value,
+    scalar,
+    undefined,
+)
 from xdsl_tvm.interpreters.llvm_kernels.rules import (
     SYNC_INTRINSICS,
     Action,
@@ -49,7 +55,9 @@ def _sync_lanes(team: TeamState, mask: Mask, *operands: Value) -> None:
 # ---- exchange ----
 
 
-def source_lanes(kind: str, lane: Array, offset: Array, clamp: Array) -> tuple[Array, Array]:
+def source_lanes(
+    kind: str, lane: Array, offset: Array, clamp: Array
+) -> tuple[Array, Array]:
     """The lanes that a shuffle reads, and whether they are in the segment (PTX ISA)."""
     by, last, segment = offset & 31, clamp & 31, clamp >> 8 & 31
     high = (lane & segment) | (last & ~segment)
