@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, gpu
@@ -29,7 +29,7 @@ class InterpretedKernels(Executable):
     that have thread axes, to be called with numpy arrays, which the kernels write.
     `kernels` holds what is interpreted (`interpreters/llvm_kernels`), with the counts of
     accesses if `count_accesses` is set. A call raises SimulationError for a fault of a
-    kernel. Raises PassFailedException where something has no lowering for a GPU of `arch`.
+    kernel. Raises PassFailedException where something has no lowering for `arch`.
     """
 
     def __init__(
@@ -58,10 +58,7 @@ class InterpretedKernels(Executable):
         def run(*args: Any, **named: Any) -> Any:
             prepared = arguments(arguments.ordered(args, named))
             device = _Memory(self.kernels)
-            values = [
-                device.address_of(value) if isinstance(value, np.ndarray) else value
-                for value in prepared.params
-            ]
+            values = [device.number_of(value) for value in prepared.params]
             return run_host_function(host, [*values, *prepared.symbols], device)
 
         run.__name__ = run.__qualname__ = signature.function
@@ -75,8 +72,11 @@ class _Memory:
         self._kernels = kernels
         self._pointers: dict[int, Pointer] = {}
 
-    def address_of(self, array: np.ndarray[Any, Any]) -> int:
-        return self._add(memory_of(array))
+    def number_of(self, value: Any) -> Any:
+        """The number of an array; another value as it is."""
+        if not isinstance(value, np.ndarray):
+            return value
+        return self._add(memory_of(cast("np.ndarray[Any, Any]", value)))
 
     def _add(self, pointer: Pointer) -> int:
         address = len(self._pointers) + 1

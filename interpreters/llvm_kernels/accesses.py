@@ -30,6 +30,7 @@ from xdsl_tvm.interpreters.llvm_kernels.memory import Access
 from xdsl_tvm.interpreters.llvm_kernels.rules import (
     ACTION_INTRINSICS,
     Action,
+    SimpleAction,
     TeamState,
     action,
 )
@@ -246,12 +247,12 @@ def _division(op: Operation) -> Action:
 
 
 @action(*(x for x in nvvm.NVVM.operations if issubclass(x, nvvm.SpecialRegisterOp)))
-def _register(op: Operation) -> Action:
+def _register(op: Operation) -> SimpleAction:
     name = op.name.removeprefix("nvvm.read.ptx.sreg.")
     return lambda team, mask: team.register(name)
 
 
-def _active(op: Operation) -> Action:
+def _active(op: Operation) -> SimpleAction:
     return lambda team, mask: team.lanes_of(mask).astype(np.uint32).view(np.int32)
 
 
@@ -338,11 +339,11 @@ def _read_places(
 
 
 @action(nvvm.CpAsyncCommitGroupOp)
-def _commit(op: nvvm.CpAsyncCommitGroupOp) -> Action:
+def _commit(op: nvvm.CpAsyncCommitGroupOp) -> SimpleAction:
     return lambda team, mask: team.copies.commit(mask)
 
 
 @action(nvvm.CpAsyncWaitGroupOp)
-def _wait(op: nvvm.CpAsyncWaitGroupOp) -> Action:
+def _wait(op: nvvm.CpAsyncWaitGroupOp) -> SimpleAction:
     left = op.n.value.data
     return lambda team, mask: team.copies.wait(mask, left)

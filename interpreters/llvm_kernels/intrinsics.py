@@ -7,7 +7,7 @@ that NVPTX approximates (`llvm.nvvm.….approx`) too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -21,12 +21,13 @@ from xdsl_tvm.interpreters.gpu.lockstep_threads import array_function
 from xdsl_tvm.interpreters.llvm_kernels.integers import (
     as_signed,
     as_unsigned,
-    spare_bits,
     wrapped,
 )
-from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Value, scalar
+from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, scalar
 from xdsl_tvm.interpreters.llvm_kernels.values import (
+    Binary,
     Function,
+    Unary,
     converted,
     pure,
     to_integer,
@@ -40,7 +41,7 @@ INTRINSICS: dict[str, Rule] = {}
 
 
 def intrinsic_rule(name: str) -> Rule | None:
-    """The rule of an intrinsic, with or without the suffix of its types, if it is known."""
+    """The rule of an intrinsic, with or without the suffix of its types, if known."""
     base = name.removeprefix("llvm.")
     while base not in INTRINSICS:
         base, dot, _ = base.rpartition(".")
@@ -83,12 +84,15 @@ def fused(dtype: Number, a: Array, b: Array, c: Array) -> Array:
 
 
 def _fma(result: Attribute, arguments: Sequence[Attribute]) -> Function:
-    dtype = scalar(result)
-    return lambda a, b, c: fused(dtype, a, b, c)
+    return partial(fused, scalar(result))
 
 
-def _multiply_add(result: Attribute, arguments: Sequence[Attribute]) -> Function:
-    return lambda a, b, c: a * b + c
+def _multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return a * b + c
+
+
+def _itself(value: Array, *others: Array) -> Array:
+    return value
 
 
 def _rounded(function: Callable[..., Array]) -> Rule:
@@ -105,10 +109,6 @@ def _rounded(function: Callable[..., Array]) -> Rule:
     return rule
 
 
-def _approximation(function: Callable[..., Array]) -> Rule:
-    return _rounded(function)
-
-
 def _extreme(pick: Callable[[Array, Array], Array], *, largest: bool) -> Function:
     """The larger or smaller of two; of the two zeros, the positive one is larger."""
 
@@ -123,15 +123,11 @@ def _extreme(pick: Callable[[Array, Array], Array], *, largest: bool) -> Functio
     return apply
 
 
-def _power(value: Array, exponent: Array) -> Array:
-    return np.power(value, exponent)
-
-
 _NUMPY_FLOAT: dict[str, Callable[..., Array]] = {
     "ceil": np.ceil,
     "floor": np.floor,
     "nearbyint": np.rint,
-    "pow": _power,
+    "pow": np.power,
     "rint": np.rint,
     "roundeven": np.rint,
     "sqrt": np.sqrt,
@@ -141,7 +137,7 @@ _BY_NAME = (
     "acos acosh asin asinh atan atan2 atanh cos cosh exp exp2 exp10 log log2 log10 round "
     "sin sinh tan tanh"
 )
-INTRINSICS |= {name: _rounded(function) for name, function in _NUMPY_FLOAT.items()}
+INTRINSICS.update({name: _rounded(function) for name, function in _NUMPY_FLOAT.items()})
 for _name in _BY_NAME.split():
     _function = array_function(_name, FLOAT_FUNCTIONS[_name])
     assert _function is not None
@@ -156,40 +152,44 @@ def _reciprocal_root(value: Array) -> Array:
     return np.divide(1.0, np.sqrt(value))
 
 
-INTRINSICS |= {
-    f"nvvm.{name}": _approximation(function)
-    for name, function in {
-        "cos.approx": np.cos,
-        "ex2.approx": np.exp2,
-        "lg2.approx": np.log2,
-        "rcp": _reciprocal,
-        "rsqrt.approx": _reciprocal_root,
-        "sin.approx": np.sin,
-        "sqrt": np.sqrt,
-        "tanh.approx": np.tanh,
-        "div": np.divide,
-    }.items()
-}
-INTRINSICS |= {
-    "canonicalize": _same(lambda value: value),
-    "copysign": _same(np.copysign),
-    "fabs": _same(np.abs),
-    "fma": _fma,
-    "fmuladd": _multiply_add,
-    "maximum": _same(_extreme(np.maximum, largest=True)),
-    "maximumnum": _same(_extreme(np.fmax, largest=True)),
-    "maxnum": _same(_extreme(np.fmax, largest=True)),
-    "minimum": _same(_extreme(np.minimum, largest=False)),
-    "minimumnum": _same(_extreme(np.fmin, largest=False)),
-    "minnum": _same(_extreme(np.fmin, largest=False)),
-}
+INTRINSICS.update(
+    {
+        f"nvvm.{name}": _rounded(function)
+        for name, function in {
+            "cos.approx": np.cos,
+            "ex2.approx": np.exp2,
+            "lg2.approx": np.log2,
+            "rcp": _reciprocal,
+            "rsqrt.approx": _reciprocal_root,
+            "sin.approx": np.sin,
+            "sqrt": np.sqrt,
+            "tanh.approx": np.tanh,
+            "div": np.divide,
+        }.items()
+    }
+)
+INTRINSICS.update(
+    {
+        "canonicalize": _same(_itself),
+        "copysign": _same(np.copysign),
+        "fabs": _same(np.abs),
+        "fma": _fma,
+        "fmuladd": _same(_multiply_add),
+        "maximum": _same(_extreme(np.maximum, largest=True)),
+        "maximumnum": _same(_extreme(np.fmax, largest=True)),
+        "maxnum": _same(_extreme(np.fmax, largest=True)),
+        "minimum": _same(_extreme(np.minimum, largest=False)),
+        "minimumnum": _same(_extreme(np.fmin, largest=False)),
+        "minnum": _same(_extreme(np.fmin, largest=False)),
+    }
+)
 
 
 # ---- integers ----
 
 
 def _unsigned_pair(function: Callable[[Array, Array], Array]) -> Rule:
-    def rule(result: Attribute, arguments: Sequence[Attribute]) -> Function:
+    def rule(result: Attribute, arguments: Sequence[Attribute]) -> Binary:
         dtype = scalar(result)
         return lambda a, b: wrapped(
             function(as_unsigned(a, dtype), as_unsigned(b, dtype)), dtype
@@ -199,7 +199,7 @@ def _unsigned_pair(function: Callable[[Array, Array], Array]) -> Rule:
 
 
 def _signed_pair(function: Callable[[Array, Array], Array]) -> Rule:
-    def rule(result: Attribute, arguments: Sequence[Attribute]) -> Function:
+    def rule(result: Attribute, arguments: Sequence[Attribute]) -> Binary:
         dtype = scalar(result)
         return lambda a, b: wrapped(
             function(as_signed(a, dtype), as_signed(b, dtype)), dtype
@@ -208,7 +208,7 @@ def _signed_pair(function: Callable[[Array, Array], Array]) -> Rule:
     return rule
 
 
-def _abs(result: Attribute, arguments: Sequence[Attribute]) -> Function:
+def _abs(result: Attribute, arguments: Sequence[Attribute]) -> Binary:
     dtype = scalar(result)
     return lambda value, _: wrapped(np.abs(as_signed(value, dtype)), dtype)
 
@@ -219,7 +219,7 @@ def _bits_of(values: Array, dtype: Number) -> Array:
     return wide[..., None] >> np.arange(dtype.bits, dtype=np.uint64) & np.uint64(1)
 
 
-def _population(result: Attribute, arguments: Sequence[Attribute]) -> Function:
+def _population(result: Attribute, arguments: Sequence[Attribute]) -> Unary:
     dtype = scalar(result)
     return lambda value: wrapped(_bits_of(value, dtype).sum(-1), dtype)
 
@@ -247,19 +247,21 @@ def _saturating(*, unsigned: bool) -> Rule:
     return rule
 
 
-INTRINSICS |= {
-    "abs": _abs,
-    "ctlz": _zeros_before(leading=True),
-    "ctpop": _population,
-    "cttz": _zeros_before(leading=False),
-    "expect": _same(lambda value, _: value),
-    "fptosi.sat": _saturating(unsigned=False),
-    "fptoui.sat": _saturating(unsigned=True),
-    "smax": _signed_pair(np.maximum),
-    "smin": _signed_pair(np.minimum),
-    "umax": _unsigned_pair(np.maximum),
-    "umin": _unsigned_pair(np.minimum),
-}
+INTRINSICS.update(
+    {
+        "abs": _abs,
+        "ctlz": _zeros_before(leading=True),
+        "ctpop": _population,
+        "cttz": _zeros_before(leading=False),
+        "expect": _same(_itself),
+        "fptosi.sat": _saturating(unsigned=False),
+        "fptoui.sat": _saturating(unsigned=True),
+        "smax": _signed_pair(np.maximum),
+        "smin": _signed_pair(np.minimum),
+        "umax": _unsigned_pair(np.maximum),
+        "umin": _unsigned_pair(np.minimum),
+    }
+)
 
 
 # ---- reductions of vectors ----
@@ -300,10 +302,10 @@ _EXTREMES = {
     "umax": "umax",
     "umin": "umin",
 }
-INTRINSICS |= {f"vector.reduce.{name}": _reduction(name) for name in _COMBINE}
-INTRINSICS |= {
-    f"vector.reduce.{name}": _reduction(source) for name, source in _EXTREMES.items()
-}
+INTRINSICS.update({f"vector.reduce.{name}": _reduction(name) for name in _COMBINE})
+INTRINSICS.update(
+    {f"vector.reduce.{name}": _reduction(source) for name, source in _EXTREMES.items()}
+)
 
 
 def _ordered(function: Callable[[Array, Array], Array]) -> Rule:
@@ -353,6 +355,3 @@ def value_of(rule: Rule, op: Operation) -> Function:
     """The function of a call of an intrinsic."""
     types = [operand.type for operand in op.operands]
     return rule(op.results[0].type, types)
-
-
-__all__ = ["INTRINSICS", "Value", "fused", "intrinsic_rule", "value_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, cast
@@ -186,7 +186,8 @@ def _bind(
             pointer = memory_of(cast(Array, value))
         if not isinstance(pointer, Pointer):
             raise ArgumentError(
-                f"{what} expects a numpy array, a pointer or None, got {type_name(value)}"
+                f"{what} expects a numpy array, a pointer or None, got "
+                f"{pointer.__class__.__name__}"
             )
         number = known.get(id(pointer.memory))
         if number is None:
@@ -198,22 +199,9 @@ def _bind(
 
 
 def _padded(regions: Sequence[Region], count: int, clock: Clock) -> list[Region]:
-    """As many regions as arguments, so that the globals are where the program has them."""
+    """As many regions as arguments, after which the program has the globals."""
     empty = Memory(memoryview(b""))
     rest = (
         array_region(empty, 0, "no array", clock) for _ in range(count - len(regions))
     )
     return [*regions, *rest]
-
-
-def type_name(value: object) -> str:
-    """The name of the type of a value."""
-    return type(value).__name__
-
-
-def kernels_of(operations: Iterable[Operation], **options: Any) -> LLVMKernels:
-    """The kernels among operations; the options are those of `LLVMKernels`."""
-    return LLVMKernels(list(operations), **options)
-
-
-__all__ = ["LLVMKernels", "Mapping", "kernels_of"]

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import VectorType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.dialects.llvm import (
     LLVMArrayType,
     LLVMPointerType,
@@ -43,7 +43,7 @@ def members(type: Attribute) -> tuple[Attribute, ...] | None:
     if isinstance(type, LLVMStructType):
         return tuple(type.types)
     if isinstance(type, LLVMArrayType):
-        return (cast(Attribute, type.type),) * type.size.data
+        return (type.type,) * type.size.data
     return None
 
 
@@ -120,7 +120,7 @@ def zero(type: Attribute) -> Value:
 
 def filled(type: Attribute, item: float) -> Array:
     """One number as a scalar, or as all elements of a vector, for all threads."""
-    shape = (1, lanes_of(type)) if isinstance(type, VectorType) else (1,)
+    shape = (1, lanes_of(type)) if is_vector(type) else (1,)
     return np.full(shape, item, scalar(type).storage)
 
 
@@ -128,17 +128,19 @@ def merged(old: Value, new: Value, mask: Array) -> Value:
     """The new value for the threads of a mask, the old one, if any, for the others."""
     if old is None:
         return new
-    if isinstance(new, tuple):
-        pairs = zip(cast("tuple[Value, ...]", old), cast("tuple[Value, ...]", new))
-        return tuple(merged(one, other, mask) for one, other in pairs)
-    return np.where(mask if new.ndim == 1 else mask[:, None], new, old)
+    if not isinstance(new, np.ndarray):
+        parts = zip(old, cast("tuple[Value, ...]", new), strict=True)
+        return tuple(merged(one, other, mask) for one, other in parts)
+    array = cast(Array, new)
+    return np.where(mask if array.ndim == 1 else mask[:, None], array, old)
 
 
 def chosen(condition: Array, yes: Value, no: Value) -> Value:
     """One of two values; the condition is per thread, or per element of vectors."""
-    if isinstance(yes, tuple):
-        pairs = zip(cast("tuple[Value, ...]", yes), cast("tuple[Value, ...]", no))
-        return tuple(chosen(condition, one, other) for one, other in pairs)
-    if condition.ndim < yes.ndim:
+    if not isinstance(yes, np.ndarray):
+        parts = zip(cast("tuple[Value, ...]", yes), no, strict=True)
+        return tuple(chosen(condition, one, other) for one, other in parts)
+    array = cast(Array, yes)
+    if condition.ndim < array.ndim:
         condition = condition[:, None]
-    return np.where(condition, yes, no)
+    return np.where(condition, array, no)

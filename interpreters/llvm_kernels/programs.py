@@ -25,6 +25,7 @@ from xdsl_tvm.interpreters.llvm_kernels.layouts import (
     Mask,
     Value,
     alignment,
+    merged,
     scalar,
     stride,
 )
@@ -139,7 +140,6 @@ def block_order(entry: Block) -> list[Block]:
     """The blocks that can be reached, in a weak topological order."""
     edges = _reached(entry)
     found: list[Block] = []
-    pending: list[list[Block]] = [[block] for block in reversed([])]
     # Components that are still to be ordered, the first one last.
     pending = list(reversed(_components(list(edges), edges)))
     while pending:
@@ -294,7 +294,7 @@ class ProgramBuilder:
     def _call(
         self, op: llvm.CallOp, slots: dict[SSAValue, int], segment: Segment
     ) -> Segment:
-        """Copies the segments of the function that is called between two of the caller."""
+        """Copies the segments of the called function between two of the caller."""
         name = "" if op.callee is None else op.callee.string_value()
         target = self._symbols.get(name)
         if not isinstance(target, llvm.FuncOp) or not target.body.blocks:
@@ -451,8 +451,6 @@ def _step_of(op: Operation, operands: Sequence[int]) -> Step:
 def _move(
     values: Values, targets: Sequence[int], moved: Sequence[Value], mask: Mask
 ) -> None:
-    from xdsl_tvm.interpreters.llvm_kernels.layouts import merged
-
     for target, value in zip(targets, moved, strict=True):
         values[target] = value if mask is None else merged(values[target], value, mask)
 

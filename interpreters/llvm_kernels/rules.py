@@ -48,6 +48,9 @@ class TeamState(Protocol):
 
 
 Action: TypeAlias = Callable[..., Value]
+"""Of the team, the mask and the values of the operands."""
+SimpleAction: TypeAlias = "Callable[[TeamState, Mask], Value]"
+"""An action without operands."""
 _OpT = TypeVar("_OpT", bound=Operation)
 
 

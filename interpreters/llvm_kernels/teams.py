@@ -1,4 +1,4 @@
-"""The threads of some blocks of a launch, run together through the segments of a kernel."""
+"""The threads of some blocks of a launch, run together through a kernel's segments."""
 
 from __future__ import annotations
 
@@ -197,12 +197,11 @@ class Team:
     def _release(self) -> None:
         """Let threads that wait go on. Raises DivergenceError if none can."""
         segments = self.program.segments
-        waiting = np.unique(self._at[self._parked]).tolist()
+        waiting: list[int] = np.unique(self._at[self._parked]).tolist()
         released = False
         for number in waiting:
             sync = segments[number].sync
-            assert sync is not None
-            if sync.scope != "block":
+            if sync is not None and sync.scope != "block":
                 here = self._parked & (self._at == number)
                 released |= self._release_warps(segments[number], here)
         if not released and not self._release_blocks(waiting):

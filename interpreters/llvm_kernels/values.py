@@ -48,6 +48,8 @@ from xdsl_tvm.interpreters.llvm_kernels.layouts import (
 
 Function: TypeAlias = Callable[..., Value]
 """Of the values of the operands."""
+Unary: TypeAlias = Callable[[Array], Value]
+Binary: TypeAlias = Callable[[Array, Array], Value]
 _OpT = TypeVar("_OpT", bound=Operation)
 
 PURE: dict[type[Operation], Callable[[Any], Function]] = {}
@@ -103,11 +105,9 @@ def constant(op: llvm.ConstantOp) -> Value:
     dtype = scalar(type)
     if isinstance(value, IntegerAttr | FloatAttr):
         return filled(type, dtype.convert(value.value.data))
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        items = cast("DenseIntOrFPElementsAttr[Any]", value).get_values()
-        found = np.array([dtype.convert(item) for item in items], dtype.storage)
-        return np.broadcast_to(found, (1, lanes_of(type)))
-    raise InterpretationError(f"a constant {value} of type {type}")
+    items = cast("DenseIntOrFPElementsAttr[Any]", value).get_values()
+    found = np.array([dtype.convert(item) for item in items], dtype.storage)
+    return np.broadcast_to(found, (1, lanes_of(type)))
 
 
 CONSTANTS[llvm.ConstantOp] = constant
@@ -126,7 +126,7 @@ _WRAPPING: dict[type[Operation], Function] = {
 
 
 @pure(*_WRAPPING)
-def _wrapping(op: Operation) -> Function:
+def _wrapping(op: Operation) -> Binary:
     function, dtype = _WRAPPING[type(op)], result_scalar(op)
     if dtype.is_bool:
         return lambda a, b: wrapped(function(a.view(np.int8), b.view(np.int8)), dtype)
@@ -135,7 +135,7 @@ def _wrapping(op: Operation) -> Function:
     return function
 
 
-def _shift(op: Operation, function: Callable[[Array, Array], Array]) -> Function:
+def _shift(op: Operation, function: Callable[[Array, Array], Array]) -> Binary:
     """A shift; where the amount is too large the result is undefined."""
     dtype = result_scalar(op)
     fill = undefined(op.results[0].type)
@@ -151,19 +151,19 @@ def _shift(op: Operation, function: Callable[[Array, Array], Array]) -> Function
 
 
 @pure(llvm.ShlOp)
-def _shl(op: llvm.ShlOp) -> Function:
+def _shl(op: llvm.ShlOp) -> Binary:
     dtype = result_scalar(op)
     return _shift(op, lambda a, b: wrapped(as_unsigned(a, dtype) << b, dtype))
 
 
 @pure(llvm.LShrOp)
-def _lshr(op: llvm.LShrOp) -> Function:
+def _lshr(op: llvm.LShrOp) -> Binary:
     dtype = result_scalar(op)
     return _shift(op, lambda a, b: wrapped(as_unsigned(a, dtype) >> b, dtype))
 
 
 @pure(llvm.AShrOp)
-def _ashr(op: llvm.AShrOp) -> Function:
+def _ashr(op: llvm.AShrOp) -> Binary:
     dtype = result_scalar(op)
 
     def shift(value: Array, amount: Array) -> Array:
@@ -183,7 +183,7 @@ _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 @pure(llvm.ICmpOp, tvm_llvm.ICmpOp)
-def _icmp(op: llvm.ICmpOp | tvm_llvm.ICmpOp) -> Function:
+def _icmp(op: llvm.ICmpOp | tvm_llvm.ICmpOp) -> Binary:
     name = str(llvm.ICmpPredicateFlag.from_int(op.predicate.value.data))
     dtype = scalar(op.lhs.type)
     compare = _COMPARISONS[name[-2:]]
@@ -211,7 +211,7 @@ def _float(op: Operation) -> Function:
 
 
 @pure(llvm.FCmpOp, tvm_llvm.FCmpOp)
-def _fcmp(op: llvm.FCmpOp | tvm_llvm.FCmpOp) -> Function:
+def _fcmp(op: llvm.FCmpOp | tvm_llvm.FCmpOp) -> Binary:
     flag = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)
     name = str(flag).lstrip("_")
     if name in ("true", "false"):
@@ -233,19 +233,19 @@ def _fcmp(op: llvm.FCmpOp | tvm_llvm.FCmpOp) -> Function:
 
 
 @pure(llvm.TruncOp)
-def _trunc(op: llvm.TruncOp) -> Function:
+def _trunc(op: llvm.TruncOp) -> Unary:
     dtype = result_scalar(op)
     return lambda value: wrapped(value, dtype)
 
 
 @pure(llvm.ZExtOp)
-def _zext(op: llvm.ZExtOp) -> Function:
+def _zext(op: llvm.ZExtOp) -> Unary:
     source, target = scalar(op.arg.type), result_scalar(op)
     return lambda value: as_unsigned(value, source).astype(target.storage)
 
 
 @pure(llvm.SExtOp)
-def _sext(op: llvm.SExtOp) -> Function:
+def _sext(op: llvm.SExtOp) -> Unary:
     source, target = scalar(op.arg.type), result_scalar(op)
     return lambda value: as_signed(value, source).astype(target.storage)
 
@@ -257,34 +257,34 @@ def converted(dtype: Number, values: Array) -> Array:
 
 
 @pure(llvm.FPExtOp, llvm.FPTruncOp)
-def _fp_cast(op: Operation) -> Function:
+def _fp_cast(op: Operation) -> Unary:
     dtype = result_scalar(op)
     return lambda value: converted(dtype, value)
 
 
 @pure(llvm.SIToFPOp)
-def _sitofp(op: llvm.SIToFPOp) -> Function:
+def _sitofp(op: llvm.SIToFPOp) -> Unary:
     source, target = scalar(op.arg.type), result_scalar(op)
     return lambda value: converted(target, as_signed(value, source))
 
 
 @pure(tvm_llvm.UIToFPOp)
-def _uitofp(op: tvm_llvm.UIToFPOp) -> Function:
+def _uitofp(op: tvm_llvm.UIToFPOp) -> Unary:
     source, target = scalar(op.arg.type), result_scalar(op)
     return lambda value: converted(target, as_unsigned(value, source))
 
 
 @pure(tvm_llvm.FPToSIOp)
-def _fptosi(op: tvm_llvm.FPToSIOp) -> Function:
+def _fptosi(op: tvm_llvm.FPToSIOp) -> Unary:
     return to_integer(op.res.type, unsigned=False)
 
 
 @pure(tvm_llvm.FPToUIOp)
-def _fptoui(op: tvm_llvm.FPToUIOp) -> Function:
+def _fptoui(op: tvm_llvm.FPToUIOp) -> Unary:
     return to_integer(op.res.type, unsigned=True)
 
 
-def to_integer(type: Attribute, *, unsigned: bool) -> Function:
+def to_integer(type: Attribute, *, unsigned: bool) -> Unary:
     """Floats toward zero, saturated, NaN as 0: what intrinsics say, and others may do."""
     target = scalar(type)
     wide = target
@@ -294,11 +294,11 @@ def to_integer(type: Attribute, *, unsigned: bool) -> Function:
 
 
 @pure(llvm.BitcastOp)
-def _bitcast(op: llvm.BitcastOp) -> Function:
+def _bitcast(op: llvm.BitcastOp) -> Unary:
     return reinterpreted(op.arg.type, op.result.type)
 
 
-def reinterpreted(source: Attribute, target: Attribute) -> Function:
+def reinterpreted(source: Attribute, target: Attribute) -> Unary:
     """The bits of values of one type as values of another one.
 
     Raises InterpretationError for elements that are no whole bytes.
@@ -319,19 +319,19 @@ def reinterpreted(source: Attribute, target: Attribute) -> Function:
 
 
 @pure(llvm.PtrToIntOp)
-def _ptrtoint(op: llvm.PtrToIntOp) -> Function:
+def _ptrtoint(op: llvm.PtrToIntOp) -> Unary:
     dtype = result_scalar(op)
     return lambda value: wrapped(value, dtype)
 
 
 @pure(llvm.IntToPtrOp)
-def _inttoptr(op: llvm.IntToPtrOp) -> Function:
+def _inttoptr(op: llvm.IntToPtrOp) -> Unary:
     source = scalar(op.operands[0].type)
     return lambda value: as_unsigned(value, source).astype(np.int64)
 
 
 @pure(tvm_llvm.AddrSpaceCastOp)
-def _addrspacecast(op: tvm_llvm.AddrSpaceCastOp) -> Function:
+def _addrspacecast(op: tvm_llvm.AddrSpaceCastOp) -> Unary:
     source, target = space_of(op.arg.type), space_of(op.res.type)
     if 0 not in (source, target):
         raise InterpretationError(f"no cast from space {source} to {target}")
@@ -359,7 +359,7 @@ def _gep(op: llvm.GEPOp) -> Function:
             if parts is None and is_vector(type):
                 type = element_of(type)
             elif isinstance(type, llvm.LLVMArrayType):
-                type = cast(Attribute, type.type)
+                type = type.type
             else:
                 raise InterpretationError(f"no index into {type}")
         if index == llvm.GEP_USE_SSA_VAL:
@@ -385,7 +385,7 @@ def _select(op: Operation) -> Function:
 
 
 @pure(tvm_llvm.FreezeOp)
-def _freeze(op: tvm_llvm.FreezeOp) -> Function:
+def _freeze(op: tvm_llvm.FreezeOp) -> Unary:
     return lambda value: value
 
 
@@ -418,7 +418,7 @@ def _insert_element(op: llvm.InsertElementOp) -> Function:
 
 
 @pure(llvm.ShuffleVectorOp)
-def _shuffle(op: llvm.ShuffleVectorOp) -> Function:
+def _shuffle(op: llvm.ShuffleVectorOp) -> Binary:
     positions = np.array(numbers_of(cast(Attribute, op.mask)))
     fill = undefined(op.res.type)
 
@@ -446,7 +446,7 @@ def _extract_value(op: llvm.ExtractValueOp) -> Function:
 
 
 @pure(llvm.InsertValueOp)
-def _insert_value(op: llvm.InsertValueOp) -> Function:
+def _insert_value(op: llvm.InsertValueOp) -> Callable[[Value, Value], Value]:
     path = tuple(numbers_of(cast(Attribute, op.position)))
     return lambda container, value: _with_member(container, path, value)
 

@@ -17,7 +17,6 @@ from xdsl_tvm.interpreters.llvm_kernels.layouts import (
 )
 from xdsl_tvm.interpreters.llvm_kernels.rules import (
     SYNC_INTRINSICS,
-    Action,
     Sync,
     TeamState,
     sync,
@@ -168,19 +167,3 @@ def _redux(op: nvvm.ReduxOp) -> Sync:
         return found.astype(storage)
 
     return Sync(op, "lanes", redux, mask=1)
-
-
-def lanes_action(function: Callable[..., Value]) -> Action:
-    """An action on values of all lanes of whole warps, with a row for each warp."""
-
-    def run(team: TeamState, mask: Mask, *operands: Value) -> Value:
-        rows = [
-            np.broadcast_to(x, (team.count, *x.shape[1:])).reshape(-1, WARP, *x.shape[1:])
-            for x in operands
-        ]
-        found = function(*rows)
-        parts = found if isinstance(found, tuple) else (found,)
-        flat = tuple(part.reshape(team.count, *part.shape[2:]) for part in parts)
-        return flat if isinstance(found, tuple) else flat[0]
-
-    return run

@@ -8,6 +8,7 @@ road refuses is not counted. `XDSL_TVM_FUZZ` sets the number of kernels of each 
 from __future__ import annotations
 
 import os
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,7 @@ FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 def copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments, arrays with all that is between their elements."""
-    return tuple(
-        value.copy() if isinstance(value, np.ndarray) else value for value in arguments
-    )
+    return tuple(deepcopy(arguments))
 
 
 def compared(module: ModuleOp, func: tir.FuncOp, seed: int) -> str | None:
@@ -53,8 +52,7 @@ def compared(module: ModuleOp, func: tir.FuncOp, seed: int) -> str | None:
     except PassFailedException as error:
         return str(error)
     for one, other in zip(found, expected, strict=True):
-        if isinstance(one, np.ndarray):
-            np.testing.assert_allclose(one, other, tolerance, tolerance, err_msg=name)
+        np.testing.assert_allclose(one, other, tolerance, tolerance, err_msg=name)
     return None
 
 
