@@ -5,7 +5,8 @@ A library that `xdsl-tvm compile` has made is loaded instead.
 Inputs fill the parameters in order. Parameters without one are zero if the function
 writes them, and random otherwise. Of a compiled Relax module it says which kernels took
 the longest, and how much memory its plan takes. With `--interpret --bank-conflicts` it
-counts the steps that accesses of shared memory take.
+counts the steps that accesses of shared memory take. With `--interpret --target cuda`
+the kernels are lowered as for a GPU and interpreted at the level of LLVM.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import check_name
 from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.executable import TARGETS, Executable, NativeExecutable
 from xdsl_tvm.runtime.interpreted import interpret
+from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 from xdsl_tvm.runtime.loop_times import LoopTimes, table
 from xdsl_tvm.runtime.packed_functions import PackedSignature
 from xdsl_tvm.runtime.sample_inputs import (
@@ -61,7 +63,8 @@ def argument_parser() -> argparse.ArgumentParser:
     add(
         "--interpret",
         action="store_true",
-        help="interpret, simulate GPU threads and look for faults; no compiler",
+        help="interpret, simulate GPU threads and look for faults; no compiler; with "
+        "--target cuda: interpret the kernels as they are lowered",
     )
     add(
         "--bank-conflicts",
@@ -150,8 +153,12 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         options.file, execute=options.execute, locations=options.interpret
     )
     working_on(f"{options.file}: its compilation was")
-    executable = None if options.interpret else _compiled(options, module, text)
+    executable: Executable | None = None
     interpreted: InterpretedRelax | None = None
+    if options.interpret and options.target == "cuda":
+        executable = InterpretedKernels(module, count_accesses=options.bank_conflicts)
+    elif not options.interpret:
+        executable = _compiled(options, module, text)
     if executable is None:
         interpreted = interpret(module, count_bank_conflicts=options.bank_conflicts)
         function, signature = _interpreted(options, module, interpreted)
@@ -178,6 +185,8 @@ def _call(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         report = _report(executable, module, signature, values)
     if interpreted is not None and options.bank_conflicts:
         report = interpreted.tir.bank_conflicts().lines()
+    if isinstance(executable, InterpretedKernels) and options.bank_conflicts:
+        report = executable.kernels.counts.lines()
     if recorder is not None:
         report += _recorded(recorder.stop(), str(options.profile_loops))
     return named_outputs(signature, values, result), report

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import Operation
 
+from xdsl_tvm.interpreters.errors import describe
 from xdsl_tvm.interpreters.gpu.bank_conflicts import (
     BANK_BYTES,
     BANKS,
@@ -86,6 +87,17 @@ class AccessCounts:
     def banks(self) -> BankReport:
         """The accesses of shared memory."""
         return BankReport(list(self._banks.values()))
+
+    def lines(self) -> list[str]:
+        """The report of bank conflicts, then the accesses of global memory."""
+        found = self.banks().lines()
+        for use in self.sectors():
+            found.append(
+                f"global memory: {'writes' if use.writes else 'reads'} {use.sectors} "
+                f"sectors of {SECTOR_BYTES} bytes, {use.least} would do: "
+                f"{describe(use.op)}"
+            )
+        return found
 
     def sectors(self) -> list[SectorUse]:
         """The accesses of global memory, by operation."""
