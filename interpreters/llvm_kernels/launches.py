@@ -91,7 +91,7 @@ class LLVMKernels:
         clock = Clock(per_block, now=1)
         clock.launch = clock.now
         regions, values = _bind(program, arguments, clock)
-        for op in program.arrays:
+        for op in program.globals:
             memory = self._global(op)
             regions.append(array_region(memory, 0, f"'{op.sym_name.data}'", clock))
         for slot, value in zip(program.parameters, values, strict=True):
@@ -112,7 +112,7 @@ class LLVMKernels:
             if not isinstance(op, llvm.FuncOp) or not op.body.blocks:
                 known = ", ".join(self) or "none"
                 raise ArgumentError(f"there is no kernel '{name}'; there are: {known}")
-            found = ProgramBuilder(op, self._symbols, arguments).build()
+            found = ProgramBuilder(op, self._symbols).build()
             self._programs[name] = found
         if len(found.parameters) != arguments:
             raise ArgumentError(

@@ -29,6 +29,7 @@ from xdsl_tvm.interpreters.llvm_kernels.layouts import (
     scalar,
     stride,
 )
+from xdsl_tvm.interpreters.llvm_kernels.memory import SPAN_BITS
 from xdsl_tvm.interpreters.llvm_kernels.rules import (
     ACTION_INTRINSICS,
     ACTIONS,
@@ -75,7 +76,7 @@ class Program:
     parameters: list[int] = field(default_factory=list[int])
     local_bytes: int = 0
     shared_bytes: int = 0
-    arrays: list[llvm.GlobalOp] = field(default_factory=list[llvm.GlobalOp])
+    globals: list[llvm.GlobalOp] = field(default_factory=list[llvm.GlobalOp])
     """The globals outside of shared memory, which follow the arrays of the caller."""
 
 
@@ -165,12 +166,10 @@ def block_order(entry: Block) -> list[Block]:
 class ProgramBuilder:
     """Makes a program of a kernel of a module."""
 
-    def __init__(
-        self, function: llvm.FuncOp, symbols: Mapping[str, Operation], arguments: int
-    ) -> None:
+    def __init__(self, function: llvm.FuncOp, symbols: Mapping[str, Operation]) -> None:
         self.program = Program(function)
         self._symbols = symbols
-        self._first_array = arguments
+        self._first_array = len(function.function_type.inputs)
         self._shared: dict[str, int] = {}
         self._arrays: dict[str, int] = {}
         self._calls: list[str] = []
@@ -349,9 +348,9 @@ class ProgramBuilder:
             return
         found = self._arrays.get(name)
         if found is None:
-            found = self._arrays[name] = self._first_array + len(program.arrays)
-            program.arrays.append(target)
-        program.initial[slot] = np.array([(found + 1) << 36], np.int64)
+            found = self._arrays[name] = self._first_array + len(program.globals)
+            program.globals.append(target)
+        program.initial[slot] = np.array([(found + 1) << SPAN_BITS], np.int64)
 
     def _alloca(self, op: llvm.AllocaOp) -> Step:
         size = op.size.owner
