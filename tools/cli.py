@@ -1,4 +1,5 @@
-"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui`, `compile` and `run`."""
+"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui`, `compile`, `run` and
+`estimate`."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ COMMANDS = {
     "gui": "open xDSL's interactive view of a file before and after passes",
     "compile": "compile a file into a library, an object file or LLVM IR",
     "run": "compile a file and call a function of it on .npy or random inputs",
+    "estimate": "bound the speed of GPU kernels from their machine code, without a GPU",
 }
 
 

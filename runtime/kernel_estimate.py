@@ -1,0 +1,260 @@
+"""How fast a kernel can be at most, judged from its machine code alone.
+
+The hottest loop is taken as all that a kernel does: its instructions, of all warps that a
+multiprocessor holds at a time, are spread over the units that execute them, and the unit
+that needs most cycles bounds the loop. Latencies, conflicts of memory banks, misses of
+caches, and what is before and after the loop are left out; lanes that load from shared
+memory by LDS may load the same words, which takes one cycle. So the share of the peak is
+an upper bound and no forecast.
+
+The rates are taken from data sheets and published measurements; no device was measured
+for them. They are in one table, `GPUS`:
+
+- registers, warps, blocks and shared memory of a multiprocessor: CUDA C++ Programming
+  Guide, table "Technical Specifications per Compute Capability";
+- f32, f64 and f16 operations, special functions and 32 bytes a cycle and quarter of
+  shared memory: the same guide, table "Throughput of Native Arithmetic Instructions";
+- operations of the tensor units: white papers of the A100, AD102 and H100; that
+  `mma.sync` reaches 62 % of the rate of `wgmma` on sm_90: published microbenchmarks of
+  Hopper;
+- 64 bytes a cycle between a multiprocessor and the second-level cache, and 40 KiB in
+  flight to hide the latency of memory: published microbenchmarks of the A100.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl_tvm.runtime.sass import Instruction, KernelCode, Loop
+
+WARP = 32
+_QUARTERS = 4
+_REGISTERS = 65536
+_REGISTER_UNIT = 256
+"""The registers of a warp are a multiple of this."""
+_RESERVED_SHARED = 1024
+"""Bytes of shared memory that the system takes of each block."""
+_SHARED_UNIT = 128
+_L2_BYTES = 64
+_CACHE = "second-level cache"
+ENOUGH_IN_FLIGHT = 40 << 10
+"""Bytes that a multiprocessor should have in flight to hide the latency of memory."""
+
+
+@dataclass(frozen=True)
+class GPURates:
+    """One multiprocessor: what it holds, and operations a cycle."""
+
+    warps: int
+    blocks: int
+    shared_bytes: int
+    tensor: int
+    """Multiply-adds of f16 of the tensor units."""
+    sync_share: float
+    """What `mma.sync` reaches of that."""
+    f32: int
+    """Multiply-adds of f32."""
+    f64: int
+    half2: int
+    """Multiply-adds of pairs of f16."""
+    special: int = 16
+    """Special functions, such as reciprocals."""
+
+
+GPUS: dict[str, GPURates] = {
+    "sm_80": GPURates(64, 32, 164 << 10, 1024, 1.0, 64, 32, 128),
+    "sm_86": GPURates(48, 16, 100 << 10, 512, 1.0, 128, 2, 64),
+    "sm_89": GPURates(48, 24, 100 << 10, 512, 1.0, 128, 2, 64),
+    "sm_90": GPURates(64, 32, 228 << 10, 2048, 0.62, 128, 64, 128),
+}
+"""The rates by architecture."""
+
+
+def rates_of(arch: str) -> GPURates:
+    """The rates of `sm_90`, and of `sm_90a`. Raises ValueError for one not known."""
+    found = GPUS.get(arch.rstrip("af"))
+    if found is None:
+        raise ValueError(
+            f"no rates are known of {arch}; known are {', '.join(GPUS)} "
+            "(runtime/kernel_estimate.py)"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """What a multiprocessor holds at a time."""
+
+    blocks: int
+    warps: int
+    limit: str
+    """What allows no more blocks: warps, blocks, registers or shared memory."""
+
+
+def occupancy(
+    gpu: GPURates, registers: int, shared_bytes: int, threads: int
+) -> Occupancy:
+    """How many blocks a multiprocessor holds; 0 if one is too large."""
+    warps = -(-threads // WARP)
+    per_warp = -(-registers * WARP // _REGISTER_UNIT) * _REGISTER_UNIT
+    shared = -(-(shared_bytes + _RESERVED_SHARED) // _SHARED_UNIT) * _SHARED_UNIT
+    limits = {
+        "warps": gpu.warps // warps,
+        "blocks": gpu.blocks,
+        "registers": _REGISTERS // (max(per_warp, 1) * warps),
+        "shared memory": gpu.shared_bytes // shared,
+    }
+    limit = min(limits, key=lambda each: limits[each])
+    return Occupancy(limits[limit], limits[limit] * warps, limit)
+
+
+_MATRIX = re.compile(r"(?P<kind>[HIDQ]G?MMA)\.(?P<shape>\d+(?:x\d+x\d+)?)(?P<rest>.*)")
+_SHAPES = {
+    "16816": (16, 8, 16),
+    "1688": (16, 8, 8),
+    "1684": (16, 8, 4),
+    "884": (8, 8, 4),
+    "16832": (16, 8, 32),
+    "8816": (8, 8, 16),
+}
+_ACCESSES = ("LDG", "STG", "LDGSTS", "RED", "ATOMG")
+_WIDTHS = ((".128", 16), (".64", 8), (".U16", 2), (".S16", 2), (".U8", 1), (".S8", 1))
+
+
+def bytes_of(instruction: Instruction) -> int:
+    """The bytes that each thread moves by an access of memory."""
+    text = instruction.opcode
+    return next((size for suffix, size in _WIDTHS if suffix in text), 4)
+
+
+def matrix_operations(opcode: str) -> tuple[int, bool] | None:
+    """Multiply-adds of f16 that take as long as an instruction of the tensor units, and
+    whether a warpgroup executes it; None for any other instruction."""
+    match = _MATRIX.match(opcode)
+    if match is None:
+        return None
+    kind, shape = match["kind"], match["shape"]
+    extents = tuple(map(int, shape.split("x"))) if "x" in shape else _SHAPES.get(shape)
+    if extents is None or len(extents) != 3:
+        return None
+    count = float(extents[0] * extents[1] * extents[2])
+    if "TF32" in match["rest"]:
+        count *= 2
+    if kind[0] in "IQ":
+        count /= 2
+    if kind[0] == "D":
+        count *= 16
+    return round(count), "G" in kind[1:2]
+
+
+@dataclass(frozen=True)
+class KernelEstimate:
+    """The bound of a kernel."""
+
+    code: KernelCode
+    threads: int
+    occupancy: Occupancy
+    loop: Loop | None
+    """None where the kernel has no loop, and all of it is judged."""
+    cycles: dict[str, float]
+    """Of a multiprocessor, for one turn of the loop by all its warps, by unit."""
+    bound: str
+    """The unit that needs most."""
+    peak: str
+    """What the share is of: `tensor`, `f32`, `f64`, `f16` or `second-level cache`."""
+    share: float
+    bytes_in_flight: int
+    """That loads of a turn of the loop ask for, by all warps."""
+
+
+def estimate(
+    code: KernelCode, threads: int, dynamic_bytes: int = 0
+) -> KernelEstimate | None:
+    """The bound of a kernel for blocks of so many threads; None if none fits.
+
+    Raises ValueError for an architecture whose rates are not known.
+    """
+    gpu = rates_of(code.arch)
+    held = occupancy(gpu, code.registers, code.shared_bytes + dynamic_bytes, threads)
+    if not held.blocks:
+        return None
+    loop = code.hottest_loop("HGMMA") or _matrix_loop(code) or code.hottest_loop()
+    body = code.instructions if loop is None else loop.instructions
+    cycles, work = _cycles(gpu, body, held.warps)
+    bound = max(cycles, key=lambda unit: cycles[unit])
+    peak = next((kind for kind in work if work[kind]), _CACHE)
+    if bound == _CACHE and peak != "tensor":
+        peak = _CACHE
+    done = work.get(peak, cycles[_CACHE])
+    loads = sum(
+        bytes_of(each)
+        for each in body
+        if each.name in ("LDG", "LDGSTS") and "PREFETCH" not in each.opcode
+    )
+    return KernelEstimate(
+        code,
+        threads,
+        held,
+        loop,
+        {unit: value for unit, value in cycles.items() if value},
+        bound,
+        peak,
+        done / cycles[bound] if cycles[bound] else 0.0,
+        loads * WARP * held.warps,
+    )
+
+
+def _matrix_loop(code: KernelCode) -> Loop | None:
+    return next(
+        filter(None, (code.hottest_loop(kind) for kind in ("HMMA", "IMMA", "DMMA"))), None
+    )
+
+
+def _cycles(
+    gpu: GPURates, body: Sequence[Instruction], warps: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Cycles by unit, and the cycles that the useful operations take at their peak."""
+    units = ("tensor", "f32", "f64", "f16", "special", "shared", "issue")
+    cycles: dict[str, float] = dict.fromkeys((*units, _CACHE), 0.0)
+    work: dict[str, float] = dict.fromkeys(("tensor", "f32", "f64", "f16"), 0.0)
+    for each in body:
+        cycles["issue"] += warps / _QUARTERS
+        name, lanes = each.name, WARP * warps
+        matrix = matrix_operations(each.opcode)
+        if matrix is not None:
+            count, by_group = matrix
+            groups = warps / _QUARTERS if by_group else warps
+            least = count / gpu.tensor * groups
+            work["tensor"] += least
+            cycles["tensor"] += least if by_group else least / gpu.sync_share
+        elif name in ("LDS", "STS", "LDSM", "STSM", "LDGSTS"):
+            cycles["shared"] += _shared_cycles(each) * warps
+        elif name in ("FFMA", "FADD", "FMUL"):
+            _add(cycles, work, "f32", lanes / gpu.f32, name)
+        elif name in ("DFMA", "DADD", "DMUL"):
+            _add(cycles, work, "f64", lanes / gpu.f64, name)
+        elif name in ("HFMA2", "HADD2", "HMUL2") and "-RZ, RZ" not in each.operands:
+            _add(cycles, work, "f16", lanes / gpu.half2, name)
+        elif name == "MUFU":
+            cycles["special"] += lanes / gpu.special
+        if name in _ACCESSES:
+            cycles[_CACHE] += bytes_of(each) * lanes / _L2_BYTES
+    return cycles, work
+
+
+def _add(
+    cycles: dict[str, float], work: dict[str, float], unit: str, least: float, name: str
+) -> None:
+    """An operation of a unit; at the peak every one is a multiply-add."""
+    cycles[unit] += least
+    work[unit] += least if "FMA" in name else least / 2
+
+
+def _shared_cycles(instruction: Instruction) -> int:
+    """Cycles that shared memory needs for an access of a warp without conflicts."""
+    if instruction.name in ("LDSM", "STSM"):
+        matrices = instruction.opcode.rpartition(".")[2]
+        return int(matrices) if matrices in ("2", "4") else 1
+    return 1 if instruction.name == "LDS" else max(1, bytes_of(instruction) // 4)
