@@ -24,7 +24,6 @@ Value: TypeAlias = Any
 Mask: TypeAlias = "Array | None"
 """The threads that take part; None for all."""
 
-_POINTER_BYTES = 8
 _ADDRESS_SPACES = {0: "generic", 1: "global", 3: "shared", 4: "constant", 5: "local"}
 
 
