@@ -1,106 +1,243 @@
-"""Modules lowered for a GPU and run without one: host parts, and kernels interpreted."""
+"""Modules compiled for a GPU and run without one: the kernels are interpreted.
+
+Host code is the machine code that would run with a GPU. The driver that it calls is one
+of this module, whose memory is that of the process, and whose launches run the kernels at
+the last level before LLVM IR (`interpreters/llvm_kernels`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+import ctypes
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects import func, gpu
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.dialects import gpu, llvm
+from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_tvm.interpreters.data.memory import Memory, Pointer, memory_of
-from xdsl_tvm.interpreters.llvm_kernels.launches import Dim3, LLVMKernels
+from xdsl_tvm.interpreters.data.memory import Memory, Pointer
+from xdsl_tvm.interpreters.llvm_kernels.launches import LLVMKernels
+from xdsl_tvm.interpreters.llvm_kernels.layouts import scalar
 from xdsl_tvm.lowering.llvm_text.emitter import top_level
-from xdsl_tvm.lowering.pipelines import lower_to_nvvm
+from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime._arguments import Arguments
-from xdsl_tvm.runtime._host_code import run_host_function
-from xdsl_tvm.runtime.executable_base import Executable
+from xdsl_tvm.runtime.cuda import CudaExecutable
+from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.signature import Signature
 
+_SUCCESS, _OUT_OF_MEMORY, _LAUNCH_FAILED = 0, 2, 719
+_NAMES = {
+    _OUT_OF_MEMORY: "CUDA_ERROR_OUT_OF_MEMORY",
+    _LAUNCH_FAILED: "CUDA_ERROR_LAUNCH_FAILED",
+}
+_ALIGNMENT = 256
+_U32, _U64 = ctypes.c_uint32, ctypes.c_uint64
+_Status: TypeAlias = int
 
-class InterpretedKernels(Executable):
-    """Functions whose kernels, lowered to the dialects below LLVM IR, are interpreted.
 
-    It is what `compile(module, target="cuda")` returns, without a GPU: the functions
-    that have thread axes, to be called with numpy arrays, which the kernels write.
-    `kernels` holds what is interpreted (`interpreters/llvm_kernels`), with the counts of
-    accesses if `count_accesses` is set. A call raises SimulationError for a fault of a
-    kernel. Raises PassFailedException where something has no lowering for `arch`.
+class InterpretedKernels(CudaExecutable):
+    """Functions compiled for a GPU of `arch`, whose kernels are interpreted.
+
+    They are called as those that `compile(module, target="cuda")` returns. A fault of a
+    kernel raises SimulationError, with the operation. `kernels` has the counts of
+    accesses if `count_accesses` is set. Raises PassFailedException where something has no
+    lowering for a GPU.
     """
 
     def __init__(
         self, module: ModuleOp, arch: str = "sm_80", *, count_accesses: bool = False
     ) -> None:
-        super().__init__(module)
-        lowered = module.clone()
-        lower_to_nvvm(new_context(), lowered, arch)
-        self.lowered = lowered
-        """The module as its kernels are interpreted."""
-        modules = [op for op in top_level([lowered]) if isinstance(op, gpu.ModuleOp)]
+        found = lower_to_driver_calls(new_context(), module.clone(), arch)
+        modules = [op for op in top_level([found]) if isinstance(op, gpu.ModuleOp)]
         code = [op for each in modules for op in each.body.block.ops]
         self.kernels = LLVMKernels(code, count_accesses=count_accesses)
-        self._host = {
-            op.sym_name.data: op for op in lowered.ops if isinstance(op, func.FuncOp)
-        }
+        """What is interpreted."""
+        self._interpreter = _InterpretingDriver(self.kernels)
+        super().__init__(module, arch, self._interpreter, Settings())
 
     def _bind(self, signature: Signature) -> Callable[..., Any]:
-        host = self._host.get(signature.function)
-        if host is None:
-            raise PassFailedException(
-                f"@{signature.function} launches no kernel; bind its loops to threads"
-            )
-        arguments = Arguments(signature)
+        function = super()._bind(signature)
 
-        def run(*args: Any, **named: Any) -> Any:
-            prepared = arguments(arguments.ordered(args, named))
-            device = _Memory(self.kernels)
-            values = [device.number_of(value) for value in prepared.params]
-            return run_host_function(host, [*values, *prepared.symbols], device)
+        def call(*args: Any, **named: Any) -> Any:
+            try:
+                return function(*args, **named)
+            except RuntimeError:
+                fault, self._interpreter.fault = self._interpreter.fault, None
+                if fault is None:
+                    raise
+                raise fault from None
 
-        run.__name__ = run.__qualname__ = signature.function
-        return run
+        call.__name__ = call.__qualname__ = signature.function
+        return call
 
 
-class _Memory:
-    """The memory that host code sees, as numbers, and the launches of kernels."""
+@dataclass(eq=False)
+class _Allocation:
+    """Memory of the process that stands for memory of a GPU."""
 
-    def __init__(self, kernels: LLVMKernels) -> None:
-        self._kernels = kernels
-        self._pointers: dict[int, Pointer] = {}
+    address: int
+    memory: Memory
+    owner: Any
+    """What keeps the memory."""
 
-    def number_of(self, value: Any) -> Any:
-        """The number of an array; another value as it is."""
-        if not isinstance(value, np.ndarray):
-            return value
-        return self._add(memory_of(cast("np.ndarray[Any, Any]", value)))
+    @property
+    def size(self) -> int:
+        return len(self.memory.bytes)
 
-    def _add(self, pointer: Pointer) -> int:
-        address = len(self._pointers) + 1
-        self._pointers[address] = pointer
-        return address
 
-    def allocate(self, size: int) -> int:
-        """Memory that nobody has written yet."""
-        return self._add(Pointer.to(Memory.allocate(size), None))
+@dataclass(eq=False)
+class _InterpretingDriver:
+    """A driver (`cuda_driver.Driver`) that launches kernels in an interpreter."""
 
-    def free(self, pointer: int) -> None:
-        """Memory is not used any more."""
-        del self._pointers[pointer]
+    kernels: LLVMKernels
+    fault: Exception | None = None
+    """What the last launch has raised."""
+    _allocations: dict[int, _Allocation] = field(default_factory=dict[int, _Allocation])
+    _names: list[str] = field(default_factory=list[str])
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def launch_kernel(
-        self,
-        name: str,
-        grid: Dim3,
-        block: Dim3,
-        arguments: Sequence[tuple[Attribute, Any]],
-    ) -> None:
-        """Interprets a kernel."""
-        values = [
-            self._pointers[value] if isinstance(type, MemRefType) else value
-            for type, value in arguments
-        ]
-        self._kernels.launch(name, grid, block, values)
+    def __post_init__(self) -> None:
+        prototype = ctypes.CFUNCTYPE
+        self._callbacks: dict[str, Any] = {
+            "cuLaunchKernel": prototype(_U32, _U64, *(_U32,) * 7, *(_U64,) * 3)(
+                self._launch
+            ),
+            "cuMemAllocAsync": prototype(_U32, _U64, _U64, _U64)(self._allocate),
+            "cuMemFreeAsync": prototype(_U32, _U64, _U64)(self._free),
+            "cuMemcpyDtoDAsync_v2": prototype(_U32, _U64, _U64, _U64, _U64)(self._copy),
+        }
+
+    # ---- called by machine code ----
+
+    def _launch(self, kernel: int, *rest: int) -> _Status:
+        gx, gy, gz, bx, by, bz, shared, _, arguments, _ = rest
+        name = self._names[kernel - 1]
+        try:
+            values = self._arguments(self.kernels.parameters(name), arguments)
+            self.kernels.launch(name, (gx, gy, gz), (bx, by, bz), values, shared)
+        except Exception as error:
+            # Machine code is between here and who called it.
+            self.fault = error
+            return _LAUNCH_FAILED
+        return _SUCCESS
+
+    def _arguments(self, types: Any, place: int) -> list[Any]:
+        found: list[Any] = []
+        for position, type in enumerate(types):
+            address = _U64.from_address(place + 8 * position).value
+            if isinstance(type, llvm.LLVMPointerType):
+                found.append(self._pointer(_U64.from_address(address).value))
+                continue
+            dtype = scalar(type)
+            held = ctypes.string_at(address, dtype.size)
+            value = np.frombuffer(held, dtype.storage)[0]
+            found.append(value if dtype.is_float else value.item())
+        return found
+
+    def _pointer(self, address: int) -> Pointer | None:
+        if not address:
+            return None
+        held = self._holding(address)
+        return Pointer.to(held.memory, None, address - held.address)
+
+    def _holding(self, address: int) -> _Allocation:
+        for held in self._allocations.values():
+            if held.address <= address < held.address + max(held.size, 1):
+                return held
+        raise RuntimeError(f"address {address:#x} is in no memory of the GPU")
+
+    def _allocate(self, place: int, size: int, stream: int) -> _Status:
+        try:
+            owner = (ctypes.c_uint8 * (size + _ALIGNMENT))()
+        except MemoryError:
+            return _OUT_OF_MEMORY
+        start = -ctypes.addressof(owner) % _ALIGNMENT
+        data = memoryview(owner).cast("B")[start : start + size]
+        memory = Memory(data, memoryview(bytearray(size)))
+        address = ctypes.addressof(owner) + start
+        self._allocations[address] = _Allocation(address, memory, owner)
+        _U64.from_address(place).value = address
+        return _SUCCESS
+
+    def _free(self, address: int, stream: int) -> _Status:
+        del self._allocations[address]
+        return _SUCCESS
+
+    def _copy(self, target: int, source: int, size: int, stream: int) -> _Status:
+        if size:
+            to, origin = self._holding(target), self._holding(source)
+            first, start = target - to.address, source - origin.address
+            to.memory.bytes[first : first + size] = origin.memory.bytes[
+                start : start + size
+            ]
+            if to.memory.mask is not None and origin.memory.mask is not None:
+                to.memory.mask[first : first + size] = origin.memory.mask[
+                    start : start + size
+                ]
+        return _SUCCESS
+
+    # ---- called by the runtime ----
+
+    def functions(self) -> Mapping[str, int]:
+        found = self._callbacks.items()
+        return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in found}
+
+    def activate(self) -> None:
+        """There is one context."""
+
+    def compute_capability(self) -> tuple[int, int]:
+        return 9, 0
+
+    def load(self, ptx: str) -> int:
+        return next(self._numbers)
+
+    def unload(self, module: int) -> None:
+        """What is interpreted stays."""
+
+    def kernel(self, module: int, name: str) -> int:
+        self._names.append(name)
+        return len(self._names)
+
+    def allow_shared_memory(self, kernel: int) -> None:
+        """There is no limit."""
+
+    def new_stream(self) -> int:
+        return next(self._numbers)
+
+    def free_stream(self, stream: int) -> None:
+        """All work is done when it is asked for."""
+
+    def order(self, earlier: int, later: int) -> None:
+        """All work is in the order in which it is asked for."""
+
+    def allocate(self, size: int, stream: int) -> int:
+        place = _U64()
+        if self._allocate(ctypes.addressof(place), max(size, 1), stream) != _SUCCESS:
+            raise MemoryError(f"out of memory: {size} bytes for the GPU")
+        return place.value
+
+    def free(self, address: int, stream: int) -> None:
+        self._free(address, stream)
+
+    def copy_to_device(self, address: int, source: int, size: int, stream: int) -> None:
+        if size:
+            held = self._holding(address)
+            first = address - held.address
+            held.memory.bytes[first : first + size] = ctypes.string_at(source, size)
+            if held.memory.mask is not None:
+                held.memory.mask[first : first + size] = b"\1" * size
+
+    def copy_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        if size:
+            held = self._holding(address)
+            first = address - held.address
+            data = bytes(held.memory.bytes[first : first + size])
+            ctypes.memmove(target, data, size)
+
+    def synchronize(self, stream: int) -> None:
+        """All work is done when it is asked for."""
+
+    def error_name(self, status: int) -> str:
+        return _NAMES.get(status, str(status))

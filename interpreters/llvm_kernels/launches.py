@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.dialects import nvvm
 from xdsl_tvm.interpreters.data.memory import Memory, Pointer, memory_of
@@ -68,6 +68,10 @@ class LLVMKernels:
             if isinstance(op, llvm.FuncOp) and nvvm.KERNEL in op.attributes:
                 yield name
 
+    def parameters(self, name: str) -> Sequence[Attribute]:
+        """The types of the parameters of a kernel. ArgumentError if there is none."""
+        return self._function(name).function_type.inputs.data
+
     def launch(
         self,
         name: str,
@@ -108,17 +112,20 @@ class LLVMKernels:
     def _program(self, name: str, arguments: int) -> Program:
         found = self._programs.get(name)
         if found is None:
-            op = self._symbols.get(name)
-            if not isinstance(op, llvm.FuncOp) or not op.body.blocks:
-                known = ", ".join(self) or "none"
-                raise ArgumentError(f"there is no kernel '{name}'; there are: {known}")
-            found = ProgramBuilder(op, self._symbols).build()
+            found = ProgramBuilder(self._function(name), self._symbols).build()
             self._programs[name] = found
         if len(found.parameters) != arguments:
             raise ArgumentError(
                 f"{name}: expected {len(found.parameters)} arguments, got {arguments}"
             )
         return found
+
+    def _function(self, name: str) -> llvm.FuncOp:
+        op = self._symbols.get(name)
+        if not isinstance(op, llvm.FuncOp) or not op.body.blocks:
+            known = ", ".join(self) or "none"
+            raise ArgumentError(f"there is no kernel '{name}'; there are: {known}")
+        return op
 
     def _global(self, op: llvm.GlobalOp) -> Memory:
         """The contents of a global outside of shared memory."""
