@@ -20,11 +20,15 @@ from xdsl.utils.exceptions import InterpretationError, PassFailedException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.lowering.pipelines import run_pipeline
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 
 pytest.importorskip("llvmlite")
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+WARP_MEMORY = 'tir-bind-target{target="cuda"},tir-lower-warp-memory'
+"""What the road has no place for: memory of warps is lowered before it."""
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
@@ -79,6 +83,8 @@ def test_kernels_without_barriers(kind: str) -> None:
     for seed in range(FIRST, FIRST + COUNT):
         kernel = UNSYNCHRONIZED[kind](seed)
         exposed(kernel.module)
+        if kind == "warps":
+            run_pipeline(new_context(), kernel.module, WARP_MEMORY)
         try:
             (name, *_) = kernels = InterpretedKernels(kernel.module)
         except PassFailedException as error:
