@@ -259,21 +259,23 @@ def multiply(
 ) -> Array:
     """`a * b + c`, as this module's docstring says, in the dtype of `c`.
 
-    Bits are 0 and 1; `operator` combines them, and the ones are counted.
+    Bits are 0 and 1; `operator` combines them, and the ones are counted. The last two
+    dimensions are those of the matrices; those before are the same for all three.
     """
     if c.dtype == np.int32:
         return _multiply_integers(a, b, c, operator, saturate)
     if c.dtype == np.float64:
         total = c.copy()
-        for (row, column), start in np.ndenumerate(c):
-            for x, y in zip(a[row], b[:, column], strict=True):
+        for (*others, row, column), start in np.ndenumerate(c):
+            left, right = a[(*others, row)], b[(*others, slice(None), column)]
+            for x, y in zip(left, right, strict=True):
                 start = fused_multiply_add(c.dtype, x, y, start)
-            total[row, column] = start
+            total[(*others, row, column)] = start
         return total
     left, right = a.astype(np.float32), b.astype(np.float32)
     total = c.astype(np.float32)
-    for position in range(left.shape[1]):
-        total += left[:, position, None] * right[None, position, :]
+    for position in range(left.shape[-1]):
+        total += left[..., position, None] * right[..., None, position, :]
     return total.astype(c.dtype)
 
 
@@ -285,7 +287,7 @@ def _multiply_integers(
         product = left @ right
     else:
         combine = np.bitwise_xor if operator == "xor" else np.bitwise_and
-        product = combine(left[:, :, None], right[None, :, :]).sum(axis=1)
+        product = combine(left[..., None], right[..., None, :, :]).sum(axis=-2)
     total = product + c
     if saturate:
         limits = np.iinfo(np.int32)

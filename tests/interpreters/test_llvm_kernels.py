@@ -572,3 +572,122 @@ def test_fused_multiply_add(name: str) -> None:
     found = fused(dtype, a, b, c)
     assert found.dtype == storage
     np.testing.assert_array_equal(found.astype("f8"), np.array(expected).astype("f8"))
+
+
+# ---- matrices in registers ----
+
+
+def product_kernel(kind: str, transposed: bool) -> str:
+    """C = A * B + C of 16 by 8 by 16: A and B by copies to shared memory, ldmatrix, mma.
+
+    A has 512 bytes at `%a`, B 256 bytes after it, as 8 rows of 16, or 16 of 8.
+    """
+    first = "vector<2xf16>" if kind == "f32.f32" else "i32"
+    cast = (
+        "".join(f"\n    %f{n} = llvm.bitcast %r{n} : i32 to {first}" for n in range(6))
+        if first != "i32"
+        else ""
+    )
+    name = "f" if cast else "r"
+    trans = ".trans" if transposed else ""
+    loads = "".join(
+        f"\n    %r{n} = llvm.extractvalue %la[{n}] : !llvm.struct<(i32, i32, i32, i32)>"
+        for n in range(4)
+    ) + "".join(
+        f"\n    %r{4 + n} = llvm.extractvalue %lb[{n}] : !llvm.struct<(i32, i32)>"
+        for n in range(2)
+    )
+    # Rows of A are 32 bytes: lanes 0-15 give columns 0-7, the others columns 8-15.
+    # Rows of B^T are 32 bytes, of B 16.
+    if transposed:
+        b_offset = "%tb = llvm.and %t, %c15 : i32\n    %ob = llvm.mul %tb, %c16 : i32"
+    else:
+        b_offset = """%t7 = llvm.and %t, %c7 : i32
+    %t8 = llvm.lshr %t, %c3 : i32
+    %t81 = llvm.and %t8, %one : i32
+    %ob0 = llvm.mul %t7, %c32 : i32
+    %ob1 = llvm.mul %t81, %c16 : i32
+    %ob = llvm.add %ob0, %ob1 : i32"""
+    operands = ", ".join([*(f"%{name}{n}" for n in range(6)), *["%zf"] * 4])
+    types = ", ".join([*[first] * 6, *["f32"] * 4])
+    constants = "".join(
+        f"\n    %c{n} = llvm.mlir.constant({n} : i32) : i32"
+        for n in (3, 4, 7, 15, 16, 32)
+    )
+    copies = "".join(
+        f"""
+    %o{n} = llvm.mlir.constant({512 * n} : i32) : i32
+    %to{n} = llvm.mul %t, %c16 : i32
+    %at{n} = llvm.add %to{n}, %o{n} : i32
+    %g{n} = llvm.getelementptr %a[%at{n}] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
+    %s{n} = llvm.getelementptr %dyn[%at{n}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    %half{n} = llvm.mlir.constant({8 if n else 16} : i32) : i32
+    tvm_llvm.call_intrinsic "llvm.nvvm.cp.async.cg.shared.global.16.s"(%s{n}, %g{n},
+      %size{n}) : (!llvm.ptr<3>, !llvm.ptr<1>, i32) -> ()"""
+        for n in range(2)
+    )
+    return (
+        f"""{constants}
+    %zf = llvm.mlir.constant(0.0 : f32) : f32
+    %dyn = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
+    %low = llvm.icmp "slt" %t, %c16 : i32
+    %size0 = llvm.mlir.constant(16 : i32) : i32
+    %size1 = llvm.select %low, %c16, %zero : i1, i32{copies}
+    nvvm.cp.async.commit.group
+    tvm_llvm.call_intrinsic "llvm.nvvm.cp.async.wait.group"(%zero) : (i32) -> ()
+    nvvm.barrier0
+    %ta = llvm.and %t, %c15 : i32
+    %tc = llvm.lshr %t, %c4 : i32
+    %oa0 = llvm.mul %ta, %c32 : i32
+    %oa1 = llvm.mul %tc, %c16 : i32
+    %oa = llvm.add %oa0, %oa1 : i32
+    %pta = llvm.getelementptr %dyn[%oa] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    %la = tvm_llvm.call_intrinsic "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3"(%pta)
+      : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+    {b_offset}
+    %ptb0 = llvm.getelementptr %dyn[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    %ptb = llvm.getelementptr %ptb0[%ob] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    %lb = tvm_llvm.call_intrinsic "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2{trans}.b16.p3"(
+      %ptb) : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)>{loads}{cast}
+    %d = tvm_llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.{kind}"({operands})
+      : ({types}) -> !llvm.struct<(f32, f32, f32, f32)>"""
+        + "".join(
+            f"""
+    %d{e} = llvm.extractvalue %d[{e}] : !llvm.struct<(f32, f32, f32, f32)>
+    %e{e} = llvm.mul %t, %c4 : i32
+    %ce{e} = llvm.getelementptr %c[%e{e}] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %cp{e} = llvm.getelementptr %ce{e}[{e}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    llvm.store %d{e}, %cp{e} : f32, !llvm.ptr<1>"""
+            for e in range(4)
+        )
+        + "\n    llvm.return"
+    )
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("kind", ["f32.f32", "bf16"])
+def test_matrices(kind: str, transposed: bool) -> None:
+    storage = numpy_float("bfloat16" if kind == "bf16" else "float16")
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, s).astype(storage) for s in ((16, 16), (16, 8)))
+    held_b = b if transposed else np.ascontiguousarray(b.T)
+    held = np.concatenate([a.ravel().view(np.uint8), held_b.ravel().view(np.uint8)])
+    c = np.zeros((32, 4), np.float32)
+    kernels = LLVMKernels(module(product_kernel(kind, transposed)), count_accesses=True)
+    kernels.launch("k", (1, 1, 1), (32, 1, 1), [held, c], dynamic_bytes=1024)
+    found = np.zeros((16, 8), np.float32)
+    lane = np.arange(32)
+    for e in range(4):
+        found[lane // 4 + 8 * (e // 2), 2 * (lane % 4) + e % 2] = c[:, e]
+    np.testing.assert_array_equal(found, a.astype("f4") @ b.astype("f4"))
+    uses = kernels.counts.banks().accesses
+    assert [use.phases for use in uses if not use.writes] == [4, 2]
+    # Rows of 32 bytes, of which a matrix has every other 16: two of them share a bank.
+    assert uses[2].steps == 8
+
+
+def test_half_a_warp_cannot_multiply() -> None:
+    name = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x1.b16.p3"
+    body = f'    %x = tvm_llvm.call_intrinsic "{name}"(%ps) : (!llvm.ptr<3>) -> i32'
+    with pytest.raises(DivergenceError, match="some of its threads are missing"):
+        run(body + "\n    llvm.return", threads=16)

@@ -1,0 +1,276 @@
+"""Matrices in the registers of a warp: `ldmatrix` and `mma.sync`.
+
+`loading_matrices` and `multiplying` make synchronization points for operations of any
+spelling: here the LLVM intrinsics, by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import VectorType, i16, i32
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.interpreters.gpu.fragments import (
+    Format,
+    Places,
+    Product,
+    a_places,
+    b_places,
+    c_places,
+    multiply,
+    parse_product,
+)
+from xdsl_tvm.interpreters.llvm_kernels.accesses import copying
+from xdsl_tvm.interpreters.llvm_kernels.layouts import (
+    Array,
+    Mask,
+    Value,
+    members,
+    scalar,
+    store_bytes,
+)
+from xdsl_tvm.interpreters.llvm_kernels.memory import Access
+from xdsl_tvm.interpreters.llvm_kernels.rules import (
+    ACTION_INTRINSICS,
+    SYNC_INTRINSICS,
+    Action,
+    SimpleAction,
+    Sync,
+    TeamState,
+)
+
+_ROW_BYTES = 16
+_ROW = VectorType(i16, [8])
+
+
+def _whole_warps(team: TeamState, mask: Mask) -> Array:
+    """The threads of the warps that execute, a row for each."""
+    warps = team.spaces.warps
+    complete = (warps >= 0).all(1)
+    if mask is not None:
+        complete &= mask[warps].all(1)
+    return warps[complete]
+
+
+def _spread(team: TeamState, threads: Array, values: Array) -> Array:
+    """Values by warp and lane as values of all threads."""
+    found = np.zeros((team.count, *values.shape[2:]), values.dtype)
+    found[threads] = values
+    return found
+
+
+# ---- loading ----
+
+
+def loading_matrices(op: Operation, count: int, *, transposed: bool) -> Sync:
+    """Loads `count` 8 by 8 matrices of 16 bits, of which each lane addresses a row.
+
+    Lane `8 * m + r` gives the address of row `r` of matrix `m`. Lane `l` receives of each
+    matrix the elements `2 * (l % 4)` and the next of row `l / 4`, as 32 bits.
+    """
+    access = Access(op, _ROW, 3, _ROW_BYTES)
+
+    def load(team: TeamState, mask: Mask, address: Array) -> Value:
+        spaces = team.spaces
+        threads = _whole_warps(team, mask)
+        address = np.broadcast_to(address, (team.count,))
+        gives = np.zeros(team.count, np.bool_)
+        gives[threads[:, : 8 * count]] = True
+        rows = spaces.read(access, spaces.shared, address, gives)
+        matrices = rows[threads[:, : 8 * count]].reshape(len(threads), count, 8, 8)
+        if transposed:
+            matrices = matrices.swapaxes(2, 3)
+        lanes = np.ascontiguousarray(matrices).reshape(len(threads), count, 32, 2)
+        words = lanes.view(np.int32)[..., 0]
+        found = tuple(_spread(team, threads, words[:, m]) for m in range(count))
+        return found if count > 1 else found[0]
+
+    return Sync(op, "warp", load)
+
+
+_LDMATRIX = re.compile(
+    r"llvm\.nvvm\.ldmatrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.b16"
+)
+
+
+def _ldmatrix(op: tvm_llvm.CallIntrinsicOp) -> Sync:
+    match = _LDMATRIX.match(op.intrin.data)
+    if match is None:
+        raise InterpretationError(f"the intrinsic '{op.intrin.data}' is not known here")
+    return loading_matrices(op, int(match[1]), transposed=match[2] is not None)
+
+
+SYNC_INTRINSICS["llvm.nvvm.ldmatrix"] = _ldmatrix
+
+
+# ---- products ----
+
+
+def multiplying(op: Operation, product: Product, *, saturate: bool = False) -> Sync:
+    """Multiplies matrices in registers: operands are those of A, of B and of C.
+
+    Raises InterpretationError for registers that do not hold the matrices.
+    """
+    m, n, k = product.shape
+    if product.in_quads or product.sparse:
+        raise InterpretationError(f"a product m{m}n{n}k{k} of this kind is not run")
+    layouts = (
+        (product.a, a_places(m, k, product.a.bits), (m, k)),
+        (product.b, b_places(k, n, product.b.bits), (k, n)),
+        (product.c, c_places(m, n), (m, n)),
+    )
+    bounds = _split([store_bytes(operand.type) for operand in op.operands], layouts)
+    parts = members(op.results[0].type) or (op.results[0].type,)
+    storages = [(scalar(part).storage, store_bytes(part)) for part in parts]
+    rows, columns = layouts[2][1]
+
+    def run(team: TeamState, mask: Mask, *registers: Array) -> Value:
+        threads = _whole_warps(team, mask)
+        a, b, c = (
+            _matrices(team, threads, registers[first:last], *layout)
+            for (first, last), layout in zip(bounds, layouts, strict=True)
+        )
+        total = multiply(a, b, c, product.operator, saturate=saturate)
+        held = np.ascontiguousarray(total[:, rows, columns]).view(np.uint8)
+        held = held.reshape(len(threads), 32, -1)
+        found: list[Array] = []
+        start = 0
+        for (storage, size), part in zip(storages, parts, strict=True):
+            piece = np.ascontiguousarray(held[:, :, start : start + size]).view(storage)
+            start += size
+            wide = isinstance(part, VectorType)
+            found.append(_spread(team, threads, piece if wide else piece[..., 0]))
+        return tuple(found) if len(found) > 1 else found[0]
+
+    return Sync(op, "warp", run)
+
+
+def _split(
+    sizes: Sequence[int], layouts: Sequence[tuple[Format, Places, tuple[int, int]]]
+) -> list[tuple[int, int]]:
+    """Which operands hold each matrix."""
+    found: list[tuple[int, int]] = []
+    first = 0
+    for kind, (rows, _), _ in layouts:
+        wanted = rows.shape[1] * kind.bits // 8
+        last = first
+        while last < len(sizes) and sum(sizes[first:last]) < wanted:
+            last += 1
+        if sum(sizes[first:last]) != wanted:
+            raise InterpretationError(f"its registers do not hold {wanted} bytes each")
+        found.append((first, last))
+        first = last
+    if first != len(sizes):
+        raise InterpretationError(f"it has {len(sizes)} registers and needs {first}")
+    return found
+
+
+def _matrices(
+    team: TeamState,
+    threads: Array,
+    registers: Sequence[Array],
+    kind: Format,
+    places: Places,
+    shape: tuple[int, int],
+) -> Array:
+    """The matrices that warps hold in registers."""
+    rows, columns = places
+    pieces = [
+        np.ascontiguousarray(
+            np.broadcast_to(each, (team.count, *each.shape[1:]))[threads]
+        )
+        for each in registers
+    ]
+    data = np.concatenate(
+        [each.view(np.uint8).reshape(len(threads), 32, -1) for each in pieces], axis=2
+    )
+    values = kind.unpack(data.tobytes(), len(threads) * rows.size)
+    found = np.zeros((len(threads), *shape), values.dtype)
+    found[:, rows, columns] = values.reshape(len(threads), *rows.shape)
+    return found
+
+
+_MMA = re.compile(
+    r"llvm\.nvvm\.mma\.(?:(?P<operator>xor|and)\.popc\.)?(?P<shape>m\d+n\d+k\d+)"
+    r"\.row\.col(?P<saturate>\.satfinite)?\.(?P<types>\w+(?:\.\w+)*)"
+)
+
+
+def _formats(types: Sequence[str]) -> tuple[str, str, str] | None:
+    """The formats of A, B and C in the name of an intrinsic."""
+    match types:
+        case ["f16" | "f32" as d, "f16" | "f32" as c] if d == c:
+            return "f16", "f16", c
+        case ["f64"]:
+            return "f64", "f64", "f64"
+        case ["bf16" | "tf32" as kind]:
+            return kind, kind, "f32"
+        case [a] if a in _INTEGERS:
+            return a, a, "s32"
+        case [a, b] if a in _INTEGERS and b in _INTEGERS:
+            return a, b, "s32"
+        case _:
+            return None
+
+
+_INTEGERS = ("s8", "u8", "s4", "u4", "b1")
+
+
+def _mma(op: tvm_llvm.CallIntrinsicOp) -> Sync:
+    name = op.intrin.data
+    match = _MMA.fullmatch(name)
+    formats = None if match is None else _formats(match["types"].split("."))
+    if match is None or formats is None:
+        raise InterpretationError(f"the intrinsic '{name}' is not known here")
+    product = parse_product(match["shape"], formats, match["operator"], sparse=False)
+    if isinstance(product, str):
+        raise InterpretationError(f"{product}, which '{name}' asks for")
+    return multiplying(op, product, saturate=match["saturate"] is not None)
+
+
+SYNC_INTRINSICS["llvm.nvvm.mma"] = _mma
+
+
+# ---- copies, by their intrinsics ----
+
+_CP_ASYNC = re.compile(r"llvm\.nvvm\.cp\.async\.c[ag]\.shared\.global\.(4|8|16)(\.s)?")
+
+
+def _cp_async(op: tvm_llvm.CallIntrinsicOp) -> Action:
+    match = _CP_ASYNC.fullmatch(op.intrin.data)
+    if match is None:
+        raise InterpretationError(f"the intrinsic '{op.intrin.data}' is not known here")
+    return copying(op, int(match[1]))
+
+
+def _commit(op: Operation) -> SimpleAction:
+    return lambda team, mask: team.copies.commit(mask)
+
+
+def _wait_all(op: Operation) -> SimpleAction:
+    return lambda team, mask: team.copies.wait_all(mask)
+
+
+def _wait(op: Operation) -> Action:
+    if op.operands[0].type != i32:
+        raise InterpretationError("it waits for a number of groups, an i32")
+
+    def wait(team: TeamState, mask: Mask, left: Array) -> None:
+        team.copies.wait(mask, int(cast(Any, left[0])))
+
+    return wait
+
+
+_COPIES: dict[str, Callable[[Any], Action]] = {
+    "llvm.nvvm.cp.async": _cp_async,
+    "llvm.nvvm.cp.async.commit.group": _commit,
+    "llvm.nvvm.cp.async.wait.all": _wait_all,
+    "llvm.nvvm.cp.async.wait.group": _wait,
+}
+ACTION_INTRINSICS.update(_COPIES)
