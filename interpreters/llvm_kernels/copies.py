@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,6 +80,12 @@ class Copies:
         """Land all copies of these threads, whether committed or not."""
         for copy in self.pending:
             self._land(copy, copy.pending.copy() if mask is None else copy.pending & mask)
+        self._forget()
+
+    def land(self, copies: Sequence[Copy], threads: Array) -> None:
+        """Land copies of some threads, of those that are still in flight."""
+        for copy in copies:
+            self._land(copy, copy.pending & threads)
         self._forget()
 
     def _forget(self) -> None:

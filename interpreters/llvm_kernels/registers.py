@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import VectorType, i16, i32
@@ -262,7 +262,7 @@ def _wait(op: Operation) -> Action:
         raise InterpretationError("it waits for a number of groups, an i32")
 
     def wait(team: TeamState, mask: Mask, left: Array) -> None:
-        team.copies.wait(mask, int(cast(Any, left[0])))
+        team.copies.wait(mask, int(left[0]))
 
     return wait
 

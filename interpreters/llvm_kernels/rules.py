@@ -29,6 +29,8 @@ class TeamState(Protocol):
     """The thread that is lane 0 of the warp of each thread."""
     spaces: Spaces
     copies: Copies
+    barriers: Any
+    """The counting barriers (`counting.PhaseBarriers`)."""
 
     def jump(self, target: int, mask: Mask) -> None:
         """Send threads to a segment."""
@@ -59,13 +61,15 @@ class Sync:
     """A synchronization point.
 
     `scope` is `block`, all threads of the block; `lanes`, those of the mask that is
-    operand number `mask`; `warp`, all lanes of a warp.
+    operand number `mask`; `warp`, all lanes of a warp; `count`, each thread by itself
+    once `ready` says so.
     """
 
     op: Operation
     scope: str
     action: Action
     mask: int = 0
+    ready: Callable[..., Array] | None = None
 
 
 ACTIONS: dict[type[Operation], Callable[[Any], Action]] = {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from xdsl_tvm.interpreters.errors import DivergenceError, StepLimitError, describe
 from xdsl_tvm.interpreters.llvm_kernels.copies import Copies
+from xdsl_tvm.interpreters.llvm_kernels.counting import PhaseBarriers
 from xdsl_tvm.interpreters.llvm_kernels.counts import AccessCounts
 from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Mask, Value, merged
 from xdsl_tvm.interpreters.llvm_kernels.memory import Region, Spaces, rows_region
@@ -72,6 +73,7 @@ class Team:
             counts,
         )
         self.copies = Copies(self.spaces)
+        self.barriers = PhaseBarriers({}, [])
         self._registers: dict[str, Array] = {}
         self._together: int | None = 0
         """The segment that all threads are at; None where they are at several."""
@@ -203,9 +205,25 @@ class Team:
             sync = segments[number].sync
             if sync is not None and sync.scope != "block":
                 here = self._parked & (self._at == number)
-                released |= self._release_warps(segments[number], here)
-        if not released and not self._release_blocks(waiting):
+                if sync.ready is None:
+                    released |= self._release_warps(segments[number], here)
+                else:
+                    released |= self._release_counted(segments[number], here)
+        if released or self._release_blocks(waiting):
+            return
+        # Counted copies arrive as late as they can.
+        if not self.barriers.land(self):
             raise self._divergence()
+
+    def _release_counted(self, segment: Segment, here: Array) -> bool:
+        sync = segment.sync
+        assert sync is not None
+        assert sync.ready is not None
+        operands = [self.values[each] for each in segment.sync_slots[0]]
+        ready = here & sync.ready(self, here, *operands)
+        if ready.any():
+            self._meet(segment, ready)
+        return bool(ready.any())
 
     def _release_warps(self, segment: Segment, here: Array) -> bool:
         sync = segment.sync

@@ -691,3 +691,52 @@ def test_half_a_warp_cannot_multiply() -> None:
     body = f'    %x = tvm_llvm.call_intrinsic "{name}"(%ps) : (!llvm.ptr<3>) -> i32'
     with pytest.raises(DivergenceError, match="some of its threads are missing"):
         run(body + "\n    llvm.return", threads=16)
+
+
+# ---- counting barriers ----
+
+COUNTED = """
+    %bar = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
+    %first = llvm.icmp "eq" %t, %zero : i32
+    llvm.cond_br %first, ^init, ^ready
+  ^init:
+    tvm_llvm.call_intrinsic "llvm.nvvm.mbarrier.init.shared"(%bar, %EXPECTED)
+      : (!llvm.ptr<3>, i32) -> ()
+    llvm.br ^ready
+  ^ready:
+    nvvm.barrier0
+    nvvm.cp.async.shared.global %ps, %pa, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    tvm_llvm.call_intrinsic "llvm.nvvm.cp.async.mbarrier.arrive.KIND"(%bar)
+      : (!llvm.ptr<3>) -> ()
+    %token = tvm_llvm.call_intrinsic "llvm.nvvm.mbarrier.arrive.shared"(%bar)
+      : (!llvm.ptr<3>) -> i64
+    llvm.br ^poll
+  ^poll:
+    %done = tvm_llvm.call_intrinsic "llvm.nvvm.mbarrier.test.wait.shared"(%bar, %token)
+      : (!llvm.ptr<3>, i64) -> i1
+    llvm.cond_br %done, ^read, ^poll
+  ^read:"""
+
+
+@pytest.mark.parametrize("kind", ["shared", "noinc.shared"])
+def test_counted_copies(kind: str) -> None:
+    """Copies arrive at a barrier, which either counts them itself or is told before."""
+    expected = "n" if kind == "shared" else "twice"
+    body = "    %twice = llvm.add %n, %n : i32" + COUNTED.replace("KIND", kind)
+    body = body.replace("EXPECTED", expected) + BACKWARD
+    body += "    %v = llvm.load %pj : !llvm.ptr<3> -> i32" + STORE
+    found = run(body, threads=64, blocks=3)
+    rows = np.arange(64 * 3).reshape(3, 64)[:, ::-1]
+    np.testing.assert_array_equal(found, rows.ravel())
+
+
+def test_a_phase_that_never_completes() -> None:
+    body = "    %twice = llvm.add %n, %n : i32"
+    body += COUNTED.replace("KIND", "shared").replace("EXPECTED", "twice")
+    with pytest.raises(DivergenceError, match="waits, and thread"):
+        run(body + "\n    llvm.return")
+    with pytest.raises(SimulationError, match="arrivals at a barrier that expects 1"):
+        run(body.replace("(%bar, %twice)", "(%bar, %one)") + "\n    llvm.return")
+    none = '    %x = tvm_llvm.call_intrinsic "llvm.nvvm.mbarrier.arrive.shared"(%tile)'
+    with pytest.raises(SimulationError, match="there is no barrier in this memory"):
+        run(none + " : (!llvm.ptr<3>) -> i64\n    llvm.return")
