@@ -304,7 +304,9 @@ class Team:
         block = self._block == self._block[waiting]
         others = block & ~(self._parked & (self._at == self._at[waiting]))
         text = "some of its threads are missing"
-        if others.any():
+        if sync.ready is not None:
+            text = "the phase that it waits for never ends"
+        elif others.any():
             other = int(np.flatnonzero(others)[0])
             text = f"{self.spaces.name(other)} has ended"
             if self._parked[other]:

@@ -733,7 +733,7 @@ def test_counted_copies(kind: str) -> None:
 def test_a_phase_that_never_completes() -> None:
     body = "    %twice = llvm.add %n, %n : i32"
     body += COUNTED.replace("KIND", "shared").replace("EXPECTED", "twice")
-    with pytest.raises(DivergenceError, match="waits, and thread"):
+    with pytest.raises(DivergenceError, match="the phase that it waits for never ends"):
         run(body + "\n    llvm.return")
     with pytest.raises(SimulationError, match="arrivals at a barrier that expects 1"):
         run(body.replace("(%bar, %twice)", "(%bar, %one)") + "\n    llvm.return")
