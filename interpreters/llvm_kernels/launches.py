@@ -98,7 +98,8 @@ class LLVMKernels:
         regions, values = _bind(program, arguments, clock)
         for op in program.globals:
             memory = self._global(op)
-            regions.append(array_region(memory, 0, f"'{op.sym_name.data}'", clock))
+            found = array_region(memory, f"'{op.sym_name.data}'", clock)
+            regions.append(found)
         for slot, value in zip(program.parameters, values, strict=True):
             program.initial[slot] = value
         shape = LaunchShape(grid, block, dynamic_bytes)
@@ -201,15 +202,15 @@ def _bind(
         if number is None:
             number = known[id(pointer.memory)] = len(regions)
             name = f"argument {position}"
-            regions.append(array_region(pointer.memory, 0, name, clock))
+            regions.append(array_region(pointer.memory, name, None))
+        if not program.only_read[position]:
+            regions[number].watch(clock)
         values.append(np.array([(number + 1 << SPAN_BITS) + pointer.offset], np.int64))
-    return _padded(regions, len(arguments), clock), values
+    return _padded(regions, len(arguments)), values
 
 
-def _padded(regions: Sequence[Region], count: int, clock: Clock) -> list[Region]:
+def _padded(regions: Sequence[Region], count: int) -> list[Region]:
     """As many regions as arguments, after which the program has the globals."""
     empty = Memory(memoryview(b""))
-    rest = (
-        array_region(empty, 0, "no array", clock) for _ in range(count - len(regions))
-    )
-    return [*regions, *rest]
+    missing = count - len(regions)
+    return [*regions, *(array_region(empty, "no array", None) for _ in range(missing))]

@@ -50,6 +50,11 @@ class Region:
     """The copies in flight to each byte."""
     _views: dict[str, Array] = field(default_factory=dict[str, Array])
 
+    def watch(self, clock: Clock) -> None:
+        """Look for races in memory that all blocks share, unless it is only read."""
+        if self.stamps is None and self.data.flags.writeable:
+            self.stamps = Stamps(clock, len(self.data), True)
+
     def typed(self, storage: np.dtype[Any]) -> Array:
         """The whole as elements of a dtype."""
         found = self._views.get(storage.name)
@@ -305,14 +310,16 @@ class Spaces:
         note(op, places, size, self.warps, mask, kind)
 
 
-def array_region(memory: Memory, offset: int, name: str, clock: Clock) -> Region:
-    """The memory of an array, from a byte on."""
-    data = np.frombuffer(memory.bytes, np.uint8)[offset:]
+def array_region(memory: Memory, name: str, clock: Clock | None) -> Region:
+    """The memory of an array; with a clock, it is watched for races."""
+    data = np.frombuffer(memory.bytes, np.uint8)
     marks = None
     if memory.mask is not None:
-        marks = np.frombuffer(memory.mask, np.uint8)[offset:]
-    stamps = None if memory.bytes.readonly else Stamps(clock, len(data), True)
-    return Region(name, data, marks, len(data), None, stamps)
+        marks = np.frombuffer(memory.mask, np.uint8)
+    found = Region(name, data, marks, len(data))
+    if clock is not None:
+        found.watch(clock)
+    return found
 
 
 def rows_region(

@@ -17,7 +17,7 @@ from xdsl.dialects import llvm
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.interpreters.errors import SimulationError, unsupported
 from xdsl_tvm.interpreters.llvm_kernels.intrinsics import intrinsic_rule, value_of
 from xdsl_tvm.interpreters.llvm_kernels.layouts import (
@@ -74,6 +74,8 @@ class Program:
     initial: Values = field(default_factory=list[Value])
     """The values that are known before, by slot."""
     parameters: list[int] = field(default_factory=list[int])
+    only_read: list[bool] = field(default_factory=list[bool])
+    """Whether the memory of a parameter is seen to be read only."""
     local_bytes: int = 0
     shared_bytes: int = 0
     globals: list[llvm.GlobalOp] = field(default_factory=list[llvm.GlobalOp])
@@ -181,6 +183,7 @@ class ProgramBuilder:
         block = program.function.body.blocks[0]
         slots: dict[SSAValue, int] = {}
         program.parameters = [self._slot(slots, each) for each in block.args]
+        program.only_read = [is_only_read(each) for each in block.args]
         self._function(program.function, slots, None)
         start = -(-program.shared_bytes // 128) * 128
         for slot, window in self._dynamic:
@@ -442,6 +445,27 @@ def _step_of(op: Operation, operands: Sequence[int]) -> Step:
             return lambda team, values, mask: compute(values[a], values[b])
         case _:
             return lambda team, values, mask: compute(*[values[x] for x in operands])
+
+
+_DERIVED = (llvm.GEPOp, llvm.BitcastOp, tvm_llvm.AddrSpaceCastOp, tvm_llvm.FreezeOp)
+"""Addresses of the memory that their first operand is an address of."""
+_READS = (llvm.LoadOp, tvm_llvm.LoadOp)
+
+
+def is_only_read(pointer: SSAValue) -> bool:
+    """Whether all that is seen to happen with an address, and those made of it, is that
+    memory is read."""
+    pending = [pointer]
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            if isinstance(op, _DERIVED) and use.index == 0:
+                pending.append(op.results[0])
+            elif not isinstance(op, _READS) and not (
+                isinstance(op, nvvm.CpAsyncOp) and use.index == 1
+            ):
+                return False
+    return True
 
 
 # ---- control ----
