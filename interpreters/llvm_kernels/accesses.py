@@ -79,7 +79,11 @@ def loading(access: Access) -> Action:
 
 @action(llvm.StoreOp, tvm_llvm.StoreOp)
 def _store(op: llvm.StoreOp | tvm_llvm.StoreOp) -> Action:
-    access = _access(op, op.operands[1], op.operands[0].type)
+    return storing(_access(op, op.operands[1], op.operands[0].type))
+
+
+def storing(access: Access) -> Action:
+    """What writes values at addresses."""
 
     def store(team: TeamState, mask: Mask, value: Array, address: Array) -> None:
         spaces = team.spaces

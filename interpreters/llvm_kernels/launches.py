@@ -17,6 +17,7 @@ from xdsl_tvm.interpreters.data.memory import Memory, Pointer, memory_of
 from xdsl_tvm.interpreters.data.values import scalar_argument
 from xdsl_tvm.interpreters.errors import ArgumentError, unsupported
 from xdsl_tvm.interpreters.llvm_kernels import accesses as _accesses
+from xdsl_tvm.interpreters.llvm_kernels import opaque_fragments as _opaque_fragments
 from xdsl_tvm.interpreters.llvm_kernels import registers as _registers
 from xdsl_tvm.interpreters.llvm_kernels import warps as _warps
 from xdsl_tvm.interpreters.llvm_kernels.counts import AccessCounts
@@ -32,7 +33,7 @@ from xdsl_tvm.interpreters.llvm_kernels.teams import LaunchShape, Team
 
 Dim3: TypeAlias = tuple[int, int, int]
 
-RULES = (_accesses, _registers, _warps)
+RULES = (_accesses, _opaque_fragments, _registers, _warps)
 """The modules that fill the tables of `rules.py`."""
 
 MOST_THREADS = 8192

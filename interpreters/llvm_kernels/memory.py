@@ -82,6 +82,8 @@ class Access:
     space: int
     alignment: int
     atomic: bool = False
+    counted: bool = True
+    """Whether it is known which lane accesses what."""
 
     @property
     def size(self) -> int:
@@ -283,7 +285,7 @@ class Spaces:
     def _note(
         self, access: Access, region: Region, kind: str, places: Array, mask: Mask
     ) -> None:
-        if self.counts is not None:
+        if self.counts is not None and access.counted:
             self.count_access(access.op, region, places, access.size, mask, kind)
         if region.stamps is None:
             return

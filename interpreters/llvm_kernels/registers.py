@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import VectorType, i16, i32
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import tvm_llvm
@@ -49,7 +49,7 @@ _ROW_BYTES = 16
 _ROW = VectorType(i16, [8])
 
 
-def _whole_warps(team: TeamState, mask: Mask) -> Array:
+def whole_warps(team: TeamState, mask: Mask) -> Array:
     """The threads of the warps that execute, a row for each."""
     warps = team.spaces.warps
     complete = (warps >= 0).all(1)
@@ -78,7 +78,7 @@ def loading_matrices(op: Operation, count: int, *, transposed: bool) -> Sync:
 
     def load(team: TeamState, mask: Mask, address: Array) -> Value:
         spaces = team.spaces
-        threads = _whole_warps(team, mask)
+        threads = whole_warps(team, mask)
         address = np.broadcast_to(address, (team.count,))
         gives = np.zeros(team.count, np.bool_)
         gives[threads[:, : 8 * count]] = True
@@ -127,11 +127,10 @@ def multiplying(op: Operation, product: Product, *, saturate: bool = False) -> S
     )
     bounds = _split([store_bytes(operand.type) for operand in op.operands], layouts)
     parts = members(op.results[0].type) or (op.results[0].type,)
-    storages = [(scalar(part).storage, store_bytes(part)) for part in parts]
     rows, columns = layouts[2][1]
 
     def run(team: TeamState, mask: Mask, *registers: Array) -> Value:
-        threads = _whole_warps(team, mask)
+        threads = whole_warps(team, mask)
         a, b, c = (
             _matrices(team, threads, registers[first:last], *layout)
             for (first, last), layout in zip(bounds, layouts, strict=True)
@@ -139,14 +138,7 @@ def multiplying(op: Operation, product: Product, *, saturate: bool = False) -> S
         total = multiply(a, b, c, product.operator, saturate=saturate)
         held = np.ascontiguousarray(total[:, rows, columns]).view(np.uint8)
         held = held.reshape(len(threads), 32, -1)
-        found: list[Array] = []
-        start = 0
-        for (storage, size), part in zip(storages, parts, strict=True):
-            piece = np.ascontiguousarray(held[:, :, start : start + size]).view(storage)
-            start += size
-            wide = isinstance(part, VectorType)
-            found.append(_spread(team, threads, piece if wide else piece[..., 0]))
-        return tuple(found) if len(found) > 1 else found[0]
+        return in_registers(team, threads, held, parts)
 
     return Sync(op, "warp", run)
 
@@ -171,6 +163,31 @@ def _split(
     return found
 
 
+def held_bytes(team: TeamState, threads: Array, registers: Sequence[Array]) -> Array:
+    """The bytes in registers, by warp and lane."""
+    everyone = [np.broadcast_to(x, (team.count, *x.shape[1:])) for x in registers]
+    pieces = [np.ascontiguousarray(each[threads]) for each in everyone]
+    return np.concatenate(
+        [each.view(np.uint8).reshape(len(threads), 32, -1) for each in pieces], axis=2
+    )
+
+
+def in_registers(
+    team: TeamState, threads: Array, held: Array, parts: Sequence[Attribute]
+) -> Value:
+    """Bytes by warp and lane as the values of registers of these types."""
+    found: list[Array] = []
+    start = 0
+    for part in parts:
+        size = store_bytes(part)
+        piece = np.ascontiguousarray(held[:, :, start : start + size])
+        piece = piece.view(scalar(part).storage)
+        start += size
+        wide = isinstance(part, VectorType)
+        found.append(_spread(team, threads, piece if wide else piece[..., 0]))
+    return tuple(found) if len(found) > 1 else found[0]
+
+
 def _matrices(
     team: TeamState,
     threads: Array,
@@ -181,15 +198,7 @@ def _matrices(
 ) -> Array:
     """The matrices that warps hold in registers."""
     rows, columns = places
-    pieces = [
-        np.ascontiguousarray(
-            np.broadcast_to(each, (team.count, *each.shape[1:]))[threads]
-        )
-        for each in registers
-    ]
-    data = np.concatenate(
-        [each.view(np.uint8).reshape(len(threads), 32, -1) for each in pieces], axis=2
-    )
+    data = held_bytes(team, threads, registers)
     values = kind.unpack(data.tobytes(), len(threads) * rows.size)
     found = np.zeros((len(threads), *shape), values.dtype)
     found[:, rows, columns] = values.reshape(len(threads), *rows.shape)

@@ -740,3 +740,76 @@ def test_a_phase_that_never_completes() -> None:
     none = '    %x = tvm_llvm.call_intrinsic "llvm.nvvm.mbarrier.arrive.shared"(%tile)'
     with pytest.raises(SimulationError, match="there is no barrier in this memory"):
         run(none + " : (!llvm.ptr<3>) -> i64\n    llvm.return")
+
+
+# ---- fragments of wmma ----
+
+
+def wmma_kernel(kind: str, by_columns: bool) -> str:
+    """C = A * B + C of 16 by 16 by 16 in memory: A, B and C follow each other."""
+    floats = kind == "f16"
+    a_type = ", ".join(["vector<2xf16>"] * 8 if floats else ["i32"] * 2)
+    c_type = ", ".join(["f32"] * 8 if floats else ["i32"] * 8)
+    a_name, c_name = ("f16", "f32") if floats else ("s8", "s32")
+    product = "row.col.f32.f32" if floats else "row.col.s8"
+    size = 512 if floats else 256
+    way = "col" if by_columns else "row"
+    count = len(a_type.split(","))
+    each = a_type.partition(",")[0]
+    element = c_type.partition(",")[0]
+    name = "llvm.nvvm.wmma.m16n16k16"
+
+    def unpacked(value: str, letter: str, number: int, types: str) -> str:
+        return "".join(
+            f"\n    %{letter}{n} = llvm.extractvalue %{value}[{n}] : "
+            f"!llvm.struct<({types})>"
+            for n in range(number)
+        )
+
+    operands = ", ".join(
+        [
+            *(f"%u{n}" for n in range(count)),
+            *(f"%w{n}" for n in range(count)),
+            *(f"%x{n}" for n in range(8)),
+        ]
+    )
+    types = ", ".join([*[each] * (2 * count), *[element] * 8])
+    results = ", ".join(f"%d{n}" for n in range(8))
+    return (
+        f"""
+    %s16 = llvm.mlir.constant(16 : i32) : i32
+    %mb = llvm.getelementptr %a[{size}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+    %fa = tvm_llvm.call_intrinsic "{name}.load.a.row.stride.{a_name}.p1"(%a, %s16)
+      : (!llvm.ptr<1>, i32) -> !llvm.struct<({a_type})>
+    %fb = tvm_llvm.call_intrinsic "{name}.load.b.col.{a_name}.p1"(%mb)
+      : (!llvm.ptr<1>) -> !llvm.struct<({a_type})>
+    %fc = tvm_llvm.call_intrinsic "{name}.load.c.row.stride.{c_name}.p1"(%c, %s16)
+      : (!llvm.ptr<1>, i32) -> !llvm.struct<({c_type})>"""
+        + unpacked("fa", "u", count, a_type)
+        + unpacked("fb", "w", count, a_type)
+        + unpacked("fc", "x", 8, c_type)
+        + f"""
+    %fd = tvm_llvm.call_intrinsic "{name}.mma.{product}"({operands})
+      : ({types}) -> !llvm.struct<({c_type})>"""
+        + unpacked("fd", "d", 8, c_type)
+        + f"""
+    nvvm.bar.warp.sync %full : i32
+    tvm_llvm.call_intrinsic "{name}.store.d.{way}.stride.{c_name}.p1"(%c, {results},
+      %s16) : (!llvm.ptr<1>, {c_type}, i32) -> ()
+    llvm.return"""
+    )
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("kind", ["f16", "s8"])
+def test_fragments(kind: str, by_columns: bool) -> None:
+    storage, result = (np.float16, np.float32) if kind == "f16" else (np.int8, np.int32)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (16, 16)).astype(storage) for _ in range(2))
+    c = rng.integers(-4, 5, (16, 16)).astype(result)
+    held = np.concatenate([a.ravel(), b.T.ravel()])
+    expected = a.astype(result) @ b.astype(result) + c
+    LLVMKernels(module(wmma_kernel(kind, by_columns))).launch(
+        "k", (1, 1, 1), (32, 1, 1), [held, c]
+    )
+    np.testing.assert_array_equal(c, expected.T if by_columns else expected)

@@ -1,7 +1,7 @@
 """Arithmetic of the interpreter of kernels against LLVM's own, on this processor.
 
-Each operation is a function of one element, and all are in one module, which LLVM compiles
-without optimization.
+Each operation is a function of one element, and all are in one module, which LLVM
+compiles without optimization.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ CASES["fpext"] = ("llvm.fpext %a : f32 to f64", "f32", "f64")
 CASES["fptrunc"] = ("llvm.fptrunc %a : f64 to f32", "f64", "f32")
 CASES["bitcast"] = ("llvm.bitcast %a : f32 to i32", "f32", "i32")
 
-STORAGE = {
+STORAGE: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.bool_),
     **{name: np.dtype(name.replace("i", "int")) for name in INTEGERS},
     **{name: np.dtype(name.replace("f", "float")) for name in FLOATS},
