@@ -21,12 +21,13 @@ checked: bounds, alignment, bytes that nobody has written, races (`races.py`), c
 flight (`copies.py`), which land at the wait for them and not before. Faults raise what
 the interpreter of TIR raises (`interpreters/errors.py`), with the operation.
 
-Rules are in tables by class of operation, or by the name of an intrinsic: `values.py` and
-`intrinsics.py` (arithmetic), `accesses.py` (memory, atomics, copies), `warps.py` (barriers,
-shuffles, votes), `registers.py` (`ldmatrix`, `mma.sync`), `opaque_fragments.py` (`wmma`) and
-`counting.py` (`mbarrier`). A new operation is a line in one of them, since the rules are
-made by functions that do not depend on the spelling: `loading_matrices`, `multiplying`,
-`copying`, `arriving`, `waiting`. Integers and floats are those of `interpreters/data`.
+Rules are in tables by class of operation, or by the name of an intrinsic: `values.py`
+and `intrinsics.py` (arithmetic), `accesses.py` (memory, atomics, copies), `warps.py`
+(barriers, shuffles, votes), `registers.py` (`ldmatrix`, `mma.sync`),
+`opaque_fragments.py` (`wmma`) and `counting.py` (`mbarrier`). A new operation is a line in
+one of them, since the rules are made by functions that do not depend on the spelling:
+`loading_matrices`, `multiplying`, `copying`, `arriving`, `waiting`. Integers and floats
+are those of `interpreters/data`.
 
 Limits: fast-math flags change nothing, so that products are not contracted; the
 approximate functions of NVPTX are computed to full precision; floats keep their
