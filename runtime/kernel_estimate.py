@@ -38,6 +38,7 @@ _RESERVED_SHARED = 1024
 """Bytes of shared memory that the system takes of each block."""
 _SHARED_UNIT = 128
 _L2_BYTES = 64
+_SHARED_BYTES = 128
 _CACHE = "second-level cache"
 ENOUGH_IN_FLIGHT = 40 << 10
 """Bytes that a multiprocessor should have in flight to hide the latency of memory."""
@@ -119,6 +120,7 @@ _SHAPES = {
     "16832": (16, 8, 32),
     "8816": (8, 8, 16),
 }
+_SHARED = ("LDS", "STS", "LDSM", "STSM", "LDGSTS")
 _ACCESSES = ("LDG", "STG", "LDGSTS", "RED", "ATOMG")
 _WIDTHS = ((".128", 16), (".64", 8), (".U16", 2), (".S16", 2), (".U8", 1), (".S8", 1))
 
@@ -228,8 +230,9 @@ def _cycles(
             groups = warps / _QUARTERS if by_group else warps
             least = count / gpu.tensor * groups
             work["tensor"] += least
+            cycles["shared"] += _shared_operands(each.opcode) * groups
             cycles["tensor"] += least if by_group else least / gpu.sync_share
-        elif name in ("LDS", "STS", "LDSM", "STSM", "LDGSTS"):
+        elif name in _SHARED and "RZ, [RZ]" not in each.operands:
             cycles["shared"] += _shared_cycles(each) * warps
         elif name in ("FFMA", "FADD", "FMUL"):
             _add(cycles, work, "f32", lanes / gpu.f32, name)
@@ -250,6 +253,15 @@ def _add(
     """An operation of a unit; at the peak every one is a multiply-add."""
     cycles[unit] += least
     work[unit] += least if "FMA" in name else least / 2
+
+
+def _shared_operands(opcode: str) -> float:
+    """Cycles for the matrices that a warpgroup multiplies from shared memory."""
+    match = _MATRIX.match(opcode)
+    if match is None or "x" not in match["shape"]:
+        return 0.0
+    m, n, k = map(int, match["shape"].split("x"))
+    return (m + n) * k * 2 / _SHARED_BYTES
 
 
 def _shared_cycles(instruction: Instruction) -> int:

@@ -24,8 +24,8 @@ the interpreter of TIR raises (`interpreters/errors.py`), with the operation.
 Rules are in tables by class of operation, or by the name of an intrinsic: `values.py`
 and `intrinsics.py` (arithmetic), `accesses.py` (memory, atomics, copies), `warps.py`
 (barriers, shuffles, votes), `registers.py` (`ldmatrix`, `mma.sync`),
-`opaque_fragments.py` (`wmma`) and `counting.py` (`mbarrier`). A new operation is a line in
-one of them, since the rules are made by functions that do not depend on the spelling:
+`opaque_fragments.py` (`wmma`) and `counting.py` (`mbarrier`). A new operation is a line
+in one of them, since the rules are made by functions that do not depend on the spelling:
 `loading_matrices`, `multiplying`, `copying`, `arriving`, `waiting`. Integers and floats
 are those of `interpreters/data`.
 

@@ -16,6 +16,7 @@ from xdsl_tvm.runtime.kernel_estimate import (
 from xdsl_tvm.runtime.sass import (
     Instruction,
     KernelCode,
+    Loop,
     machine_code,
     mix,
     parse_code,
@@ -122,6 +123,21 @@ def test_operations() -> None:
     assert matrix_operations("HMMA.999.F32") is None
     widths = {"LDG.E.128.CONSTANT": 16, "LDG.E.64": 8, "LDG.E": 4, "LDG.E.U16": 2}
     assert {k: bytes_of(Instruction(k, "")) for k in widths} == widths
+
+
+def test_a_product_of_warpgroups() -> None:
+    """Its operands come from shared memory; a load of nothing waits for copies."""
+    body = [
+        Instruction("HGMMA.64x256x16.F32", "R24, gdesc[UR4], R24"),
+        Instruction("LDS", "RZ, [RZ]"),
+        Instruction("BRA", "`(.L_x_0)", "@P0"),
+    ]
+    code = KernelCode("k", "sm_90a", 168, 0, 0, 0, body, [Loop(body, 1, True)])
+    found = estimate(code, 128)
+    assert found is not None
+    assert found.occupancy.warps == 12
+    assert found.cycles == {"tensor": 384, "shared": 240, "issue": 9}
+    assert (found.bound, found.peak, found.share) == ("tensor", "tensor", 1.0)
 
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch) -> None:
