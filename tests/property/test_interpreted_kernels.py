@@ -26,7 +26,7 @@ from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 
 pytest.importorskip("llvmlite")
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 WARP_MEMORY = 'tir-bind-target{target="cuda"},tir-lower-warp-memory'
 """What the road has no place for: memory of warps is lowered before it."""
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
