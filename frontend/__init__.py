@@ -1,0 +1,1 @@
+"""Models of other formats as Relax: one package a format."""

@@ -1,0 +1,360 @@
+"""Graphs to bindings: names, values, nodes, and graphs and functions within."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    defs,
+    helper,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_tvm import relax
+from xdsl_tvm.dialects.relax import TensorInfo
+from xdsl_tvm.dialects.tir.types import dtype_name
+from xdsl_tvm.frontend.onnx.dtypes import NUMBERS, array_of
+from xdsl_tvm.frontend.onnx.errors import OnnxError
+from xdsl_tvm.frontend.onnx.folding import folded
+from xdsl_tvm.frontend.onnx.node import Node, Results, converter_of
+from xdsl_tvm.frontend.onnx.values import Known, Value
+from xdsl_tvm.relax.expr import Expr, Var
+
+_MOST_INLINED = 64
+"""How deep graphs and functions are in each other."""
+
+STANDARD = ("", "ai.onnx")
+"""The names of the domain of the standard's operators."""
+
+_SKIPPED_ATTRIBUTES = frozenset({"consumed_inputs"})
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names of a graph, or of a function, and what they mean."""
+
+    values: dict[str, Value]
+    opsets: Mapping[str, int]
+    attributes: Mapping[str, AttributeProto] | None = None
+    """Of a function, the attributes that its nodes refer to."""
+    depth: int = 0
+
+    def inner(self) -> Scope:
+        """The scope of a graph within, which sees the names around it."""
+        return Scope(dict(self.values), self.opsets, self.attributes, self.depth + 1)
+
+
+@dataclass
+class GraphBuilder:
+    """Emits what the nodes of a model's graphs compute."""
+
+    builder: relax.BlockBuilder
+    functions: Mapping[tuple[str, str], FunctionProto]
+    folder: Path | None
+    is_in_dataflow: bool
+    _scopes: list[Scope] = field(default_factory=list[Scope])
+
+    # ---- graphs ----
+
+    def run(self, graph: GraphProto, scope: Scope) -> None:
+        """Convert the initializers and nodes of a graph into values of the scope."""
+        for tensor in graph.initializer:
+            if tensor.name not in scope.values:
+                scope.values[tensor.name] = Known(array_of(tensor, self.folder))
+        for tensor in graph.sparse_initializer:
+            raise OnnxError(
+                f"initializer '{tensor.values.name}': sparse tensors are not converted; "
+                "store it densely"
+            )
+        self._nodes(graph.node, scope)
+
+    def _nodes(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+        if scope.depth > _MOST_INLINED:
+            raise OnnxError("graphs and functions are nested too deeply")
+        self._scopes.append(scope)
+        try:
+            for node in nodes:
+                self._node(node, scope)
+        finally:
+            self._scopes.pop()
+
+    def outputs(self, graph: GraphProto, scope: Scope) -> list[Value]:
+        """The values of a graph's outputs."""
+        return [self._lookup(scope, output.name, "output") for output in graph.output]
+
+    def _lookup(self, scope: Scope, name: str, what: str) -> Value:
+        if name not in scope.values:
+            raise OnnxError(f"{what} '{name}': no node, input or initializer makes it")
+        return scope.values[name]
+
+    # ---- nodes ----
+
+    def _node(self, proto: NodeProto, scope: Scope) -> None:
+        where = f"node '{node_name(proto)}' ({proto.op_type})"
+        inputs = [
+            self._lookup(scope, name, f"{where}: input") if name else None
+            for name in proto.input
+        ]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        try:
+            results = self._converted(proto, inputs, scope)
+        except OnnxError:
+            raise
+        except (VerifyException, ValueError, OverflowError) as error:
+            raise OnnxError(f"{where}: {str(error).strip()}") from None
+        for name, value in zip(proto.output, results, strict=False):
+            if not name:
+                continue
+            if value is None:
+                raise OnnxError(f"{where}: its output '{name}' is not converted")
+            if isinstance(value, Expr) and not isinstance(value, Var):
+                value = self.builder.emit(value, variable_name(name))
+            scope.values[name] = value
+        if len(proto.output) > len(results) and any(proto.output[len(results) :]):
+            raise OnnxError(
+                f"{where}: its output '{proto.output[len(results)]}' is not converted"
+            )
+
+    def _converted(
+        self, proto: NodeProto, inputs: list[Value | None], scope: Scope
+    ) -> Sequence[Value | None]:
+        where = f"node '{node_name(proto)}' ({proto.op_type})"
+        local = self.functions.get((proto.domain, proto.op_type))
+        if local is not None:
+            return self._called(local, proto, inputs, scope)
+        if proto.domain not in STANDARD:
+            raise OnnxError(
+                f"{where}: the domain '{proto.domain}' is not converted; only operators "
+                "of the ONNX standard and functions of the model are"
+            )
+        opset = scope.opsets[""]
+        schema = _schema(proto, opset, where)
+        node = Node(
+            proto.op_type,
+            node_name(proto),
+            opset,
+            inputs,
+            self._attributes(proto, schema, scope),
+            list(proto.output),
+            self,
+        )
+        if not schema.min_input <= len(inputs) <= schema.max_input:
+            raise node.error(
+                f"it has {len(inputs)} inputs, not {schema.min_input} to "
+                f"{schema.max_input}"
+            )
+        if (results := folded(node)) is None:
+            converter = converter_of(proto.op_type, opset)
+            if converter is None:
+                body = _body(schema, proto, inputs, opset)
+                if body is None:
+                    raise OnnxError(
+                        f"{where}: the operator is not converted in opset {opset}; "
+                        "docs/onnx.md lists those that are"
+                    )
+                return self._called(body, proto, inputs, scope)
+            results = converter(node)
+        return [results] if isinstance(results, Expr | Known) else list(results)
+
+    def _attributes(
+        self, proto: NodeProto, schema: defs.OpSchema, scope: Scope
+    ) -> dict[str, object]:
+        """The attributes of a node, and the defaults of others, as values of Python."""
+        given: dict[str, object] = {}
+        for name, described in schema.attributes.items():
+            default = described.default_value
+            if default.type != AttributeProto.UNDEFINED:
+                given[name] = _python_value(default)
+        for attribute in proto.attribute:
+            referred = attribute
+            if attribute.ref_attr_name:
+                found = (scope.attributes or {}).get(attribute.ref_attr_name)
+                if found is None:
+                    given.pop(attribute.name, None)
+                    continue
+                referred = found
+            if attribute.name in schema.attributes:
+                given[attribute.name] = _python_value(referred)
+            elif attribute.name not in _SKIPPED_ATTRIBUTES:
+                raise OnnxError(
+                    f"node '{node_name(proto)}' ({proto.op_type}): the operator has no "
+                    f"attribute '{attribute.name}' in opset {scope.opsets['']}"
+                )
+        return given
+
+    def _called(
+        self,
+        function: FunctionProto,
+        proto: NodeProto,
+        inputs: Sequence[Value | None],
+        scope: Scope,
+    ) -> list[Value | None]:
+        """The outputs of a function, whose nodes are converted where it is called."""
+        given = dict(zip(function.input, inputs, strict=False))
+        attributes = {each.name: each for each in function.attribute_proto}
+        referred = scope.attributes or {}
+        for each in proto.attribute:
+            if not each.ref_attr_name:
+                attributes[each.name] = each
+            elif each.ref_attr_name in referred:
+                attributes[each.name] = referred[each.ref_attr_name]
+        inner = Scope(
+            {name: value for name, value in given.items() if value is not None},
+            opsets_of(function.opset_import) or scope.opsets,
+            attributes,
+            scope.depth + 1,
+        )
+        nodes: list[NodeProto] = []
+        for node in function.node:
+            copied = NodeProto()
+            copied.CopyFrom(node)
+            # An optional input that is not given has no name in the body either.
+            copied.input[:] = [
+                "" if name in function.input and name not in inner.values else name
+                for name in node.input
+            ]
+            nodes.append(copied)
+        self._nodes(nodes, inner)
+        return [inner.values.get(name) for name in function.output]
+
+    # ---- what converters of nodes with graphs ask for ----
+
+    def emit(self, expr: Expr) -> Expr:
+        """The value, computed once."""
+        return expr if isinstance(expr, Var) else self.builder.emit(expr)
+
+    def branch(self, condition: Expr, then: GraphProto, other: GraphProto) -> Results:
+        """The outputs of one of two graphs, by a condition of the running program."""
+        count = len(then.output)
+        with self.builder.If(condition) as result:
+            with self.builder.Then():
+                self._branch(then)
+            with self.builder.Else():
+                self._branch(other)
+        if count == 1:
+            return result
+        return [self.builder.emit(result[index]) for index in range(count)]
+
+    def _branch(self, graph: GraphProto) -> None:
+        inner = self._scopes[-1].inner()
+        self.run(graph, inner)
+        values = [as_expr(value) for value in self.outputs(graph, inner)]
+        self.builder.emit_branch_output(values[0] if len(values) == 1 else values)
+
+    def inlined(self, graph: GraphProto, inputs: Sequence[Value]) -> list[Value]:
+        """The outputs of a graph on inputs, computed here."""
+        inner = self._scopes[-1].inner()
+        names = (each.name for each in graph.input)
+        inner.values.update(zip(names, inputs, strict=True))
+        self.run(graph, inner)
+        return self.outputs(graph, inner)
+
+
+def as_expr(value: Value) -> Expr:
+    """The value as an expression."""
+    return value.expr() if isinstance(value, Known) else value
+
+
+def node_name(node: NodeProto) -> str:
+    """The name of a node, that of its first output for a node without one."""
+    return node.name or next(iter(node.output), "")
+
+
+def variable_name(name: str) -> str:
+    """The name of a variable of Relax for a name of ONNX."""
+    cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if not cleaned.strip("_") or cleaned[0].isdigit():
+        cleaned = f"v{cleaned}"
+    return cleaned
+
+
+def opsets_of(imports: Sequence[object]) -> dict[str, int]:
+    """Versions by domain; that of the standard's operators is `""`."""
+    found: dict[str, int] = {}
+    for each in imports:
+        domain, version = getattr(each, "domain", ""), getattr(each, "version", 0)
+        found["" if domain in STANDARD else domain] = version
+    return found
+
+
+def functions_of(model: ModelProto) -> dict[tuple[str, str], FunctionProto]:
+    """The functions that a model defines."""
+    return {(each.domain, each.name): each for each in model.functions}
+
+
+def _schema(proto: NodeProto, opset: int, where: str) -> defs.OpSchema:
+    try:
+        schema = defs.get_schema(proto.op_type, opset, "")
+    except defs.SchemaError:
+        raise OnnxError(
+            f"{where}: opset {opset} of the ONNX standard has no such operator"
+        ) from None
+    if schema.deprecated:
+        raise OnnxError(f"{where}: opset {opset} has removed the operator")
+    return schema
+
+
+def _python_value(attribute: AttributeProto) -> object:
+    value: object = helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, list | tuple) or attribute.type in _LISTS:
+        items: list[object] = list(value)  # type: ignore
+        return [
+            item.decode(errors="replace") if isinstance(item, bytes) else item
+            for item in items
+        ]
+    return value
+
+
+_LISTS = (AttributeProto.INTS, AttributeProto.FLOATS, AttributeProto.STRINGS)
+
+
+def _body(
+    schema: defs.OpSchema,
+    proto: NodeProto,
+    inputs: Sequence[Value | None],
+    opset: int,
+) -> FunctionProto | None:
+    """The standard's own body of an operator, None where it has none."""
+    if schema.has_function:
+        body = schema.function_body
+        return body if isinstance(body, FunctionProto) else None
+    if not schema.has_context_dependent_function:
+        return None
+    types = [_type_of(value) for value in inputs]
+    if any(each is None for each in types):
+        return None
+    text = schema.get_context_dependent_function(
+        proto.SerializeToString(),
+        [each.SerializeToString() for each in types if each is not None],
+    )
+    if not text:
+        return None
+    body = FunctionProto()
+    body.ParseFromString(text)
+    return body
+
+
+def _type_of(value: Value | None) -> TypeProto | None:
+    if value is None:
+        return TypeProto()
+    if isinstance(value, Known):
+        return helper.make_tensor_type_proto(NUMBERS[value.dtype], value.array.shape)
+    info = TensorInfo.of(value.struct_info)
+    if info is None or info.dtype is None or info.dims is None:
+        return None
+    dims = [None if dim is None else dim.value for dim in info.dims]
+    number = NUMBERS.get(dtype_name(info.dtype), TensorProto.UNDEFINED)
+    return helper.make_tensor_type_proto(number, dims)

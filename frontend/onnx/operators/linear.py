@@ -1,0 +1,48 @@
+"""Products of matrices, and attention."""
+
+from __future__ import annotations
+
+from xdsl_tvm import relax
+from xdsl_tvm.frontend.onnx.node import Node, converts
+from xdsl_tvm.frontend.onnx.values import Value
+from xdsl_tvm.relax import op
+
+
+@converts("MatMul")
+def _matmul(node: Node) -> Value:
+    return op.matmul(node.expr(0), node.expr(1))
+
+
+@converts("Gemm")
+def _gemm(node: Node) -> Value:
+    a, b = node.expr(0), node.expr(1)
+    if node.opset < 6 and not node.int_of("broadcast", 1):
+        pass
+    if node.int_of("transA", 0):
+        a = op.permute_dims(a, [1, 0])
+    if node.int_of("transB", 0):
+        b = op.permute_dims(b, [1, 0])
+    alpha, beta = node.float_of("alpha", 1.0), node.float_of("beta", 1.0)
+    result = op.matmul(a, b)
+    if alpha != 1.0:
+        result = op.multiply(result, _number(node, alpha))
+    if (c := node.optional(2)) is None or beta == 0.0:
+        return result
+    return op.add(result, c if beta == 1.0 else op.multiply(c, _number(node, beta)))
+
+
+def _number(node: Node, number: float) -> relax.Expr:
+    if "float" not in node.dtype() and number != int(number):
+        raise node.error(f"alpha and beta must be integers for {node.dtype()}")
+    return node.scalar(number)
+
+
+@converts("Einsum")
+def _einsum(node: Node) -> Value:
+    return op.einsum(node.exprs(), node.str_of("equation").replace(" ", ""))
+
+
+@converts("Trilu")
+def _trilu(node: Node) -> Value:
+    k = node.integer(1) if node.has(1) else 0
+    return (op.triu if node.int_of("upper", 1) else op.tril)(node.expr(), k)
