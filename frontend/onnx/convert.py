@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.dialects.relax import FuncOp
-from xdsl_tvm.dialects.relax.dense import array_of_dense, dense_of
+from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.dialects.relax.symbolic import RESERVED
 from xdsl_tvm.frontend.onnx import operators
 from xdsl_tvm.frontend.onnx.dtypes import array_of, dtype_name_of
@@ -29,6 +29,7 @@ from xdsl_tvm.frontend.onnx.graph import (
 )
 from xdsl_tvm.frontend.onnx.model import checked, load
 from xdsl_tvm.frontend.onnx.values import Array, Known, Value
+from xdsl_tvm.interpreters.relax.values import constant_array
 from xdsl_tvm.relax.expr import Var
 
 __all__ = ["detach_params", "from_onnx", "operators"]
@@ -74,7 +75,7 @@ def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Array]]]:
         attribute = func.attributes.pop("params")
         assert isinstance(attribute, ArrayAttr)
         params[func.sym_name.data] = [
-            array_of_dense(each)
+            constant_array(each)
             for each in attribute
             if isinstance(each, DenseIntOrFPElementsAttr)
         ]

@@ -1,0 +1,149 @@
+"""Quantized tensors: from and to floats, and products of integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xdsl_tvm import relax
+from xdsl_tvm.frontend.onnx.node import Node, converts
+from xdsl_tvm.frontend.onnx.operators.convolution import convolved
+from xdsl_tvm.frontend.onnx.values import Value
+from xdsl_tvm.relax import op
+from xdsl_tvm.relax.expr import Expr
+
+_RANGES = {
+    "int8": (-128, 127),
+    "uint8": (0, 255),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "uint16": (0, (1 << 16) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+}
+
+
+def _spread(node: Node, index: int, axis: int) -> Expr | None:
+    """A scale or zero point of one axis, as the whole tensor is broadcast with it."""
+    if (given := node.optional(index)) is None:
+        return None
+    if node.rank(index) == 0:
+        return given
+    if node.int_of("block_size", 0):
+        block = node.int_of("block_size")
+        repeated = op.repeat(given, block, axis)
+        extent = node.shape()[axis]
+        return op.strided_slice(repeated, [axis], [0], [extent])
+    if node.rank(index) != 1:
+        raise node.error(f"input {index} must have rank 0 or 1")
+    if node.sizes(index) == (1,):
+        return op.reshape(given, [])
+    shape = [1] * node.rank()
+    shape[axis] = node.sizes(index)[0]
+    return op.reshape(given, shape)
+
+
+def _axis(node: Node) -> int:
+    rank = node.rank()
+    axis = node.int_of("axis", 1)
+    return axis % rank if rank and -rank <= axis < rank else 0
+
+
+@converts("DequantizeLinear")
+def _dequantize(node: Node) -> Value:
+    axis, scale_dtype = _axis(node), node.dtype(1)
+    scale, zero = _spread(node, 1, axis), _spread(node, 2, axis)
+    assert scale is not None
+    x = node.expr()
+    if x.dtype.startswith("float8"):
+        x = op.astype(x, "float32")
+        zero = None
+    elif zero is not None:
+        x = op.subtract(op.astype(x, "int32"), op.astype(zero, "int32"))
+    wide = op.multiply(op.astype(x, "float32"), op.astype(scale, "float32"))
+    result = "float32"
+    if node.int_of("output_dtype", 0):
+        result = node.dtype_of("output_dtype")
+    elif scale_dtype != "float32":
+        result = scale_dtype
+    return wide if result == "float32" else op.astype(wide, result)
+
+
+@converts("QuantizeLinear")
+def _quantize(node: Node) -> Value:
+    axis = _axis(node)
+    dtype = node.dtype(2) if node.has(2) else "uint8"
+    if not node.has(2) and node.int_of("output_dtype", 0):
+        dtype = node.dtype_of("output_dtype")
+    scale, zero = _spread(node, 1, axis), _spread(node, 2, axis)
+    assert scale is not None
+    return _quantized(node, node.expr(), scale, zero, dtype)
+
+
+def _quantized(
+    node: Node, x: Expr, scale: Expr, zero: Expr | None, dtype: str
+) -> Expr:
+    ratio = op.divide(op.astype(x, "float32"), op.astype(scale, "float32"))
+    if dtype.startswith("float8"):
+        return op.astype(ratio, dtype)
+    if dtype not in _RANGES:
+        raise node.error(f"the dtype {dtype} is not converted")
+    places = op.round(ratio)
+    if zero is not None:
+        places = op.add(places, op.astype(zero, "float32"))
+    low, high = _RANGES[dtype]
+    return op.astype(op.clip(places, float(low), float(high)), dtype)
+
+
+@converts("DynamicQuantizeLinear")
+def _dynamic_quantize(node: Node) -> list[Value]:
+    x, zero = node.expr(), relax.const(np.float32(0))
+    low = op.minimum(op.min(x), zero)
+    high = op.maximum(op.max(x), zero)
+    scale = node.emit(
+        op.divide(op.subtract(high, low), relax.const(np.float32(255)))
+    )
+    point = op.round(op.clip(op.divide(op.negative(low), scale), 0.0, 255.0))
+    point = node.emit(op.astype(point, "uint8"))
+    return [_quantized(node, x, scale, point, "uint8"), scale, point]
+
+
+def _centred(node: Node, index: int, zero_index: int, column: bool) -> Expr:
+    """An operand as int32, less its zero point, one of all or of each row or column."""
+    x = op.astype(node.expr(index), "int32")
+    if (zero := node.optional(zero_index)) is None:
+        return x
+    zero = op.astype(zero, "int32")
+    if node.rank(zero_index) == 1:
+        zero = op.reshape(zero, [-1]) if node.sizes(zero_index) == (1,) else zero
+        if not column and node.sizes(zero_index) != (1,):
+            zero = op.expand_dims(zero, [1])
+    return op.subtract(x, zero)
+
+
+@converts("MatMulInteger")
+def _matmul_integer(node: Node) -> Value:
+    return op.matmul(_centred(node, 0, 2, False), _centred(node, 1, 3, True))
+
+
+@converts("QLinearMatMul")
+def _qlinear_matmul(node: Node) -> Value:
+    product = op.matmul(_centred(node, 0, 2, False), _centred(node, 3, 5, True))
+    a, b, y = (op.astype(node.expr(index), "float32") for index in (1, 4, 6))
+    scale = op.divide(op.multiply(a, b), y)
+    scaled = op.multiply(op.astype(product, "float32"), scale)
+    one = relax.const(np.float32(1))
+    return _quantized(node, scaled, one, node.expr(7), node.dtype(7))
+
+
+@converts("ConvInteger")
+def _conv_integer(node: Node) -> Value:
+    return convolved(node, _centred(node, 0, 2, False), _weights(node, 1, 3), None)
+
+
+def _weights(node: Node, index: int, zero_index: int) -> Expr:
+    """Weights as int32, less their zero point, one of all or of each output channel."""
+    x = op.astype(node.expr(index), "int32")
+    if (zero := node.optional(zero_index)) is None:
+        return x
+    zero = op.astype(zero, "int32")
+    if node.rank(zero_index) == 1:
+        zero = op.expand_dims(zero, list(range(1, node.rank(index))))
+    return op.subtract(x, zero)
