@@ -55,7 +55,7 @@ class Prepared:
             )
             if not small:
                 raise
-            first = error
+            last = error
         # As few inputs as possible: integers after the first input, then all small ones.
         names = list(given)
         whole = [name for name in small if given[name].dtype.kind in "iub"]
@@ -64,11 +64,12 @@ class Prepared:
                 continue
             try:
                 module = from_onnx(_bound(self.model, given, chosen))
-            except OnnxError:
+            except OnnxError as error:
+                last = error
                 continue
             self.bound = tuple(chosen)
             return module, [given[name] for name in names if name not in chosen]
-        raise first
+        raise last
 
     def _function(self, module: ModuleOp) -> Callable[..., Any]:
         run: Any = interpret(module) if self.interpreted else compile(module)

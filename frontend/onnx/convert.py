@@ -28,7 +28,7 @@ from xdsl_tvm.frontend.onnx.graph import (
     variable_name,
 )
 from xdsl_tvm.frontend.onnx.model import checked, load
-from xdsl_tvm.frontend.onnx.values import Array, Known, Value
+from xdsl_tvm.frontend.onnx.values import Array, Value
 from xdsl_tvm.interpreters.relax.values import constant_array
 from xdsl_tvm.relax.expr import Var
 
@@ -244,5 +244,3 @@ def _has_branches(graph: GraphProto, model: ModelProto) -> Iterator[bool]:
             for each in attribute.graphs:
                 nodes += each.node
 
-
-_ = Known

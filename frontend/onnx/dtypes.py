@@ -25,9 +25,7 @@ DTYPES = {
     TensorProto.UINT64: "uint64",
     TensorProto.BFLOAT16: "bfloat16",
     TensorProto.FLOAT8E4M3FN: "float8_e4m3fn",
-    TensorProto.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
     TensorProto.FLOAT8E5M2: "float8_e5m2",
-    TensorProto.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
 }
 """TVM's names of the element types that are converted."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from onnx import (
     AttributeProto,
@@ -45,13 +46,11 @@ class Scope:
 
     values: dict[str, Value]
     opsets: Mapping[str, int]
-    attributes: Mapping[str, AttributeProto] | None = None
-    """Of a function, the attributes that its nodes refer to."""
     depth: int = 0
 
     def inner(self) -> Scope:
         """The scope of a graph within, which sees the names around it."""
-        return Scope(dict(self.values), self.opsets, self.attributes, self.depth + 1)
+        return Scope(dict(self.values), self.opsets, self.depth + 1)
 
 
 @dataclass
@@ -132,7 +131,7 @@ class GraphBuilder:
         where = f"node '{node_name(proto)}' ({proto.op_type})"
         local = self.functions.get((proto.domain, proto.op_type))
         if local is not None:
-            return self._called(local, proto, inputs, scope)
+            return self._called(local, proto, inputs, scope, {})
         if proto.domain not in STANDARD:
             raise OnnxError(
                 f"{where}: the domain '{proto.domain}' is not converted; only operators "
@@ -163,7 +162,12 @@ class GraphBuilder:
                         f"{where}: the operator is not converted in opset {opset}; "
                         "docs/onnx.md lists those that are"
                     )
-                return self._called(body, proto, inputs, scope)
+                defaults = {
+                    name: each.default_value
+                    for name, each in schema.attributes.items()
+                    if each.default_value.type != AttributeProto.UNDEFINED
+                }
+                return self._called(body, proto, inputs, scope, defaults)
             results = converter(node)
         return [results] if isinstance(results, Expr | Known) else list(results)
 
@@ -177,15 +181,8 @@ class GraphBuilder:
             if default.type != AttributeProto.UNDEFINED:
                 given[name] = _python_value(default)
         for attribute in proto.attribute:
-            referred = attribute
-            if attribute.ref_attr_name:
-                found = (scope.attributes or {}).get(attribute.ref_attr_name)
-                if found is None:
-                    given.pop(attribute.name, None)
-                    continue
-                referred = found
             if attribute.name in schema.attributes:
-                given[attribute.name] = _python_value(referred)
+                given[attribute.name] = _python_value(attribute)
             elif attribute.name not in _SKIPPED_ATTRIBUTES:
                 raise OnnxError(
                     f"node '{node_name(proto)}' ({proto.op_type}): the operator has no "
@@ -199,20 +196,16 @@ class GraphBuilder:
         proto: NodeProto,
         inputs: Sequence[Value | None],
         scope: Scope,
+        defaults: Mapping[str, AttributeProto],
     ) -> list[Value | None]:
         """The outputs of a function, whose nodes are converted where it is called."""
         given = dict(zip(function.input, inputs, strict=False))
         attributes = {each.name: each for each in function.attribute_proto}
-        referred = scope.attributes or {}
-        for each in proto.attribute:
-            if not each.ref_attr_name:
-                attributes[each.name] = each
-            elif each.ref_attr_name in referred:
-                attributes[each.name] = referred[each.ref_attr_name]
+        attributes.update(defaults)
+        attributes.update((each.name, each) for each in proto.attribute)
         inner = Scope(
             {name: value for name, value in given.items() if value is not None},
             opsets_of(function.opset_import) or scope.opsets,
-            attributes,
             scope.depth + 1,
         )
         nodes: list[NodeProto] = []
@@ -224,6 +217,7 @@ class GraphBuilder:
                 "" if name in function.input and name not in inner.values else name
                 for name in node.input
             ]
+            _resolve(copied, attributes)
             nodes.append(copied)
         self._nodes(nodes, inner)
         return [inner.values.get(name) for name in function.output]
@@ -259,6 +253,26 @@ class GraphBuilder:
         inner.values.update(zip(names, inputs, strict=True))
         self.run(graph, inner)
         return self.outputs(graph, inner)
+
+
+def _resolve(node: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
+    """Replace what a node of a function, or of graphs in it, refers to."""
+    kept: list[AttributeProto] = []
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            for graph in (attribute.g, *attribute.graphs):
+                for inner in graph.node:
+                    _resolve(inner, attributes)
+            kept.append(attribute)
+        elif attribute.ref_attr_name in attributes:
+            copied = AttributeProto()
+            copied.CopyFrom(attributes[attribute.ref_attr_name])
+            copied.name = attribute.name
+            kept.append(copied)
+    copies = NodeProto()
+    copies.attribute.extend(kept)
+    del node.attribute[:]
+    node.attribute.extend(copies.attribute)
 
 
 def as_expr(value: Value) -> Expr:
@@ -309,8 +323,8 @@ def _python_value(attribute: AttributeProto) -> object:
     value: object = helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
-    if isinstance(value, list | tuple) or attribute.type in _LISTS:
-        items: list[object] = list(value)  # type: ignore
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        items = cast("Sequence[object]", value)
         return [
             item.decode(errors="replace") if isinstance(item, bytes) else item
             for item in items
@@ -318,7 +332,6 @@ def _python_value(attribute: AttributeProto) -> object:
     return value
 
 
-_LISTS = (AttributeProto.INTS, AttributeProto.FLOATS, AttributeProto.STRINGS)
 
 
 def _body(

@@ -223,7 +223,7 @@ class Node:
         value = self.attributes.get(name, default)
         if value is None:
             raise self.error(f"attribute '{name}' is missing")
-        if not isinstance(value, list | tuple if kind is list else kind):
+        if not isinstance(value, _SEQUENCES if kind is list else (kind,)):
             raise self.error(f"attribute '{name}' must be {kind.__name__}, not {value!r}")
         return value
 
@@ -237,6 +237,8 @@ class Node:
         """A constant of rank 0 of the dtype of an input."""
         return relax.const(np.asarray(number), self.dtype(index))
 
+
+_SEQUENCES = (list, tuple, range)
 
 Converter: TypeAlias = "Callable[[Node], Results]"
 

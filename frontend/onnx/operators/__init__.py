@@ -13,6 +13,7 @@ from xdsl_tvm.frontend.onnx.operators import (
     quantization,
     recurrent,
     reductions,
+    transforms,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "quantization",
     "recurrent",
     "reductions",
+    "transforms",
 ]

@@ -9,7 +9,8 @@ from xdsl_tvm.frontend.onnx.values import Value
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
 
-_LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
+_COUNTS = range(1, 4)
+"""Numbers of spatial axes that Relax has convolutions of."""
 
 
 def spatial_pads(
@@ -66,12 +67,14 @@ def _conv(node: Node) -> Value:
     return convolved(node, node.expr(0), node.expr(1), node.optional(2))
 
 
-def convolved(node: Node, data: Expr, weight: Expr, bias: Expr | None) -> Expr:
+def convolved(
+    node: Node, data: Expr, weight: Expr, bias: Expr | None, weight_index: int = 1
+) -> Expr:
     """The convolution of a node, of data and weights made of its inputs."""
     count = node.rank() - 2
-    if count not in _LAYOUTS:
+    if count not in _COUNTS:
         raise node.error(f"convolutions of {count} spatial axes are not converted")
-    kernel = list(node.sizes(1)[2:])
+    kernel = list(node.sizes(weight_index)[2:])
     strides, dilations = (
         positive(node, name, count) for name in ("strides", "dilations")
     )
@@ -91,7 +94,7 @@ def _conv_transpose(node: Node) -> Value:
     """As its definition: zeros between the elements, then a convolution with the kernel
     turned around, since Relax has transposed convolutions of two axes at most."""
     count = node.rank() - 2
-    if count not in _LAYOUTS:
+    if count not in _COUNTS:
         raise node.error(f"convolutions of {count} spatial axes are not converted")
     kernel = list(node.sizes(1)[2:])
     strides, dilations = (

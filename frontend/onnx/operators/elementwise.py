@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import reduce
 
-import numpy as np
-
-from xdsl_tvm import relax
 from xdsl_tvm.frontend.onnx.node import Converter, Node, converts
 from xdsl_tvm.frontend.onnx.values import Known, Value
 from xdsl_tvm.relax import op
@@ -97,12 +93,6 @@ def _operands(node: Node) -> tuple[Expr, Expr]:
     return lhs, rhs
 
 
-def ones_like(node: Node, value: Expr) -> Expr:
-    """1 of the dtype of the first input, which any shape is broadcast with."""
-    del value
-    return node.scalar(1)
-
-
 @converts("Mean")
 def _mean(node: Node) -> Value:
     total = reduce(op.add, node.exprs())
@@ -160,7 +150,7 @@ def _isinf(node: Node) -> Value:
     if negative and positive:
         return found
     if not negative and not positive:
-        return op.not_equal(x, x) if False else op.logical_and(found, op.isnan(x))
+        return op.logical_and(found, op.isnan(x))
     beyond = op.less(x, node.scalar(0)) if negative else op.greater(x, node.scalar(0))
     return op.logical_and(found, beyond)
 
@@ -184,9 +174,20 @@ def _cast_like(node: Node) -> Value:
 
 def _converted(node: Node, dtype: str) -> Value:
     value = node.expr()
-    if dtype.startswith("float8") and not node.int_of("saturate", 1):
-        raise node.error(f"{dtype} is converted with saturate=1 only")
-    return value if value.dtype == dtype else op.astype(value, dtype)
+    if value.dtype == dtype:
+        return value
+    if dtype in _LARGEST and node.int_of("saturate", 1):
+        value = saturated(value, dtype)
+    return op.astype(value, dtype)
+
+
+_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+
+
+def saturated(value: Expr, dtype: str) -> Expr:
+    """The value within what an 8-bit float holds; NaN stays NaN."""
+    largest = _LARGEST[dtype]
+    return op.where(op.isnan(value), value, op.clip(value, -largest, largest))
 
 
 # ---- activations ----
@@ -360,7 +361,3 @@ def _cumulative(node: Node) -> Value:
     name = node.op_type.lower()
     result = call(name, x, axis, exclusive=bool(node.int_of("exclusive", 0)))
     return op.flip(result, axis) if node.int_of("reverse", 0) else result
-
-
-NAN = math.nan
-_ = (relax, np)

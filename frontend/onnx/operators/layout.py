@@ -310,7 +310,10 @@ def _space_to_depth(node: Node) -> Value:
     if b < 1:
         raise node.error(f"blocksize must be positive, not {b}")
     split = op.reshape(node.expr(), [n, c, h // b, b, w // b, b])
-    moved = op.permute_dims(split, [0, 3, 5, 1, 2, 4])
+    order = [0, 1, 3, 5, 2, 4]
+    if node.str_of("mode", "DCR") == "DCR":
+        order = [0, 3, 5, 1, 2, 4]
+    moved = op.permute_dims(split, order)
     return op.reshape(moved, [n, c * b * b, h // b, w // b])
 
 
@@ -393,7 +396,9 @@ def _places(
     if mode == "asymmetric":
         return index / scale
     if mode == "align_corners":
-        return index * ((size - 1) / (target - 1)) if target > 1 else np.zeros(target)
+        # The standard's reference divides by the extent before it is rounded.
+        exact = size * scale
+        return index * (size - 1) / (exact - 1) if exact != 1 else np.zeros(target)
     if mode == "tf_crop_and_resize":
         start, end = span
         if target <= 1:

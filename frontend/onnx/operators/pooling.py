@@ -31,7 +31,18 @@ def _pooled(node: Node, name: str, x: Expr, count_include_pad: bool) -> Expr:
         raise node.error(f"pools of {count} spatial axes are not converted")
     function = getattr(op.nn, f"{name}_pool{count}d")
     ceil_mode = bool(node.int_of("ceil_mode", 0))
-    return function(x, kernel, strides, pads, dilations, ceil_mode, count_include_pad)
+    result = function(x, kernel, strides, pads, dilations, ceil_mode, count_include_pad)
+    if not ceil_mode:
+        return result
+    # A window that would start in the padding after the data does not count.
+    for axis, size in enumerate(spatial(node)):
+        found = result.shape[axis + 2].value
+        if size is None or found is None:
+            continue
+        most = -(-(size + pads[axis]) // strides[axis])
+        if found > most:
+            result = op.strided_slice(result, [axis + 2], [0], [most])
+    return result
 
 
 @converts("MaxPool")

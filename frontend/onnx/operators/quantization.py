@@ -7,6 +7,7 @@ import numpy as np
 from xdsl_tvm import relax
 from xdsl_tvm.frontend.onnx.node import Node, converts
 from xdsl_tvm.frontend.onnx.operators.convolution import convolved
+from xdsl_tvm.frontend.onnx.operators.elementwise import saturated
 from xdsl_tvm.frontend.onnx.values import Value
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
@@ -82,6 +83,8 @@ def _quantized(
 ) -> Expr:
     ratio = op.divide(op.astype(x, "float32"), op.astype(scale, "float32"))
     if dtype.startswith("float8"):
+        if node.int_of("saturate", 1):
+            ratio = saturated(ratio, dtype)
         return op.astype(ratio, dtype)
     if dtype not in _RANGES:
         raise node.error(f"the dtype {dtype} is not converted")
@@ -136,6 +139,19 @@ def _qlinear_matmul(node: Node) -> Value:
 @converts("ConvInteger")
 def _conv_integer(node: Node) -> Value:
     return convolved(node, _centred(node, 0, 2, False), _weights(node, 1, 3), None)
+
+
+@converts("QLinearConv")
+def _qlinear_conv(node: Node) -> Value:
+    weight = _weights(node, 3, 5)
+    summed = convolved(node, _centred(node, 0, 2, False), weight, node.optional(8), 3)
+    scale = op.astype(node.expr(4), "float32")
+    if node.rank(4) == 1 and node.sizes(4) != (1,):
+        scale = op.expand_dims(scale, list(range(1, node.rank() - 1)))
+    a, y = (op.astype(op.reshape(node.expr(index), []), "float32") for index in (1, 6))
+    scaled = op.multiply(op.astype(summed, "float32"), op.divide(op.multiply(a, scale), y))
+    one = relax.const(np.float32(1))
+    return _quantized(node, scaled, one, op.reshape(node.expr(7), []), node.dtype(7))
 
 
 def _weights(node: Node, index: int, zero_index: int) -> Expr:

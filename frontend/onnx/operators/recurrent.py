@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from xdsl_tvm import relax
 from xdsl_tvm.frontend.onnx.node import Node, converts
 from xdsl_tvm.frontend.onnx.operators.elementwise import hard_sigmoid
@@ -245,5 +243,3 @@ def _gru(node: Node) -> list[Value | None]:
 def _lstm(node: Node) -> list[Value | None]:
     return _recurrent(node, _lstm_cell, 4, ["Sigmoid", "Tanh", "Tanh"], [5, 6])
 
-
-_ = np

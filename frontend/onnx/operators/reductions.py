@@ -32,8 +32,12 @@ def _reduced(node: Node, name: str, x: Expr, axes: list[int]) -> Expr:
     if not axes:
         return x
     if x.dtype == "bool":
-        # Of truth values the least is "all", and the largest is "any".
-        return op.astype(call(name, op.astype(x, "int8"), axes, keep), "bool")
+        # Of truth values the least is "all", and the largest is "any", of none too.
+        is_all = name == "min"
+        chosen = op.logical_not(x) if is_all else x
+        count = op.sum(op.astype(chosen, "int32"), axes, keep)
+        zero = const(0, "int32")
+        return op.equal(count, zero) if is_all else op.greater(count, zero)
     return call(name, x, axes, keep)
 
 
