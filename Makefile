@@ -4,12 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := analysis benchmarks dialects docs examples interpreters lowering passes relax \
+SOURCES := analysis benchmarks dialects docs examples frontend interpreters lowering passes relax \
 	runtime src targets tests tools tvmscript
 JOBS ?= 2
 LIT_SAMPLE ?= 6
 
-.PHONY: demo test test-lowest lint typecheck filecheck lit docs venv
+.PHONY: demo test test-lowest lint typecheck filecheck lit docs onnx venv
 
 venv: $(STAMP)
 
@@ -39,6 +39,10 @@ lint: $(STAMP)
 
 typecheck: $(STAMP)
 	$(BIN)/basedpyright
+
+# The standard's tests of operators, and the table of docs/onnx.md.
+onnx: $(STAMP)
+	$(BIN)/python -m xdsl_tvm.tools.onnx_conformance --write docs/onnx.md
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py

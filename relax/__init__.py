@@ -77,6 +77,8 @@ def __getattr__(name: str) -> Any:
     # is below the others, so their words are found when they are asked for.
     if name == "transform":
         return importlib.import_module("xdsl_tvm.relax.transform")
+    if name == "frontend":
+        return importlib.import_module("xdsl_tvm.relax.frontend")
     if name in _PIPELINES:
         home = importlib.import_module("xdsl_tvm.passes.relax.default_pipeline")
     elif name.startswith("_"):

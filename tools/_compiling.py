@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.passes.infra.error_lines import UserError
 from xdsl_tvm.passes.infra.module_text import ModuleText
 from xdsl_tvm.runtime.executable import Executable, Progress, compile, load_text
+from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._progress import ProgressBar, wanted
 from xdsl_tvm.tools._scripts import executed_module
 
@@ -22,7 +23,11 @@ Compiled = TypeVar("Compiled")
 def input_module(
     file: Path, *, execute: bool, locations: bool
 ) -> tuple[ModuleOp, ModuleText | None]:
-    """The module of a file, and its text unless it is a script that is executed."""
+    """The module of a file, and its text unless it is a script that is executed or a model."""
+    if file.suffix == MODEL_ENDING:
+        if execute:
+            raise UserError(f"{file}: --execute runs .py files")
+        return model_module(file), None
     if execute:
         return executed_module(file), None
     text = ModuleText.of_file(file)

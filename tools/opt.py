@@ -25,6 +25,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import (
     parse_passes,
 )
 from xdsl_tvm.tools._files import writing
+from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._scripts import EXECUTE_HELP, executed_module
 
 
@@ -35,7 +36,7 @@ def refuse_arguments(message: str) -> NoReturn:
 
 _USAGE = "xdsl-tvm opt [options] [FILE]"
 _DESCRIPTION = (
-    "Runs passes on a file of MLIR text, .mlir, or TVMScript, .py, or on standard input "
+    "Runs passes on a file of MLIR text, .mlir, TVMScript, .py, or an ONNX model, .onnx, or on standard input "
     "as xdsl-opt does, with dumps, timings and reproducers. `xdsl-tvm passes` lists this "
     "package's passes and their options; all passes of xDSL can be run, too."
 )
@@ -43,7 +44,7 @@ _SHORT_HELP = {
     "--passes": "passes in order, as in cse,tir-simplify; TVM's names, such as "
     "tir.Simplify, are accepted",
     "--target": "what to write; default: mlir",
-    "--frontend": "what the input is; default: as its ending says, .mlir or .py",
+    "--frontend": "what the input is; default: as its ending says, .mlir, .py or .onnx",
 }
 """Texts for options of xdsl-opt whose own text lists all names there are."""
 
@@ -113,12 +114,18 @@ class OptMain(xDSLOptMain):
         super().register_all_frontends()
         self.available_frontends["mlir"] = lambda chunk: self._parsed(chunk, ".mlir")
         self.available_frontends["py"] = lambda chunk: self._parsed(chunk, ".py")
+        self.available_frontends["onnx"] = self._model
 
     def parse_chunk(
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
         self._line_offset = start_offset
         return super().parse_chunk(chunk, file_extension, start_offset)
+
+    def _model(self, chunk: IO[bytes]) -> ModuleOp:
+        """The module of an ONNX model, a file whose folder may hold its data."""
+        del chunk
+        return model_module(Path(self.get_input_name()))
 
     def _parsed(self, chunk: IO[bytes], ending: str) -> ModuleOp:
         """The module of a file; a script is run only if --execute says so."""
@@ -213,7 +220,9 @@ class OptMain(xDSLOptMain):
             return
         try:
             if self.args.input_file is not None and self.args.frontend is None:
-                check_ending(Path(self.args.input_file))
+                file = Path(self.args.input_file)
+                if file.suffix != MODEL_ENDING:
+                    check_ending(file)
             with reading(self.get_input_name()), self._writing():
                 super().run()
         finally:

@@ -1,6 +1,6 @@
 """`xdsl-tvm translate`: TVMScript files to MLIR text and back.
 
-A `.py` file becomes `.mlir` text, and the other way round. Python files are read, not
+A `.py` file becomes `.mlir` text, and the other way round; so does a model, `.onnx`. Python files are read, not
 run, unless --execute says so: helper functions and other Python around the scripts need
 it. A file that is executed can do whatever its user can; execute files you trust only.
 """
@@ -20,12 +20,14 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, check_ending, reading
 from xdsl_tvm.tools._files import writing
+from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
 from xdsl_tvm.tools.opt import refuse_arguments
 from xdsl_tvm.tvmscript.files import read_file
 from xdsl_tvm.tvmscript.printer import VERSIONS, print_script
 
-_OTHER = {".py": ".mlir", ".mlir": ".py"}
+_OTHER = {".py": ".mlir", ".mlir": ".py", MODEL_ENDING: ".mlir"}
+_WRITTEN = (".py", ".mlir")
 _SEPARATOR = {".py": "# -----\n", ".mlir": "// -----\n"}
 
 
@@ -33,7 +35,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("xdsl-tvm translate", description=__doc__)
     parser.error = refuse_arguments
     add = parser.add_argument
-    add("files", type=Path, nargs="+", metavar="FILE", help=".py or .mlir")
+    add("files", type=Path, nargs="+", metavar="FILE", help=".py, .mlir or .onnx")
     add(
         "-o",
         "--output",
@@ -63,7 +65,8 @@ def main(arguments: Sequence[str]) -> None:
     files: list[Path] = options.files
     output: Path | None = options.output
     for file in files:
-        check_ending(file)
+        if file.suffix != MODEL_ENDING:
+            check_ending(file)
     if output is None:
         texts = [_translated(file, _OTHER[file.suffix], options) for file in files]
         endings = [_OTHER[file.suffix] for file in files]
@@ -83,7 +86,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _targets(files: Sequence[Path], output: Path) -> dict[Path, Path]:
     """Which file each one is translated to."""
-    if output.suffix in _OTHER and not output.is_dir():
+    if output.suffix in _WRITTEN and not output.is_dir():
         if len(files) > 1:
             raise UserError(f"{output}: several files are translated into a directory")
         return {files[0]: output}
@@ -110,6 +113,8 @@ def _translated_text(file: Path, ending: str, options: argparse.Namespace) -> st
     text: ModuleText | None = None
     if file.suffix == ".py":
         module = read_file(file, options.name, execute=options.execute)
+    elif file.suffix == MODEL_ENDING and options.name is None:
+        module = model_module(file)
     elif options.name is not None:
         raise UserError(f"{file}: --name chooses from .py files")
     else:

@@ -7,6 +7,11 @@
 values that are known while a model is converted, such as shapes.
 """
 
+import importlib.util
+
+if importlib.util.find_spec("onnx") is None:
+    raise ImportError('ONNX models need the package onnx: pip install "xdsl-tvm[onnx]"')
+
 from xdsl_tvm.frontend.onnx.convert import detach_params, from_onnx
 from xdsl_tvm.frontend.onnx.errors import OnnxError
 

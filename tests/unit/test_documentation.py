@@ -24,6 +24,7 @@ FOLDERS = (
     "analysis",
     "benchmarks",
     "dialects",
+    "frontend",
     "interpreters",
     "lowering",
     "passes",

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = (
     "analysis",
     "dialects",
+    "frontend",
     "interpreters",
     "lowering",
     "passes",
