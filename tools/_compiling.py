@@ -23,7 +23,7 @@ Compiled = TypeVar("Compiled")
 def input_module(
     file: Path, *, execute: bool, locations: bool
 ) -> tuple[ModuleOp, ModuleText | None]:
-    """The module of a file, and its text unless it is a script that is executed or a model."""
+    """The module of a file, and its text unless it is an executed script or a model."""
     if file.suffix == MODEL_ENDING:
         if execute:
             raise UserError(f"{file}: --execute runs .py files")

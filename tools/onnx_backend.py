@@ -51,7 +51,9 @@ class Prepared:
             small = tuple(
                 name
                 for name, array in list(given.items())
-                if array.ndim <= 1 and array.size <= _MOST_BOUND and array.dtype.kind in "iubf"
+                if array.ndim <= 1
+                and array.size <= _MOST_BOUND
+                and array.dtype.kind in "iubf"
             )
             if not small:
                 raise

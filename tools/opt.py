@@ -36,9 +36,10 @@ def refuse_arguments(message: str) -> NoReturn:
 
 _USAGE = "xdsl-tvm opt [options] [FILE]"
 _DESCRIPTION = (
-    "Runs passes on a file of MLIR text, .mlir, TVMScript, .py, or an ONNX model, .onnx, or on standard input "
-    "as xdsl-opt does, with dumps, timings and reproducers. `xdsl-tvm passes` lists this "
-    "package's passes and their options; all passes of xDSL can be run, too."
+    "Runs passes on a file of MLIR text, .mlir, TVMScript, .py, or an ONNX model, .onnx, "
+    "or on standard input as xdsl-opt does, with dumps, timings and reproducers. "
+    "`xdsl-tvm passes` lists this package's passes and their options; all passes of xDSL "
+    "can be run, too."
 )
 _SHORT_HELP = {
     "--passes": "passes in order, as in cse,tir-simplify; TVM's names, such as "

@@ -1,8 +1,8 @@
 """`xdsl-tvm translate`: TVMScript files to MLIR text and back.
 
-A `.py` file becomes `.mlir` text, and the other way round; so does a model, `.onnx`. Python files are read, not
-run, unless --execute says so: helper functions and other Python around the scripts need
-it. A file that is executed can do whatever its user can; execute files you trust only.
+A `.py` file becomes `.mlir` text, and the other way round; an ONNX model becomes either.
+Python files are read, not run, unless --execute says so: helper functions and other
+Python around the scripts need it. A file that is executed can do whatever its user can; execute files you trust only.
 """
 
 from __future__ import annotations

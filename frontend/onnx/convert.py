@@ -243,4 +243,3 @@ def _has_branches(graph: GraphProto, model: ModelProto) -> Iterator[bool]:
             nodes += attribute.g.node
             for each in attribute.graphs:
                 nodes += each.node
-

@@ -104,7 +104,9 @@ def _with_external_data(
         raise OnnxError(f"{what}: there is no file '{location}' next to the model")
     for key in ("offset", "length"):
         if entries.get(key) and not entries[key].isdecimal():
-            raise OnnxError(f"{what}: the {key} '{entries[key]}' of its data is no number")
+            raise OnnxError(
+                f"{what}: the {key} '{entries[key]}' of its data is no number"
+            )
     copied = TensorProto()
     copied.CopyFrom(tensor)
     try:

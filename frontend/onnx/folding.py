@@ -380,9 +380,7 @@ def _expand(node: Node, arrays: Sequence[Array]) -> Array | None:
     shape = [int(size) for size in arrays[1].ravel()]
     if any(size < 0 for size in shape) or np.prod(shape) > _MOST_ELEMENTS:
         return None
-    return np.broadcast_to(
-        arrays[0], np.broadcast_shapes(arrays[0].shape, tuple(shape))
-    )
+    return np.broadcast_to(arrays[0], np.broadcast_shapes(arrays[0].shape, tuple(shape)))
 
 
 @_folds("Transpose")

@@ -332,8 +332,6 @@ def _python_value(attribute: AttributeProto) -> object:
     return value
 
 
-
-
 def _body(
     schema: defs.OpSchema,
     proto: NodeProto,

@@ -24,7 +24,9 @@ def load(model: ModelProto | str | PathLike[str]) -> tuple[ModelProto, Path | No
     try:
         proto.ParseFromString(path.read_bytes())
     except DecodeError:
-        raise OnnxError(f"{path}: no ONNX model, which is a message of protobuf") from None
+        raise OnnxError(
+            f"{path}: no ONNX model, which is a message of protobuf"
+        ) from None
     return proto, path.parent
 
 

@@ -32,9 +32,7 @@ class Graphs(Protocol):
         """The outputs of one of two graphs."""
         ...
 
-    def inlined(
-        self, graph: GraphProto, inputs: Sequence[Value]
-    ) -> Sequence[Value]:
+    def inlined(self, graph: GraphProto, inputs: Sequence[Value]) -> Sequence[Value]:
         """The outputs of a graph, computed where the node is."""
         ...
 

@@ -94,9 +94,7 @@ def _one_hot(node: Node) -> Value:
     places = relax.const(np.arange(depth, dtype=np.int64).reshape(shape))
     is_on = op.equal(op.expand_dims(wrapped, [axis]), places)
     values = node.expr(2)
-    off, on = (
-        op.take(values, relax.const(index, "int64"), axis=0) for index in range(2)
-    )
+    off, on = (op.take(values, relax.const(index, "int64"), axis=0) for index in range(2))
     return op.where(is_on, on, off)
 
 
@@ -116,4 +114,6 @@ def _window(node: Node) -> Value:
 
 
 def _numpy_name(node: Node) -> str:
-    return node.dtype_of("output_datatype") if node.is_set("output_datatype") else "float32"
+    return (
+        node.dtype_of("output_datatype") if node.is_set("output_datatype") else "float32"
+    )

@@ -109,9 +109,7 @@ def _conv_transpose(node: Node) -> Value:
         weight = op.reshape(weight, [groups, shape[0] // groups, *shape[1:]])
         spatial_axes = list(range(3, 3 + count))
         weight = op.permute_dims(weight, [0, 2, 1, *spatial_axes])
-        weight = op.reshape(
-            weight, [shape[1] * groups, shape[0] // groups, *shape[2:]]
-        )
+        weight = op.reshape(weight, [shape[1] * groups, shape[0] // groups, *shape[2:]])
     else:
         weight = op.permute_dims(weight, [1, 0, *range(2, 2 + count)])
     for axis in range(2, 2 + count):

@@ -145,7 +145,10 @@ def _reciprocal(node: Node) -> Value:
 @converts("IsInf")
 def _isinf(node: Node) -> Value:
     x = node.expr()
-    negative, positive = node.int_of("detect_negative", 1), node.int_of("detect_positive", 1)
+    negative, positive = (
+        node.int_of("detect_negative", 1),
+        node.int_of("detect_positive", 1),
+    )
     found = op.isinf(x)
     if negative and positive:
         return found
@@ -202,9 +205,7 @@ def _clip(node: Node) -> Value:
         ]
     else:
         limits = [node.optional(1), node.optional(2)]
-    known_limits = [
-        node.inputs[i] if i < len(node.inputs) else None for i in (1, 2)
-    ]
+    known_limits = [node.inputs[i] if i < len(node.inputs) else None for i in (1, 2)]
     x = node.expr()
     if (
         node.opset >= 11
@@ -235,9 +236,7 @@ def _prelu(node: Node) -> Value:
 def _exponential(x: Expr, node: Node, alpha: float, inner: float = 1.0) -> Expr:
     """alpha * (exp(x / inner) - 1)."""
     scaled = x if inner == 1.0 else op.divide(x, node.scalar(inner))
-    return op.multiply(
-        node.scalar(alpha), op.subtract(op.exp(scaled), node.scalar(1))
-    )
+    return op.multiply(node.scalar(alpha), op.subtract(op.exp(scaled), node.scalar(1)))
 
 
 @converts("Elu")
@@ -260,9 +259,7 @@ def _selu(node: Node) -> Value:
     alpha = node.float_of("alpha", 1.67326319217681884765625)
     gamma = node.float_of("gamma", 1.05070102214813232421875)
     below = _exponential(op.minimum(x, node.scalar(0)), node, alpha)
-    return op.multiply(
-        node.scalar(gamma), op.where(op.less(x, node.scalar(0)), below, x)
-    )
+    return op.multiply(node.scalar(gamma), op.where(op.less(x, node.scalar(0)), below, x))
 
 
 def hard_sigmoid(node: Node, x: Expr, alpha: float, beta: float) -> Expr:

@@ -80,9 +80,7 @@ def _reduction(node: Node) -> str:
 def _scatter_elements(node: Node) -> Value:
     axis = node.axis(node.int_of("axis", 0))
     indices = _from_front(node, 1, node.shape()[axis].value, axis)
-    return op.scatter_elements(
-        node.expr(), indices, node.expr(2), axis, _reduction(node)
-    )
+    return op.scatter_elements(node.expr(), indices, node.expr(2), axis, _reduction(node))
 
 
 @converts("ScatterND")

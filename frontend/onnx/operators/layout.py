@@ -27,9 +27,7 @@ from xdsl_tvm.relax.expr import Expr
 @converts("Reshape")
 def _reshape(node: Node) -> Value:
     shape = node.shape()
-    target = (
-        list(map(Dim.of, node.ints_of("shape"))) if node.opset < 5 else node.dims(1)
-    )
+    target = list(map(Dim.of, node.ints_of("shape"))) if node.opset < 5 else node.dims(1)
     if not node.int_of("allowzero", 0):
         for index, dim in enumerate(target):
             if dim.value == 0:
@@ -90,7 +88,8 @@ def _expand(node: Node) -> Value:
     shape = [ones] * (rank - len(shape)) + shape
     target = [ones] * (rank - len(target)) + target
     result = [
-        have if want.value == 1 else want for have, want in zip(shape, target, strict=True)
+        have if want.value == 1 else want
+        for have, want in zip(shape, target, strict=True)
     ]
     return op.broadcast_to(node.expr(), result)
 
@@ -232,7 +231,9 @@ def _pad(node: Node) -> Value:
     for index, axis in enumerate(axes):
         widths[axis] = [pads[index], pads[index + len(axes)]]
     x, mode = node.expr(), node.str_of("mode", "constant")
-    crops = [(i, low, high) for i, (low, high) in enumerate(widths) if low < 0 or high < 0]
+    crops = [
+        (i, low, high) for i, (low, high) in enumerate(widths) if low < 0 or high < 0
+    ]
     if crops:
         shape = node.shape()
         x = op.strided_slice(
@@ -334,7 +335,9 @@ def _resize(node: Node) -> Value:
         span = roi[index], roi[index + len(axes)]
         if targets[index] == sizes[axis] and scales[index] == 1.0 and span == (0.0, 1.0):
             continue
-        places = _places(node, coordinates, sizes[axis], targets[index], scales[index], span)
+        places = _places(
+            node, coordinates, sizes[axis], targets[index], scales[index], span
+        )
         x = _resized(node, x, axis, sizes[axis], places, mode, scales[index])
         if coordinates == "tf_crop_and_resize":
             outside = (places < 0) | (places > sizes[axis] - 1)

@@ -78,9 +78,7 @@ def _quantize(node: Node) -> Value:
     return _quantized(node, node.expr(), scale, zero, dtype)
 
 
-def _quantized(
-    node: Node, x: Expr, scale: Expr, zero: Expr | None, dtype: str
-) -> Expr:
+def _quantized(node: Node, x: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
     ratio = op.divide(op.astype(x, "float32"), op.astype(scale, "float32"))
     if dtype.startswith("float8"):
         if node.int_of("saturate", 1):
@@ -100,9 +98,7 @@ def _dynamic_quantize(node: Node) -> list[Value]:
     x, zero = node.expr(), relax.const(np.float32(0))
     low = op.minimum(op.min(x), zero)
     high = op.maximum(op.max(x), zero)
-    scale = node.emit(
-        op.divide(op.subtract(high, low), relax.const(np.float32(255)))
-    )
+    scale = node.emit(op.divide(op.subtract(high, low), relax.const(np.float32(255))))
     point = op.round(op.clip(op.divide(op.negative(low), scale), 0.0, 255.0))
     point = node.emit(op.astype(point, "uint8"))
     return [_quantized(node, x, scale, point, "uint8"), scale, point]
@@ -149,7 +145,9 @@ def _qlinear_conv(node: Node) -> Value:
     if node.rank(4) == 1 and node.sizes(4) != (1,):
         scale = op.expand_dims(scale, list(range(1, node.rank() - 1)))
     a, y = (op.astype(op.reshape(node.expr(index), []), "float32") for index in (1, 6))
-    scaled = op.multiply(op.astype(summed, "float32"), op.divide(op.multiply(a, scale), y))
+    scaled = op.multiply(
+        op.astype(summed, "float32"), op.divide(op.multiply(a, scale), y)
+    )
     one = relax.const(np.float32(1))
     return _quantized(node, scaled, one, op.reshape(node.expr(7), []), node.dtype(7))
 

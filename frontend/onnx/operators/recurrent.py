@@ -46,7 +46,9 @@ class Layer:
     def input_of(self, x: Expr, index: int) -> Expr:
         """What a gate gets of the input, with its bias."""
         result = op.matmul(x, self.transposed(self.w, index))
-        return result if self.bias is None else op.add(result, self.gate(self.bias, index))
+        return (
+            result if self.bias is None else op.add(result, self.gate(self.bias, index))
+        )
 
     def state_of(self, h: Expr, index: int) -> Expr:
         """What a gate gets of the state, with its bias."""
@@ -127,9 +129,7 @@ def _gru_cell(layer: Layer, x: Expr, states: Sequence[Expr]) -> list[Expr]:
     (h,) = states
     node = layer.node
     z = layer.activated(0, op.add(layer.input_of(x, 0), layer.state_of(h, 0)))
-    r = node.emit(
-        layer.activated(0, op.add(layer.input_of(x, 1), layer.state_of(h, 1)))
-    )
+    r = node.emit(layer.activated(0, op.add(layer.input_of(x, 1), layer.state_of(h, 1))))
     if node.int_of("linear_before_reset", 0):
         old = op.multiply(r, layer.state_of(h, 2))
     else:
@@ -159,7 +159,11 @@ def _lstm_cell(layer: Layer, x: Expr, states: Sequence[Expr]) -> list[Expr]:
 
 
 def _recurrent(
-    node: Node, cell: Cell, gates: int, defaults: Sequence[str], state_inputs: Sequence[int]
+    node: Node,
+    cell: Cell,
+    gates: int,
+    defaults: Sequence[str],
+    state_inputs: Sequence[int],
 ) -> list[Value | None]:
     batch_first = bool(node.int_of("layout", 0))
     x = node.expr()
@@ -192,9 +196,7 @@ def _recurrent(
             new = [node.emit(each) for each in new]
             shown = new[0]
             if lengths is not None:
-                runs = op.expand_dims(
-                    op.less(relax.const(step, "int64"), lengths), [1]
-                )
+                runs = op.expand_dims(op.less(relax.const(step, "int64"), lengths), [1])
                 runs = node.emit(runs)
                 shown = op.where(runs, new[0], node.scalar(0))
                 new = [
@@ -242,4 +244,3 @@ def _gru(node: Node) -> list[Value | None]:
 @converts("LSTM")
 def _lstm(node: Node) -> list[Value | None]:
     return _recurrent(node, _lstm_cell, 4, ["Sigmoid", "Tanh", "Tanh"], [5, 6])
-

@@ -80,9 +80,7 @@ def _dft(node: Node) -> Value:
         length = (extent - 1) * 2 if inverse and one_sided else extent
     if length < 1:
         raise node.error(f"its length must be positive, not {length}")
-    return _transformed(
-        node.expr(), axis, length, inverse=inverse, one_sided=one_sided
-    )
+    return _transformed(node.expr(), axis, length, inverse=inverse, one_sided=one_sided)
 
 
 @converts("STFT")
@@ -128,7 +126,9 @@ def _mel_weight_matrix(node: Node) -> Value:
         if right > centre:
             fall = np.arange(centre, right)
             matrix[fall, index] = (right - fall) / (right - centre)
-    dtype = node.dtype_of("output_datatype") if node.is_set("output_datatype") else "float32"
+    dtype = (
+        node.dtype_of("output_datatype") if node.is_set("output_datatype") else "float32"
+    )
     return Known(matrix.astype(dtype))
 
 
@@ -158,14 +158,14 @@ def _det(node: Node) -> Value:
         pivot_row = op.astype(op.argmax(op.abs(first), -1, True), "int64")
         chosen = node.emit(
             op.astype(
-                op.equal(
-                    pivot_row, relax.const(np.arange(size, dtype=np.int64))
-                ),
+                op.equal(pivot_row, relax.const(np.arange(size, dtype=np.int64))),
                 x.dtype,
             )
         )
         pivot = node.emit(op.sum(op.multiply(first, chosen), [-1]))
-        is_moved = op.greater(op.reshape(pivot_row, list(sizes[:-2])), relax.const(0, "int64"))
+        is_moved = op.greater(
+            op.reshape(pivot_row, list(sizes[:-2])), relax.const(0, "int64")
+        )
         sign = op.where(is_moved, node.scalar(-1), node.scalar(1))
         result = node.emit(op.multiply(result, op.multiply(pivot, sign)))
         if size == 1:
@@ -174,8 +174,10 @@ def _det(node: Node) -> Value:
         weights = op.expand_dims(chosen, [-1])
         row = node.emit(op.sum(op.multiply(x, weights), [-2], True))
         top = op.strided_slice(x, [rank - 2], [0], [1])
-        swapped = op.add(op.multiply(x, op.subtract(node.scalar(1), weights)),
-                         op.multiply(top, weights))
+        swapped = op.add(
+            op.multiply(x, op.subtract(node.scalar(1), weights)),
+            op.multiply(top, weights),
+        )
         below = op.strided_slice(swapped, [rank - 2], [1], [size])
         below = node.emit(below)
         head = op.strided_slice(below, [rank - 1], [0], [1])
@@ -197,9 +199,7 @@ def _col2im(node: Node) -> Value:
     batch, columns, length = node.sizes()
     volume = int(np.prod(block))
     channels = columns // volume
-    whole = [
-        size + pads[i] + pads[i + count] for i, size in enumerate(image)
-    ]
+    whole = [size + pads[i] + pads[i + count] for i, size in enumerate(image)]
     steps = [
         (whole[i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1
         for i in range(count)
