@@ -10,7 +10,7 @@ and inputs that conversion asks for become initializers: `Prepared.bound` names 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from onnx import ModelProto, numpy_helper
@@ -41,7 +41,9 @@ class Prepared:
         given = dict(zip(names, inputs, strict=True))
         module, left = self._converted(given)
         results = self._function(module)(*left)
-        return list(results) if isinstance(results, tuple) else [results]
+        if isinstance(results, tuple):
+            return list(cast("tuple[Array, ...]", results))
+        return [results]
 
     def _converted(self, given: dict[str, Array]) -> tuple[ModuleOp, list[Array]]:
         self.bound = ()

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from onnx import TensorProto, defs, numpy_helper
@@ -27,6 +27,7 @@ from onnx.backend.test.loader import load_model_tests
 from xdsl_tvm.frontend.onnx import OnnxError
 from xdsl_tvm.frontend.onnx.errors import one_line
 from xdsl_tvm.frontend.onnx.node import CONVERTERS
+from xdsl_tvm.frontend.onnx.schemas import has_body
 from xdsl_tvm.frontend.onnx.values import Array
 from xdsl_tvm.tools.onnx_backend import prepare
 
@@ -92,7 +93,7 @@ def _arrays(values: Iterable[object]) -> list[Array]:
         if isinstance(value, TensorProto):
             found.append(numpy_helper.to_array(value))
         elif isinstance(value, np.ndarray | np.generic):
-            found.append(np.asarray(value))
+            found.append(np.asarray(cast("Any", value)))
         else:
             raise OnnxError("sequences and optional values are not converted")
     return found
@@ -174,9 +175,7 @@ def _standard() -> set[str]:
 def _bodies() -> set[str]:
     """The operators that the standard defines by others."""
     return {
-        schema.name
-        for schema in defs.get_all_schemas_with_history()
-        if schema.has_function or schema.has_context_dependent_function
+        schema.name for schema in defs.get_all_schemas_with_history() if has_body(schema)
     }
 
 

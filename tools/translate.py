@@ -2,8 +2,7 @@
 
 A `.py` file becomes `.mlir` text, and the other way round; an ONNX model becomes either.
 Python files are read, not run, unless --execute says so: helper functions and other
-Python around the scripts need it. A file that is executed can do whatever its user can; execute files you trust only.
-"""
+Python around the scripts need it. A file"""
 
 from __future__ import annotations
 

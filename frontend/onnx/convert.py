@@ -6,9 +6,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import cast
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TensorShapeProto,
+    ValueInfoProto,
+)
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import relax
@@ -75,9 +84,7 @@ def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Array]]]:
         attribute = func.attributes.pop("params")
         assert isinstance(attribute, ArrayAttr)
         params[func.sym_name.data] = [
-            constant_array(each)
-            for each in attribute
-            if isinstance(each, DenseIntOrFPElementsAttr)
+            constant_array(each) for each in cast("ArrayAttr[Attribute]", attribute)
         ]
     return result, params
 
@@ -201,12 +208,11 @@ class _Conversion:
         except VerifyException as error:
             raise OnnxError(f"{what} '{name}': {error}") from None
 
-    def _dim(self, name: str, index: int, dim: object) -> int | str:
-        kind: str | None = dim.WhichOneof("value")  # type: ignore
+    def _dim(self, name: str, index: int, dim: TensorShapeProto.Dimension) -> int | str:
+        kind = dim.WhichOneof("value")
         if kind == "dim_value":
-            return int(dim.dim_value)  # type: ignore
-        text: str = dim.dim_param if kind else ""  # type: ignore
-        return self._symbol(text or f"{name}_dim{index}")
+            return dim.dim_value
+        return self._symbol(dim.dim_param or f"{name}_dim{index}")
 
     def _symbol(self, name: str) -> str:
         """The symbol of a name of the model; different names are different symbols."""

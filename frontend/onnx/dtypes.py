@@ -10,7 +10,7 @@ from onnx import TensorProto, external_data_helper, numpy_helper
 from xdsl_tvm.frontend.onnx.errors import OnnxError, one_line
 from xdsl_tvm.frontend.onnx.values import Array
 
-DTYPES = {
+DTYPES: dict[int, str] = {
     TensorProto.FLOAT: "float32",
     TensorProto.UINT8: "uint8",
     TensorProto.INT8: "int8",

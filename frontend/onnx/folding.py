@@ -8,6 +8,7 @@ are left to the pass `relax-fold-constant`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def _elementwise(
     left, right = np.broadcast_arrays(lhs, rhs)
     results = np.empty(left.shape, object)
     for index in np.ndindex(left.shape):
-        result = function(Dim.of(left[index]), Dim.of(right[index]))
+        result = function(Dim.of(left.item(*index)), Dim.of(right.item(*index)))
         if result is None:
             return None
         results[index] = result
@@ -253,7 +254,7 @@ def _gather(node: Node, arrays: Sequence[Array]) -> Array | None:
 def _array_like(result: object, like: Array) -> Array:
     """An array also where numpy makes an element of one of rank 0."""
     if isinstance(result, np.ndarray):
-        return result
+        return cast("Array", result)
     array = np.empty((), like.dtype)
     array[()] = result
     return array
@@ -278,7 +279,7 @@ def _unsqueeze(node: Node, arrays: Sequence[Array]) -> Array | None:
 @_folds("Squeeze")
 def _squeeze(node: Node, arrays: Sequence[Array]) -> Array:
     axes = axes_of(node)
-    result = np.squeeze(arrays[0], tuple(axes) if axes else None)
+    result: object = np.squeeze(arrays[0], tuple(axes) if axes else None)
     return _array_like(result, arrays[0])
 
 

@@ -28,6 +28,7 @@ from xdsl_tvm.frontend.onnx.dtypes import NUMBERS, array_of
 from xdsl_tvm.frontend.onnx.errors import OnnxError
 from xdsl_tvm.frontend.onnx.folding import folded
 from xdsl_tvm.frontend.onnx.node import Node, Results, converter_of
+from xdsl_tvm.frontend.onnx.schemas import body_of
 from xdsl_tvm.frontend.onnx.values import Known, Value
 from xdsl_tvm.relax.expr import Expr, Var
 
@@ -156,7 +157,7 @@ class GraphBuilder:
         if (results := folded(node)) is None:
             converter = converter_of(proto.op_type, opset)
             if converter is None:
-                body = _body(schema, proto, inputs, opset)
+                body = body_of(schema, proto, [_type_of(value) for value in inputs])
                 if body is None:
                     raise OnnxError(
                         f"{where}: the operator is not converted in opset {opset}; "
@@ -330,32 +331,6 @@ def _python_value(attribute: AttributeProto) -> object:
             for item in items
         ]
     return value
-
-
-def _body(
-    schema: defs.OpSchema,
-    proto: NodeProto,
-    inputs: Sequence[Value | None],
-    opset: int,
-) -> FunctionProto | None:
-    """The standard's own body of an operator, None where it has none."""
-    if schema.has_function:
-        body = schema.function_body
-        return body if isinstance(body, FunctionProto) else None
-    if not schema.has_context_dependent_function:
-        return None
-    types = [_type_of(value) for value in inputs]
-    if any(each is None for each in types):
-        return None
-    text = schema.get_context_dependent_function(
-        proto.SerializeToString(),
-        [each.SerializeToString() for each in types if each is not None],
-    )
-    if not text:
-        return None
-    body = FunctionProto()
-    body.ParseFromString(text)
-    return body
 
 
 def _type_of(value: Value | None) -> TypeProto | None:

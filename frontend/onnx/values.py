@@ -6,8 +6,9 @@ of the graph's inputs, that later nodes may need as numbers, as Reshape needs it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +53,7 @@ def known(elements: object, dtype: str = "int64") -> Known:
     """A value of known elements; of dimensions where one of them is symbolic."""
     array = np.empty((), object)
     if isinstance(elements, list | tuple):
-        items: list[object] = list(elements)
+        items = cast("Sequence[object]", elements)
         array = np.empty(len(items), object)
         array[:] = items
     else:
@@ -66,7 +67,8 @@ def settled(array: Array, dtype: str = "int64") -> Known:
         return Known(array)
     numbers = np.empty(array.shape, object)
     for index, element in np.ndenumerate(array):
-        numbers[index] = element.value if isinstance(element, Dim) else element
-        if numbers[index] is None:
+        number = element.value if isinstance(element, Dim) else element
+        if number is None:
             return Known(array)
+        numbers[index] = number
     return Known(numbers.astype(dtype))

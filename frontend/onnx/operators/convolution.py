@@ -32,7 +32,8 @@ def spatial_pads(
         return [0] * 2 * count
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         raise node.error(f"auto_pad {mode} is not converted")
-    before, after = [], []
+    before: list[int] = []
+    after: list[int] = []
     for size, extent, stride, dilation in zip(
         sizes, kernel, strides, dilations, strict=True
     ):
@@ -153,7 +154,8 @@ def _transposed_pads(
         return node.ints_of("pads", [0] * 2 * count)
     extents = node.sizes()[2:]
     sizes = sizes[-count:] or [e * s for e, s in zip(extents, strides, strict=True)]
-    before, after = [], []
+    before: list[int] = []
+    after: list[int] = []
     for index in range(count):
         reach = (kernel[index] - 1) * dilations[index] + 1
         whole = strides[index] * (extents[index] - 1) + extra[index] + reach

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -418,7 +418,7 @@ def _resized(
         rounding = node.str_of("nearest_mode", "round_prefer_floor")
         if node.opset < 11:
             rounding = "floor"
-        functions = {
+        functions: dict[str, Callable[[Array], Array]] = {
             "round_prefer_floor": lambda at: np.ceil(at - 0.5),
             "round_prefer_ceil": lambda at: np.floor(at + 0.5),
             "floor": np.floor,
@@ -457,7 +457,7 @@ def _weights(node: Node, size: int, places: Array, mode: str, scale: float) -> A
     for row, place in enumerate(places):
         first = math.floor(place - reach / stretch) + 1
         last = math.ceil(place + reach / stretch) - 1
-        indices = np.arange(first, max(first, last) + 1)
+        indices: Array = np.arange(first, max(first, last) + 1)
         distance = np.abs(indices - place) * stretch
         weights = _linear(distance) if mode == "linear" else _cubic(distance, alpha)
         if node.int_of("exclude_outside", 0):

@@ -150,7 +150,7 @@ def _lrn(node: Node) -> Value:
     size = node.int_of("size")
     x = node.expr()
     channels = node.sizes()[1]
-    # Sums over neighbouring channels are products with a matrix of ones near its diagonal.
+    # Sums of neighbouring channels are products with ones near a diagonal.
     places = np.arange(channels)
     offset = places[:, None] - places[None, :]
     near = (offset <= (size - 1) // 2) & (-offset <= size // 2)
