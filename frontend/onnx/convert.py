@@ -138,9 +138,7 @@ class _Conversion:
         params = [value for value in values.values() if isinstance(value, Var)]
         builder = relax.BlockBuilder()
         has_branches = any(_has_branches(graph, self.model))
-        graphs = GraphBuilder(
-            builder, functions_of(self.model), self.folder, not has_branches
-        )
+        graphs = GraphBuilder(builder, functions_of(self.model), self.folder)
         scope = Scope(values, self.opsets)
         with builder.function("main", params, attrs={"num_input": len(inputs)}):
             if has_branches:
@@ -218,7 +216,7 @@ class _Conversion:
         """The symbol of a name of the model; different names are different symbols."""
         if name not in self._symbols:
             cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
-            if not cleaned.isidentifier() or cleaned in RESERVED:
+            if not cleaned.isidentifier() or cleaned in RESERVED or cleaned[0] == "_":
                 cleaned = f"n_{cleaned}"
             while cleaned in self._symbols.values():
                 cleaned += "_"

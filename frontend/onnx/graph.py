@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.relax import TensorInfo
+from xdsl_tvm.dialects.relax.symbolic import DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name
 from xdsl_tvm.frontend.onnx.dtypes import NUMBERS, array_of
 from xdsl_tvm.frontend.onnx.errors import OnnxError
@@ -61,7 +62,7 @@ class GraphBuilder:
     builder: relax.BlockBuilder
     functions: Mapping[tuple[str, str], FunctionProto]
     folder: Path | None
-    is_in_dataflow: bool
+    _declared: int = 0
     _scopes: list[Scope] = field(default_factory=list[Scope])
 
     # ---- graphs ----
@@ -228,6 +229,19 @@ class GraphBuilder:
     def emit(self, expr: Expr) -> Expr:
         """The value, computed once."""
         return expr if isinstance(expr, Var) else self.builder.emit(expr)
+
+    def declared(self, expr: Expr, dims: Sequence[DimLike | None]) -> Expr:
+        """The value of dimensions, where None is one that nothing else has."""
+        found: list[DimLike] = []
+        for dim in dims:
+            if dim is None:
+                self._declared += 1
+                # No name of a model begins so, see `_Conversion._symbol`.
+                dim = f"_count_{self._declared}"
+            found.append(dim)
+        return self.builder.match_cast(
+            self.builder.emit(expr), relax.TensorStructInfo(found, expr.dtype)
+        )
 
     def branch(self, condition: Expr, then: GraphProto, other: GraphProto) -> Results:
         """The outputs of one of two graphs, by a condition of the running program."""

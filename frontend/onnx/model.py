@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, checker
 
 from xdsl_tvm.frontend.onnx.errors import OnnxError, one_line
+
+# The stubs of onnx leave a part of its type out.
+_check: Callable[[ModelProto], None] = vars(checker)["check_model"]
 
 
 def load(model: ModelProto | str | PathLike[str]) -> tuple[ModelProto, Path | None]:
@@ -43,18 +47,35 @@ def checked(model: ModelProto) -> None:
                 f"the model is of opset {each.version}; this version of the package "
                 f"onnx knows 1 to {newest}"
             )
-    without_data = ModelProto()
-    without_data.CopyFrom(model)
-    for tensor in without_data.graph.initializer:
-        # The checker looks for the files in the working directory.
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            tensor.ClearField("external_data")
-            tensor.ClearField("data_location")
-            tensor.ClearField("dims")
-            tensor.dims.append(0)
     try:
-        checker.check_model(without_data)
+        _check(_without_data(model))
     except checker.ValidationError as error:
         raise OnnxError(f"the model is not valid: {one_line(error)}") from None
     except ValueError as error:
         raise OnnxError(f"the model cannot be checked: {one_line(error)}") from None
+
+
+def _without_data(model: ModelProto) -> ModelProto:
+    """What the checker of onnx looks at: not the data, which is checked as it is read.
+
+    The checker asks for types of inputs and outputs, which `from_onnx` can be told, or
+    does not need.
+    """
+    result = ModelProto(ir_version=model.ir_version)
+    result.opset_import.extend(model.opset_import)
+    result.functions.extend(model.functions)
+    graph = result.graph
+    graph.name = model.graph.name or "graph"
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    graph.output.extend(model.graph.output)
+    for each in (*graph.input, *graph.output):
+        if each.type.WhichOneof("value") in (None, "tensor_type"):
+            tensor = each.type.tensor_type
+            tensor.elem_type = tensor.elem_type or onnx.TensorProto.FLOAT
+            tensor.shape.SetInParent()
+    for tensor in model.graph.initializer:
+        stub = graph.initializer.add()
+        stub.name, stub.data_type = tensor.name, tensor.data_type
+        stub.dims.append(0)
+    return result

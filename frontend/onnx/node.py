@@ -11,7 +11,7 @@ from onnx import GraphProto, TensorProto
 
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.relax import TensorInfo
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 from xdsl_tvm.frontend.onnx.dtypes import dtype_name_of
 from xdsl_tvm.frontend.onnx.errors import OnnxError
 from xdsl_tvm.frontend.onnx.values import Array, Known, Value
@@ -26,6 +26,10 @@ class Graphs(Protocol):
 
     def emit(self, expr: Expr) -> Expr:
         """The value, computed once."""
+        ...
+
+    def declared(self, expr: Expr, dims: Sequence[DimLike | None]) -> Expr:
+        """The value of dimensions, where None is one that nothing else has."""
         ...
 
     def branch(self, condition: Expr, then: GraphProto, other: GraphProto) -> Results:

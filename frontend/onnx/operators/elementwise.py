@@ -124,7 +124,16 @@ def _bit_shift(node: Node) -> Value:
     direction = node.str_of("direction")
     if direction not in ("LEFT", "RIGHT"):
         raise node.error(f"direction must be LEFT or RIGHT, not {direction}")
-    return (op.left_shift if direction == "LEFT" else op.right_shift)(*node.exprs())
+    x, places = node.exprs()
+    if direction == "RIGHT":
+        return op.right_shift(x, places)
+    # Shifts by as many places as there are bits, which Relax leaves open, leave none.
+    bits = int(node.dtype().removeprefix("u").removeprefix("int"))
+    is_within = op.less(places, node.scalar(bits, 1))
+    if not node.dtype(1).startswith("u"):
+        is_within = op.logical_and(is_within, op.greater_equal(places, node.scalar(0, 1)))
+    shifted = op.left_shift(x, op.where(is_within, places, node.scalar(0, 1)))
+    return op.where(is_within, shifted, node.scalar(0))
 
 
 @converts("Where")

@@ -103,7 +103,8 @@ def _top_k(node: Node) -> list[Value]:
 
 @converts("NonZero")
 def _non_zero(node: Node) -> Value:
-    return op.nonzero(node.expr())
+    # The number of elements is known to the running program only.
+    return node.graphs.declared(op.nonzero(node.expr()), [max(node.rank(), 1), None])
 
 
 @converts("ReverseSequence")

@@ -457,7 +457,7 @@ def _weights(node: Node, size: int, places: Array, mode: str, scale: float) -> A
     for row, place in enumerate(places):
         first = math.floor(place - reach / stretch) + 1
         last = math.ceil(place + reach / stretch) - 1
-        indices: Array = np.arange(first, max(first, last) + 1)
+        indices = _integers(first, max(first, last) + 1)
         distance = np.abs(indices - place) * stretch
         weights = _linear(distance) if mode == "linear" else _cubic(distance, alpha)
         if node.int_of("exclude_outside", 0):
@@ -466,6 +466,10 @@ def _weights(node: Node, size: int, places: Array, mode: str, scale: float) -> A
             weights = weights / weights.sum()
         np.add.at(matrix[row], indices.clip(0, size - 1), weights)
     return matrix
+
+
+def _integers(first: int, end: int) -> Array:
+    return np.arange(first, end)
 
 
 def _linear(distance: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from xdsl_tvm import relax
@@ -111,15 +113,15 @@ def _mel_weight_matrix(node: Node) -> Value:
     bins, length, rate = (node.integer(index) for index in range(3))
     low, high = node.number(3), node.number(4)
     spectrum = length // 2 + 1
-    edges: Array = np.linspace(
-        2595 * np.log10(1 + low / 700), 2595 * np.log10(1 + high / 700), bins + 2
-    )
-    places: Array = ((length + 1) * (700 * (10 ** (edges / 2595) - 1)) // rate).astype(
-        int
-    )
+    lowest, highest = (2595 * math.log10(1 + edge / 700) for edge in (low, high))
+    step = (highest - lowest) / (bins + 2)
+    places = [
+        int((length + 1) * (700 * (10 ** ((lowest + i * step) / 2595) - 1)) // rate)
+        for i in range(bins + 2)
+    ]
     matrix = np.zeros((spectrum, bins))
     for index in range(bins):
-        left, centre, right = (int(place) for place in places[index : index + 3])
+        left, centre, right = places[index : index + 3]
         if centre == left:
             matrix[centre, index] = 1
         else:

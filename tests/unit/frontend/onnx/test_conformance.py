@@ -1,0 +1,88 @@
+"""The standard's tests of operators: a sample, interpreted and compiled.
+
+`make onnx` runs all of them, and docs/onnx.md has the result. With `XDSL_TVM_FUZZ` all are
+interpreted here.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import pytest
+from support.paths import ROOT
+
+pytest.importorskip("onnx")
+
+from onnx.backend.test.case.test_case import TestCase
+
+from xdsl_tvm.frontend.onnx.node import CONVERTERS
+from xdsl_tvm.tools.onnx_conformance import node_tests, run_test
+
+EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 6
+"""Which part of the tests is interpreted."""
+
+COMPILED = (
+    "test_averagepool_2d_pads",
+    "test_batchnorm_example",
+    "test_cast_FLOAT_to_FLOAT16",
+    "test_clip_example",
+    "test_concat_2d_axis_1",
+    "test_conv_with_strides_padding",
+    "test_convtranspose_pads",
+    "test_gather_1",
+    "test_gemm_all_attributes",
+    "test_layer_normalization_2d_axis1",
+    "test_lstm_defaults",
+    "test_maxpool_2d_default",
+    "test_reduce_mean_keepdims_example",
+    "test_resize_upsample_scales_linear",
+    "test_softmax_axis_1",
+    "test_topk",
+    "test_where_example",
+)
+"""Tests of operators of common networks."""
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, TestCase]:
+    return {case.name: case for case in node_tests()}
+
+
+def failing() -> dict[str, str]:
+    """The operators of which not all tests pass, with their row of the page."""
+    rows: dict[str, str] = {}
+    for line in (ROOT / "docs" / "onnx.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and " of " in cells[2]:
+            good, _, whole = cells[2].partition(" of ")
+            if good != whole:
+                rows[cells[0]] = line
+    return rows
+
+
+def test_a_sample_is_interpreted_as_the_page_says(cases: dict[str, TestCase]) -> None:
+    known = failing()
+    unexpected: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in list(cases)[::EVERY]:
+            outcome = run_test(cases[name], interpreted=True)
+            base = cases.get(name.partition("_expanded")[0], cases[name])
+            assert base.model is not None
+            operator = base.model.graph.node[-1].op_type
+            if outcome.failure and operator not in known:
+                unexpected.append(f"{name}: {outcome.failure}")
+    assert not unexpected, "\n".join(unexpected)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled(cases: dict[str, TestCase], name: str) -> None:
+    pytest.importorskip("llvmlite")
+    assert run_test(cases[name], interpreted=False).failure == ""
+
+
+def test_the_page_names_every_converter() -> None:
+    text = (ROOT / "docs" / "onnx.md").read_text()
+    missing = [name for name in CONVERTERS if f"| {name} |" not in text]
+    assert not missing or missing == ["Scatter", "Upsample"]
