@@ -13,6 +13,7 @@ from xdsl_tvm.frontend.onnx.operators import (
     quantization,
     recurrent,
     reductions,
+    sampling,
     transforms,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "quantization",
     "recurrent",
     "reductions",
+    "sampling",
     "transforms",
 ]
