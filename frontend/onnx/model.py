@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
+from typing import cast
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, checker
 
 from xdsl_tvm.frontend.onnx.errors import OnnxError, one_line
@@ -40,6 +41,7 @@ def checked(model: ModelProto) -> None:
         raise OnnxError("the model has no graph; is the file an ONNX model?")
     if not model.opset_import:
         raise OnnxError("the model does not say its opset, in opset_import")
+    _check_text(model)
     newest = onnx.defs.onnx_opset_version()
     for each in model.opset_import:
         if each.domain in ("", "ai.onnx") and not 1 <= each.version <= newest:
@@ -53,6 +55,26 @@ def checked(model: ModelProto) -> None:
         raise OnnxError(f"the model is not valid: {one_line(error)}") from None
     except ValueError as error:
         raise OnnxError(f"the model cannot be checked: {one_line(error)}") from None
+
+
+def _check_text(model: ModelProto) -> None:
+    """Raises OnnxError for names that are no text, which protobuf reads as bytes."""
+    pending: list[Message] = [model]
+    while pending:
+        for field, value in pending.pop().ListFields():
+            if field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
+                continue
+            found = cast("object", value)
+            is_one = isinstance(found, str | bytes | Message)
+            each: object
+            for each in [found] if is_one else cast("Iterable[object]", found):
+                if isinstance(each, bytes):
+                    raise OnnxError(
+                        f"the model is not valid: the field '{field.name}' holds bytes "
+                        "that are not UTF-8 text"
+                    )
+                if isinstance(each, Message):
+                    pending.append(each)
 
 
 def _without_data(model: ModelProto) -> ModelProto:

@@ -116,7 +116,17 @@ def _pow(node: Node) -> Value:
 
 @converts("Mod")
 def _mod(node: Node) -> Value:
-    return (op.mod if node.int_of("fmod", 0) else op.floor_mod)(*node.exprs())
+    x, y = node.exprs()
+    if node.int_of("fmod", 0):
+        return op.mod(x, y)
+    if "float" not in node.dtype():
+        return op.floor_mod(x, y)
+    # The rest with the sign of the divisor, which may be infinite.
+    rest = node.emit(op.mod(x, y))
+    zero = node.scalar(0)
+    differs = op.not_equal(op.less(rest, zero), op.less(y, zero))
+    moves = op.logical_and(op.not_equal(rest, zero), differs)
+    return op.where(moves, op.add(rest, y), rest)
 
 
 @converts("BitShift")

@@ -44,6 +44,9 @@ def _reshape(node: Node) -> Value:
         if others.value == 0:
             raise node.error("the dimension -1 has no value next to a dimension of 0")
         target[index] = product(shape) // others
+    if any(dim.value == 0 for dim in target):
+        # In Relax a dimension of 0 is copied; there is nothing to move anyway.
+        return op.zeros(target, node.dtype())
     return op.reshape(node.expr(), target)
 
 

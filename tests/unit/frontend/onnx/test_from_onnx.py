@@ -19,6 +19,7 @@ from xdsl_tvm.dialects.relax import FuncOp
 pytest.importorskip("onnx")
 
 from onnx import (
+    AttributeProto,
     GraphProto,
     ModelProto,
     NodeProto,
@@ -69,6 +70,10 @@ def model_of(
     return helper.make_model(graph, opset_imports=imports, **options)
 
 
+def row(*elements: float) -> np.ndarray[Any, Any]:
+    return np.array(elements, np.float32)
+
+
 node = helper.make_node
 
 
@@ -85,9 +90,8 @@ def main_of(model: ModelProto, **options: Any) -> FuncOp:
 
 def types_of(model: ModelProto, **options: Any) -> list[str]:
     """The types of the parameters and of the result of `main`."""
-    type_ = main_of(model, **options).type
-    assert type_.params is not None
-    return [*map(str, type_.params), str(type_.ret)]
+    func = main_of(model, **options)
+    return [*(str(arg.type) for arg in func.body.block.args), str(func.type.ret)]
 
 
 # ---- inputs and shapes ----
@@ -217,7 +221,7 @@ def affine() -> ModelProto:
     ]
     weights = [
         constant("w", np.eye(3, 2, dtype=np.float32)),
-        constant("b", np.float32([1, 2])),
+        constant("b", row(1, 2)),
         constant("shape", np.array([-1])),
     ]
     return model_of(nodes, [value("x", (2, 3))], ["y"], weights)
@@ -283,13 +287,14 @@ def test_external_data_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_functions_of_the_model_are_inlined() -> None:
     body = node("LeakyRelu", ["a"], ["b"])
     slope = body.attribute.add()
-    slope.name, slope.ref_attr_name, slope.type = "alpha", "slope", 1
+    slope.name, slope.ref_attr_name = "alpha", "slope"
+    slope.type = AttributeProto.FLOAT
     imports = [helper.make_opsetid("", 21)]
     function = helper.make_function("own", "F", ["a"], ["b"], [body], imports, ["slope"])
     call = node("F", ["x"], ["y"], domain="own", slope=0.5)
     model = model_of([call], [value("x", (3,))], ["y"], functions=[function])
     model.opset_import.append(helper.make_opsetid("own", 1))
-    assert run(model, np.float32([-2, 0, 2])).tolist() == [-1, 0, 2]
+    assert run(model, row(-2, 0, 2)).tolist() == [-1, 0, 2]
 
 
 def branches(condition: str) -> NodeProto:
@@ -305,7 +310,7 @@ def test_if_of_a_known_and_of_a_computed_condition() -> None:
         [branches("c")], [value("x", (2,))], ["y"], [constant("c", np.array(True))]
     )
     assert "relax.if" not in str(from_onnx(known))
-    x = np.float32([-1, 2])
+    x = row(-1, 2)
     assert run(known, x).tolist() == [1, -2]
     computed = model_of(
         [branches("c")], [value("x", (2,)), value("c", (), TensorProto.BOOL)], ["y"]
@@ -331,7 +336,7 @@ def test_a_loop_is_unrolled() -> None:
         each.type.tensor_type.elem_type = dtype
     count = constant("count", np.array(3))
     model = model_of([loop], [value("x", (2,))], ["y"], [count])
-    assert run(model, np.float32([1, 2])).tolist() == [8, 16]
+    assert run(model, row(1, 2)).tolist() == [8, 16]
 
 
 # ---- what is refused ----
