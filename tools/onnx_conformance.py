@@ -15,7 +15,9 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -197,11 +199,12 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     outcomes: list[Outcome] = []
-    for case in node_tests(options.pattern):
-        outcome = _separately(case, interpreted=options.interpret)
-        outcomes.append(outcome)
-        if outcome.failure:
-            print(f"{outcome.name}: {outcome.failure}", flush=True)
+    run = partial(_separately, interpreted=options.interpret)
+    with ThreadPoolExecutor(1 if options.interpret else os.cpu_count()) as pool:
+        for outcome in pool.map(run, node_tests(options.pattern)):
+            outcomes.append(outcome)
+            if outcome.failure:
+                print(f"{outcome.name}: {outcome.failure}", flush=True)
     passed = sum(not outcome.failure for outcome in outcomes)
     print(f"{passed} of {len(outcomes)} tests pass")
     if options.write is not None:
