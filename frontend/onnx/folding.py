@@ -7,6 +7,7 @@ are left to the pass `relax-fold-constant`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -379,7 +380,7 @@ def _expand(node: Node, arrays: Sequence[Array]) -> Array | None:
     if _is_symbolic(arrays[1:]):
         return None
     shape = [int(size) for size in arrays[1].ravel()]
-    if any(size < 0 for size in shape) or np.prod(shape) > _MOST_ELEMENTS:
+    if any(size < 0 for size in shape) or math.prod(shape) > _MOST_ELEMENTS:
         return None
     return np.broadcast_to(arrays[0], np.broadcast_shapes(arrays[0].shape, tuple(shape)))
 

@@ -36,6 +36,9 @@ from xdsl_tvm.relax.expr import Expr, Var
 _MOST_INLINED = 64
 """How deep graphs and functions are in each other."""
 
+MOST_NODES = 1 << 18
+"""Nodes that are converted: functions that call others twice make any number of them."""
+
 STANDARD = ("", "ai.onnx")
 """The names of the domain of the standard's operators."""
 
@@ -63,6 +66,7 @@ class GraphBuilder:
     functions: Mapping[tuple[str, str], FunctionProto]
     folder: Path | None
     _declared: int = 0
+    _count: int = 0
     _scopes: list[Scope] = field(default_factory=list[Scope])
 
     # ---- graphs ----
@@ -101,6 +105,12 @@ class GraphBuilder:
     # ---- nodes ----
 
     def _node(self, proto: NodeProto, scope: Scope) -> None:
+        self._count += 1
+        if self._count > MOST_NODES:
+            raise OnnxError(
+                f"the model has more than {MOST_NODES} nodes with those of functions "
+                "and of iterations of loops"
+            )
         where = f"node '{node_name(proto)}' ({proto.op_type})"
         inputs = [
             self._lookup(scope, name, f"{where}: input") if name else None
@@ -114,6 +124,11 @@ class GraphBuilder:
             raise
         except (VerifyException, ValueError, OverflowError) as error:
             raise OnnxError(f"{where}: {str(error).strip()}") from None
+        except (IndexError, ZeroDivisionError, MemoryError):
+            raise OnnxError(
+                f"{where}: its inputs or attributes do not have the ranks or sizes that "
+                "the operator needs"
+            ) from None
         for name, value in zip(proto.output, results, strict=False):
             if not name:
                 continue

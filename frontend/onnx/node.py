@@ -17,6 +17,9 @@ from xdsl_tvm.frontend.onnx.errors import OnnxError
 from xdsl_tvm.frontend.onnx.values import Array, Known, Value
 from xdsl_tvm.relax.expr import Expr
 
+MOST_PLACES = 1 << 24
+"""The longest list of numbers that a converter makes: a short file may ask for any."""
+
 Results: TypeAlias = "Value | Sequence[Value | None]"
 """What a node makes: one value, or one for each output."""
 
@@ -175,6 +178,12 @@ class Node:
         if not -rank <= axis < rank:
             raise self.error(f"axis {axis} is out of range for rank {rank}")
         return axis % rank
+
+    def places(self, extent: int) -> Array:
+        """The integers below an extent, for constants of the program."""
+        if extent > MOST_PLACES:
+            raise self.error(f"an extent of {extent} is larger than {MOST_PLACES}")
+        return np.arange(extent, dtype=np.int64)
 
     # ---- attributes ----
 

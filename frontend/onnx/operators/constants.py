@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from xdsl_tvm import relax
@@ -38,7 +40,7 @@ def _constant_of_shape(node: Node) -> Value:
     dims = node.dims(0)
     sizes = [dim.value for dim in dims]
     numbers = [size for size in sizes if size is not None]
-    if len(numbers) == len(sizes) and int(np.prod(numbers)) <= 1024:
+    if len(numbers) == len(sizes) and abs(math.prod(numbers)) <= 1024:
         if any(size < 0 for size in numbers):
             raise node.error(f"a dimension is negative: {numbers}")
         return Known(np.full(numbers, element, element.dtype))
@@ -60,14 +62,14 @@ def _size(node: Node) -> Value:
 @converts("Range")
 def _range(node: Node) -> Value:
     dtype = node.dtype()
-    if "float" not in dtype and node.op_type:
+    if "float" not in dtype:
         start, limit, step = (node.dims(index)[0] for index in range(3))
         return op.arange(
             *(relax.PrimValue(each) for each in (start, limit, step)), dtype=dtype
         )
     start, limit, step = (node.array(index).reshape(()) for index in range(3))
     count = max(int(np.ceil((limit - start) / step)), 0)
-    array = (start + np.arange(count) * step).astype(start.dtype)
+    array = (start + node.places(count) * step).astype(start.dtype)
     return Known(array)
 
 
@@ -91,7 +93,7 @@ def _one_hot(node: Node) -> Value:
     )
     shape = [1] * rank
     shape[axis] = depth
-    places = relax.const(np.arange(depth, dtype=np.int64).reshape(shape))
+    places = relax.const(node.places(depth).reshape(shape))
     is_on = op.equal(op.expand_dims(wrapped, [axis]), places)
     values = node.expr(2)
     off, on = (op.take(values, relax.const(index, "int64"), axis=0) for index in range(2))
@@ -106,7 +108,7 @@ def _window(node: Node) -> Value:
         "HammingWindow": (25 / 46, 1 - 25 / 46, 0.0),
         "BlackmanWindow": (0.42, 0.5, 0.08),
     }[node.op_type]
-    places = np.arange(size) * 2 * np.pi
+    places = node.places(size) * 2 * np.pi
     places /= size if node.int_of("periodic", 1) else max(size - 1, 1)
     first, second, third = terms
     values = first - second * np.cos(places) + third * np.cos(2 * places)

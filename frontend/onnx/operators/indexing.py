@@ -117,7 +117,7 @@ def _reverse_sequence(node: Node) -> Value:
     lengths = op.expand_dims(lengths, [time])
     places_shape = [1, 1]
     places_shape[time] = sizes[time]
-    places = relax.const(np.arange(sizes[time], dtype=np.int64).reshape(places_shape))
+    places = relax.const(node.places(sizes[time]).reshape(places_shape))
     last = op.subtract(lengths, relax.const(1, "int64"))
     back = op.where(op.less(places, lengths), op.subtract(last, places), places)
     spread = list(range(2, len(sizes)))

@@ -162,7 +162,7 @@ def _slice(node: Node) -> Value:
             if first is None or last is None:
                 raise node.error("a slice that goes back needs numbers as its bounds")
             stop_at = None if last < -extent else last
-            indices = np.arange(extent, dtype=np.int64)[slice(first, stop_at, step)]
+            indices = node.places(extent)[slice(first, stop_at, step)]
             x = op.take(x, relax.const(indices), axis)
     if not plain:
         return x
@@ -278,7 +278,7 @@ def _pad_by_index(
         extent = x.shape[axis].value
         if extent is None or extent == 0:
             raise node.error(f"mode {mode} needs a number as the extent of axis {axis}")
-        places: Array = np.arange(extent, dtype=np.int64)
+        places: Array = node.places(extent)
         if mode == "edge":
             indices = np.pad(places, (low, high), mode="edge")
         elif mode == "reflect":
@@ -390,7 +390,8 @@ def _places(
     span: tuple[float, float],
 ) -> Array:
     """Where in the tensor each new element is, along an axis."""
-    index = np.arange(target, dtype=np.float64)
+    node.places(size * target)
+    index = node.places(target).astype(np.float64)
     if mode == "half_pixel":
         return (index + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":

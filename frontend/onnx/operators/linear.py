@@ -16,8 +16,6 @@ def _matmul(node: Node) -> Value:
 @converts("Gemm")
 def _gemm(node: Node) -> Value:
     a, b = node.expr(0), node.expr(1)
-    if node.opset < 6 and not node.int_of("broadcast", 1):
-        pass
     if node.int_of("transA", 0):
         a = op.permute_dims(a, [1, 0])
     if node.int_of("transB", 0):

@@ -151,7 +151,8 @@ def _lrn(node: Node) -> Value:
     x = node.expr()
     channels = node.sizes()[1]
     # Sums of neighbouring channels are products with ones near a diagonal.
-    places = np.arange(channels)
+    node.places(channels * channels)
+    places = node.places(channels)
     offset = places[:, None] - places[None, :]
     near = (offset <= (size - 1) // 2) & (-offset <= size // 2)
     shape = list(node.shape())
@@ -185,6 +186,6 @@ def _along(node: Node, x: Expr, axis: int) -> Expr:
         raise node.error(f"the extent of axis {axis} must be a number")
     shape = [1] * len(x.shape)
     shape[axis] = extent
-    places = relax.const(np.arange(extent, dtype=np.int64).reshape(shape))
+    places = relax.const(node.places(extent).reshape(shape))
     largest = op.astype(op.argmax(x, axis, True), "int64")
     return op.astype(op.equal(places, largest), x.dtype)

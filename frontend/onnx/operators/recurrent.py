@@ -11,6 +11,9 @@ from xdsl_tvm.frontend.onnx.values import Value
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
 
+_MOST_STEPS = 4096
+"""Steps of the longest sequence that is unrolled."""
+
 Activation = Callable[[Expr], Expr]
 Cell = Callable[["Layer", Expr, Sequence[Expr]], list[Expr]]
 
@@ -173,6 +176,8 @@ def _recurrent(
     steps = x.shape[0].value
     if steps is None:
         raise node.error("the length of the sequence must be a number; give shape_dict")
+    if steps > _MOST_STEPS:
+        raise node.error(f"a sequence of {steps} steps is longer than {_MOST_STEPS}")
     batch = x.shape[1]
     direction = node.str_of("direction", "forward")
     count = 2 if direction == "bidirectional" else 1

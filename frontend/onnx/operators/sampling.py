@@ -135,7 +135,7 @@ def _tensor_scatter(node: Node) -> Value:
     axis = node.axis(node.int_of("axis", -2))
     sizes, new = node.sizes(0), node.sizes(1)
     mode = node.str_of("mode", "linear")
-    places: Expr = relax.const(np.arange(new[axis], dtype=np.int64))
+    places: Expr = relax.const(node.places(new[axis]))
     shape = [1] * len(sizes)
     shape[axis] = new[axis]
     index = op.reshape(places, shape)

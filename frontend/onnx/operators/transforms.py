@@ -12,14 +12,19 @@ from xdsl_tvm.frontend.onnx.values import Array, Known, Value
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
 
+_LONGEST = 1 << 12
+"""The longest transform, whose matrix has the square of it as its size."""
+
 
 def _transformed(
-    x: Expr, axis: int, length: int, *, inverse: bool, one_sided: bool
+    node: Node, x: Expr, axis: int, length: int, *, inverse: bool, one_sided: bool
 ) -> Expr:
     """The Fourier transform along an axis; the last axis holds real and imaginary parts.
 
     It is a product with the matrix of the transform, whose entries are constants.
     """
+    if length > _LONGEST:
+        raise node.error(f"a length of {length} is larger than {_LONGEST}")
     rank, dtype = len(x.shape), x.dtype
     extent = x.shape[axis].value
     assert extent is not None
@@ -82,7 +87,9 @@ def _dft(node: Node) -> Value:
         length = (extent - 1) * 2 if inverse and one_sided else extent
     if length < 1:
         raise node.error(f"its length must be positive, not {length}")
-    return _transformed(node.expr(), axis, length, inverse=inverse, one_sided=one_sided)
+    return _transformed(
+        node, node.expr(), axis, length, inverse=inverse, one_sided=one_sided
+    )
 
 
 @converts("STFT")
@@ -100,17 +107,21 @@ def _stft(node: Node) -> Value:
     if len(sizes) == 2:
         signal = op.expand_dims(signal, [2])
     count = (sizes[1] - length) // step + 1
+    node.places(count * length)
     places = np.arange(count)[:, None] * step + np.arange(length)[None, :]
     frames = op.take(signal, relax.const(places.astype(np.int64)), 1)
     if node.has(2):
         frames = op.multiply(frames, op.reshape(node.expr(2), [length, 1]))
     one_sided = bool(node.int_of("onesided", 1)) and (len(sizes) == 2 or sizes[2] == 1)
-    return _transformed(frames, 2, length, inverse=False, one_sided=one_sided)
+    return _transformed(node, frames, 2, length, inverse=False, one_sided=one_sided)
 
 
 @converts("MelWeightMatrix")
 def _mel_weight_matrix(node: Node) -> Value:
     bins, length, rate = (node.integer(index) for index in range(3))
+    node.places(max(bins, 0) * max(length, 0))
+    if bins < 1 or length < 1 or rate < 1:
+        raise node.error("its first three inputs must be positive")
     low, high = node.number(3), node.number(4)
     spectrum = length // 2 + 1
     lowest, highest = (2595 * math.log10(1 + edge / 700) for edge in (low, high))
@@ -155,14 +166,13 @@ def _det(node: Node) -> Value:
         raise node.error(f"determinants of {list(sizes[-2:])} are not converted")
     rank = len(sizes)
     result = node.scalar(1)
-    rows = relax.const(np.arange(count, dtype=np.int64))
     for column in range(count):
         size = count - column
         first = op.take(x, relax.const(0, "int64"), rank - 1)
         pivot_row = op.astype(op.argmax(op.abs(first), -1, True), "int64")
         chosen = node.emit(
             op.astype(
-                op.equal(pivot_row, relax.const(np.arange(size, dtype=np.int64))),
+                op.equal(pivot_row, relax.const(node.places(size))),
                 x.dtype,
             )
         )
@@ -189,7 +199,6 @@ def _det(node: Node) -> Value:
         factor = op.divide(head, op.expand_dims(safe, [-1, -2]))
         reduced = op.subtract(below, op.multiply(factor, row))
         x = node.emit(op.strided_slice(reduced, [rank - 1], [1], [size]))
-    del rows
     return result
 
 

@@ -29,6 +29,7 @@ from onnx import (
     numpy_helper,
 )
 
+from xdsl_tvm.frontend.onnx import graph
 from xdsl_tvm.relax.frontend.onnx import OnnxError, detach_params, from_onnx
 
 Shape = Sequence[int | str | None] | None
@@ -62,12 +63,12 @@ def model_of(
     opset: int = 21,
     **options: Any,
 ) -> ModelProto:
-    graph = graph_of(nodes, inputs, outputs, weights)
-    for each in graph.output:
+    made = graph_of(nodes, inputs, outputs, weights)
+    for each in made.output:
         # The checker asks for a type, which conversion does not read.
         each.type.tensor_type.elem_type = TensorProto.FLOAT
     imports = [helper.make_opsetid("", opset)]
-    return helper.make_model(graph, opset_imports=imports, **options)
+    return helper.make_model(made, opset_imports=imports, **options)
 
 
 def row(*elements: float) -> np.ndarray[Any, Any]:
@@ -300,8 +301,8 @@ def test_functions_of_the_model_are_inlined() -> None:
 def branches(condition: str) -> NodeProto:
     then = graph_of([node("Neg", ["x"], ["t"])], [], ["t"])
     other = graph_of([node("Abs", ["x"], ["e"])], [], ["e"])
-    for graph in (then, other):
-        graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    for branch in (then, other):
+        branch.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
     return node("If", [condition], ["y"], then_branch=then, else_branch=other)
 
 
@@ -411,6 +412,62 @@ def test_refused(model: Callable[[], ModelProto], message: str) -> None:
     with pytest.raises(OnnxError, match=message) as caught:
         from_onnx(model())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([node("HannWindow", ["n"], ["y"])], "an extent of 1099511627776 is larger"),
+        ([node("ConstantOfShape", ["m"], ["z"]), node("Shape", ["z"], ["y"])], ""),
+        ([node("OneHot", ["x", "n", "v"], ["y"])], "an extent of 1099511627776"),
+    ],
+)
+def test_sizes_that_memory_does_not_hold(nodes: list[NodeProto], message: str) -> None:
+    weights = [
+        constant("n", np.int64(1 << 40)),
+        constant("m", np.array([1 << 40, 1 << 40])),
+        constant("v", row(0, 1)),
+    ]
+    model = model_of(nodes, [value("x", (2,))], ["y"], weights)
+    if message:
+        with pytest.raises(OnnxError, match=message):
+            from_onnx(model)
+    else:
+        assert types_of(model)[1] == "tensor<2xi64>"
+
+
+def test_functions_that_grow_without_end_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = [
+        helper.make_function(
+            "own",
+            f"F{level}",
+            ["a"],
+            ["c"],
+            [
+                node(
+                    f"F{level + 1}" if level < 40 else "Neg", ["a"], ["b"], domain=domain
+                )
+                for domain in ["own" if level < 40 else ""]
+            ]
+            + [node(f"F{level + 1}", ["b"], ["c"], domain="own")] * (level < 40)
+            + [node("Neg", ["b"], ["c"])] * (level == 40),
+            imports,
+        )
+        for level in range(41)
+    ]
+    model = model_of(
+        [node("F0", ["x"], ["y"], domain="own")],
+        [value("x", (2,))],
+        ["y"],
+        functions=functions,
+    )
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    monkeypatch.setattr(graph, "MOST_NODES", 1000)
+    with pytest.raises(OnnxError, match="the model has more than 1000 nodes"):
+        from_onnx(model)
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
