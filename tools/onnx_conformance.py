@@ -33,6 +33,9 @@ from xdsl_tvm.frontend.onnx.schemas import has_body
 from xdsl_tvm.frontend.onnx.values import Array
 from xdsl_tvm.tools.onnx_backend import prepare
 
+_LONGEST = 4000
+"""Bytes of the longest reason that is kept, which a pipe holds."""
+
 BEGIN, END = "<!-- operators: begin -->", "<!-- operators: end -->"
 
 
@@ -222,12 +225,17 @@ def _separately(case: TestCase, *, interpreted: bool) -> Outcome:
     if child == 0:
         os.close(reading)
         outcome = run_test(case, interpreted=False)
-        os.write(writing, outcome.failure.encode()[:4000] or b"\0")
+        os.write(writing, outcome.failure.encode()[:_LONGEST] or b"\0")
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read()
+    # Not until the end of the pipe, which children of other threads have open, too.
     os.waitpid(child, 0)
+    os.set_blocking(reading, False)
+    try:
+        said = os.read(reading, _LONGEST)
+    except BlockingIOError:
+        said = b""
+    os.close(reading)
     operator = _operator(case)
     if not said:
         return Outcome(case.name, operator, "compiled code ended the process")
