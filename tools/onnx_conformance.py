@@ -128,7 +128,7 @@ def _compare(
 # ---- the table ----
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Outcome], how: str) -> str:
     """The rows of the operators, and how many tests pass."""
     names = {outcome.name: outcome.operator for outcome in outcomes}
     by_operator: defaultdict[str, list[Outcome]] = defaultdict(list)
@@ -137,8 +137,13 @@ def table(outcomes: Sequence[Outcome]) -> str:
         by_operator[outcome.operator or names.get(base, "")].append(outcome)
     passed = sum(not outcome.failure for outcome in outcomes)
     bodies = _bodies()
+    first: dict[str, int] = {}
+    for schema in defs.get_all_schemas_with_history():
+        if schema.domain == "":
+            known = first.get(schema.name, schema.since_version)
+            first[schema.name] = min(known, schema.since_version)
     lines = [
-        f"{passed} of {len(outcomes)} tests pass.",
+        f"{passed} of {len(outcomes)} tests pass, {how}.",
         "",
         "| Operator | Converted by | Tests | What fails |",
         "|---|---|---|---|",
@@ -147,7 +152,9 @@ def table(outcomes: Sequence[Outcome]) -> str:
         tests = by_operator.get(operator, [])
         good = sum(not test.failure for test in tests)
         if operator in CONVERTERS:
-            since = min(version for version, _ in CONVERTERS[operator])
+            since = max(
+                min(version for version, _ in CONVERTERS[operator]), first[operator]
+            )
             how = f"converter, from opset {since}"
         else:
             how = "the standard's body" if operator in bodies else "not converted"
@@ -212,7 +219,8 @@ def main(arguments: Sequence[str]) -> int:
     print(f"{passed} of {len(outcomes)} tests pass")
     if options.write is not None:
         page: Path = options.write
-        page.write_text(with_table(page.read_text(), table(outcomes)))
+        how = "interpreted" if options.interpret else "compiled"
+        page.write_text(with_table(page.read_text(), table(outcomes, how)))
     return 0
 
 
