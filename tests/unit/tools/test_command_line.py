@@ -135,10 +135,10 @@ def test_unreadable_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     binary.write_bytes(b"\xff\xfe\x00\x01")
     assert main(["opt", str(binary)]) == 1
     assert capsys.readouterr().err.count("\n") == 1
-    strange = tmp_path / "model.onnx"
+    strange = tmp_path / "model.tflite"
     strange.write_text("")
     assert main(["opt", str(strange)]) == 1
-    assert "'.onnx'" in capsys.readouterr().err
+    assert "'.tflite'" in capsys.readouterr().err
 
 
 def test_traceback_on_request(module: str):
