@@ -88,7 +88,7 @@ FILES: dict[str, tuple[str, bytes | str, str]] = {
         ),
         "nest",
     ),
-    "another ending": ("x.tflite", "", "x.tflite: the name ends in '.tflite'; give a file of"),
+    "another ending": ("x.pb", "", "x.pb: the name ends in '.pb'; give a file of"),
     "no ending": ("x", "", "x: the name has no ending; give a file of"),
 }
 
