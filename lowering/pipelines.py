@@ -141,6 +141,20 @@ def llvm_pipeline(
     )
 
 
+TIR_BLOCKS_TO_LAUNCHES = (
+    "tir-lower-cross-thread-reduction",
+    "tir-lower-init-block",
+    "tir-plan-and-update-buffer-allocation-location",
+    "tir-convert-blocks-to-opaque",
+    "tir-lift-thread-binding",
+    "tir-compact-buffer-allocation",
+    "tir-unify-thread-binding",
+    "tir-lower-match-buffer",
+    "tir-lower-opaque-block",
+)
+"""Blocks in loops bound to threads to launches, loops and buffers, and nothing else."""
+
+
 def gpu_pipeline(target: str = "cuda", *, relax: bool = False) -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
