@@ -2,15 +2,21 @@
 
 Each program runs in the interpreter before the pipeline and after each of its passes that
 changes it, all forms being checked; then follow the passes that finish functions.
-`XDSL_TVM_FUZZ` sets the number of programs, `XDSL_TVM_FUZZ_FROM` the first of them.
+`XDSL_TVM_FUZZ` sets the number of programs, `XDSL_TVM_FUZZ_FROM` the first of them. So do
+the kernels of the benchmarks, at small sizes.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from support import paths
 from support.cpu_nests import random_nests
 from support.oversized_buffers import roomy_program
 from support.staged_programs import staged_program
@@ -68,3 +74,35 @@ def test_random_programs(kind: str) -> None:
         else:
             accepted += 1
     assert accepted >= COUNT // 4
+
+
+sys.path.append(str(paths.ROOT / "benchmarks"))
+sources: Any = importlib.import_module("_cpu_kernel_sources")
+
+TOTAL = "A[vi, vj] + B[vi, vj]"
+RELU = "T.max(A[vi, vj] * B[vi, vj] + C[vi, vj], T.float32(0))"
+SMALL = {"56": "4", "57": "5", "58": "6", "64": "2"}
+"""Extents of the images of the convolution, and smaller ones."""
+
+
+def small(source: str) -> str:
+    return re.sub(r"\b(56|57|58|64)\b", lambda found: SMALL[found[0]], source)
+
+
+KERNELS = {
+    "add": sources.map_kernel("add", "AB", TOTAL, 5, 12),
+    "chain": sources.map_kernel("chain", "ABC", RELU, 5, 12),
+    "transpose": sources.map_kernel("transpose", "A", "A[vj, vi]", 9, 9),
+    "columns": sources.sum_kernel(0, 6, 6),
+    "rows": sources.sum_kernel(1, 6, 6),
+    "softmax": sources.softmax(3, 10),
+    "layer norm": sources.layer_norm(3, 10),
+    "matmul": sources.matmul(8),
+    "conv2d": small(sources.CONV2D),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_of_benchmarks(name: str) -> None:
+    module = parse(f"from xdsl_tvm.tvmscript import tir as T\n{KERNELS[name]}")
+    check_semantics(module, PIPELINE, tolerance=0.0)
