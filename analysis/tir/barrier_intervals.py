@@ -7,6 +7,7 @@ holds barriers or memory of theirs, for those of a warp and of the grid.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -52,16 +53,19 @@ class KernelRaces:
     of memory that belongs to the kernel and that it never writes.
     """
 
-    def __init__(self, launch: tir.LaunchThreadOp) -> None:
+    def __init__(
+        self, launch: tir.LaunchThreadOp, *, skip_volatile: bool = False
+    ) -> None:
+        skipped = _volatile_memory(launch) if skip_volatile else set[SSAValue | None]()
         meets = has_barrier_of_grid(launch)
-        threads = _Races(launch, Level.BLOCK)
+        threads = _Races(launch, Level.BLOCK, skipped)
         if not meets:
             threads.compare_blocks()
         walks = [threads]
         if _has_memory_of_warps(launch):
-            walks.append(_Races(launch, Level.WARP))
+            walks.append(_Races(launch, Level.WARP, skipped))
         if meets:
-            walks.append(_Races(launch, Level.GRID))
+            walks.append(_Races(launch, Level.GRID, skipped))
         found = (walk.clash for walk in walks if walk.clash is not None)
         self.clash: Clash | None = next(found, None)
         self.unwritten: tir.LoadOp | None = _find_unwritten(launch)
@@ -70,21 +74,19 @@ class KernelRaces:
 class _Races(BarrierWalk):
     """Finds the first two accesses that barriers of a level do not order."""
 
-    def __init__(self, launch: tir.LaunchThreadOp, level: Level) -> None:
+    def __init__(
+        self,
+        launch: tir.LaunchThreadOp,
+        level: Level,
+        skipped: AbstractSet[SSAValue | None],
+    ) -> None:
         super().__init__(launch, level)
         self.clash: Clash | None = None
-        self._volatile = {
-            accessed_memory(op.node)
-            for op in launch.walk()
-            if isinstance(op, tir.AttrOp)
-            and op.key.data == "volatile_scope"
-            and op.node is not None
-        }
-        """Memory of reductions, which has barriers of warps where those are enough."""
+        self._skipped = skipped
         self.walk()
 
     def _watches(self, buffer: SSAValue) -> bool:
-        return accessed_memory(buffer) not in self._volatile and super()._watches(buffer)
+        return accessed_memory(buffer) not in self._skipped and super()._watches(buffer)
 
     def _conflict(self, a: ThreadAccess, b: ThreadAccess) -> bool:
         return self.clash is None and super()._conflict(a, b)
@@ -111,6 +113,17 @@ class _Races(BarrierWalk):
                         write, access, Kind.BLOCK
                     ):
                         self.clash = Clash(write, access, Kind.BLOCK)
+
+
+def _volatile_memory(launch: tir.LaunchThreadOp) -> set[SSAValue | None]:
+    """Memory of reductions, which has barriers of warps where those are enough."""
+    return {
+        accessed_memory(op.node)
+        for op in launch.walk()
+        if isinstance(op, tir.AttrOp)
+        and op.key.data == "volatile_scope"
+        and op.node is not None
+    }
 
 
 def _has_memory_of_warps(launch: tir.LaunchThreadOp) -> bool:

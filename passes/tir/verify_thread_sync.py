@@ -26,7 +26,9 @@ class VerifyThreadSync(CompilerPass):
     Input form: loops and buffers, and later forms, with the thread axes as
         tir.launch_thread
     Output form: the same
-    Options: none
+    Options: `skip_volatile`: leave out memory with the attribute `volatile_scope`, which
+        LowerThreadAllreduce makes, with barriers of warps where threads exchange within
+        warps only (false)
     Rewrites: none. A kernel, the outermost of nested launches, is refused where
             tir.store %x, %S[%t] : f32
             %y = tir.load %S[%r] : f32          // %r is 63 - %t
@@ -44,9 +46,7 @@ class VerifyThreadSync(CompilerPass):
         grid alone, memory of a warp by those of the warp, too. What waits for copies
         makes them once more.
     Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
-        need no barrier. Memory of different parameters is taken to be different. So is
-        memory with the attribute `volatile_scope`, which LowerThreadAllreduce makes, with
-        barriers of warps where threads exchange within warps only.
+        need no barrier. Memory of different parameters is taken to be different.
         Memory that an op other than a load or a store names is accessed as a whole. Time
         is quadratic in the different accesses of one memory between two barriers, and
         doubles with each loop around a barrier.
@@ -58,12 +58,14 @@ class VerifyThreadSync(CompilerPass):
 
     name = "tir-verify-thread-sync"
 
+    skip_volatile: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, tir.FuncOp):
                 for kernel in outermost_ops(func, _is_launch):
                     assert isinstance(kernel, tir.LaunchThreadOp)
-                    races = KernelRaces(kernel)
+                    races = KernelRaces(kernel, skip_volatile=self.skip_volatile)
                     if races.unwritten is not None:
                         raise PassFailedException(_unwritten(races.unwritten))
                     if races.clash is not None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support import paths
+from xdsl.utils.exceptions import DiagnosticException
 
 import xdsl_tvm
 from xdsl_tvm.runtime.cuda_driver import default_driver
@@ -14,7 +15,7 @@ KERNELS = paths.EXAMPLES / "kernels"
 def gpu() -> None:
     try:
         default_driver()
-    except RuntimeError as error:
+    except (DiagnosticException, RuntimeError) as error:
         pytest.skip(str(error))
 
 

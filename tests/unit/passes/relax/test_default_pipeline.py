@@ -13,7 +13,8 @@ from xdsl_tvm.passes.relax import default_pipeline
 from xdsl_tvm.passes.relax.default_pipeline import ROWS, DefaultPipeline, Row, gaps
 from xdsl_tvm.tools.cli import main
 
-# docs/spec/relax-passes-related.md F: default_build, and the lists of a CPU.
+# docs/spec/relax-passes-related.md F: default_build, and the lists of a CPU and of
+# CUDA.
 LEGALIZE = ["LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"]
 LOWER = [
     "RewriteDataflowReshape",
@@ -33,6 +34,15 @@ PLAN = "StaticPlanBlockMemory"
 DISPATCH = ["DispatchSampling", "DispatchSortScan"]
 REFERENCE = {
     "target": [*LEGALIZE, *LOWER, PLAN, *END],
+    "cuda": [
+        *DISPATCH,
+        *LEGALIZE,
+        "ApplyDefaultSchedule",
+        *LOWER,
+        PLAN,
+        "RewriteCUDAGraph",
+        *END,
+    ],
     "default_build": [*DISPATCH, "LegalizeOps", *LOWER, PLAN, "RewriteCUDAGraph", *END],
     "zero": LEGALIZE,
 }
@@ -62,7 +72,13 @@ def test_passes_are_the_rows_that_exist(name: str) -> None:
     missing = {*gaps(name), "RewriteCUDAGraph"}
     replaced = {row.name for row in ROWS[name] if row.replaced}
     found = [type(each).__name__ for each in DefaultPipeline(pipeline=name).passes()]
-    assert found == [n for n in REFERENCE[name] if n not in missing | replaced]
+    expected = [n for n in REFERENCE[name] if n not in missing | replaced]
+    if name == "cuda":
+        place = expected.index("FuseTIR") + 1
+        expected[place:place] = ["InlineBlocks", "DefaultGPUSchedule"]
+        by_target = DefaultPipeline(target="cuda").passes()
+        assert [type(each).__name__ for each in by_target] == expected
+    assert found == expected
 
 
 def test_print_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,5 +142,7 @@ def test_pipeline_of_a_target() -> None:
 
 
 def test_unknown_pipeline() -> None:
-    with pytest.raises(ValueError, match="no pipeline 'one'; use one of target, default"):
+    with pytest.raises(
+        ValueError, match="no pipeline 'one'; use one of target, cuda, def"
+    ):
         relax.get_pipeline("one")

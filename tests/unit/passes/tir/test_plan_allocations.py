@@ -447,7 +447,7 @@ def test_random_stages_compute_the_same() -> None:
             "kept" if place == "root" else "moved" for place in places(module).values()
         )
     assert counts["moved"] > COUNT // 4
-    assert counts["kept"] > COUNT // 20
+    assert counts["kept"] >= max(COUNT // 20, 1)
 
 
 # ---- tiles of matrices, in the loop of a reduction ----
