@@ -13,31 +13,27 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._cpu_schedule.contraction import (
-    Contraction,
-    match_contraction,
+    match_large_contraction,
     schedule_contraction,
-    with_map,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
-    fused_loop,
-    is_map,
-    schedule_map,
-)
-from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, is_unscheduled, kind_of
-from xdsl_tvm.passes.tir._cpu_schedule.reduction import (
-    match_reduction,
-    schedule_reduction,
-)
-from xdsl_tvm.passes.tir._cpu_schedule.rows import shared_rows
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import schedule_map
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, is_for_cpu, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.reduction import schedule_reduction
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
     match_few_rows,
     schedule_few_rows,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.transpose import (
-    match_transpose,
+    match_large_transpose,
     schedule_transpose,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point, find_nest
+from xdsl_tvm.passes.tir._schedule.axes import fused_loop
+from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
+from xdsl_tvm.passes.tir._schedule.maps import is_map
+from xdsl_tvm.passes.tir._schedule.reduction import match_reduction
+from xdsl_tvm.passes.tir._schedule.rows import shared_rows
+from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
@@ -141,7 +137,11 @@ class DefaultCPUSchedule(CompilerPass):
             self.parallel_grain,
         )
         for function in list(op.walk()):
-            if isinstance(function, tir.FuncOp) and is_unscheduled(function):
+            if (
+                isinstance(function, tir.FuncOp)
+                and is_for_cpu(function)
+                and is_unscheduled(function)
+            ):
                 _schedule_function(function, machine)
 
 
@@ -200,7 +200,7 @@ def _contraction(nest: Nest, machine: Machine) -> Contraction | None:
     reduction = match_reduction(nest)
     if reduction is None or match_few_rows(reduction, {}, machine) is not None:
         return None
-    return match_contraction(reduction, machine)
+    return match_large_contraction(reduction, machine)
 
 
 def _stands_alone(nest: Nest, machine: Machine) -> bool:
@@ -211,7 +211,7 @@ def _stands_alone(nest: Nest, machine: Machine) -> bool:
     few = match_few_rows(reduction, {}, machine)
     if few is not None:
         return not few.is_batched
-    return match_contraction(reduction, machine) is not None
+    return match_large_contraction(reduction, machine) is not None
 
 
 def _schedule_group(group: list[Nest], machine: Machine) -> None:
@@ -252,7 +252,7 @@ def _write(
     code: LoopCode, nest: Nest, point: Point, machine: Machine, *, parallel: bool
 ) -> bool:
     """Write a nest at `point` by the strategy for it; False if there is none."""
-    transpose = None if point else match_transpose(nest, machine)
+    transpose = None if point else match_large_transpose(nest, machine)
     if transpose is not None:
         schedule_transpose(code, transpose, machine, parallel=parallel)
         return True
@@ -263,7 +263,7 @@ def _write(
     if reduction is None:
         return False
     few = match_few_rows(reduction, point, machine)
-    contraction = None if point else match_contraction(reduction, machine)
+    contraction = None if point else match_large_contraction(reduction, machine)
     if few is not None:
         schedule_few_rows(code, few, point, machine, parallel=parallel)
     elif contraction is not None:

@@ -1,10 +1,8 @@
 """The default schedule of contractions: sums of products of two operands.
 
-Matrix products, batched and with transposed operands, and convolutions are one thing
-here. The axes of a sum `C += a * b` fall into four classes by which operand they move:
-batch axes both, rows only `a`, columns only `b`, terms both but not `C`. Columns are the
-axes along which `C` is in memory. Rows, columns and terms are each taken as one axis,
-which makes a convolution the product of its weights and of the matrix of its windows.
+What they are is in `_schedule/contraction.py`. Rows, columns and terms are each taken as
+one axis, which makes a convolution the product of its weights and of the matrix of its
+windows.
 
 All of `a`, and of `b` a panel of columns at a time, are copied into the order in which
 they will be read; `a` is not where there are few panels, as for the weights of a
@@ -22,35 +20,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, prod
 from typing import Any
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
-    fused_loop,
-    is_lazy,
-    is_map,
-    points,
-    write_lanes,
-)
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
     MANY_REGISTERS,
     Machine,
     are_many,
     kind_of,
+)
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import (
+    fused_loop,
+    loops_over,
+    points,
     product_of,
     split_index,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.reduction import Reduction, loops_over
-from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.contraction import (
+    Contraction,
+    match_contraction,
+    ops_behind,
+)
+from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _TILE_ROWS = 8
@@ -64,147 +66,15 @@ _LEAST_ROWS = 4
 _LEAST_TERMS = 8
 
 
-@dataclass(frozen=True)
-class Contraction:
-    """`C[batch, row, column] += a(batch, row, term) * b(batch, column, term)`."""
-
-    reduction: Reduction
-    a: SSAValue
-    b: SSAValue
-    batch: tuple[Axis, ...]
-    rows: tuple[Axis, ...]
-    columns: tuple[Axis, ...]
-    behind: Nest | None = None
-    """A map that works on the results where they are, and is done tile by tile."""
-
-    @property
-    def nest(self) -> Nest:
-        return self.reduction.nest
-
-    @property
-    def terms(self) -> tuple[Axis, ...]:
-        return self.nest.carried
-
-
-def match_contraction(found: Reduction, machine: Machine) -> Contraction | None:
+def match_large_contraction(found: Reduction, machine: Machine) -> Contraction | None:
     """A reduction as a contraction that is worth copying its operands for."""
-    product = found.term.owner
-    if found.combiner is not Add or not isinstance(product, tir.MulOp):
-        return None
     if machine.lanes(found.dtype) == 1 or tir.bits_of_lane(found.dtype) < 32:
         return None
-    if found.init is not None and not isinstance(view(found.init), Const):
-        return None
-    nest = found.nest
-    a, b = product.operands
-    by_a, by_b = moving(nest, a), moving(nest, b)
-    last = _last_axis(found)
-    if last is None or (last in by_a) == (last in by_b):
-        return None
-    if last in by_a:
-        a, b, by_a, by_b = b, a, by_b, by_a
-    columns = _columns(found, by_a, by_b)
-    rows = tuple(axis for axis in nest.spatial if axis in by_a and axis not in by_b)
-    rest = [axis for axis in nest.spatial if axis not in (*columns, *rows)]
-    result = Contraction(found, a, b, tuple(rest), rows, columns)
-    return result if _is_large(result, machine) else None
-
-
-def moving(nest: Nest, value: SSAValue) -> frozenset[Axis]:
-    """The axes that a value of the block depends on."""
-    used = {operand for op in ops_behind(nest, value) for operand in op.operands}
-    return frozenset(axis for axis in nest.axes if axis.variable in used)
-
-
-def ops_behind(nest: Nest, value: SSAValue) -> frozenset[Operation]:
-    """The ops of the block that compute a value, with those inside of them."""
-    found: set[Operation] = set()
-    pending = [value]
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Block) or owner in found:
-            continue
-        if nest.block.is_ancestor(owner):
-            for op in owner.walk():
-                found.add(op)
-                pending += op.operands
-    return frozenset(found)
-
-
-def with_map(found: Contraction, nest: Nest) -> Contraction | None:
-    """The contraction with a map done on its results; None for another kind of map.
-
-    The map stores to the results, at an element for each point, and reads them there
-    only. What else it reads is as the results do, or stays along the columns.
-    """
-    result = found.reduction.result
-    if found.behind is not None or not is_map(nest) or is_lazy(nest):
-        return None
-    if nest.written != frozenset({result.buffer}):
-        return None
-    axes = tuple(Value(axis.variable) for axis in nest.axes)
-    own = [access for access in nest.accesses if access.buffer is result.buffer]
-    if any(access.indices != axes for access in own):
-        return None
-    if sum(access.writes for access in own) != 1 or not _covers(result.buffer, nest):
-        return None
-    if not all(_is_at_hand(found, nest, access) for access in nest.accesses):
-        return None
-    return replace(found, behind=nest)
-
-
-def _covers(buffer: SSAValue, nest: Nest) -> bool:
-    """Whether the axes of a nest run over all dimensions of a buffer."""
-    shape = tir.buffer_definition(buffer).shape
-    return len(shape) == len(nest.axes) and all(
-        axis.size == extent if isinstance(extent, int) else axis.extent is view(extent)
-        for extent, axis in zip(shape, nest.axes, strict=True)
-    )
-
-
-def _is_at_hand(found: Contraction, nest: Nest, access: Access) -> bool:
-    """Whether what is read for neighbouring columns of a tile is one, or neighbours."""
-    axes = nest.axes
-    if access.indices == tuple(Value(axis.variable) for axis in axes):
-        return True
-    columns = axes[len(axes) - len(found.columns) :]
-    steps = [access.step(axis) for axis in columns]
-    return steps in ([0], [1]) or not any(step != 0 for step in steps)
-
-
-def _last_axis(found: Reduction) -> Axis | None:
-    """The axis along which results are neighbours."""
-    for axis in reversed(found.nest.spatial):
-        if found.result.step(axis) == 1:
-            return axis
-    return None
-
-
-def _columns(
-    found: Reduction, by_a: frozenset[Axis], by_b: frozenset[Axis]
-) -> tuple[Axis, ...]:
-    """The axes of `b` that together are the end of the result's dimensions."""
-    by_variable: dict[Expr, Axis] = {Value(a.variable): a for a in found.nest.spatial}
-    shape = tir.buffer_definition(found.result.buffer).shape
-    columns: list[Axis] = []
-    for index, extent in zip(
-        reversed(found.result.indices), reversed(shape), strict=True
-    ):
-        axis = by_variable.get(index)
-        if axis is None or axis not in by_b or axis in by_a:
-            break
-        columns.insert(0, axis)
-        if (view(extent) if isinstance(extent, SSAValue) else extent) not in (
-            axis.extent,
-            axis.size,
-        ):
-            break
-    return tuple(columns)
+    result = match_contraction(found)
+    return result if result is not None and _is_large(result, machine) else None
 
 
 def _is_large(found: Contraction, machine: Machine) -> bool:
-    if not found.rows or not found.columns:
-        return False
 
     def is_at_least(axes: Sequence[Axis], least: int) -> bool:
         sizes = [axis.size for axis in axes]

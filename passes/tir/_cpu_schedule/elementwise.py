@@ -7,35 +7,26 @@ in memory, the nest becomes one loop over all elements first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.options import (
-    Machine,
-    kind_of,
-    product_of,
-    split_index,
-)
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import fused_loop, points, product_of, split_index
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_walked_in_order
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 NONTEMPORAL = "nontemporal"
 """Annotation of a loop whose stores are not read again soon."""
 _MAP_VECTORS = 2
 """Vectors that a step of a vectorized map takes, where it has none of the math calls."""
-
-
-def is_map(nest: Nest) -> bool:
-    """Whether the nest is a map."""
-    return nest.block.init is None and not nest.carried and bool(nest.axes)
 
 
 def schedule_map(
@@ -47,7 +38,7 @@ def schedule_map(
         nest.write_instance(code, point)
         return
     run = _VectorRun(nest, machine, streams=parallel and streams(nest, machine))
-    if not point and len(free) > 1 and _is_walked_in_order(nest):
+    if not point and len(free) > 1 and is_walked_in_order(nest):
         extents = [axis.extent for axis in free]
 
         def place(flat: Expr) -> Point:
@@ -61,32 +52,6 @@ def schedule_map(
         here = {**point, **outer_point}
         kind = kind_of(parallel and all(axis.size == 1 for axis in outer))
         run.write_axis(code, inner, here, kind)
-
-
-def points(axes: Sequence[Axis], values: Sequence[Expr]) -> dict[SSAValue, Expr]:
-    """The point with these values on these axes."""
-    return {
-        axis.variable: smart.cast(axis.variable.type, value)
-        for axis, value in zip(axes, values, strict=True)
-    }
-
-
-@contextmanager
-def fused_loop(
-    code: LoopCode, axes: Sequence[Axis], kind: tir.ForKind
-) -> Generator[dict[SSAValue, Expr]]:
-    """One loop over several axes, in their order; none where there are none."""
-    wide = [axis for axis in axes if axis.size != 1]
-    one: dict[SSAValue, Expr] = {
-        a.variable: smart.const(0, a.variable.type) for a in axes if a.size == 1
-    }
-    if not wide:
-        yield one
-        return
-    extents = [axis.extent for axis in wide]
-    name = "_".join(axis.name for axis in wide)
-    with code.loop(name, product_of(extents), kind) as flat:
-        yield {**one, **points(wide, split_index(flat, extents))}
 
 
 @dataclass(frozen=True)
@@ -159,11 +124,6 @@ def lanes_of_nest(nest: Nest, machine: Machine) -> int:
     return min(map(machine.lanes, types))
 
 
-def is_lazy(nest: Nest) -> bool:
-    """Whether the block chooses what to compute, which vectors cannot."""
-    return any(isinstance(op, tir.IfThenElseOp) for op in nest.block.body.walk())
-
-
 def _has_calls(nest: Nest) -> bool:
     return any(isinstance(op, tir.CallOp) for op in nest.block.body.walk())
 
@@ -172,35 +132,6 @@ def _is_vectorizable(nest: Nest, axis: Axis) -> bool:
     """Whether stores go to neighbours along the axis, and no load jumps."""
     steps = [(access.writes, access.step(axis)) for access in nest.accesses]
     return all(step == 1 or (step == 0 and not writes) for writes, step in steps)
-
-
-def _is_walked_in_order(nest: Nest) -> bool:
-    """Whether each buffer is as large as the iteration space and indexed by all of it."""
-    variables = tuple(Value(axis.variable) for axis in nest.axes)
-    extents = [axis.extent for axis in nest.axes]
-    for access in nest.accesses:
-        definition = tir.buffer_definition(access.buffer)
-        if definition.layout_strides:
-            return False
-        pairs = [
-            (index, extent)
-            for index, extent in zip(access.indices, definition.shape, strict=True)
-            if extent != 1
-        ]
-        if not pairs:
-            continue
-        if tuple(index for index, _ in pairs) != variables:
-            return False
-        shape = [extent for _, extent in pairs]
-        if not all(map(_is_extent, shape, extents)):
-            return False
-    return True
-
-
-def _is_extent(extent: int | SSAValue, tree: Expr) -> bool:
-    if isinstance(extent, int):
-        return smart.literal(tree) == extent
-    return view(extent) is tree
 
 
 def streams(nest: Nest, machine: Machine) -> bool:

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute
 
-from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis
@@ -63,55 +61,10 @@ def kind_of(parallel: bool) -> tir.ForKind:
     return tir.ForKind.PARALLEL if parallel else tir.ForKind.SERIAL
 
 
-def product_of(extents: Sequence[Expr]) -> Expr:
-    """The extents multiplied, in `i64` where the constants among them need that.
-
-    There is at least one.
-    """
-    sizes = (smart.literal(extent) for extent in extents)
-    wide = prod(int(size) for size in sizes if size is not None) >= 1 << 31
-    total = smart.cast(i64, extents[0]) if wide else extents[0]
-    for extent in extents[1:]:
-        total = smart.mul(total, extent)
-    return total
-
-
-def split_index(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
-    """The indices of a point of a box, given its place in row-major order.
-
-    They have the types of the extents.
-    """
-    found: list[Expr] = []
-    for extent in reversed(extents[1:]):
-        found.append(smart.cast(extent.dtype, smart.floormod(flat, extent)))
-        flat = smart.floordiv(flat, extent)
-    return [smart.cast(extents[0].dtype, flat), *reversed(found)]
-
-
 _CPU_TARGETS = ("c", "llvm")
-_OPAQUE = (
-    tir.AddressOfOp,
-    tir.DataOp,
-    tir.DeclBufferOp,
-    tir.LaunchThreadOp,
-    tir.MatchRegionOp,
-)
-"""Ops that may give memory a second name."""
 
 
-def is_unscheduled(function: tir.FuncOp) -> bool:
-    """Whether nothing in a function says how to run it, or that it is for no CPU."""
-    if "tir.is_scheduled" in function.attributes:
-        return False
+def is_for_cpu(function: tir.FuncOp) -> bool:
+    """Whether a function has no target, or one of a CPU."""
     target = function.attributes.get("target")
-    if isinstance(target, tir.Target) and target.kind.name not in _CPU_TARGETS:
-        return False
-    for op in function.walk():
-        if isinstance(op, _OPAQUE):
-            return False
-        if isinstance(op, tir.ForOp) and (
-            op.kind.data is not tir.ForKind.SERIAL or op.annotations
-        ):
-            return False
-    matched = [op.param for op in function.walk() if isinstance(op, tir.MatchBufferOp)]
-    return len(set(matched)) == len(matched)
+    return not isinstance(target, tir.Target) or target.kind.name in _CPU_TARGETS

@@ -8,41 +8,24 @@ updated row by row, in the order of the program. Other results are computed one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import (
-    Add,
-    Binary,
     Expr,
     Max,
     Min,
-    Mul,
-    Value,
 )
-from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.dtypes import integer_range
-from xdsl_tvm.dialects.tir.attributes import IterKind
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
-    fused_loop,
-    lanes_of_nest,
-    write_lanes,
-)
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import lanes_of_nest, write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
-from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
+from xdsl_tvm.passes.tir._schedule.axes import fused_loop, is_not_empty, loops_over
+from xdsl_tvm.passes.tir._schedule.reduction import Reduction, has_rows, identity
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
-_COMBINERS: dict[type[tir.BinaryOp], type[Binary]] = {
-    tir.AddOp: Add,
-    tir.MulOp: Mul,
-    tir.MaxOp: Max,
-    tir.MinOp: Min,
-}
 _PARTIAL_VECTORS = 4
 """Vectors of partial results, so that one need not wait for the one before."""
 _ROWS = 8
@@ -50,89 +33,6 @@ _ROWS = 8
 _STRETCHES = 4
 """Stretches at least, for several threads."""
 _STRETCH_BYTES = 8192
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """`C[s] = C[s] ∘ term(s, r)` over spatial axes `s` and carried axes `r`."""
-
-    nest: Nest
-    combiner: type[Binary]
-    store: tir.StoreOp
-    result: Access
-    term: SSAValue
-    init: SSAValue | None
-    """What the results are before; where None, what is in the buffer."""
-
-    @property
-    def dtype(self) -> Attribute:
-        return self.store.value.type
-
-
-def match_reduction(nest: Nest) -> Reduction | None:
-    """The nest as a reduction, if it is one."""
-    if not nest.carried or any((axis.size or 1) < 1 for axis in nest.axes):
-        return None
-    stores = [access for access in nest.accesses if access.writes]
-    init = nest.block.init
-    body = [a for a in stores if init is None or not init.is_ancestor(a.op)]
-    if len(body) != 1 or len(stores) != len(body) + (init is not None):
-        return None
-    (result,) = body
-    store = result.op
-    assert isinstance(store, tir.StoreOp)
-    carried = [Value(axis.variable) for axis in nest.carried]
-    if any(mentions(index, *carried) for index in result.indices):
-        return None
-    operands = _operands(nest, store, result)
-    if operands is None:
-        return None
-    combiner, term = operands
-    first = None
-    if init is not None:
-        first = _initial(nest, init, result)
-        if first is None:
-            return None
-    return Reduction(nest, combiner, store, result, term, first)
-
-
-def _operands(
-    nest: Nest, store: tir.StoreOp, result: Access
-) -> tuple[type[Binary], SSAValue] | None:
-    """The operation, and the operand that is not what the result was before."""
-    op = store.value.owner
-    if not isinstance(op, tir.BinaryOp) or type(op) not in _COMBINERS:
-        return None
-    if op.parent is not store.parent:
-        return None
-    loads = [a for a in nest.accesses if a.buffer is result.buffer and not a.writes]
-    if len(loads) != 1 or loads[0].indices != result.indices:
-        return None
-    before = loads[0].op.results[0]
-    if before.uses.get_length() != 1 or loads[0].op.parent is not store.parent:
-        return None
-    if op.lhs is before:
-        return _COMBINERS[type(op)], op.rhs
-    if op.rhs is before:
-        return _COMBINERS[type(op)], op.lhs
-    return None
-
-
-def _initial(nest: Nest, init: tir.InitOp, result: Access) -> SSAValue | None:
-    """What the init stores, if it runs before the first term of each result."""
-    kinds = {
-        variable: it.kind
-        for variable, it in zip(nest.block.iter_vars, nest.block.iters, strict=True)
-    }
-    carried = {axis.variable for axis in nest.carried}
-    for variable, kind in kinds.items():
-        if (kind is IterKind.REDUCE) != (variable in carried):
-            return None
-    inside = [a for a in nest.accesses if init.is_ancestor(a.op)]
-    if any(a.buffer is not result.buffer or a.indices != result.indices for a in inside):
-        return None
-    stores = [a.op for a in inside if isinstance(a.op, tir.StoreOp)]
-    return stores[0].value if len(stores) == len(inside) == 1 else None
 
 
 def schedule_reduction(
@@ -169,30 +69,6 @@ def schedule_reduction(
         with code.when(is_not_empty(nest.carried)):
             nest.write_init(code, here)
             _write_in_order(code, found, here)
-
-
-def has_rows(found: Reduction, column: Axis) -> bool:
-    """Whether results and terms are neighbours along a spatial axis."""
-    accesses = found.nest.accesses
-    buffer = found.result.buffer
-    terms = [a.step(column) for a in accesses if a.buffer is not buffer]
-    results = [a.step(column) for a in accesses if a.buffer is buffer]
-    return (
-        all(step == 1 for step in results)
-        and all(step in (0, 1) for step in terms)
-        and 1 in terms
-    )
-
-
-def is_not_empty(axes: Sequence[Axis]) -> Expr:
-    """Whether there is an iteration at all; without one, an init does not run."""
-    dtype = axes[0].extent.dtype
-    condition: Expr = smart.const(1, tir.parse_dtype("bool"))
-    for axis in axes:
-        if axis.size is None:
-            some = smart.gt(axis.extent, smart.const(0, dtype))
-            condition = smart.conjunction(condition, some)
-    return condition
 
 
 def _write_in_order(code: LoopCode, found: Reduction, point: Point) -> None:
@@ -350,7 +226,7 @@ def _write_partial(
     with code.block("partial"):
         partial = code.alloc("partial", [width], found.dtype, "local")
         with code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane:
-            code.store(_identity(found), partial, lane)
+            code.store(identity(found.combiner, found.dtype), partial, lane)
         with (
             loops_over(code, outer) as here,
             code.loop(f"{row.name}.o", whole) as step,
@@ -395,25 +271,3 @@ def combine_rest(code: LoopCode, found: Reduction, point: Point, low: Expr) -> N
     ):
         at = {**point, **here, row.variable: value}
         nest.write_instance(code, at, init=False)
-
-
-def _identity(found: Reduction) -> Expr:
-    """What changes nothing when it is combined with another value."""
-    dtype = found.dtype
-    if found.combiner is Add or found.combiner is Mul:
-        return smart.const(int(found.combiner is Mul), dtype)
-    if tir.is_float(dtype):
-        infinity = float("inf")
-        return smart.const(-infinity if found.combiner is Max else infinity, dtype)
-    low, high = integer_range(dtype)
-    return smart.const(low if found.combiner is Max else high, dtype)
-
-
-@contextmanager
-def loops_over(code: LoopCode, axes: Sequence[Axis]) -> Generator[dict[SSAValue, Expr]]:
-    """Serial loops over axes, one in the other."""
-    with ExitStack() as stack:
-        yield {
-            axis.variable: stack.enter_context(code.loop(axis.name, axis.extent))
-            for axis in axes
-        }

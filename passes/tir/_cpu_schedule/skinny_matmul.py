@@ -25,32 +25,30 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.contraction import moving, ops_behind
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
-    fused_loop,
-    is_lazy,
-    lanes_of_nest,
-    points,
-    write_lanes,
-)
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import lanes_of_nest, write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
     MANY_REGISTERS,
     Machine,
     are_many,
     kind_of,
-    split_index,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import (
-    Reduction,
     combine_lanes,
     combine_rest,
-    has_rows,
     is_gathered,
-    is_not_empty,
-    loops_over,
     write_stretches,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import (
+    fused_loop,
+    is_not_empty,
+    loops_over,
+    points,
+    split_index,
+)
+from xdsl_tvm.passes.tir._schedule.contraction import moving, ops_behind
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy
+from xdsl_tvm.passes.tir._schedule.reduction import Reduction, has_rows
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _MOST_ROWS = 8

@@ -15,14 +15,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
-    NONTEMPORAL,
-    fused_loop,
-    is_map,
-    streams,
-)
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import NONTEMPORAL, streams
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import fused_loop
+from xdsl_tvm.passes.tir._schedule.transpose import Transpose, match_transpose
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _MOST_LANES = 16
@@ -31,38 +28,14 @@ _BLOCK = 64
 """Tiles are taken in squares of so many elements, for whose pages there is room."""
 
 
-@dataclass(frozen=True)
-class Transpose:
-    """A copy whose stores lie along `stored`, and whose loads lie along `loaded`."""
-
-    nest: Nest
-    load: Access
-    store: Access
-    stored: Axis
-    loaded: Axis
-
-
-def match_transpose(nest: Nest, machine: Machine) -> Transpose | None:
-    """The nest as a copy of that kind, if it is one."""
-    if not is_map(nest) or len(nest.accesses) != 2:
+def match_large_transpose(nest: Nest, machine: Machine) -> Transpose | None:
+    """The nest as a copy of that kind with at least a tile, if it is one."""
+    found = match_transpose(nest)
+    if found is None or machine.lanes(_dtype(found)) < 2:
         return None
-    load, store = sorted(nest.accesses, key=lambda access: access.writes)
-    if not isinstance(store.op, tir.StoreOp) or store.op.value not in load.op.results:
-        return None
-    if load.buffer is store.buffer or machine.lanes(store.op.value.type) < 2:
-        return None
-    # Vectors are accessed by the last index, so that dimension is to be wide.
-    if any(a.indices[-1:] != a.wide_indices[-1:] for a in (load, store)):
-        return None
-    stored = [axis for axis in nest.axes if store.step(axis) == 1]
-    loaded = [axis for axis in nest.axes if load.step(axis) == 1]
-    if len(stored) != 1 or len(loaded) != 1 or stored == loaded:
-        return None
-    lanes = min(machine.lanes(store.op.value.type), _MOST_LANES)
-    sizes = [axis.size for axis in (*stored, *loaded)]
-    if any(size is not None and size < lanes for size in sizes):
-        return None
-    return Transpose(nest, load, store, stored[0], loaded[0])
+    lanes = min(machine.lanes(_dtype(found)), _MOST_LANES)
+    sizes = [found.stored.size, found.loaded.size]
+    return None if any(size is not None and size < lanes for size in sizes) else found
 
 
 def schedule_transpose(

@@ -1,0 +1,49 @@
+"""Maps: nests whose iterations are independent of each other."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._loops.loop_nest import Nest
+
+
+def is_map(nest: Nest) -> bool:
+    """Whether the nest is a map."""
+    return nest.block.init is None and not nest.carried and bool(nest.axes)
+
+
+def is_lazy(nest: Nest) -> bool:
+    """Whether the block chooses what to compute, which vectors cannot."""
+    return any(isinstance(op, tir.IfThenElseOp) for op in nest.block.body.walk())
+
+
+def is_walked_in_order(nest: Nest) -> bool:
+    """Whether each buffer is as large as the iteration space and indexed by all of it."""
+    variables = tuple(Value(axis.variable) for axis in nest.axes)
+    extents = [axis.extent for axis in nest.axes]
+    for access in nest.accesses:
+        definition = tir.buffer_definition(access.buffer)
+        if definition.layout_strides:
+            return False
+        pairs = [
+            (index, extent)
+            for index, extent in zip(access.indices, definition.shape, strict=True)
+            if extent != 1
+        ]
+        if not pairs:
+            continue
+        if tuple(index for index, _ in pairs) != variables:
+            return False
+        shape = [extent for _, extent in pairs]
+        if not all(map(_is_extent, shape, extents)):
+            return False
+    return True
+
+
+def _is_extent(extent: int | SSAValue, tree: Expr) -> bool:
+    if isinstance(extent, int):
+        return smart.literal(tree) == extent
+    return view(extent) is tree
