@@ -18,9 +18,9 @@ from xdsl_tvm.analysis.tir.access_regions import get_block_read_write_region
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import is_lazy, is_map
-from xdsl_tvm.passes.tir._cpu_schedule.options import is_unscheduled
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, find_nest
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_map
+from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
 from xdsl_tvm.passes.tir.rewriting.statements import may_write
 
 
@@ -52,12 +52,13 @@ class InlineBlocks(CompilerPass):
         type and used for nothing else, the first buffer is that second one: the sums of
         a matrix product, and the bias after it, are then in one place. Time is linear
         in the size of the function and the number of uses of its buffers.
-    Leaves alone: functions with a schedule, as tir-default-cpu-schedule takes them;
+    Leaves alone: functions with a schedule, as tir-default-cpu-schedule takes them, for
+        any target;
         buffers of parameters; buffers with several readers; maps with lazy choices before
         nests without; transpositions and other maps that jump in memory; nests that
         write a parameter while others are read, in functions without `tir.noalias`
     Errors: none
-    Attributes: read: `target`, `tir.is_scheduled` and `tir.noalias` of functions;
+    Attributes: read: `tir.is_scheduled` and `tir.noalias` of functions;
         created: none; removed: none
     Differs from TVM: TVM has schedule primitives for this, which are told where to apply
     """
