@@ -15,24 +15,13 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.tir._gpu_schedule import bind_block
+from xdsl_tvm.passes.tir._bound_block import bind_block
+from xdsl_tvm.passes.tir._gpu_schedule.device import GPUS, threads_of
 from xdsl_tvm.passes.tir._loops.thread_axes import axes_around
 from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 _SCHEDULED = "tir.is_scheduled"
-_THREADS = "max_num_threads"
-_GPUS = frozenset(
-    (
-        DeviceType.CUDA,
-        DeviceType.METAL,
-        DeviceType.ROCM,
-        DeviceType.VULKAN,
-        DeviceType.OPENCL,
-        DeviceType.WEBGPU,
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -110,8 +99,8 @@ class DefaultGPUSchedule(CompilerPass):
                     f"{func.name} @{func.sym_name.data}: the target is missing; run "
                     "tir-bind-target before, or set the option 'target'"
                 )
-            if target.device_type in _GPUS:
-                _schedule(func, _threads_of(target, func))
+            if target.device_type in GPUS:
+                _schedule(func, threads_of(target, func))
             func.attributes[_SCHEDULED] = BoolAttr.from_bool(True)
 
     def _default_target(self) -> Target | None:
@@ -121,17 +110,6 @@ class DefaultGPUSchedule(CompilerPass):
             return Target.parse(self.target)
         except ValueError as error:
             raise PassFailedException(f"{self.name}: {error}") from error
-
-
-def _threads_of(target: Target, func: tir.FuncOp) -> int:
-    """The most threads that a block of the target has."""
-    threads = target.int_attr(_THREADS, 0)
-    if threads < 1:
-        raise PassFailedException(
-            f"{func.name} @{func.sym_name.data}: the target '{target.kind.name}' states "
-            f"no {_THREADS}; bind one that does, such as 'cuda -{_THREADS}=1024'"
-        )
-    return threads
 
 
 def _schedule(func: tir.FuncOp, threads: int) -> None:

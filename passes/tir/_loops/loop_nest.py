@@ -24,6 +24,9 @@ from xdsl_tvm.passes.tir.rewriting.statements import can_speculate
 Point = Mapping[SSAValue, Expr]
 """For iteration variables of a block, the values they get."""
 
+Redirected = Mapping[SSAValue, tuple[SSAValue, tuple[Expr, ...]]]
+"""For buffers, the element of another buffer that is accessed in their place."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -164,9 +167,24 @@ class Nest:
             return
         Copier(code, self.block, self._filled(point)).copy_all(init.body.block.ops)
 
-    def value_at(self, code: LoopCode, value: SSAValue, point: Point) -> Expr:
+    def write_body(
+        self, code: LoopCode, point: Point, redirected: Redirected | None = None
+    ) -> None:
+        """What the block does after its init at `point`, without a block around it."""
+        copier = Copier(code, self.block, self._filled(point), redirected)
+        body = self.block.body.block.ops
+        copier.copy_all(op for op in body if not isinstance(op, _PROLOGUE))
+
+    def value_at(
+        self,
+        code: LoopCode,
+        value: SSAValue,
+        point: Point,
+        redirected: Redirected | None = None,
+    ) -> Expr:
         """What `value` of the block is at `point`, computed here."""
-        return Value(Copier(code, self.block, self._filled(point)).copied(value))
+        copier = Copier(code, self.block, self._filled(point), redirected)
+        return Value(copier.copied(value))
 
     def tree_at(self, tree: Expr, point: Point) -> Expr:
         """An index of an access, at `point`."""
@@ -180,21 +198,30 @@ class Nest:
         return {**zero, **self.fixed, **point}
 
 
+_PROLOGUE = (tir.InitOp, tir.ReadsOp, tir.WritesOp)
+
+
 class Copier:
     """Copies ops of a block to where code is written, for values of its variables."""
 
-    def __init__(self, code: LoopCode, block: tir.BlockOp, point: Point) -> None:
+    def __init__(
+        self,
+        code: LoopCode,
+        block: tir.BlockOp,
+        point: Point,
+        redirected: Redirected | None = None,
+    ) -> None:
         self._code = code
         self._block = block
         self._point = point
+        self._redirected = redirected or {}
         self._values: dict[SSAValue, SSAValue] = {}
 
     def copy_all(self, ops: Iterable[Operation]) -> None:
         """Copies of statements, with the expressions that they need, in order."""
         for op in ops:
             if not op.results:
-                self._prepare(op)
-                self._code.insert(op.clone(self._values))
+                self._copy(op)
 
     def copied(self, value: SSAValue) -> SSAValue:
         """The copy of a value and of all that it needs from inside of the block."""
@@ -208,11 +235,33 @@ class Copier:
         elif isinstance(owner, tir.ConstOp):
             copy = self._code.value(view(value))
         else:
-            self._prepare(owner)
-            new = owner.clone(self._values)
-            self._code.insert(new)
-            copy = new.results[0]
+            copy = self._copy(owner).results[0]
         self._values[value] = copy
+        return copy
+
+    def _copy(self, op: Operation) -> Operation:
+        """The copy of an op, whose accesses of redirected buffers are of others."""
+        self._prepare(op)
+        used = {
+            inner.buffer
+            for inner in op.walk()
+            if isinstance(inner, tir.LoadOp | tir.StoreOp)
+            and inner.buffer in self._redirected
+        }
+        places: dict[SSAValue, tuple[SSAValue, list[SSAValue]]] = {}
+        for buffer in used:
+            other, indices = self._redirected[buffer]
+            places[buffer] = (other, [self._code.value(index) for index in indices])
+        copy = op.clone(self._values)
+        self._code.insert(copy)
+        for inner in list(copy.walk()) if places else ():
+            if isinstance(inner, tir.LoadOp | tir.StoreOp) and inner.buffer in places:
+                buffer, values = places[inner.buffer]
+                new: Operation = tir.LoadOp(buffer, values)
+                if isinstance(inner, tir.StoreOp):
+                    new = tir.StoreOp(inner.value, buffer, values)
+                Rewriter.replace_op(inner, new)
+                copy = new if inner is copy else copy
         return copy
 
     def _prepare(self, op: Operation) -> None:

@@ -33,7 +33,7 @@ def _separated_rows(nests: Sequence[Nest], depth: int) -> int:
         axes = [nest.axes[level] for nest in nests]
         if any(axis.extent is not axes[0].extent for axis in axes):
             return level
-        if not _is_separated(nests, axes):
+        if not are_separated(nests, axes):
             return level
     return depth
 
@@ -49,8 +49,8 @@ def _is_connected(nests: Sequence[Nest]) -> bool:
     )
 
 
-def _is_separated(nests: Sequence[Nest], axes: Sequence[Axis]) -> bool:
-    """Whether no two values of the axes meet at a place that a nest writes."""
+def are_separated(nests: Sequence[Nest], axes: Sequence[Axis]) -> bool:
+    """Whether no two values of the axes, one of each nest, meet at a place written."""
     written = {buffer for nest in nests for buffer in nest.written}
     dimensions: dict[object, set[int]] = {}
     for nest, axis in zip(nests, axes, strict=True):

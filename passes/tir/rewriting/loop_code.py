@@ -21,6 +21,8 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 
+_ALWAYS_WRITTEN = (tir.ForKind.VECTORIZED, tir.ForKind.THREAD_BINDING)
+"""Kinds of loops that are written where there is one iteration, too."""
 _Known = MutableMapping[Expr, SSAValue]
 
 
@@ -96,17 +98,23 @@ class LoopCode:
         *,
         low: Expr | None = None,
         annotations: dict[str, Attribute] | None = None,
+        thread: str | None = None,
     ) -> Generator[Expr]:
-        """A loop from `low`, or 0, over `extent` values; its variable."""
+        """A loop from `low`, or 0, over `extent` values; its variable.
+
+        With `thread`, its iterations are the threads, or blocks of them, of that axis.
+        """
+        kind = kind if thread is None else tir.ForKind.THREAD_BINDING
         first = smart.const(0, extent.dtype) if low is None else low
         first, extent = smart.matched(first, extent)
-        if smart.literal(extent) == 1 and kind is not tir.ForKind.VECTORIZED:
+        if smart.literal(extent) == 1 and kind not in _ALWAYS_WRITTEN:
             yield first
             return
         op = tir.ForOp(
             self.value(first),
             self.value(extent),
             kind=kind,
+            thread_tag=thread,
             annotations=DictionaryAttr(annotations) if annotations else None,
             name=name,
         )

@@ -1,0 +1,135 @@
+"""What the strategies of the GPU schedule go by."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target_kinds import DeviceType
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_THREADS = "max_num_threads"
+GPUS = frozenset(
+    (
+        DeviceType.CUDA,
+        DeviceType.METAL,
+        DeviceType.ROCM,
+        DeviceType.VULKAN,
+        DeviceType.OPENCL,
+        DeviceType.WEBGPU,
+    )
+)
+"""Devices whose functions are schedules of threads."""
+WARP = 32
+"""Threads that run in step."""
+
+
+def threads_of(target: Target, func: tir.FuncOp) -> int:
+    """The most threads that a block of the target has."""
+    threads = target.int_attr(_THREADS, 0)
+    if threads < 1:
+        raise PassFailedException(
+            f"{func.name} @{func.sym_name.data}: the target '{target.kind.name}' states "
+            f"no {_THREADS}; bind one that does, such as 'cuda -{_THREADS}=1024'"
+        )
+    return threads
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU, and the sizes of what its threads do."""
+
+    threads: int = 256
+    """Threads of a block, a power of two."""
+    vector_bytes: int = 16
+    """What a thread accesses at once where elements are next to each other."""
+    warp_row: int = 1024
+    """Up to so many elements, a row has a warp; more have a block."""
+    row_in_registers: int = 8192
+    """Up to so many elements, what nests hand on of a row stays with the threads."""
+    tile: int = 64
+    """Rows and columns of a tile of a product."""
+    tile_terms: int = 16
+    """Terms of a tile of a product that are in shared memory at a time."""
+    fuse_multiply_add: bool = True
+    """Whether the product in `a * b + c` may stay unrounded."""
+
+    def lanes(self, nests: Sequence[Nest], axis: Axis) -> int:
+        """How many neighbours along an axis a thread accesses at once.
+
+        They are as many as there are of the widest type in `vector_bytes`, and divide the
+        extent; 1 where no nest can access some at once.
+        """
+        fit = [nest for nest in nests if is_vectorizable(nest, axis)]
+        if not fit or axis.size is None:
+            return 1
+        lanes = min(self.lanes_of(nest) for nest in fit)
+        return lanes if axis.size % lanes == 0 else 1
+
+    def lanes_of(self, nest: Nest) -> int:
+        """How many elements of the widest type of a nest are accessed at once."""
+        types = [_element_type(access.buffer) for access in nest.accesses]
+        if any(tir.bits_of_lane(each) < _LEAST_BITS for each in types):
+            return 1
+        return max(self.vector_bytes // max(map(tir.bytes_of_lane, types)), 1)
+
+
+_LEAST_BITS = 8
+
+
+def _element_type(buffer: SSAValue) -> Attribute:
+    return tir.buffer_definition(buffer).type.element_type
+
+
+def is_vectorizable(nest: Nest, axis: Axis) -> bool:
+    """Whether what is accessed along an axis is next to each other, or is one element."""
+    if is_lazy(nest):
+        return False
+    steps = [access.step(axis) for access in nest.accesses]
+    return all(step in (0, 1) for step in steps)
+
+
+def ceildiv(extent: Expr, step: int) -> Expr:
+    """How many steps cover an extent."""
+    most = smart.const(step - 1, extent.dtype)
+    return smart.floordiv(smart.add(extent, most), smart.const(step, extent.dtype))
+
+
+def is_multiple(extent: Expr, step: int) -> bool:
+    """Whether steps cover an extent without a rest, as far as that is known."""
+    return smart.literal(smart.floormod(extent, smart.const(step, extent.dtype))) == 0
+
+
+@contextmanager
+def kernel(
+    code: LoopCode, blocks: Expr, columns: int, rows: int = 1
+) -> Generator[tuple[Expr, Expr, Expr]]:
+    """A launch of so many blocks of `rows` by `columns` threads: block, row and column.
+
+    With one row, there is no `threadIdx.y`, and the row is 0.
+    """
+    dtype = blocks.dtype
+
+    def threads(count: int) -> Expr:
+        return smart.const(count, dtype)
+
+    with code.loop("bx", blocks, thread="blockIdx.x") as block:
+        if rows == 1:
+            with code.loop("tx", threads(columns), thread="threadIdx.x") as column:
+                yield block, smart.const(0, dtype), column
+            return
+        with (
+            code.loop("ty", threads(rows), thread="threadIdx.y") as row,
+            code.loop("tx", threads(columns), thread="threadIdx.x") as column,
+        ):
+            yield block, row, column

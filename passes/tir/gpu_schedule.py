@@ -1,0 +1,123 @@
+"""A schedule for GPUs, for functions that were written without one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._gpu_schedule.device import GPUS, Device, threads_of
+from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
+from xdsl_tvm.passes.tir._gpu_schedule.rows import match_rows, schedule_rows
+from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
+from xdsl_tvm.passes.tir._schedule.maps import is_map
+from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
+from xdsl_tvm.passes.tir.rewriting.default_targets import parsed_target
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+
+@dataclass(frozen=True)
+class GPUSchedule(CompilerPass):
+    name = "tir-gpu-schedule"
+
+    target: str | None = None
+    threads: int = 256
+    vector_bytes: int = 16
+    warp_row: int = 1024
+    row_in_registers: int = 8192
+    tile: int = 64
+    tile_terms: int = 16
+    fuse_multiply_add: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for name in ("threads", "vector_bytes", "tile", "tile_terms"):
+            value = getattr(self, name)
+            if value < 1 or value & (value - 1):
+                raise PassFailedException(
+                    f"{self.name}: {name} must be a power of two, got {value}"
+                )
+        default = parsed_target(self.name, self.target)
+        for func in list(all_ops(op)):
+            if not isinstance(func, tir.FuncOp) or func.is_declaration:
+                continue
+            own = func.attributes.get("target")
+            target = own if isinstance(own, Target) else default
+            if target is None or target.device_type not in GPUS:
+                continue
+            if is_unscheduled(func):
+                threads = min(self.threads, _power_of_two(threads_of(target, func)))
+                _Function(self._device(threads)).schedule(func)
+
+    def _device(self, threads: int) -> Device:
+        return Device(
+            threads,
+            self.vector_bytes,
+            self.warp_row,
+            self.row_in_registers,
+            self.tile,
+            self.tile_terms,
+            self.fuse_multiply_add,
+        )
+
+
+def _power_of_two(most: int) -> int:
+    return 1 << (most.bit_length() - 1)
+
+
+_BETWEEN = (tir.AllocBufferOp, tir.ConstOp, tir.ReadsOp, tir.WritesOp)
+"""Ops that nests on both sides of them need not know of."""
+_MOST_NESTS = 32
+"""More nests do not become one kernel, as each is compared with all before it."""
+
+
+@dataclass(frozen=True)
+class _Function:
+    """Writes the kernels of a function."""
+
+    device: Device
+
+    def schedule(self, func: tir.FuncOp) -> None:
+        pending: list[Block] = [block for r in func.regions for block in r.blocks]
+        while pending:
+            block = pending.pop()
+            group: list[Nest] = []
+            for op in tuple(block.ops):
+                nest = find_nest(op) if isinstance(op, tir.ForOp) else None
+                if nest is not None:
+                    group = self._joined(group, nest)
+                elif not isinstance(op, _BETWEEN):
+                    self._write(group)
+                    group = []
+                    if isinstance(op, tir.BlockOp) and op.is_opaque:
+                        pending.append(op.body.block)
+            self._write(group)
+
+    def _joined(self, group: list[Nest], nest: Nest) -> list[Nest]:
+        """The group with the nest in it, or else a new one after the group is written."""
+        if 0 < len(group) < _MOST_NESTS and match_rows([*group, nest]) is not None:
+            return [*group, nest]
+        self._write(group)
+        return [nest]
+
+    def _write(self, group: list[Nest]) -> None:
+        """Write nests anew, where the last of them is; not what no strategy is for."""
+        if not group:
+            return
+        code = LoopCode(InsertPoint.before(group[-1].outermost))
+        rows = match_rows(group)
+        if len(group) == 1 and is_map(group[0]):
+            schedule_map(code, group[0], self.device)
+        elif rows is not None:
+            schedule_rows(code, rows, self.device)
+        else:
+            return
+        for nest in group:
+            Rewriter.erase_op(nest.outermost)
