@@ -312,7 +312,7 @@ class _Kernel:
 
     @contextmanager
     def _each_stretch(self, one: RowNest) -> Generator[tuple[Expr, Expr]]:
-        """The stretches of a thread: their numbers, and where they start."""
+        """The stretches of a thread: their numbers, for it and in the row."""
         steps = smart.literal(self.steps)
         unrolled = steps is not None and (steps <= _UNROLLED or self._keeps_columns(one))
         kind = tir.ForKind.UNROLLED if unrolled else tir.ForKind.SERIAL
@@ -323,8 +323,7 @@ class _Kernel:
             if is_multiple(self.units, self.threads[1]):
                 inside = smart.const(1, tir.parse_dtype("bool"))
             with self.code.when(inside):
-                lanes = smart.const(self.lanes, self.columns.dtype)
-                yield step, smart.mul(unit, lanes)
+                yield step, unit
 
     def _keeps_columns(self, one: RowNest) -> bool:
         return any(access.buffer in self.values for access in one.nest.accesses)
@@ -339,16 +338,12 @@ class _Kernel:
         with self.code.loop("v", lanes, kind) as lane:
             write(lane)
 
-    def _point(self, one: RowNest, first: Expr, lane: Expr) -> Point:
-        extents = [axis.extent for axis in one.columns]
-        *outer, last = extents
-        if self.lanes > 1:
-            width = smart.const(self.lanes, last.dtype)
-            unit = smart.floordiv(first, smart.const(self.lanes, first.dtype))
-            values = split_index(unit, [*outer, smart.floordiv(last, width)])
-            values[-1] = smart.add(smart.mul(values[-1], width), lane)
-        else:
-            values = split_index(first, extents)
+    def _point(self, one: RowNest, unit: Expr, lane: Expr) -> Point:
+        """A neighbour of a stretch; the innermost axis is one of whole stretches."""
+        *outer, last = [axis.extent for axis in one.columns]
+        width = smart.const(self.lanes, last.dtype)
+        *before, inner = split_index(unit, [*outer, smart.floordiv(last, width)])
+        values = [*before, smart.add(smart.mul(inner, width), lane)]
         return {**self._rows_of(one), **points(one.columns, values)}
 
     def _places(self, step: Expr | None, lane: Expr | None) -> Redirects:
@@ -380,11 +375,11 @@ class _Kernel:
         for buffer in nest.written & self.found.of_column:
             self._keep(buffer)
 
-        with self._each_stretch(one) as (step, first):
+        with self._each_stretch(one) as (step, unit):
 
             def write(lane: Expr) -> None:
                 places = self._places(step, lane)
-                nest.write_body(self.code, self._point(one, first, lane), places)
+                nest.write_body(self.code, self._point(one, unit, lane), places)
 
             self._each_lane(one, write)
 
@@ -433,10 +428,10 @@ class _Kernel:
         code, nest = self.code, one.nest
         own = accumulator(code, reduction, self.lanes)
         own.begin()
-        with self._each_stretch(one) as (step, first):
+        with self._each_stretch(one) as (step, unit):
 
             def add(lane: Expr) -> None:
-                point = self._point(one, first, lane)
+                point = self._point(one, unit, lane)
                 places = self._places(step, lane)
                 own.add(nest.value_at(code, reduction.term, point, places), lane)
 

@@ -257,9 +257,11 @@ class Copier:
         for inner in list(copy.walk()) if places else ():
             if isinstance(inner, tir.LoadOp | tir.StoreOp) and inner.buffer in places:
                 buffer, values = places[inner.buffer]
-                new: Operation = tir.LoadOp(buffer, values)
-                if isinstance(inner, tir.StoreOp):
-                    new = tir.StoreOp(inner.value, buffer, values)
+                new = (
+                    tir.StoreOp(inner.value, buffer, values)
+                    if isinstance(inner, tir.StoreOp)
+                    else tir.LoadOp(buffer, values)
+                )
                 Rewriter.replace_op(inner, new)
                 copy = new if inner is copy else copy
         return copy
