@@ -14,11 +14,17 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._gpu_schedule.columns import schedule_columns
 from xdsl_tvm.passes.tir._gpu_schedule.device import GPUS, Device, threads_of
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
-from xdsl_tvm.passes.tir._gpu_schedule.rows import match_rows, schedule_rows
+from xdsl_tvm.passes.tir._gpu_schedule.product import match_product, schedule_product
+from xdsl_tvm.passes.tir._gpu_schedule.rows import Rows, match_rows, schedule_rows
+from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
+from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
 from xdsl_tvm.passes.tir._schedule.maps import is_map
+from xdsl_tvm.passes.tir._schedule.reduction import match_reduction
+from xdsl_tvm.passes.tir._schedule.transpose import match_transpose
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
 from xdsl_tvm.passes.tir.rewriting.default_targets import parsed_target
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -102,8 +108,9 @@ class _Function:
 
     def _joined(self, group: list[Nest], nest: Nest) -> list[Nest]:
         """The group with the nest in it, or else a new one after the group is written."""
-        if 0 < len(group) < _MOST_NESTS and match_rows([*group, nest]) is not None:
-            return [*group, nest]
+        both = [*group, nest]
+        if 0 < len(group) < _MOST_NESTS and (_product(both) or _rows(both)):
+            return both
         self._write(group)
         return [nest]
 
@@ -112,12 +119,48 @@ class _Function:
         if not group:
             return
         code = LoopCode(InsertPoint.before(group[-1].outermost))
-        rows = match_rows(group)
-        if len(group) == 1 and is_map(group[0]):
-            schedule_map(code, group[0], self.device)
-        elif rows is not None:
-            schedule_rows(code, rows, self.device)
-        else:
+        if not self._write_kernel(code, group):
             return
         for nest in group:
             Rewriter.erase_op(nest.outermost)
+
+    def _write_kernel(self, code: LoopCode, group: list[Nest]) -> bool:
+        """Write nests by the strategy for them; False if there is none."""
+        device, first = self.device, group[0]
+        product, rows = _product(group), _rows(group)
+        transpose, reduction = match_transpose(first), match_reduction(first)
+        if product is not None:
+            schedule_product(code, product, device)
+        elif rows is not None:
+            schedule_rows(code, rows, device)
+        elif transpose is not None:
+            schedule_transpose(code, transpose, device)
+        elif is_map(first):
+            schedule_map(code, first, device)
+        elif reduction is not None:
+            schedule_columns(code, reduction, device)
+        else:
+            return False
+        return True
+
+
+def _product(group: list[Nest]) -> Contraction | None:
+    """The product that a group is, with the map after it if there is one."""
+    first, *others = group
+    reduction = match_reduction(first)
+    found = None if reduction is None else match_product(reduction)
+    if found is None or not others:
+        return found
+    # Where there is no term, the map is done on what was there.
+    if len(others) > 1 or any(axis.size is None for axis in found.terms):
+        return None
+    return with_map(found, others[0])
+
+
+def _rows(group: list[Nest]) -> Rows | None:
+    """The rows that the nests of a group share."""
+    for nest in group:
+        reduction = match_reduction(nest)
+        if reduction is not None and match_product(reduction) is not None:
+            return None
+    return match_rows(group)

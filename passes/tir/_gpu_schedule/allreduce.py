@@ -11,12 +11,13 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Binary, Expr, Value
 from xdsl_tvm.analysis.tir.reducers import match_reducer
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._loops.loop_nest import Point
 from xdsl_tvm.passes.tir._schedule.reduction import Reduction, identity
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
 def accumulated_type(dtype: Attribute) -> Attribute:
-    """The type that terms are combined in: floats of up to 16 bits round once, at the end."""
+    """The type that terms are combined in: narrow floats are rounded once, at the end."""
     return f32 if tir.is_float(dtype) and tir.bits_of_lane(dtype) < 32 else dtype
 
 
@@ -59,6 +60,16 @@ class Accumulator:
         if start is not identity(self.combiner, start.dtype):
             total = self.combiner(smart.cast(self.dtype, start), total)
         return smart.cast(self.result_type, total)
+
+    def store(self, found: Reduction, point: Point, total: Expr) -> None:
+        """Store the result at a point, of the total of its terms."""
+        nest, buffer = found.nest, found.result.buffer
+        indices = [nest.tree_at(index, point) for index in found.result.indices]
+        if found.init is None:
+            start = self.code.load(buffer, *indices)
+        else:
+            start = nest.value_at(self.code, found.init, point)
+        self.code.store(self.finished(start, total), buffer, *indices)
 
 
 def accumulator(code: LoopCode, found: Reduction, lanes: int) -> Accumulator:

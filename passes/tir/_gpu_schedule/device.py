@@ -110,6 +110,21 @@ def is_multiple(extent: Expr, step: int) -> bool:
     return smart.literal(smart.floormod(extent, smart.const(step, extent.dtype))) == 0
 
 
+def in_range(unit: Expr, total: Expr, step: int) -> Expr:
+    """That a unit is one of `total`, of which `step` are counted at a time."""
+    if is_multiple(total, step):
+        return smart.const(1, tir.parse_dtype("bool"))
+    return smart.lt(unit, total)
+
+
+def threads_for(units: Expr, most: int) -> int:
+    """A power of two of threads: `most`, or as many as cover the units, where known."""
+    size = smart.literal(units)
+    while size is not None and most > 1 and most // 2 >= size:
+        most //= 2
+    return most
+
+
 @contextmanager
 def kernel(
     code: LoopCode, blocks: Expr, columns: int, rows: int = 1

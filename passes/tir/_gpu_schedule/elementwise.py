@@ -14,7 +14,14 @@ from collections.abc import Callable, Sequence
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._gpu_schedule.device import Device, ceildiv, is_multiple, kernel
+from xdsl_tvm.passes.tir._gpu_schedule.device import (
+    Device,
+    ceildiv,
+    in_range,
+    is_multiple,
+    kernel,
+    threads_for,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
 from xdsl_tvm.passes.tir._schedule.axes import points, product_of, split_index
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_walked_in_order
@@ -52,7 +59,7 @@ def _write_steps(
     width = smart.const(lanes, inner.dtype)
     extents = [*outer, smart.floordiv(inner, width)]
     total = product_of(extents)
-    threads = _threads(total, device)
+    threads = threads_for(total, device.threads)
     with kernel(code, ceildiv(total, threads), threads) as (block, _, thread):
         unit = smart.add(smart.mul(block, smart.const(threads, total.dtype)), thread)
         with code.when(in_range(unit, total, threads)):
@@ -75,7 +82,7 @@ def _write_in_order(
     extents = [axis.extent for axis in axes]
     total = product_of(extents)
     units = ceildiv(total, lanes)
-    threads = _threads(units, device)
+    threads = threads_for(units, device.threads)
     width = smart.const(lanes, total.dtype)
     whole = smart.floordiv(total, width)
     with kernel(code, ceildiv(units, threads), threads) as (block, _, thread):
@@ -94,19 +101,3 @@ def _write_in_order(
             rest = smart.floormod(total, width)
             with code.when(smart.eq(unit, whole)), code.loop("t", rest) as lane:
                 write_at(split_index(smart.add(first, lane), extents))
-
-
-def _threads(units: Expr, device: Device) -> int:
-    """Threads of a block, no more than twice the units."""
-    size = smart.literal(units)
-    threads = device.threads
-    while size is not None and threads > 1 and threads // 2 >= size:
-        threads //= 2
-    return threads
-
-
-def in_range(unit: Expr, total: Expr, step: int) -> Expr:
-    """That a unit is one of `total`, of which `step` are counted at a time."""
-    if is_multiple(total, step):
-        return smart.const(1, tir.parse_dtype("bool"))
-    return smart.lt(unit, total)

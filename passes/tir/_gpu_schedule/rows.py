@@ -1,10 +1,10 @@
-"""The GPU schedule of rows: reductions along what is next to each other, and their users.
+"""The GPU schedule of rows: reductions along neighbours, and what uses them.
 
-Nests that follow each other share a kernel where they share rows, as those of softmax and
-of norms do. A row has the threads of a warp, up to `warp_row` elements, or else those of a
-block. Each thread has every so many-th stretch of neighbours of a row, the same ones in
-all nests. It reduces its own first; then all threads of the row reduce what they have, and
-all of them know the result.
+Nests that follow each other share a kernel where they share rows, as those of softmax
+and of norms do. A row has the threads of a warp, up to `warp_row` elements, or else
+those of a block. Each thread has every so many-th stretch of neighbours of a row, the
+same ones in all nests. It reduces its own first; then all threads of the row reduce what
+they have, and all of them know the result.
 
 What nests hand on to later ones, and nothing else reads, is not in memory: a result of a
 row is with each thread, and so are the elements of a thread, for rows of up to
@@ -31,9 +31,10 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     WARP,
     Device,
     ceildiv,
-    is_multiple,
+    in_range,
     is_vectorizable,
     kernel,
+    threads_for,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
@@ -250,18 +251,9 @@ class _Kernel:
         device = self.device
         size = smart.literal(self.columns)
         if size is None or size > device.warp_row or device.threads <= WARP:
-            width = device.threads
-            while size is not None and width > 1 and width // 2 * self.lanes >= size:
-                width //= 2
-            return 1, width
-        width = WARP
-        while width > 1 and width // 2 * self.lanes >= size:
-            width //= 2
-        height = device.threads // WARP
-        rows = smart.literal(self.rows)
-        while rows is not None and height > 1 and height // 2 >= rows:
-            height //= 2
-        return height, width
+            return 1, threads_for(self.units, device.threads)
+        width = threads_for(self.units, WARP)
+        return threads_for(self.rows, device.threads // WARP), width
 
     @cached_property
     def units(self) -> Expr:
@@ -298,9 +290,7 @@ class _Kernel:
     @cached_property
     def _is_row(self) -> Expr:
         """That the row is one: the last block may have threads for more."""
-        if is_multiple(self.rows, self.threads[0]):
-            return smart.const(1, tir.parse_dtype("bool"))
-        return smart.lt(self.row, self.rows)
+        return in_range(self.row, self.rows, self.threads[0])
 
     def _rows_of(self, one: RowNest) -> Point:
         extents = [axis.extent for axis in one.rows]
@@ -319,10 +309,7 @@ class _Kernel:
         width = smart.const(self.threads[1], self.columns.dtype)
         with self.code.when(self._is_row), self.code.loop("k", self.steps, kind) as step:
             unit = smart.add(smart.mul(step, width), self.lane)
-            inside = smart.lt(unit, self.units)
-            if is_multiple(self.units, self.threads[1]):
-                inside = smart.const(1, tir.parse_dtype("bool"))
-            with self.code.when(inside):
+            with self.code.when(in_range(unit, self.units, self.threads[1])):
                 yield step, unit
 
     def _keeps_columns(self, one: RowNest) -> bool:

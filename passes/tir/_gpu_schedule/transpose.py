@@ -1,0 +1,81 @@
+"""The GPU schedule of copies that swap the axis along which elements are neighbours.
+
+A block of threads reads a square tile by its rows and writes it by its columns, so that
+both sides move whole stretches of memory. Rows of the tile in shared memory are one
+element longer than a multiple of the banks, so that the elements of a column are in banks
+of their own.
+"""
+
+from __future__ import annotations
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._gpu_schedule.device import (
+    WARP,
+    Device,
+    ceildiv,
+    in_range,
+    kernel,
+)
+from xdsl_tvm.passes.tir._loops.loop_nest import Point
+from xdsl_tvm.passes.tir._schedule.axes import points, product_of, split_index
+from xdsl_tvm.passes.tir._schedule.transpose import Transpose
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_ROWS = 8
+"""Rows of threads of a block at most: each has several elements."""
+
+
+def schedule_transpose(code: LoopCode, found: Transpose, device: Device) -> None:
+    """Write such a copy as a kernel."""
+    nest, loaded, stored = found.nest, found.loaded, found.stored
+    others = [axis for axis in nest.axes if axis not in (loaded, stored)]
+    side = min(WARP, device.threads)
+    rows = max(min(_ROWS, device.threads // side, side), 1)
+    extents = [axis.extent for axis in others]
+    extents += [ceildiv(stored.extent, side), ceildiv(loaded.extent, side)]
+    dtype = tir.buffer_definition(found.store.buffer).type.element_type
+    with (
+        kernel(code, product_of(extents), side, rows) as (block, row, lane),
+        code.block(""),
+    ):
+        *before, tile_row, tile_column = split_index(block, extents)
+        here = points(others, before)
+        tile = code.alloc("tile", [side * (side + 1)], dtype, "shared")
+        index = row.dtype
+        width = smart.const(side, index)
+
+        def corner(tile_index: Expr) -> Expr:
+            return smart.mul(smart.cast(index, tile_index), width)
+
+        first_row, first_column = corner(tile_row), corner(tile_column)
+
+        def at(row_of: Expr, column_of: Expr) -> tuple[Point, Expr]:
+            """The point of a place of the tile, and whether there is one."""
+            place = points([stored, loaded], [row_of, column_of])
+            inside = smart.conjunction(
+                in_range(place[stored.variable], stored.extent, side),
+                in_range(place[loaded.variable], loaded.extent, side),
+            )
+            return {**here, **place}, inside
+
+        def in_tile(line: Expr, column: Expr) -> Expr:
+            length = smart.const(side + 1, index)
+            return smart.add(smart.mul(line, length), column)
+
+        steps = smart.const(side // rows, index)
+        step = smart.const(rows, index)
+        with code.loop("u", steps, tir.ForKind.UNROLLED) as number:
+            line = smart.add(smart.mul(number, step), row)
+            point, inside = at(smart.add(first_row, line), smart.add(first_column, lane))
+            with code.when(inside):
+                value = nest.value_at(code, found.load.op.results[0], point)
+                code.store(value, tile, in_tile(line, lane))
+        with code.loop("u", steps, tir.ForKind.UNROLLED) as number:
+            line = smart.add(smart.mul(number, step), row)
+            point, inside = at(smart.add(first_row, lane), smart.add(first_column, line))
+            with code.when(inside):
+                indices = [nest.tree_at(each, point) for each in found.store.indices]
+                value = code.load(tile, in_tile(lane, line))
+                code.store(value, found.store.buffer, *indices)
