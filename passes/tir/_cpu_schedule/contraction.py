@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
@@ -69,6 +69,8 @@ _LEAST_TERMS = 8
 def match_large_contraction(found: Reduction, machine: Machine) -> Contraction | None:
     """A reduction as a contraction that is worth copying its operands for."""
     if machine.lanes(found.dtype) == 1 or tir.bits_of_lane(found.dtype) < 32:
+        return None
+    if found.init is not None and not isinstance(view(found.init), Const):
         return None
     result = match_contraction(found)
     return result if result is not None and _is_large(result, machine) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Add, Expr, Value, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_map
@@ -45,8 +45,6 @@ def match_contraction(found: Reduction) -> Contraction | None:
     """A reduction as a contraction with rows and columns, if it is one."""
     product = found.term.owner
     if found.combiner is not Add or not isinstance(product, tir.MulOp):
-        return None
-    if found.init is not None and not isinstance(view(found.init), Const):
         return None
     nest = found.nest
     a, b = product.operands
