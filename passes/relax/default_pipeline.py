@@ -17,6 +17,7 @@ from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
+from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.passes.tir.inline_blocks import InlineBlocks
 
 
@@ -113,14 +114,15 @@ class DefaultPipeline(CompositePass):
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
             relax-default-pipeline  →  relax-legalize-ops,relax-annotate-tir-op-pattern,…
-        For `cuda`, tir-inline-blocks and tir-default-gpu-schedule follow FuseTIR.
+        For `cuda`, tir-inline-blocks, tir-gpu-schedule and tir-default-gpu-schedule
+        follow FuseTIR.
     Leaves alone: functions that are not Relax's, but for what is fused of TIR functions
     Errors: a target that is neither a CPU nor `cuda`, or does not parse; an unknown
         pipeline; those of the passes
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
     Differs from TVM: for `cuda` TVM has schedules of its dlight package in the place of
-        tir-default-gpu-schedule. What TVM's virtual machine needs is not in the list: its
+        tir-gpu-schedule. What TVM's virtual machine needs is not in the list: its
         runtime's functions (LowerRuntimeBuiltin), numbers and shapes computed by
         functions of their own (ComputePrimValue, VMShapeLower), and a global symbol for
         every function (AttachGlobalSymbol); `relax-convert-to-memref` compiles memory,
@@ -150,7 +152,11 @@ class DefaultPipeline(CompositePass):
         found: list[ModulePass] = []
         for row in rows:
             if row.name == "ApplyDefaultSchedule":
-                found += (InlineBlocks(), DefaultGPUSchedule(self.target))
+                found += (
+                    InlineBlocks(),
+                    GPUSchedule(self.target),
+                    DefaultGPUSchedule(self.target),
+                )
             elif (each := row.find()) is not None:
                 found.append(each())
         return tuple(found)

@@ -16,6 +16,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     ceildiv,
     in_range,
     kernel,
+    name_of,
     threads_for,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis
@@ -50,7 +51,7 @@ def schedule_columns(code: LoopCode, found: Reduction, device: Device) -> None:
     extents.append(ceildiv(column.extent, width))
     with (
         kernel(code, product_of(extents), width, height) as (block, row, lane),
-        code.block(""),
+        code.block(name_of([nest])),
     ):
         *before, stretch = split_index(block, extents)
         step = smart.const(width, column.extent.dtype)

@@ -125,6 +125,11 @@ def threads_for(units: Expr, most: int) -> int:
     return most
 
 
+def name_of(nests: Sequence[Nest]) -> str:
+    """The name of the block that does what nests do: that of the last one."""
+    return nests[-1].block.block_name.data
+
+
 @contextmanager
 def kernel(
     code: LoopCode, blocks: Expr, columns: int, rows: int = 1

@@ -20,6 +20,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     in_range,
     is_multiple,
     kernel,
+    name_of,
     threads_for,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
@@ -38,17 +39,19 @@ def schedule_map(code: LoopCode, nest: Nest, device: Device) -> None:
     }
 
     def write_at(values: Sequence[Expr]) -> None:
-        nest.write_instance(code, {**fixed, **points(axes, values)})
+        nest.write_body(code, {**fixed, **points(axes, values)})
 
     lanes = device.lanes([nest], axes[-1])
     if lanes == 1 and not is_lazy(nest) and is_walked_in_order(nest):
-        _write_in_order(code, axes, device.lanes_of(nest), device, write_at)
+        lanes = device.lanes_of(nest)
+        _write_in_order(code, nest, axes, lanes, device, write_at)
     else:
-        _write_steps(code, axes, lanes, device, write_at)
+        _write_steps(code, nest, axes, lanes, device, write_at)
 
 
 def _write_steps(
     code: LoopCode,
+    nest: Nest,
     axes: Sequence[Axis],
     lanes: int,
     device: Device,
@@ -60,7 +63,10 @@ def _write_steps(
     extents = [*outer, smart.floordiv(inner, width)]
     total = product_of(extents)
     threads = threads_for(total, device.threads)
-    with kernel(code, ceildiv(total, threads), threads) as (block, _, thread):
+    with (
+        kernel(code, ceildiv(total, threads), threads) as (block, _, thread),
+        code.block(name_of([nest])),
+    ):
         unit = smart.add(smart.mul(block, smart.const(threads, total.dtype)), thread)
         with code.when(in_range(unit, total, threads)):
             *before, last = split_index(unit, extents)
@@ -73,6 +79,7 @@ def _write_steps(
 
 def _write_in_order(
     code: LoopCode,
+    nest: Nest,
     axes: Sequence[Axis],
     lanes: int,
     device: Device,
@@ -85,7 +92,10 @@ def _write_in_order(
     threads = threads_for(units, device.threads)
     width = smart.const(lanes, total.dtype)
     whole = smart.floordiv(total, width)
-    with kernel(code, ceildiv(units, threads), threads) as (block, _, thread):
+    with (
+        kernel(code, ceildiv(units, threads), threads) as (block, _, thread),
+        code.block(name_of([nest])),
+    ):
         unit = smart.add(smart.mul(block, smart.const(threads, total.dtype)), thread)
         first = smart.mul(unit, width)
         if lanes == 1:

@@ -19,7 +19,13 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulated_type
-from xdsl_tvm.passes.tir._gpu_schedule.device import Device, ceildiv, in_range, kernel
+from xdsl_tvm.passes.tir._gpu_schedule.device import (
+    Device,
+    ceildiv,
+    in_range,
+    kernel,
+    name_of,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     is_not_empty,
@@ -131,12 +137,12 @@ class _Product:
 
     def write(self) -> None:
         """All rows and columns of all batches."""
-        code, side = self.code, self.side
+        code, side, found = self.code, self.side, self.found
         batch = [axis.extent for axis in self.found.batch]
         extents = [*batch, ceildiv(self.rows, side), ceildiv(self.columns, side)]
         with (
             kernel(code, product_of(extents), self.width, self.height) as (block, r, c),
-            code.block(""),
+            code.block(name_of([found.behind or self.nest])),
         ):
             *before, tile_row, tile_column = split_index(block, extents)
             self.batch = points(self.found.batch, before)

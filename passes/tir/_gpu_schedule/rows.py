@@ -34,6 +34,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     in_range,
     is_vectorizable,
     kernel,
+    name_of,
     threads_for,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
@@ -278,7 +279,7 @@ class _Kernel:
         with kernel(self.code, blocks, width, height) as (block, row, lane):
             self.row = smart.add(smart.mul(block, self.number(height)), row)
             self.lane = smart.cast(self.columns.dtype, lane)
-            with self.code.block(""):
+            with self.code.block(name_of([one.nest for one in self.found.nests])):
                 for one in self.found.nests:
                     if one.reduction is not None:
                         self._write_reduction(one, one.reduction)

@@ -17,6 +17,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     ceildiv,
     in_range,
     kernel,
+    name_of,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Point
 from xdsl_tvm.passes.tir._schedule.axes import points, product_of, split_index
@@ -38,7 +39,7 @@ def schedule_transpose(code: LoopCode, found: Transpose, device: Device) -> None
     dtype = tir.buffer_definition(found.store.buffer).type.element_type
     with (
         kernel(code, product_of(extents), side, rows) as (block, row, lane),
-        code.block(""),
+        code.block(name_of([nest])),
     ):
         *before, tile_row, tile_column = split_index(block, extents)
         here = points(others, before)
