@@ -91,7 +91,7 @@ def match_rows(nests: Sequence[Nest]) -> Rows | None:
         if one is None:
             return None
         found.append(one)
-    if len(found) == 1 and not _is_along_row(first):
+    if not all(_is_along_row(each) for each in reductions if each is not None):
         return None
     if len(found) > 1 and not _share_rows(found):
         return None
@@ -319,9 +319,8 @@ class _Kernel:
     def _each_lane(self, one: RowNest, write: Callable[[Expr], None]) -> None:
         """The neighbours of a stretch, at once where they can be."""
         fits = bool(one.wide) and is_vectorizable(one.nest, one.wide[-1])
+        fits = fits and self.lanes > 1 and self.device.lanes_of(one.nest) > 1
         kind = tir.ForKind.VECTORIZED if fits else tir.ForKind.UNROLLED
-        if self.lanes == 1:
-            kind = tir.ForKind.UNROLLED
         lanes = smart.const(self.lanes, self.columns.dtype)
         with self.code.loop("v", lanes, kind) as lane:
             write(lane)
