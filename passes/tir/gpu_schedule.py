@@ -32,6 +32,78 @@ from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 @dataclass(frozen=True)
 class GPUSchedule(CompilerPass):
+    """Summary: Writes the loops of functions without a schedule anew, as GPU kernels.
+
+    TVM name: none (ours; TVM has the schedules of its package dlight)
+    Input form: blocks; functions of serial loops without annotations
+    Output form: blocks, in loops that are bound to threads; opaque ones without barriers,
+        which tir-thread-sync inserts
+    Options:
+        `target`: the target of functions that have none, as `Target.parse` takes it
+        `threads` (256): threads of a block, where there is work for so many
+        `vector_bytes` (16): what a thread accesses at once of neighbouring elements
+        `warp_row` (1024): up to so many elements, a row has the threads of a warp
+        `row_in_registers` (8192): up to so many elements, what nests hand on of a row
+        stays with the threads
+        `tile` (64): rows and columns of a tile of a product
+        `tile_terms` (16): terms of a tile of a product that are copied at a time
+        `fuse_multiply_add` (true): matrix products round once per term; false rounds the
+        product as well
+    Rewrites: perfect nests of loops from 0 around one block, of which each iteration
+        variable is one of the loop variables. Before
+
+            tir.for %i = %c0 to %c64 {
+              tir.for %j = %c0 to %c1000 {
+                tir.block "C" (%vi : S in [%c0 to %c64] = %i, %vj : S in … = %j) {
+                  %x = tir.load %A[%vi, %vj] : f32
+                  %y = tir.load %B[%vj] : f32
+                  %z = tir.add %x, %y : f32
+                  tir.store %z, %C[%vi, %vj] : f32
+                }
+              }
+            }
+
+        after, in TVMScript
+
+            for bx in T.thread_binding(63, thread="blockIdx.x"):
+                for tx in T.thread_binding(256, thread="threadIdx.x"):
+                    with T.block("C"):
+                        if bx * 256 + tx < 16000:
+                            for v in T.vectorized(4):
+                                …    # at (bx * 256 + tx) // 250,
+                                     #    (bx * 256 + tx) % 250 * 4 + v
+
+        Each nest, or nests that share rows, are a kernel; what it is goes by the nest.
+        *Maps*, whose iterations are independent: all axes are one, and a thread has the
+        elements of one access (see `_gpu_schedule/elementwise.py`). *Transposed copies*:
+        a tile goes through shared memory (`transpose.py`). *Reductions* whose terms are
+        next to each other, with the nests after and before them that share their rows, as
+        in softmax and norms: a warp or a block reduces a row, by `tir.thread_allreduce`,
+        and elements that no other nest needs stay with their threads (`rows.py`). *Other
+        reductions*: warps have neighbouring results, and share their terms
+        (`columns.py`). *Contractions* of 8 rows and columns or more, such as matrix
+        products and convolutions: tiles of the operands in shared memory, of the result
+        in registers, with a map after it that works on the results (`product.py`).
+        Symbolic extents, and those that are no multiples, are guarded. Independence is
+        proved from the accesses; the kinds `S` and `R` are not trusted. Time is linear in
+        the size of the module.
+    Leaves alone: functions without a target, where the option has none, and functions for
+        other devices than tir-default-gpu-schedule binds loops for; functions with
+        `tir.is_scheduled`, those in which some loop has a kind, a thread or an
+        annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,
+        `tir.data`, `tir.address_of`, a parameter matched twice); in others, nests that
+        are none of the above, for which tir-default-gpu-schedule is to follow. Buffers of
+        different parameters are taken not to overlap.
+    Errors: `threads`, `vector_bytes`, `tile` or `tile_terms` that is no power of two; a
+        target that does not parse, or states no `max_num_threads`
+    Attributes: read: `target` and `tir.is_scheduled` of functions; created: none;
+        removed: none
+    Differs from TVM: one pass chooses by the accesses; dlight has a list of rules to
+        apply. Terms of floats are combined in another order than that of the program, and
+        of floats of up to 16 bits in f32, which is rounded once, at the end. A product
+        has no tensor cores. A reduction to one element is done by one block.
+    """
+
     name = "tir-gpu-schedule"
 
     target: str | None = None
