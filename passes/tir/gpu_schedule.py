@@ -14,6 +14,7 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._gpu_schedule.allreduce import match_combined
 from xdsl_tvm.passes.tir._gpu_schedule.columns import schedule_columns
 from xdsl_tvm.passes.tir._gpu_schedule.device import GPUS, Device, threads_of
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
@@ -23,7 +24,6 @@ from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
 from xdsl_tvm.passes.tir._schedule.maps import is_map
-from xdsl_tvm.passes.tir._schedule.reduction import match_reduction
 from xdsl_tvm.passes.tir._schedule.transpose import match_transpose
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
 from xdsl_tvm.passes.tir.rewriting.default_targets import parsed_target
@@ -200,7 +200,7 @@ class _Function:
         """Write nests by the strategy for them; False if there is none."""
         device, first = self.device, group[0]
         product, rows = _product(group), _rows(group)
-        transpose, reduction = match_transpose(first), match_reduction(first)
+        transpose, reduction = match_transpose(first), match_combined(first)
         if product is not None:
             schedule_product(code, product, device)
         elif rows is not None:
@@ -219,7 +219,7 @@ class _Function:
 def _product(group: list[Nest]) -> Contraction | None:
     """The product that a group is, with the map after it if there is one."""
     first, *others = group
-    reduction = match_reduction(first)
+    reduction = match_combined(first)
     found = None if reduction is None else match_product(reduction)
     if found is None or not others:
         return found
@@ -232,7 +232,7 @@ def _product(group: list[Nest]) -> Contraction | None:
 def _rows(group: list[Nest]) -> Rows | None:
     """The rows that the nests of a group share."""
     for nest in group:
-        reduction = match_reduction(nest)
+        reduction = match_combined(nest)
         if reduction is not None and match_product(reduction) is not None:
             return None
     return match_rows(group)

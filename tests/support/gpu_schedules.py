@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from xdsl.passes import ModulePass
@@ -13,10 +14,13 @@ from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.passes.tir.thread_sync import ThreadSync
 from xdsl_tvm.passes.tir.verify_memory import VerifyMemory
 
+MANY = "XDSL_TVM_FUZZ" in os.environ
+"""Whether forms and well-formed programs are checked after each pass."""
+
 
 def kernel_passes(schedule: GPUSchedule) -> tuple[Sequential, Sequence[ModulePass]]:
-    """The passes up to the last barrier as one, as kernels race before, and the others."""
-    passes = DefaultPipeline(target="cuda", debug=True).passes()
+    """The passes up to the last barrier as one, as kernels race before; the others."""
+    passes = DefaultPipeline(target="cuda", debug=MANY).passes()
     count = 1 + max(n for n, one in enumerate(passes) if isinstance(one, ThreadSync))
     first = [schedule, DefaultGPUSchedule("cuda"), *passes[:count]]
     return Sequential(first), passes[count:]

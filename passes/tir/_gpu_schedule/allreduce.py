@@ -9,16 +9,34 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Binary, Expr, Value
-from xdsl_tvm.analysis.tir.reducers import match_reducer
+from xdsl_tvm.analysis.tir.reducers import MatchedReducer, match_reducer
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._loops.loop_nest import Point
-from xdsl_tvm.passes.tir._schedule.reduction import Reduction, identity
+from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point
+from xdsl_tvm.passes.tir._schedule.reduction import Reduction, identity, match_reduction
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
 def accumulated_type(dtype: Attribute) -> Attribute:
     """The type that terms are combined in: narrow floats are rounded once, at the end."""
     return f32 if tir.is_float(dtype) and tir.bits_of_lane(dtype) < 32 else dtype
+
+
+def match_combined(nest: Nest) -> Reduction | None:
+    """The nest as a reduction whose results threads can combine, if it is one."""
+    found = match_reduction(nest)
+    if found is None or tir.bits_of_lane(found.dtype) < _LEAST_BITS:
+        return None
+    known = _reducer(found.combiner, accumulated_type(found.dtype))
+    return None if known is None else found
+
+
+def _reducer(combiner: type[Binary], dtype: Attribute) -> MatchedReducer | None:
+    leaves = [Value(argument) for argument in Block(arg_types=[dtype, dtype]).args]
+    start = identity(combiner, dtype)
+    return match_reducer(leaves[:1], [combiner(leaves[0], leaves[1])], [start])
+
+
+_LEAST_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -84,10 +102,7 @@ def write_allreduce(
 ) -> Expr:
     """What all threads along the axis of a variable have, combined: all get it."""
     dtype = total.dtype
-    leaves = [Value(argument) for argument in Block(arg_types=[dtype, dtype]).args]
-    found = match_reducer(
-        leaves[:1], [combiner(leaves[0], leaves[1])], [identity(combiner, dtype)]
-    )
+    found = _reducer(combiner, dtype)
     assert found is not None
     cross = code.alloc("cross", [1], dtype, "local")
     zero = smart.const(0, i32)

@@ -98,16 +98,19 @@ def _write_in_order(
     ):
         unit = smart.add(smart.mul(block, smart.const(threads, total.dtype)), thread)
         first = smart.mul(unit, width)
+        has_rest = not is_multiple(total, lanes)
+        # There is a thread more than whole units where lanes are left over.
+        inside = smart.lt(unit, whole) if has_rest else in_range(unit, whole, threads)
         if lanes == 1:
             with code.when(in_range(unit, units, threads)):
                 write_at(split_index(unit, extents))
             return
         with (
-            code.when(in_range(unit, whole, threads)),
+            code.when(inside),
             code.loop("v", width, tir.ForKind.VECTORIZED) as lane,
         ):
             write_at(split_index(smart.add(first, lane), extents))
-        if not is_multiple(total, lanes):
+        if has_rest:
             rest = smart.floormod(total, width)
             with code.when(smart.eq(unit, whole)), code.loop("t", rest) as lane:
                 write_at(split_index(smart.add(first, lane), extents))

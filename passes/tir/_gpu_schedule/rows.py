@@ -26,7 +26,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values, substitute
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulator, write_allreduce
+from xdsl_tvm.passes.tir._gpu_schedule.allreduce import (
+    accumulator,
+    match_combined,
+    write_allreduce,
+)
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
     WARP,
     Device,
@@ -45,7 +49,7 @@ from xdsl_tvm.passes.tir._schedule.axes import (
     split_index,
 )
 from xdsl_tvm.passes.tir._schedule.maps import is_map
-from xdsl_tvm.passes.tir._schedule.reduction import Reduction, match_reduction
+from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir._schedule.rows import are_separated
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
@@ -80,7 +84,7 @@ class Rows:
 
 def match_rows(nests: Sequence[Nest]) -> Rows | None:
     """Nests as rows, of which at least one reduces, if they are that."""
-    reductions = [match_reduction(nest) for nest in nests]
+    reductions = [match_combined(nest) for nest in nests]
     first = next((each for each in reductions if each is not None), None)
     if first is None:
         return None

@@ -1,0 +1,511 @@
+"""Kernels of the GPU schedule compute what numpy does, without races, by few threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product as pairs_of
+from typing import Any
+
+import numpy as np
+import pytest
+from support.gpu_schedules import MANY, kernel_passes
+from support.ir import parse as parse_ir
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.semantics import check_semantics
+from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
+from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.tvmscript import parse
+
+Array = np.ndarray[Any, Any]
+SMALL = GPUSchedule("cuda", threads=64, warp_row=64, tile=16, tile_terms=4)
+
+
+def script(parameters: Sequence[str], body: str) -> str:
+    """A function of buffers named with their shape and dtype: `A 4xn float32`."""
+    names = [each.split() for each in parameters]
+    extents = [extent for _, shape, _ in names for extent in shape.split("x")]
+    symbols = sorted({extent for extent in extents if extent.isalpha()})
+    lines = [f"{symbol} = T.int32()" for symbol in symbols]
+    for name, shape, dtype in names:
+        dims = ", ".join(shape.split("x"))
+        lines.append(f'{name} = T.match_buffer(p{name}, ({dims},), "{dtype}")')
+    head = ", ".join(f"p{name}: T.handle" for name, _, _ in names)
+    lines.insert(0, 'T.func_attr({"global_symbol": "main", "tir.noalias": True})')
+    start = "\n    ".join(lines)
+    return f"@T.prim_func\ndef main({head}):\n    {start}\n{body}"
+
+
+def kernels(module: ModuleOp) -> int:
+    """How many kernels a scheduled module has."""
+    return sum(
+        isinstance(op, tir.ForOp)
+        and op.thread_tag is not None
+        and op.thread_tag.data == "blockIdx.x"
+        for op in module.walk()
+    )
+
+
+def scheduled(text: str, schedule: GPUSchedule = SMALL) -> ModuleOp:
+    result = schedule(parse(text))
+    result.verify()
+    return result
+
+
+def check(
+    text: str,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    tolerance: float,
+    count: int = 1,
+) -> None:
+    """Fail unless so many kernels compute what is expected, after all passes, too."""
+    assert kernels(scheduled(text)) == count
+    first, others = kernel_passes(SMALL)
+    module = parse(text)
+    first.apply(new_context(), module)
+    results = [np.zeros_like(array) for array in expected]
+    interpret(module)["main"](*(array.copy() for array in inputs), *results)
+    for found, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(
+            found.astype("f8"), wanted.astype("f8"), tolerance, tolerance
+        )
+    if not MANY:
+        return
+    arrays = [*inputs, *(np.zeros_like(array) for array in expected)]
+    report = check_semantics(module, others, {"main": [arrays]}, tolerance=tolerance)
+    assert report.checked
+
+
+# ---- inputs ----
+
+DTYPES = {"float32": 1e-5, "float16": 4e-3, "bfloat16": 4e-2, "int32": 0.0, "int8": 0.0}
+
+
+def numpy_type(dtype: str) -> np.dtype[Any]:
+    if dtype == "bfloat16":
+        return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    return np.dtype(dtype)
+
+
+def numbers(dtype: str, *shape: int) -> Array:
+    rng = np.random.default_rng(sum(shape))
+    if "int" in dtype:
+        return rng.integers(-4, 5, shape).astype(dtype)
+    return rng.uniform(-1, 1, shape).astype(numpy_type(dtype))
+
+
+def shape_of(rows: object, columns: object) -> str:
+    return f"{rows}x{columns}"
+
+
+SIZES = {"full": (8, 64), "ragged": (5, 37), "short": (3, 3), "symbolic": (6, 70)}
+
+
+def named(size: str) -> tuple[object, object, int, int]:
+    """What a script calls two extents, and what they are."""
+    rows, columns = SIZES[size]
+    if size == "symbolic":
+        return "m", "n", rows, columns
+    return rows, columns, rows, columns
+
+
+def cases() -> Sequence[tuple[str, str]]:
+    """Some dtypes and sizes; in a long run, all."""
+    if MANY:
+        return list(pairs_of(DTYPES, SIZES))
+    return [
+        ("float32", "full"),
+        ("float32", "symbolic"),
+        ("float16", "short"),
+        ("bfloat16", "ragged"),
+        ("int8", "ragged"),
+    ]
+
+
+# ---- maps ----
+
+
+@pytest.mark.parametrize(("dtype", "size"), cases())
+def test_map(dtype: str, size: str) -> None:
+    m, n, rows, columns = named(size)
+    text = script(
+        [f"A {m}x{n} {dtype}", f"B {n} {dtype}", f"C {m}x{n} {dtype}"],
+        f"""
+    for i, j in T.grid({m}, {n}):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + B[vj]
+""",
+    )
+    a, b = numbers(dtype, rows, columns), numbers(dtype, columns)
+    check(text, [a, b], [a + b], DTYPES[dtype])
+
+
+@pytest.mark.parametrize(("dtype", "size"), cases())
+def test_map_in_the_order_of_memory(dtype: str, size: str) -> None:
+    m, n, rows, columns = named(size)
+    text = script(
+        [f"A {m}x{n} {dtype}", f"C {m}x{n} {dtype}"],
+        f"""
+    for i, j in T.grid({m}, {n}):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + A[vi, vj]
+""",
+    )
+    a = numbers(dtype, rows, columns)
+    check(text, [a], [a + a], DTYPES[dtype])
+
+
+def test_accesses_of_a_map_are_as_wide_as_possible() -> None:
+    for dtype, lanes in (("float32", 4), ("float16", 8), ("int8", 16)):
+        text = script(
+            [f"A 4x64 {dtype}", f"B 64 {dtype}", f"C 4x64 {dtype}"],
+            """
+    for i, j in T.grid(4, 64):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + B[vj]
+""",
+        )
+        loops = [
+            tir.constant_value(op.extent)
+            for op in scheduled(text).walk()
+            if isinstance(op, tir.ForOp) and op.kind.data is tir.ForKind.VECTORIZED
+        ]
+        assert loops == [lanes]
+
+
+def test_what_is_left_over_is_after_whole_blocks() -> None:
+    """64 threads have 4 elements each, and the first of another block one more."""
+    text = script(
+        ["A 257 float32", "C 257 float32"],
+        """
+    for i in range(257):
+        with T.block("C"):
+            vi = T.axis.spatial(257, i)
+            C[vi] = A[vi] + A[vi]
+""",
+    )
+    a = numbers("float32", 257)
+    check(text, [a], [a + a], 0.0)
+
+
+# ---- rows ----
+
+
+def softmax(m: object, n: object, dtype: str) -> str:
+    return script(
+        [f"A {m}x{n} {dtype}", f"C {m}x{n} {dtype}"],
+        f"""
+    high = T.alloc_buffer(({m},), "{dtype}")
+    e = T.alloc_buffer(({m}, {n}), "{dtype}")
+    total = T.alloc_buffer(({m},), "{dtype}")
+    for i, k in T.grid({m}, {n}):
+        with T.block("high"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                high[vi] = T.min_value("{dtype}")
+            high[vi] = T.max(high[vi], A[vi, vk])
+    for i, k in T.grid({m}, {n}):
+        with T.block("e"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            e[vi, vk] = T.exp(A[vi, vk] - high[vi])
+    for i, k in T.grid({m}, {n}):
+        with T.block("total"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                total[vi] = T.Cast("{dtype}", 0)
+            total[vi] = total[vi] + e[vi, vk]
+    for i, k in T.grid({m}, {n}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vi, vk] = e[vi, vk] / total[vi]
+""",
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [each for each in cases() if "int" not in each[0]]
+)
+def test_softmax_is_one_kernel(dtype: str, size: str) -> None:
+    m, n, rows, columns = named(size)
+    a = numbers(dtype, rows, columns)
+    e = np.exp(a.astype("f8"))
+    result = (e / e.sum(axis=1, keepdims=True)).astype(a.dtype)
+    check(softmax(m, n, dtype), [a], [result], DTYPES[dtype])
+
+
+def test_elements_of_rows_stay_with_their_threads() -> None:
+    found = [
+        op.type.shape.data[0].data
+        for op in scheduled(softmax(4, 300, "float32")).walk()
+        if isinstance(op, tir.AllocBufferOp) and op.type.scope.data == "local"
+        if op.buffer.name_hint == "e"
+    ]
+    assert found == [8]
+    few = GPUSchedule("cuda", threads=64, row_in_registers=299)
+    text = str(scheduled(softmax(4, 300, "float32"), few))
+    assert '"e" : !tir.buffer<4x300xf32>' in text
+
+
+def layer_norm(m: object, n: object) -> str:
+    f = "float32"
+    return script(
+        [f"A {m}x{n} {f}", f"G {n} {f}", f"C {m}x{n} {f}", f"mean {m} {f}"],
+        f"""
+    total = T.alloc_buffer(({m},))
+    square = T.alloc_buffer(({m},))
+    for i, k in T.grid({m}, {n}):
+        with T.block("total"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                total[vi] = T.float32(0)
+            total[vi] = total[vi] + A[vi, vk]
+    for i in range({m}):
+        with T.block("mean"):
+            vi = T.axis.spatial({m}, i)
+            mean[vi] = total[vi] / T.Cast("float32", {n})
+    for i, k in T.grid({m}, {n}):
+        with T.block("square"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                square[vi] = T.float32(0)
+            square[vi] = square[vi] + (A[vi, vk] - mean[vi]) * (A[vi, vk] - mean[vi])
+    for i, k in T.grid({m}, {n}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vi, vk] = (A[vi, vk] - mean[vi]) * G[vk] / T.sqrt(square[vi] + T.float32(1))
+""",
+    )
+
+
+@pytest.mark.parametrize("size", SIZES if MANY else ["ragged", "symbolic"])
+def test_layer_norm_is_one_kernel(size: str) -> None:
+    m, n, rows, columns = named(size)
+    a, g = numbers("float32", rows, columns), numbers("float32", columns)
+    mean = a.mean(axis=1)
+    off = a - mean[:, None]
+    result = off * g / np.sqrt((off**2).sum(axis=1, keepdims=True) + 1)
+    check(layer_norm(m, n), [a, g], [result, mean], 1e-4)
+
+
+def reduction(indices: str, m: object, n: object, dtype: str, init: bool) -> str:
+    """The sum over rows, or over columns."""
+    result = n if indices == "vk, vi" else m
+    terms = m if indices == "vk, vi" else n
+    start = f"""
+            with T.init():
+                C[vi] = T.Cast("{dtype}", 0)"""
+    return script(
+        [f"A {m}x{n} {dtype}", f"C {result} {dtype}"],
+        f"""
+    for i, k in T.grid({result}, {terms}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k]){start if init else ""}
+            C[vi] = C[vi] + A[{indices}]
+""",
+    )
+
+
+@pytest.mark.parametrize(("dtype", "size"), cases())
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sum(axis: int, dtype: str, size: str) -> None:
+    m, n, rows, columns = named(size)
+    a = numbers(dtype, rows, columns)
+    wide = a.astype("f8" if "float" in dtype else "i8")
+    text = reduction("vi, vk" if axis else "vk, vi", m, n, dtype, axis == 0)
+    check(text, [a], [wide.sum(axis=axis).astype(a.dtype)], DTYPES[dtype])
+
+
+# ---- transposes ----
+
+
+@pytest.mark.parametrize(("dtype", "size"), cases())
+def test_transpose(dtype: str, size: str) -> None:
+    m, n, rows, columns = named(size)
+    text = script(
+        [f"A {m}x{n} {dtype}", f"C {n}x{m} {dtype}"],
+        f"""
+    for i, j in T.grid({n}, {m}):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vj, vi]
+""",
+    )
+    a = numbers(dtype, rows, columns)
+    check(text, [a], [a.T.copy()], 0.0)
+    assert '"shared"' in str(scheduled(text))
+
+
+# ---- products ----
+
+
+def product(
+    m: object, n: object, k: object, dtype: str, *, turned: bool, after: bool
+) -> str:
+    """A product, of B as [N, K] where it is turned, and a map on it."""
+    acc = "int32" if dtype == "int8" else dtype
+    b, at = (f"{n}x{k}", "vj, vk") if turned else (f"{k}x{n}", "vk, vj")
+    text = script(
+        [f"A {m}x{k} {dtype}", f"B {b} {dtype}", f"D {n} {acc}", f"C {m}x{n} {acc}"],
+        f"""
+    for i, j, t in T.grid({m}, {n}, {k}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, t])
+            with T.init():
+                C[vi, vj] = T.Cast("{acc}", 0)
+            C[vi, vj] = C[vi, vj] + T.Cast("{acc}", A[vi, vk]) * T.Cast("{acc}", B[{at}])
+""",
+    )
+    if not after:
+        return text
+    return (
+        text
+        + f"""
+    for i, j in T.grid({m}, {n}):
+        with T.block("E"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.max(C[vi, vj] + D[vj], T.Cast("{acc}", 0))
+"""
+    )
+
+
+PRODUCTS = (
+    ("float32", (16, 32, 8), False),
+    ("float32", (17, 9, 5), True),
+    ("float32", ("m", "n", "k"), False),
+    ("float32", (3, 20, 40), True),
+    ("float32", (3, 20, 40), False),
+    ("float32", (1, 20, 40), True),
+    ("float16", (17, 20, 9), False),
+    ("bfloat16", (17, 20, 9), True),
+    ("int8", (17, 20, 9), False),
+)
+MORE_PRODUCTS = (
+    *pairs_of(DTYPES, ((17, 20, 9), (40, 9, 4), (1, 20, 40)), (False, True)),
+    ("float32", ("m", "n", "k"), True),
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes", "turned"), [*PRODUCTS, *(MORE_PRODUCTS if MANY else ())]
+)
+def test_product(dtype: str, sizes: tuple[Any, Any, Any], turned: bool) -> None:
+    m, n, k = (18, 11, 7) if "m" in sizes else sizes
+    a, b = numbers(dtype, m, k), numbers(dtype, *((n, k) if turned else (k, n)))
+    acc = "int32" if dtype == "int8" else dtype
+    d = numbers(acc, n)
+    exact = a.astype("f8") @ (b.T if turned else b).astype("f8") + d.astype("f8")
+    result = np.maximum(exact, 0).astype(numpy_type(acc))
+    is_tile = m >= 8
+    # Without terms, a map works on what was there.
+    is_fused = is_tile and "m" not in sizes
+    text = product(*sizes, dtype, turned=turned, after=True)
+    check(text, [a, b, d], [result], 2 * DTYPES[dtype], 1 if is_fused else 2)
+    assert ('"shared"' in str(scheduled(text))) == is_tile
+
+
+def test_convolution() -> None:
+    f = "float32"
+    text = script(
+        [f"A 2x9x10x3 {f}", f"B 3x3x3x9 {f}", f"C 2x7x8x9 {f}"],
+        """
+    for b, y, x, o, p, q, c in T.grid(2, 7, 8, 9, 3, 3, 3):
+        with T.block("C"):
+            vb, vy, vx, vo, vp, vq, vc = T.axis.remap("SSSSRRR", [b, y, x, o, p, q, c])
+            with T.init():
+                C[vb, vy, vx, vo] = T.float32(0)
+            C[vb, vy, vx, vo] = (
+                C[vb, vy, vx, vo] + A[vb, vy + vp, vx + vq, vc] * B[vp, vq, vc, vo]
+            )
+""",
+    )
+    a, b = numbers(f, 2, 9, 10, 3), numbers(f, 3, 3, 3, 9)
+    windows = np.lib.stride_tricks.sliding_window_view(a, (3, 3), axis=(1, 2))
+    check(text, [a, b], [np.einsum("byxchw,hwco->byxo", windows, b)], 1e-5)
+
+
+# ---- what is left alone ----
+
+OPAQUE = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block():
+            B[i] = A[i]
+"""
+BOUND = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+"""
+CARRIED = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(7):
+        with T.block("B"):
+            vi = T.axis.opaque(7, i)
+            B[vi + 1] = B[vi] + A[vi]
+"""
+
+
+@pytest.mark.parametrize("text", [OPAQUE, BOUND, CARRIED])
+def test_what_is_left_alone(text: str) -> None:
+    assert scheduled(text).is_structurally_equivalent(parse(text))
+
+
+def test_functions_for_other_devices_are_left_alone() -> None:
+    text = OPAQUE.replace("with T.block():", 'with T.block("B"):').replace(
+        "B[i] = A[i]", "vi = T.axis.spatial(8, i)\n            B[vi] = A[vi]"
+    )
+    for target in (None, "llvm"):
+        assert not kernels(scheduled(text, GPUSchedule(target)))
+    assert kernels(scheduled(text, GPUSchedule("metal"))) == 1
+
+
+def test_the_default_schedule_takes_the_rest() -> None:
+    """Blocks that the schedule writes have names of their own, or none."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((37, 5), "float32"), B: T.Buffer((37, 5), "float32"),
+         C: T.Buffer((8,), "float32")):
+    for i, j in T.grid(37, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + A[vi, vj]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.where(i < 5)
+            C[vi] = T.float32(1)
+"""
+    module = scheduled(text)
+    assert kernels(module) == 1
+    assert kernels(DefaultGPUSchedule("cuda")(module)) == 2
+    check_semantics(parse(text), [SMALL, DefaultGPUSchedule("cuda")])
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize("option", ["threads", "vector_bytes", "tile", "tile_terms"])
+def test_sizes_are_powers_of_two(option: str) -> None:
+    for value in (0, 3):
+        schedule = replace(GPUSchedule("cuda"), **{option: value})
+        with pytest.raises(PassFailedException, match=f"{option} must be a power of two"):
+            schedule(parse_ir("builtin.module {}"))
+
+
+def test_a_target_that_does_not_parse() -> None:
+    with pytest.raises(PassFailedException, match="tir-gpu-schedule: unknown target"):
+        GPUSchedule("tpu")(parse_ir("builtin.module {}"))
