@@ -19,7 +19,8 @@ from xdsl_tvm.passes.tir._gpu_schedule.columns import schedule_columns
 from xdsl_tvm.passes.tir._gpu_schedule.device import GPUS, Device, threads_of
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
 from xdsl_tvm.passes.tir._gpu_schedule.product import match_product, schedule_product
-from xdsl_tvm.passes.tir._gpu_schedule.rows import Rows, match_rows, schedule_rows
+from xdsl_tvm.passes.tir._gpu_schedule.row_nests import Rows, match_rows
+from xdsl_tvm.passes.tir._gpu_schedule.rows import schedule_rows
 from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
