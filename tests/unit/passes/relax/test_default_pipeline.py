@@ -75,7 +75,11 @@ def test_passes_are_the_rows_that_exist(name: str) -> None:
     expected = [n for n in REFERENCE[name] if n not in missing | replaced]
     if name == "cuda":
         place = expected.index("FuseTIR") + 1
-        expected[place:place] = ["InlineBlocks", "DefaultGPUSchedule"]
+        expected[place:place] = [
+            "InlineBlocks",
+            "GPUSchedule",
+            "DefaultGPUSchedule",
+        ]
         by_target = DefaultPipeline(target="cuda").passes()
         assert [type(each).__name__ for each in by_target] == expected
     assert found == expected
