@@ -1,19 +1,21 @@
 """Whether two accesses of memory by different threads can be of one element.
 
 `are_separate` compares the elements that two accesses name, each in a thread of its own.
-Two methods prove that equal elements mean one thread. The first reads the difference of
+Methods prove that equal elements mean one thread. The first reads the difference of
 the indices as a number in a mixed radix, `256 * db + dt`: where each digit is smaller
 than the weight of the next one, a difference of 0 means that every digit is 0. It needs
 no constant extents. What is made of variables of loops, such as `i % 2` in an iteration
 and the next one, contributes its differences where they are few. The second evaluates
 indices and conditions in all threads and compares them, which also decides quotients,
 remainders and exclusive ors; it is limited to `MAX_POINTS` combinations of variables.
+Where both fail, indices are split by numbers that all threads have in common, as in
+`x // n * m + x % n`, and the first method gets the parts (`radix_split`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import gcd, inf, lcm, prod
 from typing import Any
@@ -48,6 +50,12 @@ from xdsl_tvm.analysis.arith.expr import (
 from xdsl_tvm.analysis.arith.facts import NEGATED, SWAPPED, conjuncts
 from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.analysis.derivation import derivation
+from xdsl_tvm.analysis.tir.radix_split import (
+    Dimension,
+    Divisions,
+    Place,
+    split_dimensions,
+)
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.integers import Bound, mul
@@ -148,6 +156,8 @@ class Separation:
         self._blocks_meet = blocks_meet
         self._analyzer = Analyzer()
         for value, variable in variables.items():
+            if variable.low == 0 and variable.high == inf:
+                self._analyzer.mark_global_nonneg(Value(value))
             if variable.low > -inf and variable.high < inf and _is_exact(value):
                 low, high = int(variable.low), int(variable.high)
                 if low <= high:
@@ -215,11 +225,21 @@ class Separation:
         pair = _Pair(
             self.variables, self._analyzer, a, b, axes, dimensions, self._blocks_meet
         )
-        return pair.by_digits(wanted) or pair.by_points(wanted)
+        if pair.by_digits(wanted) or pair.by_points(wanted):
+            return True
+        extents = [*_extents(a.buffer), *_extents(b.buffer)]
+        # The facts are made before the first of them is assumed.
+        with self._analyzer.assumed(tuple(self._at_least_one(extents))):
+            return pair.by_divisions(wanted)
 
-    def _dimensions(
-        self, a: ThreadAccess, b: ThreadAccess
-    ) -> list[tuple[Polynomial, Polynomial]] | None:
+    def _at_least_one(self, extents: Iterable[SSAValue]) -> Iterator[Expr]:
+        """That extents are not 0, which holds where an element is accessed."""
+        for extent in dict.fromkeys(extents):
+            tree = view(extent)
+            least = Cmp(CmpPredicate.GE, tree, Const(1, tree.dtype))
+            yield from conjuncts(self._analyzer.simplify(least))
+
+    def _dimensions(self, a: ThreadAccess, b: ThreadAccess) -> list[Dimension] | None:
         """Indices to compare one by one; None if those of the two are not comparable."""
         if a.indices is None or b.indices is None:
             return None
@@ -263,6 +283,13 @@ class Separation:
             for value in layout_values(access.buffer)
             for leaf in leaf_values(view(value))
         )
+
+
+def _extents(buffer: SSAValue) -> Iterator[SSAValue]:
+    """The dynamic extents of a parameter that a buffer is in."""
+    for value in derivation(buffer):
+        if isinstance(value.owner, tir.MatchBufferOp):
+            yield from (e for e in value.owner.shape if isinstance(e, SSAValue))
 
 
 def layout_values(buffer: SSAValue) -> Iterator[SSAValue]:
@@ -324,8 +351,10 @@ class _Pair:
     a: ThreadAccess
     b: ThreadAccess
     axes: Kind
-    dimensions: list[tuple[Polynomial, Polynomial]]
+    dimensions: list[Dimension]
     blocks_meet: bool
+    joins: Sequence[tuple[frozenset[SSAValue], Dimension]] = ()
+    """What is equal as well where some variables are."""
     periods: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Numbers modulo which values are looked at, where there are too many of them."""
 
@@ -380,14 +409,72 @@ class _Pair:
             for value in wanted
             if one[value] == other[value] and one[value].value is not None
         }
+        dimensions, joins = list(self.dimensions), list(self.joins)
         while not wanted <= equal:
             count = len(equal)
-            for first, second in self.dimensions:
+            for first, second in dimensions:
                 if _never_zero(self._digits(first, second, one, other, equal), equal):
                     return True
-            if len(equal) == count:
+            known = [each for each in joins if each[0] <= equal]
+            if len(equal) == count and not known:
                 return False
+            dimensions += [dimension for _, dimension in known]
+            joins = [each for each in joins if not each[0] <= equal]
         return True
+
+    # ---- divisions ----
+
+    def by_divisions(self, wanted: set[SSAValue]) -> bool:
+        """As `by_digits`, where indices are split by what is the same in both threads.
+
+        Their quotients and remainders are digits then.
+        """
+        dimensions = split_dimensions(
+            self.dimensions, self._place(self.a), self._place(self.b)
+        )
+        divisions = Divisions(self._is_uniform)
+        dimensions = [divisions.replaced(each) for each in dimensions]
+        if dimensions == self.dimensions:
+            return False
+        joins = list(divisions.joins())
+        variables = dict(self.variables)
+        for atom, variable in divisions.variables.items():
+            values = self.analyzer.const_int_bound(atom)
+            variables[variable] = Variable(Kind.THREAD, values.min, values.max)
+        pair = replace(self, variables=variables, dimensions=dimensions, joins=joins)
+        return pair.by_digits(wanted)
+
+    def _is_one_value(self, value: SSAValue) -> bool:
+        """Whether it is the same in both threads."""
+        shared = self._ahead(value)
+        return shared is not None and shared[0] == shared[1]
+
+    def _is_uniform(self, value: SSAValue) -> bool:
+        variable = self.variables.get(value)
+        return variable is not None and variable.kind is Kind.UNIFORM
+
+    def _place(self, access: ThreadAccess) -> Place:
+        ends = self._narrowed(access)
+        parts = [part for each in access.conditions for part in conjuncts(each)]
+
+        def bound(part: Polynomial) -> Bound:
+            if ends is None:
+                return _EVERYTHING
+            with self.analyzer.assumed(parts):
+                return self._ends_of(part, ends)
+
+        return Place(access.conditions, self._is_uniform, bound)
+
+    def _ends_of(self, index: Polynomial, ends: Mapping[SSAValue, Bound]) -> Bound:
+        """The values that an index may have."""
+        low: float = 0
+        high: float = 0
+        for monomial, factor in index.terms.items():
+            leaf = _leaf(monomial)
+            bound = self._bound(monomial) if leaf is None else ends.get(leaf, _EVERYTHING)
+            scaled = mul(bound, Bound(factor, factor))
+            low, high = low + scaled.min, high + scaled.max
+        return Bound(low, high)
 
     def _narrowed(self, access: ThreadAccess) -> dict[SSAValue, Bound] | None:
         """The ends of variables where an access is reached; None if it is nowhere."""
@@ -490,7 +577,7 @@ class _Pair:
     def _is_same(self, monomial: Monomial, equal: set[SSAValue]) -> bool:
         """Whether a product has one value in both threads."""
         return all(
-            value in equal or ((pair := self._ahead(value)) and pair[0] == pair[1])
+            value in equal or self._is_one_value(value)
             for value in leaf_values(*monomial)
         )
 

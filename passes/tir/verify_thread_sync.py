@@ -36,7 +36,8 @@ class VerifyThreadSync(CompilerPass):
         loop or in one and the next, and it is not proved that each thread accesses
         elements of its own, or that the elements differ; and where several threads, or
         threads of several blocks, may store one element. Elements differ where the
-        indices, read as numbers in a mixed radix, are equal for one thread only, or where
+        indices, read as numbers in a mixed radix, also of symbolic sizes as in
+        `x // n * m + x % n`, are equal for one thread only, or where
         an evaluation for all threads shows it (up to 2^17 combinations of thread axes and
         loop variables; of a variable that counts modulo a number only, as in `i % 2`,
         that many values are taken, however long the loop is). Elements of two sizes,

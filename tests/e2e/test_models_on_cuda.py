@@ -16,9 +16,7 @@ from xdsl_tvm.runtime.device_array import DeviceArray
 from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 
 pytest.importorskip("llvmlite")
-LOWERED = ("bert", "mobilenet_v2", "resnet18")
-"""The models that the road lowers."""
-CHOSEN = LOWERED if "XDSL_TVM_FUZZ" in os.environ else LOWERED[:1]
+CHOSEN = sorted(MODELS) if "XDSL_TVM_FUZZ" in os.environ else ["gpt2"]
 
 
 @pytest.mark.parametrize("name", CHOSEN)

@@ -1,0 +1,261 @@
+"""Indices that are flat, as the numbers that they were made of.
+
+Where `0 <= b < n`, and `n` is one number for all threads, `a * n + b` names the same
+element in two threads only where `a` and `b` are equal in both. Factors in an index are
+what such an `n` may be; that `b` is less, its values say, conditions of an access, as in
+`b < n`, or remainders `x % n`. No extent needs to be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from xdsl_tvm.analysis.arith.expr import (
+    Cmp,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Not,
+    Value,
+    leaf_values,
+)
+from xdsl_tvm.analysis.arith.facts import NEGATED, conjuncts
+from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.integers import Bound
+from xdsl_tvm.dialects.tir import CmpPredicate
+from xdsl_tvm.dialects.tir.types import is_integer_type
+
+_MOST_DIMENSIONS = 16
+"""So many parts are not split further."""
+
+IsUniform = Callable[[SSAValue], bool]
+"""Whether a value is the same in all threads."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A part of an index that is less than an end."""
+
+    part: Polynomial
+    end: Polynomial
+
+
+def limits_of(
+    conditions: Iterable[Expr], index: Polynomial, is_uniform: IsUniform
+) -> Iterator[Limit]:
+    """Parts of an index that conditions or remainders keep below what is uniform.
+
+    A remainder is less than its divisor where that is positive.
+    """
+    for condition in conditions:
+        for part in conjuncts(condition):
+            below = _below_zero(part)
+            if below is not None:
+                rest, same = _by_uniformity(below, is_uniform)
+                yield Limit(rest, _ZERO - same)
+    for monomial in index.terms:
+        if len(monomial) == 1 and isinstance(monomial[0], FloorMod):
+            yield Limit(Polynomial({monomial: 1}), polynomial(monomial[0].rhs))
+
+
+def _by_uniformity(
+    index: Polynomial, is_uniform: IsUniform
+) -> tuple[Polynomial, Polynomial]:
+    """What differs between threads of an index, and what does not."""
+    same = {m: f for m, f in index.terms.items() if _is_uniform(m, is_uniform)}
+    return index - Polynomial(same), Polynomial(same)
+
+
+def _factors(index: Polynomial, is_uniform: IsUniform) -> dict[Monomial, Polynomial]:
+    """What is uniform in each product of what is not."""
+    found: dict[Monomial, dict[Monomial, int]] = {}
+    for monomial, factor in index.terms.items():
+        same = tuple(atom for atom in monomial if _is_uniform((atom,), is_uniform))
+        rest = tuple(atom for atom in monomial if atom not in same)
+        terms = found.setdefault(rest, {})
+        terms[same] = terms.get(same, 0) + factor
+    return {rest: Polynomial(terms) for rest, terms in found.items()}
+
+
+def _below_zero(condition: Expr) -> Polynomial | None:
+    """What is less than 0 where a comparison holds; None if that says no such thing."""
+    negated = isinstance(condition, Not)
+    if isinstance(condition, Not):
+        condition = condition.value
+    if not isinstance(condition, Cmp) or not is_integer_type(condition.lhs.dtype):
+        return None
+    if not tir.is_int(tir.element_of(condition.lhs.dtype)):
+        return None
+    difference = polynomial(condition.lhs) - polynomial(condition.rhs)
+    one = Polynomial.constant(1)
+    match NEGATED[condition.predicate] if negated else condition.predicate:
+        case CmpPredicate.LT:
+            return difference
+        case CmpPredicate.LE:
+            return difference - one
+        case CmpPredicate.GT:
+            return _ZERO - difference
+        case CmpPredicate.GE:
+            return _ZERO - difference - one
+        case _:
+            return None
+
+
+def _is_uniform(monomial: Monomial, is_uniform: IsUniform) -> bool:
+    return all(is_uniform(value) for value in leaf_values(*monomial))
+
+
+Dimension = tuple[Polynomial, Polynomial]
+"""Indices of two accesses that name one element only where they are equal."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is known where an access is reached."""
+
+    conditions: Sequence[Expr]
+    is_uniform: IsUniform
+    bound: Callable[[Polynomial], Bound]
+    """The values of an index."""
+
+
+def split_dimensions(
+    dimensions: Iterable[Dimension], first: Place, second: Place
+) -> list[Dimension]:
+    """Dimensions whose indices are split where both are so by the same radix."""
+    done: list[Dimension] = []
+    pending = list(dimensions)
+    while pending and len(done) + len(pending) < _MOST_DIMENSIONS:
+        found = _split(pending.pop(), first, second)
+        if len(found) == 1:
+            done += found
+        else:
+            pending += found
+    return done + pending
+
+
+def _split(dimension: Dimension, first: Place, second: Place) -> list[Dimension]:
+    """Quotients and remainders by some radix, or else the dimension."""
+    places = first, second
+    rests = [
+        _by_uniformity(i, p.is_uniform) for i, p in zip(dimension, places, strict=True)
+    ]
+    if rests[0][1] == rests[1][1]:
+        dimension = rests[0][0], rests[1][0]
+    factors = [_factors(i, p.is_uniform) for i, p in zip(dimension, places, strict=True)]
+    limits = [
+        list(limits_of(p.conditions, i, p.is_uniform))
+        for i, p in zip(dimension, places, strict=True)
+    ]
+    radices = dict.fromkeys(f for rest, f in factors[0].items() if rest)
+    for radix in sorted(radices, key=_size, reverse=True):
+        if radix.as_constant in (1, -1):
+            continue
+        parts = [_remainder(each, radix) for each in factors]
+        if all(
+            _is_digit(part, radix, known, place)
+            for part, known, place in zip(parts, limits, places, strict=True)
+        ):
+            uppers = [
+                (index - part).exact_quotient(radix)
+                for index, part in zip(dimension, parts, strict=True)
+            ]
+            if uppers[0] is not None and uppers[1] is not None and uppers[0].terms:
+                return [(uppers[0], uppers[1]), (parts[0], parts[1])]
+    return [dimension]
+
+
+def _size(radix: Polynomial) -> tuple[int, int, int]:
+    largest = max(len(monomial) for monomial in radix.terms)
+    return largest, len(radix.terms), abs(radix.as_constant or 0)
+
+
+def _remainder(factors: Mapping[Monomial, Polynomial], radix: Polynomial) -> Polynomial:
+    """The terms that are no multiples of a radix."""
+    rest, constant = _ZERO, radix.as_constant
+    for monomial, factor in factors.items():
+        if factor.exact_quotient(radix) is None:
+            kept = factor
+            if constant is not None:
+                kept = Polynomial({m: f % constant for m, f in factor.terms.items()})
+            rest += kept * Polynomial({monomial: 1})
+    return rest
+
+
+def _is_digit(
+    part: Polynomial, radix: Polynomial, limits: Iterable[Limit], place: Place
+) -> bool:
+    """Whether a part of an index is not negative, and less than a radix."""
+    if place.bound(part).min < 0:
+        return False
+    if place.bound(radix - part).min > 0:
+        return True
+    # The part is `limit.part + more`, which is less than `limit.end + more`.
+    return any(
+        place.bound(radix - limit.end - (part - limit.part)).min >= 0 for limit in limits
+    )
+
+
+_ZERO = Polynomial({})
+
+
+class Divisions:
+    """Quotients and remainders of indices, each as a variable of its own.
+
+    Two threads that have equal quotients and remainders have equal dividends.
+    """
+
+    def __init__(self, is_uniform: IsUniform) -> None:
+        self._is_uniform = is_uniform
+        self.variables: dict[Expr, SSAValue] = {}
+        """The variable for each quotient and remainder."""
+
+    def replaced(self, dimension: Dimension) -> Dimension:
+        """A dimension with variables for what is in both of its indices."""
+        first, second = dimension
+        shared = {m for m in first.terms if m in second.terms}
+        atoms = [m[0] for m in shared if len(m) == 1 and self._is_division(m[0])]
+        if not atoms:
+            return dimension
+        for atom in sorted(atoms, key=lambda each: each.serial):
+            if atom not in self.variables:
+                self.variables[atom] = Block(arg_types=[atom.dtype]).args[0]
+        names = {atom: Value(self.variables[atom]) for atom in atoms}
+        return _renamed(first, names), _renamed(second, names)
+
+    def _is_division(self, atom: Expr) -> bool:
+        return isinstance(atom, FloorDiv | FloorMod) and all(
+            self._is_uniform(value) for value in leaf_values(atom.rhs)
+        )
+
+    def joins(self) -> Iterator[tuple[frozenset[SSAValue], Dimension]]:
+        """Dividends, each with the variables of its quotient and its remainder.
+
+        Quotients and remainders in dividends get variables as well.
+        """
+        halves: dict[tuple[Polynomial, Polynomial], dict[type[Expr], SSAValue]] = {}
+        seen: set[Expr] = set()
+        while len(seen) < len(self.variables):
+            for atom, variable in list(self.variables.items()):
+                if atom in seen:
+                    continue
+                seen.add(atom)
+                assert isinstance(atom, FloorDiv | FloorMod)
+                dividend = polynomial(atom.lhs)
+                both = halves.setdefault((dividend, polynomial(atom.rhs)), {})
+                both[type(atom)] = variable
+                if len(both) > 1:
+                    yield frozenset(both.values()), self.replaced((dividend, dividend))
+
+
+def _renamed(index: Polynomial, names: Mapping[Expr, Expr]) -> Polynomial:
+    terms: dict[Monomial, int] = {}
+    for monomial, factor in index.terms.items():
+        if len(monomial) == 1 and monomial[0] in names:
+            monomial = (names[monomial[0]],)
+        terms[monomial] = factor
+    return Polynomial(terms)
