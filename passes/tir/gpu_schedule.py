@@ -13,11 +13,18 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import match_combined
 from xdsl_tvm.passes.tir._gpu_schedule.columns import schedule_columns
-from xdsl_tvm.passes.tir._gpu_schedule.device import GPUS, Device, threads_of
+from xdsl_tvm.passes.tir._gpu_schedule.device import (
+    GPUS,
+    WARP,
+    Device,
+    has_matrix_units,
+    threads_of,
+)
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
+from xdsl_tvm.passes.tir._gpu_schedule.matrix_units import UnitsKernel, match_units
 from xdsl_tvm.passes.tir._gpu_schedule.product import match_product, schedule_product
 from xdsl_tvm.passes.tir._gpu_schedule.row_nests import Rows, match_rows
 from xdsl_tvm.passes.tir._gpu_schedule.rows import schedule_rows
@@ -114,10 +121,17 @@ class GPUSchedule(CompilerPass):
     row_in_registers: int = 8192
     tile: int = 64
     tile_terms: int = 16
+    tensor_cores: bool = True
+    tensor_core_tile: int = 128
+    stages: int = 4
     fuse_multiply_add: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for name in ("threads", "vector_bytes", "tile", "tile_terms"):
+        if self.stages < 1:
+            raise PassFailedException(
+                f"{self.name}: stages must be at least 1, got {self.stages}"
+            )
+        for name in ("threads", "vector_bytes", "tile", "tile_terms", "tensor_core_tile"):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise PassFailedException(
@@ -133,9 +147,10 @@ class GPUSchedule(CompilerPass):
                 continue
             if is_unscheduled(func):
                 threads = min(self.threads, _power_of_two(threads_of(target, func)))
-                _Function(self._device(threads)).schedule(func)
+                _Function(self._device(target, threads)).schedule(func)
 
-    def _device(self, threads: int) -> Device:
+    def _device(self, target: Target, threads: int) -> Device:
+        with_units = self.tensor_cores and has_matrix_units(target)
         return Device(
             threads,
             self.vector_bytes,
@@ -143,8 +158,16 @@ class GPUSchedule(CompilerPass):
             self.row_in_registers,
             self.tile,
             self.tile_terms,
+            with_units and threads >= WARP * UnitsKernel.WARPS,
+            self.tensor_core_tile,
+            self.stages if _copies_asynchronously() else 1,
             self.fuse_multiply_add,
         )
+
+
+def _copies_asynchronously() -> bool:
+    """Whether the passes after this one make asynchronous copies."""
+    return bool(PassContext.current().get_config("tir.use_async_copy", bool))
 
 
 def _power_of_two(most: int) -> int:
@@ -202,7 +225,12 @@ class _Function:
         device, first = self.device, group[0]
         product, rows = _product(group), _rows(group)
         transpose, reduction = match_transpose(first), match_combined(first)
-        if product is not None:
+        units = None
+        if product is not None and device.has_matrix_units:
+            units = match_units(product)
+        if units is not None:
+            UnitsKernel(code, units, device).write()
+        elif product is not None:
             schedule_product(code, product, device)
         elif rows is not None:
             schedule_rows(code, rows, device)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -45,6 +47,19 @@ def threads_of(target: Target, func: tir.FuncOp) -> int:
     return threads
 
 
+_UNITS_SINCE = 80
+"""The compute capability from which on `ptx_mma` of 16 terms and `cp.async` exist."""
+
+
+def has_matrix_units(target: Target) -> bool:
+    """Whether a target is a CUDA GPU whose products of f16 and bf16 sum in f32."""
+    arch = target.attrs.data.get("arch")
+    name = arch.data if isinstance(arch, StringAttr) else ""
+    found = re.fullmatch(r"sm_(\d+)[af]?", name)
+    is_cuda = target.device_type is DeviceType.CUDA
+    return is_cuda and found is not None and int(found[1]) >= _UNITS_SINCE
+
+
 @dataclass(frozen=True)
 class Device:
     """A GPU, and the sizes of what its threads do."""
@@ -61,6 +76,12 @@ class Device:
     """Rows and columns of a tile of a product."""
     tile_terms: int = 16
     """Terms of a tile of a product that are in shared memory at a time."""
+    has_matrix_units: bool = False
+    """Whether products of narrow floats are done by `ptx_mma`."""
+    units_tile: int = 128
+    """The most rows and columns of a tile of a product on matrix units."""
+    stages: int = 1
+    """How many tiles of an operand are in shared memory; 1 if copies are waited for."""
     fuse_multiply_add: bool = True
     """Whether the product in `a * b + c` may stay unrounded."""
 

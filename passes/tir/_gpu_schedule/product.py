@@ -8,11 +8,11 @@ operands end. A map on the results is done before they are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -63,11 +63,29 @@ def match_product(found: Reduction) -> Contraction | None:
 
 def schedule_product(code: LoopCode, found: Contraction, device: Device) -> None:
     """Write a contraction as a kernel."""
-    _Product(code, found, device).write()
+    ProductKernel(code, found, device).write()
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand of a contraction, and what tiles of it are like."""
+
+    value: SSAValue
+    is_a: bool
+    axes: tuple[Axis, ...]
+    """The rows of A, the columns of B."""
+    lines: int
+    """How many of them a tile has."""
+    along_terms: bool
+    """Whether neighbouring terms are next to each other."""
+    by_lines: bool
+    """Whether they are so in a tile."""
+    lanes: int = 1
+    """How many neighbours a thread copies at once."""
 
 
 @dataclass
-class _Product:
+class ProductKernel:
     """Writes one kernel."""
 
     code: LoopCode
@@ -79,6 +97,8 @@ class _Product:
     first_row: Expr = field(init=False)
     first_column: Expr = field(init=False)
     batch: Point = field(init=False)
+    sums: SSAValue = field(init=False)
+    """What a thread adds up."""
 
     # ---- sizes ----
 
@@ -102,9 +122,14 @@ class _Product:
         return self.device.threads // self.width
 
     @cached_property
-    def side(self) -> int:
-        """Rows and columns of a tile."""
+    def tile_rows(self) -> int:
+        """Rows of a tile of the result."""
         return max(self.device.tile, self.width)
+
+    @cached_property
+    def tile_columns(self) -> int:
+        """Columns of a tile of the result."""
+        return self.tile_rows
 
     @cached_property
     def depth(self) -> int:
@@ -137,44 +162,48 @@ class _Product:
 
     def write(self) -> None:
         """All rows and columns of all batches."""
-        code, side, found = self.code, self.side, self.found
-        batch = [axis.extent for axis in self.found.batch]
-        extents = [*batch, ceildiv(self.rows, side), ceildiv(self.columns, side)]
+        code, found = self.code, self.found
+        batch = [axis.extent for axis in found.batch]
+        grid = (ceildiv(self.rows, self.tile_rows), ceildiv(self.columns, self.tile_columns))
+        extents = [*batch, *grid]
         with (
             kernel(code, product_of(extents), self.width, self.height) as (block, r, c),
             code.block(name_of([found.behind or self.nest])),
         ):
-            *before, tile_row, tile_column = split_index(block, extents)
-            self.batch = points(self.found.batch, before)
+            *before, row, column = split_index(block, extents)
+            self.batch = points(found.batch, before)
             self.row, self.column = (smart.cast(self.index, each) for each in (r, c))
-            self.first_row = self._corner(tile_row)
-            self.first_column = self._corner(tile_column)
-            shape = [side // self.height, side // self.width]
-            sums = code.alloc("sums", shape, self.dtype, "local")
-            zero = smart.const(0, self.dtype)
-            self._each_sum(lambda i, j: code.store(zero, sums, i, j))
-            a = self._alloc("a_tile", self.found.a, [side, self.depth])
-            b = self._alloc("b_tile", self.found.b, [self.depth, side])
-            with code.loop("k", ceildiv(self.terms, self.depth)) as step:
-                first = smart.mul(step, self.number(self.depth))
-                self._copy(a, self.found.a, first, is_a=True)
-                self._copy(b, self.found.b, first, is_a=False)
-                with code.loop("t", self.number(self.depth), tir.ForKind.UNROLLED) as k:
-                    self._each_sum(lambda i, j: self._add(sums, a, b, i, j, k))
-            self._each_sum(lambda i, j: self._finish(sums, i, j))
+            self.first_row = self._corner(row, self.tile_rows)
+            self.first_column = self._corner(column, self.tile_columns)
+            self.write_tile()
 
-    def _corner(self, tile: Expr) -> Expr:
-        return smart.mul(smart.cast(self.index, tile), self.number(self.side))
+    def _corner(self, tile: Expr, size: int) -> Expr:
+        return smart.mul(smart.cast(self.index, tile), self.number(size))
 
-    def _alloc(self, name: str, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        return self.code.alloc(name, shape, value.type, "shared")
+    def write_tile(self) -> None:
+        """One tile of the result."""
+        code = self.code
+        shape = [self.tile_rows // self.height, self.tile_columns // self.width]
+        self.sums = code.alloc("sums", shape, self.dtype, "local")
+        zero = smart.const(0, self.dtype)
+        self._each_sum(lambda i, j: code.store(zero, self.sums, i, j))
+        tiles = [self.alloc_tile(operand) for operand in self.operands]
+        with code.loop("k", ceildiv(self.terms, self.depth)) as step:
+            first = smart.mul(step, self.number(self.depth))
+            for tile, operand in zip(tiles, self.operands, strict=True):
+                self.copy_tile(tile, operand, first)
+            with code.loop("t", self.number(self.depth), tir.ForKind.UNROLLED) as k:
+                self._each_sum(lambda i, j: self._add(*tiles, i, j, k))
+        self._each_sum(lambda i, j: self.finish((i, j), self._line(i), self._place(j)))
 
     def _each_sum(self, write: Callable[[Expr, Expr], None]) -> None:
         """The sums of a thread, by their numbers."""
         unrolled = tir.ForKind.UNROLLED
+        rows = self.number(self.tile_rows // self.height)
+        columns = self.number(self.tile_columns // self.width)
         with (
-            self.code.loop("i", self.number(self.side // self.height), unrolled) as i,
-            self.code.loop("j", self.number(self.side // self.width), unrolled) as j,
+            self.code.loop("i", rows, unrolled) as i,
+            self.code.loop("j", columns, unrolled) as j,
         ):
             write(i, j)
 
@@ -186,102 +215,165 @@ class _Product:
         """The column of a tile that has a number in a thread."""
         return smart.add(smart.mul(number, self.number(self.width)), self.column)
 
-    # ---- copies ----
+    # ---- tiles of operands ----
 
-    def _copy(self, tile: SSAValue, value: SSAValue, first: Expr, *, is_a: bool) -> None:
-        """Copy a tile of an operand from a term on; threads have neighbours in memory."""
-        code, side, depth = self.code, self.side, self.depth
-        along = self._is_along_terms(value)
-        threads = self.width * self.height
-        steps = ceildiv(self.number(side * depth), threads)
-        with code.loop("u", steps, tir.ForKind.UNROLLED) as number:
-            linear = smart.add(smart.mul(self.row, self.number(self.width)), self.column)
-            flat = smart.add(smart.mul(number, self.number(threads)), linear)
-            with code.when(in_range(flat, self.number(side * depth), threads)):
-                inner = self.number(depth if along else side)
-                outer, last = smart.floordiv(flat, inner), smart.floormod(flat, inner)
-                line, term = (outer, last) if along else (last, outer)
-                place = (line, term) if is_a else (term, line)
-                self._copy_element(tile, value, line, smart.add(first, term), place, is_a)
+    @cached_property
+    def operands(self) -> tuple[Operand, Operand]:
+        """A and B."""
+        return self._operand(is_a=True), self._operand(is_a=False)
 
-    def _copy_element(
-        self,
-        tile: SSAValue,
-        value: SSAValue,
-        line: Expr,
-        term: Expr,
-        place: tuple[Expr, Expr],
-        is_a: bool,
-    ) -> None:
-        code, found = self.code, self.found
-        axes = found.rows if is_a else found.columns
-        total = self.rows if is_a else self.columns
-        line = smart.add(self.first_row if is_a else self.first_column, line)
-        inside = smart.conjunction(
-            in_range(line, total, self.side), in_range(term, self.terms, self.depth)
-        )
-        with code.when(inside):
-            at = {**self.batch, **_split(line, axes), **_split(term, found.terms)}
-            element = self.nest.value_at(code, value, at)
-            code.store(element, tile, *place)
-        if smart.literal(inside) != 1:
-            with code.otherwise(inside):
-                code.store(smart.const(0, value.type), tile, *place)
-
-    def _is_along_terms(self, value: SSAValue) -> bool:
-        """Whether neighbouring terms of an operand are next to each other."""
+    def _operand(self, *, is_a: bool) -> Operand:
+        found = self.found
+        value = found.a if is_a else found.b
         behind = ops_behind(self.nest, value)
         ours = [access for access in self.nest.accesses if access.op in behind]
-        wide = [axis for axis in self.found.terms if axis.size != 1]
-        return bool(wide) and any(access.step(wide[-1]) == 1 for access in ours)
+        wide = [axis for axis in found.terms if axis.size != 1]
+        along = bool(wide) and any(access.step(wide[-1]) == 1 for access in ours)
+        axes = found.rows if is_a else found.columns
+        lines = self.tile_rows if is_a else self.tile_columns
+        return Operand(value, is_a, axes, lines, along, is_a)
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether tiles are copied while others are multiplied."""
+        return False
+
+    def alloc_tile(self, operand: Operand) -> SSAValue:
+        """Shared memory for a tile of an operand."""
+        shape = [operand.lines, self.depth]
+        if not operand.by_lines:
+            shape.reverse()
+        name = "a_tile" if operand.is_a else "b_tile"
+        scope = "shared.dyn" if self.is_asynchronous else "shared"
+        return self.code.alloc(name, shape, operand.value.type, scope)
+
+    def copy_tile(self, tile: SSAValue, operand: Operand, first: Expr) -> None:
+        """Copy a tile of an operand from a term on; threads have neighbours in memory."""
+        code, depth, lanes, lines = self.code, self.depth, operand.lanes, operand.lines
+        threads = self.width * self.height
+        pieces = self.number(lines * depth // lanes)
+        with code.loop("u", ceildiv(pieces, threads), tir.ForKind.UNROLLED) as number:
+            linear = smart.add(smart.mul(self.row, self.number(self.width)), self.column)
+            flat = smart.add(smart.mul(number, self.number(threads)), linear)
+            with code.when(in_range(flat, pieces, threads)):
+                inner = self.number((depth if operand.along_terms else lines) // lanes)
+                outer, last = smart.floordiv(flat, inner), smart.floormod(flat, inner)
+                last = smart.mul(last, self.number(lanes))
+                at = (outer, last) if operand.along_terms else (last, outer)
+                self._copy_piece(tile, operand, first, *at)
+
+    def _copy_piece(
+        self, tile: SSAValue, operand: Operand, first: Expr, line: Expr, term: Expr
+    ) -> None:
+        """Copy neighbours, or write zeros where the operand has none."""
+        code, found, along = self.code, self.found, operand.along_terms
+        total = self.rows if operand.is_a else self.columns
+        start = self.first_row if operand.is_a else self.first_column
+        zero = smart.const(0, operand.value.type)
+        inside = smart.conjunction(
+            in_range(smart.add(start, line), total, operand.lines),
+            in_range(smart.add(first, term), self.terms, self.depth),
+        )
+
+        def place(lane: Expr) -> tuple[Expr, Expr]:
+            return (line, smart.add(term, lane)) if along else (smart.add(line, lane), term)
+
+        def element(lane: Expr) -> Expr:
+            row, column = place(lane)
+            at = {
+                **self.batch,
+                **_split(smart.add(start, row), operand.axes),
+                **_split(smart.add(first, column), found.terms),
+            }
+            return self.nest.value_at(code, operand.value, at)
+
+        def store(content: Callable[[Expr], Expr]) -> None:
+            with self.each_lane(operand.lanes) as lane:
+                row, column = place(lane)
+                indices = (row, column) if operand.by_lines else (column, row)
+                code.store(content(lane), tile, *indices)
+
+        if self.is_asynchronous:
+            store(lambda lane: code.choice(inside, lambda: element(lane), zero))
+            return
+        with code.when(inside):
+            store(element)
+        if smart.literal(inside) != 1:
+            with code.otherwise(inside):
+                store(lambda lane: zero)
+
+    @contextmanager
+    def each_lane(self, lanes: int) -> Generator[Expr]:
+        """Neighbours that are accessed at once."""
+        if lanes == 1:
+            yield self.number(0)
+            return
+        with self.code.loop("v", self.number(lanes), tir.ForKind.VECTORIZED) as lane:
+            yield lane
 
     # ---- sums ----
 
-    def _add(
-        self, sums: SSAValue, a: SSAValue, b: SSAValue, i: Expr, j: Expr, k: Expr
-    ) -> None:
+    def _add(self, a: SSAValue, b: SSAValue, i: Expr, j: Expr, k: Expr) -> None:
         code = self.code
         left = smart.cast(self.dtype, code.load(a, self._line(i), k))
         right = smart.cast(self.dtype, code.load(b, k, self._place(j)))
-        before = code.load(sums, i, j)
+        before = code.load(self.sums, i, j)
         if self.device.fuse_multiply_add and tir.is_float(self.dtype):
             total: Expr = Call("fma", [left, right, before], self.dtype)
         else:
             total = Add(before, Mul(left, right))
-        code.store(total, sums, i, j)
+        code.store(total, self.sums, i, j)
 
-    def _finish(self, sums: SSAValue, i: Expr, j: Expr) -> None:
-        """Store a result, and what a map makes of it."""
-        code, found, reduction = self.code, self.found, self.found.reduction
-        row = smart.add(self.first_row, self._line(i))
-        column = smart.add(self.first_column, self._place(j))
+    def finish(
+        self, at: tuple[Expr, ...], line: Expr, place: Expr, lanes: int = 1
+    ) -> None:
+        """Store results from a row and column of the tile on, and what a map makes of them.
+
+        `at` is where the first of them is among the sums, and the others are next to it.
+        """
+        code, found = self.code, self.found
+        row = smart.add(self.first_row, line)
+        column = smart.add(self.first_column, place)
         inside = smart.conjunction(
-            in_range(row, self.rows, self.side), in_range(column, self.columns, self.side)
+            in_range(row, self.rows, self.tile_rows),
+            in_range(column, self.columns, self.tile_columns),
         )
         inside = smart.conjunction(inside, is_not_empty(found.terms))
         with code.when(inside):
-            lines = {**_split(row, found.rows), **_split(column, found.columns)}
-            at = {**self.batch, **lines}
-            buffer = reduction.result.buffer
-            indices = [self.nest.tree_at(each, at) for each in reduction.result.indices]
-            total = code.load(sums, i, j)
-            if reduction.init is None:
-                start = code.load(buffer, *indices)
-            else:
-                start = self.nest.value_at(code, reduction.init, at)
-            total = smart.add(smart.cast(self.dtype, start), total)
-            total = smart.cast(reduction.dtype, total)
             if found.behind is None:
-                code.store(total, buffer, *indices)
+                with self.each_lane(lanes) as lane:
+                    buffer, indices, total = self._result(at, row, column, lane)
+                    code.store(total, buffer, *indices)
                 return
-            zero = smart.const(0, i32)
             with code.block(""):
-                result = code.alloc("result", [1], reduction.dtype, "local")
-                code.store(total, result, zero)
-                axes = zip(found.behind.axes, indices, strict=True)
-                place: Point = {axis.variable: index for axis, index in axes}
-                found.behind.write_body(code, place, {buffer: (result, (zero,))})
-                code.store(code.load(result, zero), buffer, *indices)
+                dtype = found.reduction.dtype
+                result = code.alloc("result", [lanes], dtype, "local")
+                with self.each_lane(lanes) as lane:
+                    buffer, indices, total = self._result(at, row, column, lane)
+                    code.store(total, result, lane)
+                    axes = zip(found.behind.axes, indices, strict=True)
+                    point: Point = {axis.variable: index for axis, index in axes}
+                    found.behind.write_body(code, point, {buffer: (result, (lane,))})
+                    code.store(code.load(result, lane), buffer, *indices)
+
+    def _result(
+        self, at: tuple[Expr, ...], row: Expr, column: Expr, lane: Expr
+    ) -> tuple[SSAValue, list[Expr], Expr]:
+        """An element of the result: its buffer, its indices and what it is."""
+        code, found, reduction = self.code, self.found, self.found.reduction
+        column = smart.add(column, lane)
+        lines = {**_split(row, found.rows), **_split(column, found.columns)}
+        point = {**self.batch, **lines}
+        buffer = reduction.result.buffer
+        indices = [self.nest.tree_at(each, point) for each in reduction.result.indices]
+        *before, last = at
+        total = code.load(self.sums, *before, smart.add(last, lane))
+        if reduction.init is None:
+            start = code.load(buffer, *indices)
+        else:
+            start = self.nest.value_at(code, reduction.init, point)
+        total = smart.add(smart.cast(self.dtype, start), total)
+        return buffer, indices, smart.cast(reduction.dtype, total)
 
 
 def _split(flat: Expr, axes: Sequence[Axis]) -> Point:

@@ -55,6 +55,30 @@ class LoopCode:
         self.insert(op)
         return Value(op.results[0])
 
+    def string(self, text: str) -> Expr:
+        """A string, as an operand of a call."""
+        op = tir.StringOp(text)
+        self.insert(op)
+        return Value(op.results[0])
+
+    def choice(
+        self, condition: Expr, write: Callable[[], Expr], otherwise: Expr
+    ) -> Expr:
+        """What `write` computes where a condition holds, else `otherwise`: lazily.
+
+        Nothing is asked where the condition is known to hold.
+        """
+        if smart.literal(condition) == 1:
+            return write()
+        op = tir.IfThenElseOp(
+            self.value(condition), otherwise.dtype, Region(Block()), Region(Block())
+        )
+        for region, tree in ((op.true_region, write), (op.false_region, lambda: otherwise)):
+            with self._at_end(region.block):
+                self.insert(tir.YieldOp(self.value(tree())))
+        self.insert(op)
+        return Value(op.result)
+
     def let(self, name: str, tree: Expr, result_type: Attribute | None = None) -> Expr:
         """A variable that is bound to a tree here."""
         op = tir.LetOp(self.value(tree), name=name, result_type=result_type)
@@ -75,6 +99,26 @@ class LoopCode:
         set_name_hint(op.buffer, name)
         self.insert(op)
         return op.buffer
+
+    def data(self, buffer: SSAValue) -> Expr:
+        """The pointer to the first element of a buffer."""
+        op = tir.DataOp(buffer)
+        self.insert(op)
+        return Value(op.results[0])
+
+    def read_pointer(self, buffer: SSAValue, offset: Expr, extent: Expr) -> Expr:
+        """A pointer through which `extent` elements from `offset` on are read."""
+        data = self.data(buffer)
+        assert isinstance(data, Value) and isinstance(data.value.type, tir.PtrType)
+        op = tir.AccessPtrOp(
+            data.value,
+            self.value(offset),
+            self.value(extent),
+            tir.AccessMode.READ,
+            data.value.type,
+        )
+        self.insert(op)
+        return Value(op.result)
 
     def load(self, buffer: SSAValue, *indices: Expr) -> Expr:
         """The element of a buffer as it is now."""
@@ -153,9 +197,12 @@ class LoopCode:
                 write(value, 1)
 
     @contextmanager
-    def block(self, name: str) -> Generator[tir.BlockOp]:
+    def block(
+        self, name: str, annotations: dict[str, Attribute] | None = None
+    ) -> Generator[tir.BlockOp]:
         """An opaque block, which bounds what is allocated in it."""
-        op = tir.BlockOp(name)
+        hints = DictionaryAttr(annotations) if annotations else None
+        op = tir.BlockOp(name, annotations=hints)
         with self._inside(op, op.body.block):
             yield op
 
@@ -188,6 +235,11 @@ class LoopCode:
     @contextmanager
     def _inside(self, op: Operation, body: Block) -> Generator[None]:
         self.insert(op)
+        with self._at_end(body):
+            yield
+
+    @contextmanager
+    def _at_end(self, body: Block) -> Generator[None]:
         outer, known = self._builder, self._known
         self._builder = Builder(InsertPoint.at_end(body))
         self._known = cast(_Known, ChainMap({}, cast("dict[Expr, SSAValue]", known)))

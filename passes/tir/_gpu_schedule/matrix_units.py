@@ -1,0 +1,340 @@
+"""The GPU schedule of contractions of f16 and bf16 on matrix units.
+
+A block of warps computes a tile of the result, each warp a part of it, by `ptx_mma` of 16
+rows, 8 columns and 16 terms. Tiles of the operands are in shared memory as they are in
+memory, with their columns permuted, so that `ptx_ldmatrix` has no bank conflicts, and
+transposes where it has to. Where copies are asynchronous, they are a software pipeline
+whose product comes first in a step, so that one barrier a step is enough (docs/cuda.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Final
+
+from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i1, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._gpu_schedule.device import WARP, ceildiv
+from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis
+from xdsl_tvm.passes.tir._schedule.contraction import Contraction
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_ROWS, _COLUMNS, _TERMS = 16, 8, 16
+"""What one `ptx_mma` multiplies."""
+_PAIR = 16
+"""Columns of B that one `ptx_ldmatrix` loads, for two products."""
+_A, _B, _SUMS = 8, 8, 4
+"""Elements of a lane: of A, of two B, of the sums of one product."""
+_PERMUTED: Final = 32
+"""A tile is permuted if its rows are a multiple of so many elements."""
+_ASYNC_BYTES: Final = 4
+"""The least that an asynchronous copy copies."""
+_WORD: Final = 2
+"""Results of a lane next to each other."""
+
+
+def match_units(found: Contraction) -> Contraction | None:
+    """The contraction with operands that matrix units multiply, before they are widened."""
+    a, b = _narrow(found.a), _narrow(found.b)
+    if a.type != b.type or not isinstance(a.type, Float16Type | BFloat16Type):
+        return None
+    dtype = found.reduction.dtype
+    return replace(found, a=a, b=b) if dtype in (f32, a.type) else None
+
+
+def _narrow(value: SSAValue) -> SSAValue:
+    """The value that is widened to f32, which has the product of two of them exactly."""
+    while isinstance(value.owner, tir.CastOp) and isinstance(value.type, Float32Type):
+        value = value.owner.value
+    return value
+
+
+@dataclass
+class UnitsKernel(ProductKernel):
+    """Writes one kernel on matrix units."""
+
+    WARPS: ClassVar[int] = 4
+    """The most warps of a block."""
+
+    # ---- sizes ----
+
+    @property
+    def dtype(self) -> Attribute:
+        return f32
+
+    @property
+    def width(self) -> int:
+        return WARP
+
+    @property
+    def height(self) -> int:
+        """Warps."""
+        return self.warp_rows * self.warp_columns
+
+    @cached_property
+    def tile_rows(self) -> int:
+        return self._tile(self.rows, _ROWS)
+
+    @cached_property
+    def tile_columns(self) -> int:
+        return self._tile(self.columns, _PAIR)
+
+    def _tile(self, extent: Expr, least: int) -> int:
+        """The tile of the device, or the least power of two that holds the extent."""
+        size, tile = smart.literal(extent), max(self.device.units_tile, least)
+        while size is not None and tile > least and tile // 2 >= size:
+            tile //= 2
+        return tile
+
+    @property
+    def depth(self) -> int:
+        return _PERMUTED
+
+    @property
+    def warp_rows(self) -> int:
+        """How many warps have different rows."""
+        return min(self.tile_rows // _ROWS, 2)
+
+    @property
+    def warp_columns(self) -> int:
+        """How many warps have different columns."""
+        return min(self.tile_columns // _PAIR, 2)
+
+    @property
+    def own_rows(self) -> int:
+        """Products of a warp, one below the other."""
+        return self.tile_rows // self.warp_rows // _ROWS
+
+    @property
+    def own_columns(self) -> int:
+        """Products of a warp, next to each other."""
+        return self.tile_columns // self.warp_columns // _COLUMNS
+
+    @property
+    def warp_row(self) -> Expr:
+        """The first row of the tile that the warp has."""
+        number = smart.floordiv(self.row, self.number(self.warp_columns))
+        return smart.mul(number, self.number(self.own_rows * _ROWS))
+
+    @property
+    def warp_column(self) -> Expr:
+        """The first column of the tile that the warp has."""
+        number = smart.floormod(self.row, self.number(self.warp_columns))
+        return smart.mul(number, self.number(self.own_columns * _COLUMNS))
+
+    # ---- operands ----
+
+    @cached_property
+    def operands(self) -> tuple[Operand, Operand]:
+        a, b = (self._as_in_memory(operand) for operand in super().operands)
+        return a, b
+
+    def _as_in_memory(self, operand: Operand) -> Operand:
+        """Tiles are as the operand is, whose neighbours are copied at once."""
+        return replace(operand, by_lines=operand.along_terms, lanes=self._lanes(operand))
+
+    def _lanes(self, operand: Operand) -> int:
+        """The most neighbours that are next to each other in all rows of the operand."""
+        axes = self.found.terms if operand.along_terms else operand.axes
+        wide = [axis for axis in axes if axis.size != 1]
+        access = self._loaded(operand)
+        if access is None or not wide or access.indices[-1] is not Value(wide[-1].variable):
+            return 1
+        last = tir.buffer_definition(access.buffer).shape[-1]
+        sizes = (wide[-1].size, last if isinstance(last, int) else None)
+        lanes = self.device.vector_bytes // tir.bytes_of_lane(operand.value.type)
+        while lanes > 1 and any(size is None or size % lanes for size in sizes):
+            lanes //= 2
+        return lanes
+
+    def _loaded(self, operand: Operand) -> Access | None:
+        """The load that an operand is, of a buffer whose rows are next to each other."""
+        for access in self.nest.accesses:
+            if access.op is operand.value.owner:
+                definition = tir.buffer_definition(access.buffer)
+                return None if definition.layout_strides else access
+        return None
+
+    @cached_property
+    def is_asynchronous(self) -> bool:
+        return self.device.stages > 1 and all(map(self._is_copied, self.operands))
+
+    def _is_copied(self, operand: Operand) -> bool:
+        """Whether the operand is in global memory, and in pieces large enough."""
+        access = self._loaded(operand)
+        if access is None:
+            return False
+        scope = tir.buffer_definition(access.buffer).type.scope.data
+        size = operand.lanes * tir.bytes_of_lane(operand.value.type)
+        return scope == "global" and size >= _ASYNC_BYTES
+
+    # ---- a tile of the result ----
+
+    def write_tile(self) -> None:
+        code, unrolled = self.code, tir.ForKind.UNROLLED
+        products = self.own_rows * self.own_columns
+        self.sums = code.alloc("sums", [products * _SUMS], f32, "local")
+        with code.loop("i", self.number(products * _SUMS), unrolled) as i:
+            code.store(smart.const(0, f32), self.sums, i)
+        steps = ceildiv(self.terms, self.depth)
+        with code.loop("k", steps, annotations=self._pipeline()) as step, code.block(""):
+            first = smart.mul(step, self.number(self.depth))
+            tiles = [self.alloc_tile(operand) for operand in self.operands]
+            for tile, operand in zip(tiles, self.operands, strict=True):
+                name = "g2s_A" if operand.is_a else "g2s_B"
+                with code.block("", self._permuted(name)):
+                    self.copy_tile(tile, operand, first)
+            with code.block("", self._permuted("s2l")):
+                self._multiply(*tiles)
+        self._finish_all()
+
+    def _pipeline(self) -> dict[str, Attribute] | None:
+        """Two copies that run ahead, and a product that comes first in a step."""
+        if not self.is_asynchronous:
+            return None
+        return {
+            "software_pipeline_stage": _numbers(0, 0, self.device.stages - 1),
+            "software_pipeline_order": _numbers(1, 2, 0),
+            "software_pipeline_async_stages": _numbers(0),
+        }
+
+    def _permuted(self, name: str) -> dict[str, Attribute] | None:
+        """The annotation of a block; None where rows are too short to be permuted."""
+        rows = (self.depth if each.by_lines else each.lines for each in self.operands)
+        if any(row % _PERMUTED for row in rows):
+            return None
+        return {"permuted_layout": StringAttr(name)}
+
+    # ---- products ----
+
+    def _multiply(self, a_tile: SSAValue, b_tile: SSAValue) -> None:
+        """The products of a warp with tiles that are in shared memory."""
+        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        dtype = self.found.a.type
+        pairs = self.own_columns // 2
+        with code.loop("t", number(self.depth // _TERMS), unrolled) as step:
+            term = smart.mul(step, number(_TERMS))
+            a = code.alloc("a", [self.own_rows * _A], dtype, "local")
+            b = code.alloc("b", [pairs * _B], dtype, "local")
+            with code.loop("i", number(self.own_rows), unrolled) as i:
+                row = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
+                self._load_rows(a, smart.mul(i, number(_A)), a_tile, row, term)
+            with code.loop("j", number(pairs), unrolled) as j:
+                column = smart.add(self.warp_column, smart.mul(j, number(_PAIR)))
+                self._load_columns(b, smart.mul(j, number(_B)), b_tile, column, term)
+            with (
+                code.loop("i", number(self.own_rows), unrolled) as i,
+                code.loop("j", number(self.own_columns), unrolled) as j,
+            ):
+                self._multiply_one(a, b, i, j)
+
+    def _load_rows(
+        self, a: SSAValue, offset: Expr, tile: SSAValue, row: Expr, term: Expr
+    ) -> None:
+        """16 rows of 16 terms of A: the matrices of a lane are rows first, then terms."""
+        lane, number = self.column, self.number
+        eighth = smart.floormod(lane, number(8))
+        first = smart.mul(smart.floormod(smart.floordiv(lane, number(8)), number(2)), number(8))
+        second = smart.mul(smart.floordiv(lane, number(16)), number(8))
+        if self.operands[0].by_lines:
+            line = smart.add(row, smart.floormod(lane, number(16)))
+            self._load_matrices(a, offset, tile, (line, smart.add(term, second)), False)
+        else:
+            at = smart.add(smart.add(term, second), eighth), smart.add(row, first)
+            self._load_matrices(a, offset, tile, at, True)
+
+    def _load_columns(
+        self, b: SSAValue, offset: Expr, tile: SSAValue, column: Expr, term: Expr
+    ) -> None:
+        """16 columns of 16 terms of B: terms first, then columns."""
+        lane, number = self.column, self.number
+        eighth = smart.floormod(lane, number(8))
+        first = smart.mul(smart.floormod(smart.floordiv(lane, number(8)), number(2)), number(8))
+        second = smart.mul(smart.floordiv(lane, number(16)), number(8))
+        if self.operands[1].by_lines:
+            line = smart.add(smart.add(column, second), eighth)
+            self._load_matrices(b, offset, tile, (line, smart.add(term, first)), False)
+        else:
+            at = smart.add(term, smart.floormod(lane, number(16))), smart.add(column, second)
+            self._load_matrices(b, offset, tile, at, True)
+
+    def _load_matrices(
+        self,
+        fragment: SSAValue,
+        offset: Expr,
+        tile: SSAValue,
+        at: tuple[Expr, Expr],
+        transposed: bool,
+    ) -> None:
+        """Four matrices of 8 by 8, of which each lane says where one row begins."""
+        code, number = self.code, self.number
+        rows, columns = (int(extent) for extent in tir.buffer_definition(tile).shape)
+        place = smart.add(smart.mul(at[0], number(columns)), at[1])
+        rest = smart.sub(number(rows * columns), place)
+        zero = smart.const(0, i32)
+        arguments = [
+            smart.const(transposed, i1),
+            smart.const(4, i32),
+            code.string(".b16"),
+            code.data(fragment),
+            offset,
+            code.read_pointer(tile, place, rest),
+            zero,
+        ]
+        code.call("ptx_ldmatrix", arguments, self.found.a.type)
+
+    def _multiply_one(self, a: SSAValue, b: SSAValue, i: Expr, j: Expr) -> None:
+        """One product, added to its sums."""
+        code, number = self.code, self.number
+        dtype = "bf16" if isinstance(self.found.a.type, BFloat16Type) else "fp16"
+        which = smart.add(smart.mul(i, number(self.own_columns)), j)
+        words = ("m16n8k16", "row", "col", dtype, dtype, "fp32")
+        arguments = [
+            *map(code.string, words),
+            code.data(a),
+            smart.mul(i, number(_A)),
+            code.data(b),
+            smart.mul(j, number(_B // 2)),
+            code.data(self.sums),
+            smart.mul(which, number(_SUMS)),
+            smart.const(0, i1),
+        ]
+        code.call("ptx_mma", arguments, f32)
+
+    # ---- results ----
+
+    def _finish_all(self) -> None:
+        """Store what the lanes of a warp have: two neighbours of a row, and 8 below."""
+        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        quarter = smart.floordiv(self.column, number(4))
+        pair = smart.mul(smart.floormod(self.column, number(4)), number(_WORD))
+        lanes = self._stored_lanes()
+        with (
+            code.loop("i", number(self.own_rows), unrolled) as i,
+            code.loop("j", number(self.own_columns), unrolled) as j,
+            code.loop("h", number(2), unrolled) as half,
+            code.loop("e", number(_WORD // lanes), unrolled) as e,
+        ):
+            which = smart.add(smart.mul(i, number(self.own_columns)), j)
+            at = smart.mul(which, number(_SUMS))
+            at = smart.add(smart.add(at, smart.mul(half, number(_WORD))), e)
+            line = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
+            line = smart.add(smart.add(line, smart.mul(half, number(8))), quarter)
+            place = smart.add(self.warp_column, smart.mul(j, number(_COLUMNS)))
+            self.finish((at,), line, smart.add(smart.add(place, pair), e), lanes)
+
+    def _stored_lanes(self) -> int:
+        """How many neighbours of the result a lane stores at once."""
+        axis = self.found.columns[-1]
+        return _WORD if axis.size is not None and axis.size % _WORD == 0 else 1
+
+
+def _numbers(*values: int) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([IntegerAttr(value, i32) for value in values])
