@@ -55,8 +55,14 @@ class GPUSchedule(CompilerPass):
         stays with the threads
         `tile` (64): rows and columns of a tile of a product
         `tile_terms` (16): terms of a tile of a product that are copied at a time
-        `fuse_multiply_add` (true): matrix products round once per term; false rounds the
-        product as well
+        `tensor_cores` (true): products of f16 and of bf16 are done by tensor cores, where
+        the target names a CUDA `arch` of `sm_80` or later; false leaves them to threads
+        `tensor_core_tile` (128): the most rows and columns of a tile of such a product
+        `stages`: how many tiles of an operand such a product has in shared memory; from 2
+        on, copies are asynchronous, which needs `tir.use_async_copy` in the passes that
+        follow. The default is 4 where the PassContext has that key on, else 1
+        `fuse_multiply_add` (true): products without tensor cores round once per term;
+        false rounds the product as well
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 
@@ -92,6 +98,11 @@ class GPUSchedule(CompilerPass):
         (`columns.py`). *Contractions* of 8 rows and columns or more, such as matrix
         products and convolutions: tiles of the operands in shared memory, of the result
         in registers, with a map after it that works on the results (`product.py`).
+        Contractions of f16 or bf16 operands whose terms are summed in that type or in f32
+        become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`. Where both
+        operands are loads of neighbours, of 4 bytes at least, and there are several
+        `stages`, the loop over tiles is annotated as a software pipeline with
+        asynchronous copies (`matrix_units.py`).
         Symbolic extents, and those that are no multiples, are guarded. Independence is
         proved from the accesses; the kinds `S` and `R` are not trusted. Time is linear in
         the size of the module.
@@ -102,14 +113,16 @@ class GPUSchedule(CompilerPass):
         `tir.data`, `tir.address_of`, a parameter matched twice); in others, nests that
         are none of the above, for which tir-default-gpu-schedule is to follow. Buffers of
         different parameters are taken not to overlap.
-    Errors: `threads`, `vector_bytes`, `tile` or `tile_terms` that is no power of two; a
-        target that does not parse, or states no `max_num_threads`
-    Attributes: read: `target` and `tir.is_scheduled` of functions; created: none;
-        removed: none
+    Errors: `threads`, `vector_bytes`, `tile`, `tile_terms` or `tensor_core_tile` that is
+        no power of two; `stages` below 1; a target that does not parse, or states no
+        `max_num_threads`
+    Attributes: read: `target` and `tir.is_scheduled` of functions; created:
+        `permuted_layout` of blocks, `software_pipeline_stage`, `software_pipeline_order`
+        and `software_pipeline_async_stages` of loops; removed: none
     Differs from TVM: one pass chooses by the accesses; dlight has a list of rules to
         apply. Terms of floats are combined in another order than that of the program, and
-        of floats of up to 16 bits in f32, which is rounded once, at the end. A product
-        has no tensor cores. A reduction to one element is done by one block.
+        of floats of up to 16 bits in f32, which is rounded once, at the end. A reduction
+        to one element is done by one block.
     """
 
     name = "tir-gpu-schedule"
@@ -123,11 +136,11 @@ class GPUSchedule(CompilerPass):
     tile_terms: int = 16
     tensor_cores: bool = True
     tensor_core_tile: int = 128
-    stages: int = 4
+    stages: int | None = None
     fuse_multiply_add: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.stages < 1:
+        if self.stages is not None and self.stages < 1:
             raise PassFailedException(
                 f"{self.name}: stages must be at least 1, got {self.stages}"
             )
@@ -149,6 +162,13 @@ class GPUSchedule(CompilerPass):
                 threads = min(self.threads, _power_of_two(threads_of(target, func)))
                 _Function(self._device(target, threads)).schedule(func)
 
+    @property
+    def _stages(self) -> int:
+        if self.stages is not None:
+            return self.stages
+        is_on = bool(PassContext.current().get_config("tir.use_async_copy", bool))
+        return _STAGES if is_on else 1
+
     def _device(self, target: Target, threads: int) -> Device:
         with_units = self.tensor_cores and has_matrix_units(target)
         return Device(
@@ -160,14 +180,12 @@ class GPUSchedule(CompilerPass):
             self.tile_terms,
             with_units and threads >= WARP * UnitsKernel.WARPS,
             self.tensor_core_tile,
-            self.stages if _copies_asynchronously() else 1,
+            self._stages,
             self.fuse_multiply_add,
         )
 
 
-def _copies_asynchronously() -> bool:
-    """Whether the passes after this one make asynchronous copies."""
-    return bool(PassContext.current().get_config("tir.use_async_copy", bool))
+_STAGES = 4
 
 
 def _power_of_two(most: int) -> int:

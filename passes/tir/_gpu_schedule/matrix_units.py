@@ -13,8 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Final
 
-from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, Float32Type
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i1, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BFloat16Type,
+    Float16Type,
+    IntegerAttr,
+    StringAttr,
+    f32,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -22,9 +30,8 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.device import WARP, ceildiv
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
-from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis
+from xdsl_tvm.passes.tir._loops.loop_nest import Access
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
-from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _ROWS, _COLUMNS, _TERMS = 16, 8, 16
 """What one `ptx_mma` multiplies."""
@@ -41,7 +48,7 @@ _WORD: Final = 2
 
 
 def match_units(found: Contraction) -> Contraction | None:
-    """The contraction with operands that matrix units multiply, before they are widened."""
+    """The contraction with the operands of matrix units, before they are widened."""
     a, b = _narrow(found.a), _narrow(found.b)
     if a.type != b.type or not isinstance(a.type, Float16Type | BFloat16Type):
         return None
@@ -51,8 +58,11 @@ def match_units(found: Contraction) -> Contraction | None:
 
 def _narrow(value: SSAValue) -> SSAValue:
     """The value that is widened to f32, which has the product of two of them exactly."""
-    while isinstance(value.owner, tir.CastOp) and isinstance(value.type, Float32Type):
-        value = value.owner.value
+    while isinstance(value.owner, tir.CastOp):
+        source = value.owner.value
+        if value.type not in (f32, source.type):
+            break
+        value = source
     return value
 
 
@@ -65,15 +75,15 @@ class UnitsKernel(ProductKernel):
 
     # ---- sizes ----
 
-    @property
+    @cached_property
     def dtype(self) -> Attribute:
         return f32
 
-    @property
+    @cached_property
     def width(self) -> int:
         return WARP
 
-    @property
+    @cached_property
     def height(self) -> int:
         """Warps."""
         return self.warp_rows * self.warp_columns
@@ -93,7 +103,7 @@ class UnitsKernel(ProductKernel):
             tile //= 2
         return tile
 
-    @property
+    @cached_property
     def depth(self) -> int:
         return _PERMUTED
 
@@ -145,7 +155,11 @@ class UnitsKernel(ProductKernel):
         axes = self.found.terms if operand.along_terms else operand.axes
         wide = [axis for axis in axes if axis.size != 1]
         access = self._loaded(operand)
-        if access is None or not wide or access.indices[-1] is not Value(wide[-1].variable):
+        if (
+            access is None
+            or not wide
+            or access.indices[-1] is not Value(wide[-1].variable)
+        ):
             return 1
         last = tir.buffer_definition(access.buffer).shape[-1]
         sizes = (wide[-1].size, last if isinstance(last, int) else None)
@@ -164,7 +178,10 @@ class UnitsKernel(ProductKernel):
 
     @cached_property
     def is_asynchronous(self) -> bool:
-        return self.device.stages > 1 and all(map(self._is_copied, self.operands))
+        terms = smart.literal(self.terms)
+        is_loop = terms is None or terms > self.depth
+        stages = self.device.stages
+        return is_loop and stages > 1 and all(map(self._is_copied, self.operands))
 
     def _is_copied(self, operand: Operand) -> bool:
         """Whether the operand is in global memory, and in pieces large enough."""
@@ -186,13 +203,13 @@ class UnitsKernel(ProductKernel):
         steps = ceildiv(self.terms, self.depth)
         with code.loop("k", steps, annotations=self._pipeline()) as step, code.block(""):
             first = smart.mul(step, self.number(self.depth))
-            tiles = [self.alloc_tile(operand) for operand in self.operands]
-            for tile, operand in zip(tiles, self.operands, strict=True):
+            a, b = (self.alloc_tile(operand) for operand in self.operands)
+            for tile, operand in zip((a, b), self.operands, strict=True):
                 name = "g2s_A" if operand.is_a else "g2s_B"
                 with code.block("", self._permuted(name)):
                     self.copy_tile(tile, operand, first)
             with code.block("", self._permuted("s2l")):
-                self._multiply(*tiles)
+                self._multiply(a, b)
         self._finish_all()
 
     def _pipeline(self) -> dict[str, Attribute] | None:
@@ -217,7 +234,8 @@ class UnitsKernel(ProductKernel):
     def _multiply(self, a_tile: SSAValue, b_tile: SSAValue) -> None:
         """The products of a warp with tiles that are in shared memory."""
         code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
-        dtype = self.found.a.type
+        left, right = self.operands
+        dtype = left.value.type
         pairs = self.own_columns // 2
         with code.loop("t", number(self.depth // _TERMS), unrolled) as step:
             term = smart.mul(step, number(_TERMS))
@@ -225,70 +243,55 @@ class UnitsKernel(ProductKernel):
             b = code.alloc("b", [pairs * _B], dtype, "local")
             with code.loop("i", number(self.own_rows), unrolled) as i:
                 row = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
-                self._load_rows(a, smart.mul(i, number(_A)), a_tile, row, term)
+                self._load(a, smart.mul(i, number(_A)), a_tile, left, row, term)
             with code.loop("j", number(pairs), unrolled) as j:
                 column = smart.add(self.warp_column, smart.mul(j, number(_PAIR)))
-                self._load_columns(b, smart.mul(j, number(_B)), b_tile, column, term)
+                self._load(b, smart.mul(j, number(_B)), b_tile, right, column, term)
             with (
                 code.loop("i", number(self.own_rows), unrolled) as i,
                 code.loop("j", number(self.own_columns), unrolled) as j,
             ):
                 self._multiply_one(a, b, i, j)
 
-    def _load_rows(
-        self, a: SSAValue, offset: Expr, tile: SSAValue, row: Expr, term: Expr
-    ) -> None:
-        """16 rows of 16 terms of A: the matrices of a lane are rows first, then terms."""
-        lane, number = self.column, self.number
-        eighth = smart.floormod(lane, number(8))
-        first = smart.mul(smart.floormod(smart.floordiv(lane, number(8)), number(2)), number(8))
-        second = smart.mul(smart.floordiv(lane, number(16)), number(8))
-        if self.operands[0].by_lines:
-            line = smart.add(row, smart.floormod(lane, number(16)))
-            self._load_matrices(a, offset, tile, (line, smart.add(term, second)), False)
-        else:
-            at = smart.add(smart.add(term, second), eighth), smart.add(row, first)
-            self._load_matrices(a, offset, tile, at, True)
-
-    def _load_columns(
-        self, b: SSAValue, offset: Expr, tile: SSAValue, column: Expr, term: Expr
-    ) -> None:
-        """16 columns of 16 terms of B: terms first, then columns."""
-        lane, number = self.column, self.number
-        eighth = smart.floormod(lane, number(8))
-        first = smart.mul(smart.floormod(smart.floordiv(lane, number(8)), number(2)), number(8))
-        second = smart.mul(smart.floordiv(lane, number(16)), number(8))
-        if self.operands[1].by_lines:
-            line = smart.add(smart.add(column, second), eighth)
-            self._load_matrices(b, offset, tile, (line, smart.add(term, first)), False)
-        else:
-            at = smart.add(term, smart.floormod(lane, number(16))), smart.add(column, second)
-            self._load_matrices(b, offset, tile, at, True)
-
-    def _load_matrices(
+    def _load(
         self,
         fragment: SSAValue,
         offset: Expr,
         tile: SSAValue,
-        at: tuple[Expr, Expr],
-        transposed: bool,
+        operand: Operand,
+        line: Expr,
+        term: Expr,
     ) -> None:
-        """Four matrices of 8 by 8, of which each lane says where one row begins."""
-        code, number = self.code, self.number
-        rows, columns = (int(extent) for extent in tir.buffer_definition(tile).shape)
-        place = smart.add(smart.mul(at[0], number(columns)), at[1])
-        rest = smart.sub(number(rows * columns), place)
-        zero = smart.const(0, i32)
+        """Load 16 lines of 16 terms: four matrices, of which a lane knows where a row is.
+
+        The matrices of A follow each other along the lines, then along the terms; those
+        of B the other way.
+        """
+        code, number, lane = self.code, self.number, self.column
+        eighth = smart.floormod(lane, number(8))
+        sixteenth = smart.floormod(lane, number(16))
+        near = smart.sub(sixteenth, eighth)
+        far = smart.mul(smart.floordiv(lane, number(16)), number(8))
+        if operand.is_a == operand.by_lines:
+            near = sixteenth
+        else:
+            far = smart.add(far, eighth)
+        lines, terms = (near, far) if operand.is_a else (far, near)
+        at = smart.add(line, lines), smart.add(term, terms)
+        row, column = at if operand.by_lines else reversed(at)
+        size = self.depth if operand.by_lines else operand.lines
+        place = smart.add(smart.mul(row, number(size)), column)
+        rest = smart.sub(number(operand.lines * self.depth), place)
         arguments = [
-            smart.const(transposed, i1),
+            smart.const(not operand.by_lines, i1),
             smart.const(4, i32),
             code.string(".b16"),
             code.data(fragment),
             offset,
             code.read_pointer(tile, place, rest),
-            zero,
+            smart.const(0, i32),
         ]
-        code.call("ptx_ldmatrix", arguments, self.found.a.type)
+        code.call("ptx_ldmatrix", arguments, operand.value.type)
 
     def _multiply_one(self, a: SSAValue, b: SSAValue, i: Expr, j: Expr) -> None:
         """One product, added to its sums."""

@@ -164,7 +164,10 @@ class ProductKernel:
         """All rows and columns of all batches."""
         code, found = self.code, self.found
         batch = [axis.extent for axis in found.batch]
-        grid = (ceildiv(self.rows, self.tile_rows), ceildiv(self.columns, self.tile_columns))
+        grid = (
+            ceildiv(self.rows, self.tile_rows),
+            ceildiv(self.columns, self.tile_columns),
+        )
         extents = [*batch, *grid]
         with (
             kernel(code, product_of(extents), self.width, self.height) as (block, r, c),
@@ -187,13 +190,13 @@ class ProductKernel:
         self.sums = code.alloc("sums", shape, self.dtype, "local")
         zero = smart.const(0, self.dtype)
         self._each_sum(lambda i, j: code.store(zero, self.sums, i, j))
-        tiles = [self.alloc_tile(operand) for operand in self.operands]
+        a, b = (self.alloc_tile(operand) for operand in self.operands)
         with code.loop("k", ceildiv(self.terms, self.depth)) as step:
             first = smart.mul(step, self.number(self.depth))
-            for tile, operand in zip(tiles, self.operands, strict=True):
+            for tile, operand in zip((a, b), self.operands, strict=True):
                 self.copy_tile(tile, operand, first)
             with code.loop("t", self.number(self.depth), tir.ForKind.UNROLLED) as k:
-                self._each_sum(lambda i, j: self._add(*tiles, i, j, k))
+                self._each_sum(lambda i, j: self._add(a, b, i, j, k))
         self._each_sum(lambda i, j: self.finish((i, j), self._line(i), self._place(j)))
 
     def _each_sum(self, write: Callable[[Expr, Expr], None]) -> None:
@@ -233,7 +236,7 @@ class ProductKernel:
         lines = self.tile_rows if is_a else self.tile_columns
         return Operand(value, is_a, axes, lines, along, is_a)
 
-    @property
+    @cached_property
     def is_asynchronous(self) -> bool:
         """Whether tiles are copied while others are multiplied."""
         return False
@@ -276,7 +279,9 @@ class ProductKernel:
         )
 
         def place(lane: Expr) -> tuple[Expr, Expr]:
-            return (line, smart.add(term, lane)) if along else (smart.add(line, lane), term)
+            return (
+                (line, smart.add(term, lane)) if along else (smart.add(line, lane), term)
+            )
 
         def element(lane: Expr) -> Expr:
             row, column = place(lane)
@@ -327,7 +332,7 @@ class ProductKernel:
     def finish(
         self, at: tuple[Expr, ...], line: Expr, place: Expr, lanes: int = 1
     ) -> None:
-        """Store results from a row and column of the tile on, and what a map makes of them.
+        """Store results from a row and column of the tile on, after a map on them.
 
         `at` is where the first of them is among the sums, and the others are next to it.
         """

@@ -61,9 +61,7 @@ class LoopCode:
         self.insert(op)
         return Value(op.results[0])
 
-    def choice(
-        self, condition: Expr, write: Callable[[], Expr], otherwise: Expr
-    ) -> Expr:
+    def choice(self, condition: Expr, write: Callable[[], Expr], otherwise: Expr) -> Expr:
         """What `write` computes where a condition holds, else `otherwise`: lazily.
 
         Nothing is asked where the condition is known to hold.
@@ -73,7 +71,10 @@ class LoopCode:
         op = tir.IfThenElseOp(
             self.value(condition), otherwise.dtype, Region(Block()), Region(Block())
         )
-        for region, tree in ((op.true_region, write), (op.false_region, lambda: otherwise)):
+        for region, tree in (
+            (op.true_region, write),
+            (op.false_region, lambda: otherwise),
+        ):
             with self._at_end(region.block):
                 self.insert(tir.YieldOp(self.value(tree())))
         self.insert(op)
@@ -109,7 +110,8 @@ class LoopCode:
     def read_pointer(self, buffer: SSAValue, offset: Expr, extent: Expr) -> Expr:
         """A pointer through which `extent` elements from `offset` on are read."""
         data = self.data(buffer)
-        assert isinstance(data, Value) and isinstance(data.value.type, tir.PtrType)
+        assert isinstance(data, Value)
+        assert isinstance(data.value.type, tir.PtrType)
         op = tir.AccessPtrOp(
             data.value,
             self.value(offset),

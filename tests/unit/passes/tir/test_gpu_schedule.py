@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product as pairs_of
@@ -17,6 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
@@ -63,10 +65,11 @@ def check(
     expected: Sequence[Array],
     tolerance: float,
     count: int = 1,
+    schedule: GPUSchedule = SMALL,
 ) -> None:
     """Fail unless so many kernels compute what is expected, after all passes, too."""
-    assert kernels(scheduled(text)) == count
-    first, others = kernel_passes(SMALL)
+    assert kernels(scheduled(text, schedule)) == count
+    first, others = kernel_passes(schedule)
     module = parse(text)
     first.apply(new_context(), module)
     results = [np.zeros_like(array) for array in expected]
@@ -432,6 +435,128 @@ def test_convolution() -> None:
     check(text, [a, b], [np.einsum("byxchw,hwco->byxo", windows, b)], 1e-5)
 
 
+# ---- products on tensor cores ----
+
+UNITS = GPUSchedule("cuda -arch=sm_80", tensor_core_tile=32)
+ON_UNITS = (
+    ("float16", (64, 48, 128), False, True),
+    ("float16", (40, 24, 104), True, True),
+    ("bfloat16", (33, 40, 72), False, True),
+    ("bfloat16", (64, 34, 34), True, False),
+    ("float16", (17, 19, 21), True, False),
+    ("float16", (16, 16, 32), True, True),
+    ("float16", ("m", "n", "k"), False, False),
+    ("float16", ("m", 64, 64), True, True),
+)
+MORE_ON_UNITS = tuple(
+    (dtype, (m, n, k), turned, copied)
+    for dtype in ("float16", "bfloat16")
+    for m, n, k in ((8, 64, 8), (70, 8, 96), (64, 64, 20), (35, 70, 200))
+    for turned in (False, True)
+    for copied in (False, True)
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes", "turned", "copied"),
+    [*ON_UNITS, *(MORE_ON_UNITS if MANY else ())],
+)
+def test_product_on_units(
+    dtype: str, sizes: tuple[Any, Any, Any], turned: bool, copied: bool
+) -> None:
+    """With copies that are waited for, and with asynchronous ones."""
+    m, n, k = (given if isinstance(given, int) else 37 for given in sizes)
+    a, b = numbers(dtype, m, k), numbers(dtype, *((n, k) if turned else (k, n)))
+    d = numbers(dtype, n)
+    exact = a.astype("f8") @ (b.T if turned else b).astype("f8") + d.astype("f8")
+    result = np.maximum(exact, 0).astype(a.dtype)
+    text = product(*sizes, dtype, turned=turned, after=True)
+    with PassContext(config={"tir.use_async_copy": copied}):
+        made = str(scheduled(text, UNITS))
+        assert '"ptx_mma"' in made
+        assert '"ptx_ldmatrix"' in made
+        assert ("software_pipeline_stage" in made) == (copied and k > 32)
+        count = 2 if sizes[2] == "k" else 1
+        check(text, [a, b, d], [result], 2 * DTYPES[dtype], count, UNITS)
+
+
+def test_stages_are_an_option_or_follow_from_the_context() -> None:
+    text = product(32, 32, 128, "float16", turned=False, after=False)
+    ahead = []
+    for stages, copied in ((None, False), (None, True), (3, False), (1, True)):
+        with PassContext(config={"tir.use_async_copy": copied}):
+            made = str(scheduled(text, replace(UNITS, stages=stages)))
+        found = re.search(r"software_pipeline_stage = \[0 : i32, 0 : i32, (\d)", made)
+        ahead.append(found and int(found[1]))
+    assert ahead == [None, 3, 2, None]
+
+
+def test_products_of_sums_have_no_asynchronous_copies() -> None:
+    """What is multiplied is computed as its tile is written."""
+    text = product(32, 32, 64, "float16", turned=False, after=False).replace(
+        "A[vi, vk])", "A[vi, vk] + A[vi, vk])"
+    )
+    a, b = numbers("float16", 32, 64), numbers("float16", 64, 32)
+    d = numbers("float16", 32)
+    exact = ((a + a).astype("f8") @ b.astype("f8")).astype("float16")
+    with PassContext(config={"tir.use_async_copy": True}):
+        assert "software_pipeline_stage" not in str(scheduled(text, UNITS))
+        check(text, [a, b, d], [exact], 2 * DTYPES["float16"], 1, UNITS)
+
+
+@pytest.mark.parametrize("turned_a", [False, True])
+def test_batches_on_units(turned_a: bool) -> None:
+    """A may be in memory by terms as well."""
+    shape, at = ("2x64x32", "vb, vk, vi") if turned_a else ("2x32x64", "vb, vi, vk")
+    text = script(
+        [f"A {shape} float16", "B 2x64x32 float16", "C 2x32x32 float32"],
+        f"""
+    for b, i, j, t in T.grid(2, 32, 32, 64):
+        with T.block("C"):
+            vb, vi, vj, vk = T.axis.remap("SSSR", [b, i, j, t])
+            with T.init():
+                C[vb, vi, vj] = T.float32(0)
+            C[vb, vi, vj] = C[vb, vi, vj] + T.Cast("float32", A[{at}]) * T.Cast(
+                "float32", B[vb, vk, vj])
+""",
+    )
+    a = numbers("float16", *map(int, shape.split("x")))
+    b = numbers("float16", 2, 64, 32)
+    exact = (a.swapaxes(1, 2) if turned_a else a).astype("f4") @ b.astype("f4")
+    with PassContext(config={"tir.use_async_copy": True}):
+        check(text, [a, b], [exact], 1e-4, 1, UNITS)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "dtype"),
+    [
+        (replace(UNITS, target="cuda -arch=sm_75"), "float16"),
+        (replace(UNITS, target="cuda"), "float16"),
+        (replace(UNITS, target="rocm"), "float16"),
+        (replace(UNITS, tensor_cores=False), "float16"),
+        (replace(UNITS, threads=64), "float16"),
+        (UNITS, "float32"),
+        (UNITS, "int8"),
+    ],
+)
+def test_products_without_units(schedule: GPUSchedule, dtype: str) -> None:
+    text = product(32, 32, 64, dtype, turned=False, after=False)
+    made = str(scheduled(text, schedule))
+    assert '"ptx_mma"' not in made
+    assert '"shared"' in made
+
+
+def test_results_are_stored_in_pairs() -> None:
+    """What lanes have of a row is next to each other."""
+    found: list[object] = []
+    for columns in (34, 35):
+        text = product(32, columns, 64, "float16", turned=True, after=True)
+        loops = [op for op in scheduled(text, UNITS).walk() if isinstance(op, tir.ForOp)]
+        vectors = [op for op in loops if op.kind.data is tir.ForKind.VECTORIZED]
+        found.append(tir.constant_value(vectors[-1].extent))
+    assert found == [2, 8]
+
+
 # ---- what is left alone ----
 
 OPAQUE = """
@@ -498,7 +623,15 @@ def main(A: T.Buffer((37, 5), "float32"), B: T.Buffer((37, 5), "float32"),
 # ---- errors ----
 
 
-@pytest.mark.parametrize("option", ["threads", "vector_bytes", "tile", "tile_terms"])
+SIZED = ["threads", "vector_bytes", "tile", "tile_terms", "tensor_core_tile"]
+
+
+def test_there_is_a_stage() -> None:
+    with pytest.raises(PassFailedException, match="stages must be at least 1, got 0"):
+        GPUSchedule("cuda", stages=0)(parse_ir("builtin.module {}"))
+
+
+@pytest.mark.parametrize("option", SIZED)
 def test_sizes_are_powers_of_two(option: str) -> None:
     for value in (0, 3):
         schedule = replace(GPUSchedule("cuda"), **{option: value})
