@@ -48,8 +48,8 @@ tir.func @product(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
 // CHECK:             tir.for "v" %{{.*}} = %{{.*}} to %{{.*}} vectorized
 // CHECK:           tir.block annotations {permuted_layout = "g2s_B"}
 // CHECK:           tir.block annotations {permuted_layout = "s2l"}
-// CHECK:             tir.call "ptx_ldmatrix"(%false
-// CHECK:             tir.call "ptx_ldmatrix"(%true
+// CHECK:             tir.call "ptx_ldmatrix"(
+// CHECK:             tir.call "ptx_ldmatrix"(
 // CHECK:             tir.call "ptx_mma"
 
 // WAITS-LABEL: tir.func @product
