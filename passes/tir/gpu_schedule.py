@@ -55,8 +55,8 @@ class GPUSchedule(CompilerPass):
         stays with the threads
         `tile` (64): rows and columns of a tile of a product
         `tile_terms` (16): terms of a tile of a product that are copied at a time
-        `tensor_cores` (true): products of f16 and of bf16 are done by tensor cores, where
-        the target names a CUDA `arch` of `sm_80` or later; false leaves them to threads
+        `tensor_cores` (false): products of f16 and of bf16 are done by tensor cores, where
+        the target names a CUDA `arch` of `sm_80` or later
         `tensor_core_tile` (128): the most rows and columns of a tile of such a product
         `stages`: how many tiles of an operand such a product has in shared memory; from 2
         on, copies are asynchronous, which needs `tir.use_async_copy` in the passes that
@@ -134,7 +134,7 @@ class GPUSchedule(CompilerPass):
     row_in_registers: int = 8192
     tile: int = 64
     tile_terms: int = 16
-    tensor_cores: bool = True
+    tensor_cores: bool = False
     tensor_core_tile: int = 128
     stages: int | None = None
     fuse_multiply_add: bool = True

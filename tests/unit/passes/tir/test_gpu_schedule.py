@@ -437,7 +437,7 @@ def test_convolution() -> None:
 
 # ---- products on tensor cores ----
 
-UNITS = GPUSchedule("cuda -arch=sm_80", tensor_core_tile=32)
+UNITS = GPUSchedule("cuda -arch=sm_80", tensor_cores=True, tensor_core_tile=32)
 ON_UNITS = (
     ("float16", (64, 48, 128), False, True),
     ("float16", (40, 24, 104), True, True),
