@@ -25,9 +25,10 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
 )
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
 from xdsl_tvm.passes.tir._gpu_schedule.matrix_units import UnitsKernel, match_units
-from xdsl_tvm.passes.tir._gpu_schedule.product import match_product, schedule_product
+from xdsl_tvm.passes.tir._gpu_schedule.product import match_product
 from xdsl_tvm.passes.tir._gpu_schedule.row_nests import Rows, match_rows
 from xdsl_tvm.passes.tir._gpu_schedule.rows import schedule_rows
+from xdsl_tvm.passes.tir._gpu_schedule.thread_product import ThreadProduct
 from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
@@ -55,8 +56,8 @@ class GPUSchedule(CompilerPass):
         stays with the threads
         `tile` (64): rows and columns of a tile of a product
         `tile_terms` (16): terms of a tile of a product that are copied at a time
-        `tensor_cores` (false): products of f16 and of bf16 are done by tensor cores, where
-        the target names a CUDA `arch` of `sm_80` or later
+        `tensor_cores` (false): products of f16 and of bf16 are done by tensor cores,
+        where the target names a CUDA `arch` of `sm_80` or later
         `tensor_core_tile` (128): the most rows and columns of a tile of such a product
         `stages`: how many tiles of an operand such a product has in shared memory; from 2
         on, copies are asynchronous, which needs `tir.use_async_copy` in the passes that
@@ -249,7 +250,7 @@ class _Function:
         if units is not None:
             UnitsKernel(code, units, device).write()
         elif product is not None:
-            schedule_product(code, product, device)
+            ThreadProduct(code, product, device).write()
         elif rows is not None:
             schedule_rows(code, rows, device)
         elif transpose is not None:

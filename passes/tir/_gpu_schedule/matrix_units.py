@@ -9,15 +9,13 @@ whose product comes first in a step, so that one barrier a step is enough (docs/
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BFloat16Type,
     Float16Type,
-    IntegerAttr,
     StringAttr,
     f32,
     i1,
@@ -26,11 +24,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Value
+from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._gpu_schedule.device import WARP, ceildiv
+from xdsl_tvm.passes.tir._gpu_schedule.device import WARP
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
-from xdsl_tvm.passes.tir._loops.loop_nest import Access
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 
 _ROWS, _COLUMNS, _TERMS = 16, 8, 16
@@ -75,24 +72,20 @@ class UnitsKernel(ProductKernel):
 
     # ---- sizes ----
 
-    @cached_property
-    def dtype(self) -> Attribute:
-        return f32
-
-    @cached_property
+    @property
     def width(self) -> int:
         return WARP
 
-    @cached_property
+    @property
     def height(self) -> int:
         """Warps."""
         return self.warp_rows * self.warp_columns
 
-    @cached_property
+    @property
     def tile_rows(self) -> int:
         return self._tile(self.rows, _ROWS)
 
-    @cached_property
+    @property
     def tile_columns(self) -> int:
         return self._tile(self.columns, _PAIR)
 
@@ -103,7 +96,7 @@ class UnitsKernel(ProductKernel):
             tile //= 2
         return tile
 
-    @cached_property
+    @property
     def depth(self) -> int:
         return _PERMUTED
 
@@ -139,99 +132,20 @@ class UnitsKernel(ProductKernel):
         number = smart.floormod(self.row, self.number(self.warp_columns))
         return smart.mul(number, self.number(self.own_columns * _COLUMNS))
 
-    # ---- operands ----
+    @property
+    def sums_shape(self) -> Sequence[int]:
+        return [self.own_rows * self.own_columns * _SUMS]
 
-    @cached_property
-    def operands(self) -> tuple[Operand, Operand]:
-        a, b = (self._as_in_memory(operand) for operand in super().operands)
-        return a, b
-
-    def _as_in_memory(self, operand: Operand) -> Operand:
-        """Tiles are as the operand is, whose neighbours are copied at once."""
-        return replace(operand, by_lines=operand.along_terms, lanes=self._lanes(operand))
-
-    def _lanes(self, operand: Operand) -> int:
-        """The most neighbours that are next to each other in all rows of the operand."""
-        axes = self.found.terms if operand.along_terms else operand.axes
-        wide = [axis for axis in axes if axis.size != 1]
-        access = self._loaded(operand)
-        if (
-            access is None
-            or not wide
-            or access.indices[-1] is not Value(wide[-1].variable)
-        ):
-            return 1
-        last = tir.buffer_definition(access.buffer).shape[-1]
-        sizes = (wide[-1].size, last if isinstance(last, int) else None)
-        lanes = self.device.vector_bytes // tir.bytes_of_lane(operand.value.type)
-        while lanes > 1 and any(size is None or size % lanes for size in sizes):
-            lanes //= 2
-        return lanes
-
-    def _loaded(self, operand: Operand) -> Access | None:
-        """The load that an operand is, of a buffer whose rows are next to each other."""
-        for access in self.nest.accesses:
-            if access.op is operand.value.owner:
-                definition = tir.buffer_definition(access.buffer)
-                return None if definition.layout_strides else access
-        return None
-
-    @cached_property
-    def is_asynchronous(self) -> bool:
-        terms = smart.literal(self.terms)
-        is_loop = terms is None or terms > self.depth
-        stages = self.device.stages
-        return is_loop and stages > 1 and all(map(self._is_copied, self.operands))
-
-    def _is_copied(self, operand: Operand) -> bool:
-        """Whether the operand is in global memory, and in pieces large enough."""
-        access = self._loaded(operand)
-        if access is None:
-            return False
-        scope = tir.buffer_definition(access.buffer).type.scope.data
-        size = operand.lanes * tir.bytes_of_lane(operand.value.type)
-        return scope == "global" and size >= _ASYNC_BYTES
-
-    # ---- a tile of the result ----
-
-    def write_tile(self) -> None:
-        code, unrolled = self.code, tir.ForKind.UNROLLED
-        products = self.own_rows * self.own_columns
-        self.sums = code.alloc("sums", [products * _SUMS], f32, "local")
-        with code.loop("i", self.number(products * _SUMS), unrolled) as i:
-            code.store(smart.const(0, f32), self.sums, i)
-        steps = ceildiv(self.terms, self.depth)
-        with code.loop("k", steps, annotations=self._pipeline()) as step, code.block(""):
-            first = smart.mul(step, self.number(self.depth))
-            a, b = (self.alloc_tile(operand) for operand in self.operands)
-            for tile, operand in zip((a, b), self.operands, strict=True):
-                name = "g2s_A" if operand.is_a else "g2s_B"
-                with code.block("", self._permuted(name)):
-                    self.copy_tile(tile, operand, first)
-            with code.block("", self._permuted("s2l")):
-                self._multiply(a, b)
-        self._finish_all()
-
-    def _pipeline(self) -> dict[str, Attribute] | None:
-        """Two copies that run ahead, and a product that comes first in a step."""
-        if not self.is_asynchronous:
-            return None
-        return {
-            "software_pipeline_stage": _numbers(0, 0, self.device.stages - 1),
-            "software_pipeline_order": _numbers(1, 2, 0),
-            "software_pipeline_async_stages": _numbers(0),
-        }
-
-    def _permuted(self, name: str) -> dict[str, Attribute] | None:
-        """The annotation of a block; None where rows are too short to be permuted."""
-        rows = (self.depth if each.by_lines else each.lines for each in self.operands)
+    def layout(self, name: str) -> dict[str, Attribute] | None:
+        """Columns are permuted, unless rows are too short for that."""
+        rows = (self.tile_shape(operand)[1] for operand in self.operands)
         if any(row % _PERMUTED for row in rows):
             return None
         return {"permuted_layout": StringAttr(name)}
 
     # ---- products ----
 
-    def _multiply(self, a_tile: SSAValue, b_tile: SSAValue) -> None:
+    def multiply(self, a: SSAValue, b: SSAValue) -> None:
         """The products of a warp with tiles that are in shared memory."""
         code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
         left, right = self.operands
@@ -239,19 +153,19 @@ class UnitsKernel(ProductKernel):
         pairs = self.own_columns // 2
         with code.loop("t", number(self.depth // _TERMS), unrolled) as step:
             term = smart.mul(step, number(_TERMS))
-            a = code.alloc("a", [self.own_rows * _A], dtype, "local")
-            b = code.alloc("b", [pairs * _B], dtype, "local")
+            rows = code.alloc("a", [self.own_rows * _A], dtype, "local")
+            columns = code.alloc("b", [pairs * _B], dtype, "local")
             with code.loop("i", number(self.own_rows), unrolled) as i:
                 row = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
-                self._load(a, smart.mul(i, number(_A)), a_tile, left, row, term)
+                self._load(rows, smart.mul(i, number(_A)), a, left, row, term)
             with code.loop("j", number(pairs), unrolled) as j:
                 column = smart.add(self.warp_column, smart.mul(j, number(_PAIR)))
-                self._load(b, smart.mul(j, number(_B)), b_tile, right, column, term)
+                self._load(columns, smart.mul(j, number(_B)), b, right, column, term)
             with (
                 code.loop("i", number(self.own_rows), unrolled) as i,
                 code.loop("j", number(self.own_columns), unrolled) as j,
             ):
-                self._multiply_one(a, b, i, j)
+                self._multiply_one(rows, columns, i, j)
 
     def _load(
         self,
@@ -272,18 +186,18 @@ class UnitsKernel(ProductKernel):
         sixteenth = smart.floormod(lane, number(16))
         near = smart.sub(sixteenth, eighth)
         far = smart.mul(smart.floordiv(lane, number(16)), number(8))
-        if operand.is_a == operand.by_lines:
+        if operand.is_a == operand.along_terms:
             near = sixteenth
         else:
             far = smart.add(far, eighth)
         lines, terms = (near, far) if operand.is_a else (far, near)
         at = smart.add(line, lines), smart.add(term, terms)
-        row, column = at if operand.by_lines else reversed(at)
-        size = self.depth if operand.by_lines else operand.lines
-        place = smart.add(smart.mul(row, number(size)), column)
-        rest = smart.sub(number(operand.lines * self.depth), place)
+        row, column = at if operand.along_terms else reversed(at)
+        height, width = self.tile_shape(operand)
+        place = smart.add(smart.mul(row, number(width)), column)
+        rest = smart.sub(number(height * width), place)
         arguments = [
-            smart.const(not operand.by_lines, i1),
+            smart.const(not operand.along_terms, i1),
             smart.const(4, i32),
             code.string(".b16"),
             code.data(fragment),
@@ -313,7 +227,7 @@ class UnitsKernel(ProductKernel):
 
     # ---- results ----
 
-    def _finish_all(self) -> None:
+    def finish_all(self) -> None:
         """Store what the lanes of a warp have: two neighbours of a row, and 8 below."""
         code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
         quarter = smart.floordiv(self.column, number(4))
@@ -337,7 +251,3 @@ class UnitsKernel(ProductKernel):
         """How many neighbours of the result a lane stores at once."""
         axis = self.found.columns[-1]
         return _WORD if axis.size is not None and axis.size % _WORD == 0 else 1
-
-
-def _numbers(*values: int) -> ArrayAttr[IntegerAttr]:
-    return ArrayAttr([IntegerAttr(value, i32) for value in values])

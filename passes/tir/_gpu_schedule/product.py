@@ -1,22 +1,25 @@
-"""The GPU schedule of contractions, without matrix units.
+"""The GPU schedule of contractions: what kernels with and without matrix units share.
 
-A block of threads computes a square tile of the result, each thread every so many-th row
-and column of it, in registers. Tiles of the operands are copied to shared memory, some
-terms at a time, and padded there with zeros, so that only copies and stores ask where the
-operands end. A map on the results is done before they are stored.
+A block of threads computes a tile of the result, in registers. Tiles of the operands are
+copied to shared memory, some terms at a time, and padded there with zeros, so that only
+copies and stores ask where the operands end. Where copies are asynchronous, they are a
+software pipeline whose product comes first in a step, so that one barrier a step is
+enough. A map on the results is done before they are stored.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
+from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulated_type
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
@@ -26,7 +29,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     kernel,
     name_of,
 )
-from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     is_not_empty,
     points,
@@ -44,6 +47,9 @@ from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 _LEAST = 8
 """Fewer rows or columns are a product of vectors and a matrix, bound by memory."""
 _LEAST_TERMS = 4
+_BYTE = 8
+_ASYNC_BYTES = (4, 8, 16)
+"""What an asynchronous copy copies at once."""
 
 
 def match_product(found: Reduction) -> Contraction | None:
@@ -61,11 +67,6 @@ def match_product(found: Reduction) -> Contraction | None:
     return None
 
 
-def schedule_product(code: LoopCode, found: Contraction, device: Device) -> None:
-    """Write a contraction as a kernel."""
-    ProductKernel(code, found, device).write()
-
-
 @dataclass(frozen=True)
 class Operand:
     """An operand of a contraction, and what tiles of it are like."""
@@ -73,19 +74,25 @@ class Operand:
     value: SSAValue
     is_a: bool
     axes: tuple[Axis, ...]
-    """The rows of A, the columns of B."""
+    """The rows of A, the columns of B: its lines."""
     lines: int
     """How many of them a tile has."""
     along_terms: bool
-    """Whether neighbouring terms are next to each other."""
-    by_lines: bool
-    """Whether they are so in a tile."""
-    lanes: int = 1
+    """Whether neighbouring terms are next to each other, or else neighbouring lines."""
+    lanes: int
     """How many neighbours a thread copies at once."""
+    is_loaded: bool
+    """Whether it is an element of global memory, and not computed."""
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether an asynchronous copy can copy it."""
+        size = self.lanes * tir.bytes_of_lane(self.value.type)
+        return self.is_loaded and size in _ASYNC_BYTES
 
 
 @dataclass
-class ProductKernel:
+class ProductKernel(ABC):
     """Writes one kernel."""
 
     code: LoopCode
@@ -111,30 +118,35 @@ class ProductKernel:
         """The type in which terms are added."""
         return accumulated_type(self.found.reduction.dtype)
 
-    @cached_property
+    @property
+    @abstractmethod
     def width(self) -> int:
-        """Threads next to each other, along the columns."""
-        return 1 << (self.device.threads.bit_length() // 2)
+        """Threads next to each other, `threadIdx.x`."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def height(self) -> int:
-        """Rows of threads."""
-        return self.device.threads // self.width
+        """Rows of threads, `threadIdx.y`."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def tile_rows(self) -> int:
         """Rows of a tile of the result."""
-        return max(self.device.tile, self.width)
 
-    @cached_property
+    @property
+    @abstractmethod
     def tile_columns(self) -> int:
         """Columns of a tile of the result."""
-        return self.tile_rows
 
-    @cached_property
+    @property
+    @abstractmethod
     def depth(self) -> int:
         """Terms of a tile."""
-        return self.device.tile_terms
+
+    @property
+    @abstractmethod
+    def sums_shape(self) -> Sequence[int]:
+        """How many sums a thread has."""
 
     @cached_property
     def index(self) -> Attribute:
@@ -186,43 +198,54 @@ class ProductKernel:
     def write_tile(self) -> None:
         """One tile of the result."""
         code = self.code
-        shape = [self.tile_rows // self.height, self.tile_columns // self.width]
-        self.sums = code.alloc("sums", shape, self.dtype, "local")
-        zero = smart.const(0, self.dtype)
-        self._each_sum(lambda i, j: code.store(zero, self.sums, i, j))
-        a, b = (self.alloc_tile(operand) for operand in self.operands)
-        with code.loop("k", ceildiv(self.terms, self.depth)) as step:
+        self.sums = code.alloc("sums", self.sums_shape, self.dtype, "local")
+        with ExitStack() as stack:
+            indices = [
+                stack.enter_context(
+                    code.loop(name, self.number(extent), tir.ForKind.UNROLLED)
+                )
+                for name, extent in zip("ij", self.sums_shape, strict=False)
+            ]
+            code.store(smart.const(0, self.dtype), self.sums, *indices)
+        steps = ceildiv(self.terms, self.depth)
+        with code.loop("k", steps, annotations=self._pipeline()) as step, code.block(""):
             first = smart.mul(step, self.number(self.depth))
+            a, b = (self._alloc_tile(operand) for operand in self.operands)
             for tile, operand in zip((a, b), self.operands, strict=True):
-                self.copy_tile(tile, operand, first)
-            with code.loop("t", self.number(self.depth), tir.ForKind.UNROLLED) as k:
-                self._each_sum(lambda i, j: self._add(a, b, i, j, k))
-        self._each_sum(lambda i, j: self.finish((i, j), self._line(i), self._place(j)))
+                layout = self.layout("g2s_A" if operand.is_a else "g2s_B")
+                with code.block("", layout):
+                    self._copy_tile(tile, operand, first)
+            with code.block("", self.layout("s2l")):
+                self.multiply(a, b)
+        self.finish_all()
 
-    def _each_sum(self, write: Callable[[Expr, Expr], None]) -> None:
-        """The sums of a thread, by their numbers."""
-        unrolled = tir.ForKind.UNROLLED
-        rows = self.number(self.tile_rows // self.height)
-        columns = self.number(self.tile_columns // self.width)
-        with (
-            self.code.loop("i", rows, unrolled) as i,
-            self.code.loop("j", columns, unrolled) as j,
-        ):
-            write(i, j)
+    @abstractmethod
+    def multiply(self, a: SSAValue, b: SSAValue) -> None:
+        """Add the products of tiles that are in shared memory."""
 
-    def _line(self, number: Expr) -> Expr:
-        """The row of a tile that has a number in a thread."""
-        return smart.add(smart.mul(number, self.number(self.height)), self.row)
+    @abstractmethod
+    def finish_all(self) -> None:
+        """Call `finish` for all sums."""
 
-    def _place(self, number: Expr) -> Expr:
-        """The column of a tile that has a number in a thread."""
-        return smart.add(smart.mul(number, self.number(self.width)), self.column)
+    def layout(self, name: str) -> dict[str, Attribute] | None:
+        """The annotations of a block that accesses tiles."""
+        return None
+
+    def _pipeline(self) -> dict[str, Attribute] | None:
+        """Two copies that run ahead, and a product that comes first in a step."""
+        if not self.is_asynchronous:
+            return None
+        return {
+            "software_pipeline_stage": _numbers(0, 0, self.device.stages - 1),
+            "software_pipeline_order": _numbers(1, 2, 0),
+            "software_pipeline_async_stages": _numbers(0),
+        }
 
     # ---- tiles of operands ----
 
     @cached_property
     def operands(self) -> tuple[Operand, Operand]:
-        """A and B."""
+        """A and B, whose tiles are as they are in memory."""
         return self._operand(is_a=True), self._operand(is_a=False)
 
     def _operand(self, *, is_a: bool) -> Operand:
@@ -234,23 +257,46 @@ class ProductKernel:
         along = bool(wide) and any(access.step(wide[-1]) == 1 for access in ours)
         axes = found.rows if is_a else found.columns
         lines = self.tile_rows if is_a else self.tile_columns
-        return Operand(value, is_a, axes, lines, along, is_a)
+        inner = [axis for axis in (found.terms if along else axes) if axis.size != 1]
+        loaded = [access for access in ours if access.op is value.owner]
+        lanes = self._lanes(loaded[0], inner[-1]) if loaded and inner else 1
+        is_loaded = bool(loaded) and _scope(loaded[0]) == "global"
+        return Operand(value, is_a, axes, lines, along, lanes, is_loaded)
+
+    def _lanes(self, access: Access, axis: Axis) -> int:
+        """The most neighbours that are next to each other in all rows of a buffer."""
+        definition = tir.buffer_definition(access.buffer)
+        dtype = definition.type.element_type
+        is_row = access.indices[-1] is Value(axis.variable)
+        if definition.layout_strides or not is_row or tir.bits_of_lane(dtype) < _BYTE:
+            return 1
+        last = definition.shape[-1]
+        sizes = (axis.size, last if isinstance(last, int) else None)
+        lanes = max(self.device.vector_bytes // tir.bytes_of_lane(dtype), 1)
+        while lanes > 1 and any(size is None or size % lanes for size in sizes):
+            lanes //= 2
+        return lanes
 
     @cached_property
     def is_asynchronous(self) -> bool:
         """Whether tiles are copied while others are multiplied."""
-        return False
+        terms, stages = smart.literal(self.terms), self.device.stages
+        is_loop = terms is None or terms > self.depth
+        return is_loop and stages > 1 and all(o.is_copied for o in self.operands)
 
-    def alloc_tile(self, operand: Operand) -> SSAValue:
+    def _alloc_tile(self, operand: Operand) -> SSAValue:
         """Shared memory for a tile of an operand."""
-        shape = [operand.lines, self.depth]
-        if not operand.by_lines:
-            shape.reverse()
         name = "a_tile" if operand.is_a else "b_tile"
         scope = "shared.dyn" if self.is_asynchronous else "shared"
+        shape = self.tile_shape(operand)
         return self.code.alloc(name, shape, operand.value.type, scope)
 
-    def copy_tile(self, tile: SSAValue, operand: Operand, first: Expr) -> None:
+    def tile_shape(self, operand: Operand) -> tuple[int, int]:
+        """The rows of a tile in shared memory, and their elements."""
+        shape = (operand.lines, self.depth)
+        return shape if operand.along_terms else (shape[1], shape[0])
+
+    def _copy_tile(self, tile: SSAValue, operand: Operand, first: Expr) -> None:
         """Copy a tile of an operand from a term on; threads have neighbours in memory."""
         code, depth, lanes, lines = self.code, self.depth, operand.lanes, operand.lines
         threads = self.width * self.height
@@ -295,7 +341,7 @@ class ProductKernel:
         def store(content: Callable[[Expr], Expr]) -> None:
             with self.each_lane(operand.lanes) as lane:
                 row, column = place(lane)
-                indices = (row, column) if operand.by_lines else (column, row)
+                indices = (row, column) if along else (column, row)
                 code.store(content(lane), tile, *indices)
 
         if self.is_asynchronous:
@@ -316,18 +362,7 @@ class ProductKernel:
         with self.code.loop("v", self.number(lanes), tir.ForKind.VECTORIZED) as lane:
             yield lane
 
-    # ---- sums ----
-
-    def _add(self, a: SSAValue, b: SSAValue, i: Expr, j: Expr, k: Expr) -> None:
-        code = self.code
-        left = smart.cast(self.dtype, code.load(a, self._line(i), k))
-        right = smart.cast(self.dtype, code.load(b, k, self._place(j)))
-        before = code.load(self.sums, i, j)
-        if self.device.fuse_multiply_add and tir.is_float(self.dtype):
-            total: Expr = Call("fma", [left, right, before], self.dtype)
-        else:
-            total = Add(before, Mul(left, right))
-        code.store(total, self.sums, i, j)
+    # ---- results ----
 
     def finish(
         self, at: tuple[Expr, ...], line: Expr, place: Expr, lanes: int = 1
@@ -383,3 +418,11 @@ class ProductKernel:
 
 def _split(flat: Expr, axes: Sequence[Axis]) -> Point:
     return points(axes, split_index(flat, [axis.extent for axis in axes]))
+
+
+def _scope(access: Access) -> str:
+    return tir.buffer_definition(access.buffer).type.scope.data
+
+
+def _numbers(*values: int) -> ArrayAttr[IntegerAttr]:
+    return ArrayAttr([IntegerAttr(value, i32) for value in values])
