@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from xdsl_tvm.analysis.tir.access_families import AccessFamily, families
 from xdsl_tvm.analysis.tir.barrier_walk import (
     NAMES,
     BarrierWalk,
@@ -105,14 +106,23 @@ class _Races(BarrierWalk):
                 for a in accesses.values()
                 if scope_of(a.buffer).rank is StorageRank.GLOBAL
             }
-            found = list(once.values())
-            writes = [access for access in found if access.writes]
-            for write in writes:
-                for access in found:
-                    if self.clash is None and not self._separation.are_separate(
-                        write, access, Kind.BLOCK
-                    ):
-                        self.clash = Clash(write, access, Kind.BLOCK)
+            found = families(once.values(), self._separation)
+            writes = [family for family in found if family.writes]
+            reads = [family for family in found if not family.writes]
+            for number, write in enumerate(writes):
+                for family in (*writes[number:], *reads):
+                    if self.clash is None:
+                        self._compare_families(write, family)
+
+    def _compare_families(self, one: AccessFamily, other: AccessFamily) -> None:
+        """Find accesses of two blocks; one by one only where that has to be."""
+        if self._separation.are_separate(one.whole, other.whole, Kind.BLOCK):
+            return
+        for first in one.members:
+            for second in other.members:
+                if not self._separation.are_separate(first, second, Kind.BLOCK):
+                    self.clash = Clash(first, second, Kind.BLOCK)
+                    return
 
 
 def _volatile_memory(launch: tir.LaunchThreadOp) -> set[SSAValue | None]:

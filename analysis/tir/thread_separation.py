@@ -166,7 +166,7 @@ class Separation:
                         Value(value), Range(Const(low, value.type), extent)
                     )
         self._known: dict[object, bool] = {}
-        self._lanes: dict[tuple[int, Attribute, bool, bool], SSAValue] = {}
+        self._lanes: dict[object, SSAValue] = {}
 
     def lane(
         self,
@@ -175,13 +175,14 @@ class Separation:
         *,
         of_bytes: bool = False,
         of_rows: bool = False,
+        of_loop: int | None = None,
     ) -> SSAValue:
         """A variable for the elements that one op accesses, counted from 0.
 
         With `of_bytes` it counts the bytes of an element, with `of_rows` the rows of a
-        tile.
+        tile, and with `of_loop` the iterations of a loop that has this number.
         """
-        key = count, dtype, of_bytes, of_rows
+        key = count, dtype, of_bytes, of_rows, of_loop
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Block(arg_types=[dtype]).args[0]
@@ -225,12 +226,15 @@ class Separation:
         pair = _Pair(
             self.variables, self._analyzer, a, b, axes, dimensions, self._blocks_meet
         )
-        if pair.by_digits(wanted) or pair.by_points(wanted):
+        if pair.by_digits(wanted):
             return True
         extents = [*_extents(a.buffer), *_extents(b.buffer)]
         # The facts are made before the first of them is assumed.
         with self._analyzer.assumed(tuple(self._at_least_one(extents))):
-            return pair.by_divisions(wanted)
+            if pair.by_divisions(wanted):
+                return True
+        # The points are many.
+        return pair.by_points(wanted)
 
     def _at_least_one(self, extents: Iterable[SSAValue]) -> Iterator[Expr]:
         """That extents are not 0, which holds where an element is accessed."""

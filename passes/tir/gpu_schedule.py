@@ -54,11 +54,14 @@ class GPUSchedule(CompilerPass):
         `warp_row` (1024): up to so many elements, a row has the threads of a warp
         `row_in_registers` (8192): up to so many elements, what nests hand on of a row
         stays with the threads
-        `tile` (64): rows and columns of a tile of a product
+        `tile` (128): the most rows and columns of a tile of a product without tensor
+        cores; they are fewer, down to 32, where there would be less than 108 blocks, and
+        64 where extents are symbolic
         `tile_terms` (16): terms of a tile of a product that are copied at a time
         `tensor_cores` (false): products of f16 and of bf16 are done by tensor cores,
         where the target names a CUDA `arch` of `sm_80` or later
-        `tensor_core_tile` (128): the most rows and columns of a tile of such a product
+        `tensor_core_tile` (128): the most rows and columns of a tile of such a product,
+        chosen likewise
         `stages`: how many tiles of an operand such a product has in shared memory; from 2
         on, copies are asynchronous, which needs `tir.use_async_copy` in the passes that
         follow. The default is 4 where the PassContext has that key on, else 1
@@ -133,7 +136,7 @@ class GPUSchedule(CompilerPass):
     vector_bytes: int = 16
     warp_row: int = 1024
     row_in_registers: int = 8192
-    tile: int = 64
+    tile: int = 128
     tile_terms: int = 16
     tensor_cores: bool = False
     tensor_core_tile: int = 128

@@ -72,8 +72,8 @@ class Device:
     """Up to so many elements, a row has a warp; more have a block."""
     row_in_registers: int = 8192
     """Up to so many elements, what nests hand on of a row stays with the threads."""
-    tile: int = 64
-    """Rows and columns of a tile of a product."""
+    tile: int = 128
+    """The most rows and columns of a tile of a product without matrix units."""
     tile_terms: int = 16
     """Terms of a tile of a product that are in shared memory at a time."""
     has_matrix_units: bool = False

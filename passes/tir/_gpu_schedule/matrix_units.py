@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import (
@@ -36,6 +37,8 @@ _PAIR = 16
 """Columns of B that one `ptx_ldmatrix` loads, for two products."""
 _A, _B, _SUMS = 8, 8, 4
 """Elements of a lane: of A, of two B, of the sums of one product."""
+_LEAST_TILE: Final = 32
+"""Smaller tiles are read too often."""
 _PERMUTED: Final = 32
 """A tile is permuted if its rows are a multiple of so many elements."""
 _ASYNC_BYTES: Final = 4
@@ -90,11 +93,15 @@ class UnitsKernel(ProductKernel):
         return self._tile(self.columns, _PAIR)
 
     def _tile(self, extent: Expr, least: int) -> int:
-        """The tile of the device, or the least power of two that holds the extent."""
-        size, tile = smart.literal(extent), max(self.device.units_tile, least)
+        """As many as fill the device, or the least power of two that holds the extent."""
+        size, tile = smart.literal(extent), max(self._most, least)
         while size is not None and tile > least and tile // 2 >= size:
             tile //= 2
         return tile
+
+    @cached_property
+    def _most(self) -> int:
+        return self.tile_within(self.device.units_tile, _LEAST_TILE)
 
     @property
     def depth(self) -> int:

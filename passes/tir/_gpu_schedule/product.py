@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
@@ -48,6 +49,10 @@ _LEAST = 8
 """Fewer rows or columns are a product of vectors and a matrix, bound by memory."""
 _LEAST_TERMS = 4
 _BYTE = 8
+_ENOUGH_BLOCKS = 108
+"""The multiprocessors of an A100; those of an H100 are 132."""
+_SYMBOLIC_TILE = 64
+"""The most rows and columns of a tile where extents are not known."""
 _ASYNC_BYTES = (4, 8, 16)
 """What an asynchronous copy copies at once."""
 
@@ -167,6 +172,24 @@ class ProductKernel(ABC):
     def terms(self) -> Expr:
         return self._size(self.found.terms)
 
+    def tile_within(self, most: int, least: int) -> int:
+        """A power of two of rows and columns, with which all multiprocessors have work.
+
+        It is `most` where there are enough blocks then, and not below `least`.
+        """
+        batch = [axis.extent for axis in self.found.batch]
+        sizes = [smart.literal(each) for each in (self.rows, self.columns, *batch)]
+        known = [int(size) for size in sizes if size is not None]
+        tile = most
+        if len(known) < len(sizes):
+            return max(min(tile, _SYMBOLIC_TILE), least)
+        rows, columns, *others = known
+        while tile // 2 >= least:
+            if -(-rows // tile) * -(-columns // tile) * prod(others) >= _ENOUGH_BLOCKS:
+                break
+            tile //= 2
+        return tile
+
     def number(self, value: int) -> Expr:
         return smart.const(value, self.index)
 
@@ -250,7 +273,7 @@ class ProductKernel(ABC):
 
     def _operand(self, *, is_a: bool) -> Operand:
         found = self.found
-        value = found.a if is_a else found.b
+        value = _loaded_value(found.a if is_a else found.b)
         behind = ops_behind(self.nest, value)
         ours = [access for access in self.nest.accesses if access.op in behind]
         wide = [axis for axis in found.terms if axis.size != 1]
@@ -418,6 +441,13 @@ class ProductKernel(ABC):
 
 def _split(flat: Expr, axes: Sequence[Axis]) -> Point:
     return points(axes, split_index(flat, [axis.extent for axis in axes]))
+
+
+def _loaded_value(value: SSAValue) -> SSAValue:
+    """The value before casts to its own type."""
+    while isinstance(value.owner, tir.CastOp) and value.owner.value.type == value.type:
+        value = value.owner.value
+    return value
 
 
 def _scope(access: Access) -> str:

@@ -1,0 +1,165 @@
+"""The GPU schedule of contractions without matrix units.
+
+Each thread has some rows and some columns of a tile of the result. Tiles of the operands
+are in shared memory as they are in memory. Where terms are next to each other, a thread
+reads several terms of a line at once, and lines are dealt out to the threads one by one;
+else it reads several lines of a term at once, and has these lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from xdsl.ir import SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
+
+_WORD: Final = 4
+"""Elements that a thread reads at once of shared memory."""
+_LEAST_TILE: Final = 32
+"""Smaller tiles are read too often."""
+_PADDING: Final = 16
+"""Bytes between rows of terms, so that threads that read them use different banks."""
+
+
+@dataclass
+class ThreadProduct(ProductKernel):
+    """Writes one kernel."""
+
+    # ---- sizes ----
+
+    @property
+    def width(self) -> int:
+        return 1 << (self.device.threads.bit_length() // 2)
+
+    @property
+    def height(self) -> int:
+        return self.device.threads // self.width
+
+    @property
+    def tile_rows(self) -> int:
+        return max(self._tile, self.width)
+
+    @cached_property
+    def _tile(self) -> int:
+        return self.tile_within(self.device.tile, _LEAST_TILE)
+
+    @property
+    def tile_columns(self) -> int:
+        return self.tile_rows
+
+    @property
+    def depth(self) -> int:
+        return self.device.tile_terms
+
+    @property
+    def sums_shape(self) -> Sequence[int]:
+        return [self.tile_rows // self.height, self.tile_columns // self.width]
+
+    def tile_shape(self, operand: Operand) -> tuple[int, int]:
+        rows, columns = super().tile_shape(operand)
+        if operand.along_terms:
+            columns += max(_PADDING // tir.bytes_of_lane(operand.value.type), 1)
+        return rows, columns
+
+    # ---- the lines of a thread ----
+
+    def _threads(self, operand: Operand) -> int:
+        """Over how many threads the lines of a tile are dealt out."""
+        return self.height if operand.is_a else self.width
+
+    def _own(self, operand: Operand) -> int:
+        """How many lines of a tile a thread has."""
+        return operand.lines // self._threads(operand)
+
+    def _neighbours(self, operand: Operand) -> int:
+        """How many of them are next to each other."""
+        return 1 if operand.along_terms else min(_WORD, self._own(operand))
+
+    @property
+    def _terms_at_once(self) -> int:
+        return min(_WORD, self.depth)
+
+    def _line(self, operand: Operand, number: Expr) -> Expr:
+        """The line of a tile that has a number in a thread."""
+        thread = self.row if operand.is_a else self.column
+        side = self.number(self._neighbours(operand))
+        threads = self.number(self._threads(operand))
+        group = smart.add(smart.mul(smart.floordiv(number, side), threads), thread)
+        return smart.add(smart.mul(group, side), smart.floormod(number, side))
+
+    # ---- products ----
+
+    def multiply(self, a: SSAValue, b: SSAValue) -> None:
+        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        left, right = self.operands
+        some = self._terms_at_once
+        with code.loop("t", number(self.depth // some)) as step:
+            term = smart.mul(step, number(some))
+            lines = self._read(a, left, term)
+            columns = self._read(b, right, term)
+            rows, others = self.sums_shape
+            with (
+                code.loop("l", number(some), unrolled) as k,
+                code.loop("i", number(rows), unrolled) as i,
+                code.loop("j", number(others), unrolled) as j,
+            ):
+                self._add(code.load(lines, i, k), code.load(columns, j, k), i, j)
+
+    def _read(self, tile: SSAValue, operand: Operand, term: Expr) -> SSAValue:
+        """Some terms of the lines of a thread, in registers."""
+        code, number, some = self.code, self.number, self._terms_at_once
+        own, unrolled = self._own(operand), tir.ForKind.UNROLLED
+        name = "a" if operand.is_a else "b"
+        found = code.alloc(name, [own, some], self.dtype, "local")
+        side = self._neighbours(operand)
+        with ExitStack() as stack:
+            if operand.along_terms:
+                i = stack.enter_context(code.loop("i", number(own), unrolled))
+                k = stack.enter_context(self.each_lane(some))
+            else:
+                k = stack.enter_context(code.loop("l", number(some), unrolled))
+                group = stack.enter_context(code.loop("i", number(own // side), unrolled))
+                lane = stack.enter_context(self.each_lane(side))
+                i = smart.add(smart.mul(group, number(side)), lane)
+            place = self._line(operand, i), smart.add(term, k)
+            at = place if operand.along_terms else reversed(place)
+            code.store(smart.cast(self.dtype, code.load(tile, *at)), found, i, k)
+        return found
+
+    def _add(self, left: Expr, right: Expr, i: Expr, j: Expr) -> None:
+        before = self.code.load(self.sums, i, j)
+        if self.device.fuse_multiply_add and tir.is_float(self.dtype):
+            total: Expr = Call("fma", [left, right, before], self.dtype)
+        else:
+            total = Add(before, Mul(left, right))
+        self.code.store(total, self.sums, i, j)
+
+    # ---- results ----
+
+    def finish_all(self) -> None:
+        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        left, right = self.operands
+        rows, columns = self.sums_shape
+        lanes = self._stored_lanes()
+        with (
+            code.loop("i", number(rows), unrolled) as i,
+            code.loop("j", number(columns // lanes), unrolled) as group,
+        ):
+            j = smart.mul(group, number(lanes))
+            self.finish((i, j), self._line(left, i), self._line(right, j), lanes)
+
+    def _stored_lanes(self) -> int:
+        """How many neighbours of the result a thread stores at once."""
+        size = self.found.columns[-1].size
+        lanes = self._neighbours(self.operands[1])
+        while lanes > 1 and (size is None or size % lanes):
+            lanes //= 2
+        return lanes
