@@ -482,12 +482,12 @@ def test_product_on_units(
 
 def test_stages_are_an_option_or_follow_from_the_context() -> None:
     text = product(32, 32, 128, "float16", turned=False, after=False)
-    ahead = []
+    ahead: list[int | None] = []
     for stages, copied in ((None, False), (None, True), (3, False), (1, True)):
         with PassContext(config={"tir.use_async_copy": copied}):
             made = str(scheduled(text, replace(UNITS, stages=stages)))
         found = re.search(r"software_pipeline_stage = \[0 : i32, 0 : i32, (\d)", made)
-        ahead.append(found and int(found[1]))
+        ahead.append(None if found is None else int(found[1]))
     assert ahead == [None, 3, 2, None]
 
 
