@@ -23,6 +23,7 @@ def compile(
     bound_checks: bool = False,
     progress: Progress | None = None,
     externs: Externs | None = None,
+    graphs: bool = False,
 ) -> Executable:
     """Compile a module for this machine.
 
@@ -45,6 +46,9 @@ def compile(
     step; a module that is found in the cache has none. `externs` are the Python functions
     that Relax functions call by name, as `relax.call_packed` does: they get arrays on
     memory that they must not keep, numbers and tuples.
+
+    With `graphs`, calls on the GPU become CUDA graphs: the second of calls with the same
+    addresses, numbers and extents is captured, and later ones replay it (docs/cuda.md).
 
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)
@@ -76,7 +80,9 @@ def compile(
             raise ValueError(
                 "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
             )
-        return CudaExecutable(loaded, arch, None, settings)
+        return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
+    if graphs:
+        raise ValueError("graphs are for the target cuda; leave out graphs=True")
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module else loaded
     return NativeExecutable(owned, settings, externs)

@@ -37,6 +37,7 @@ from xdsl_tvm.runtime._overlap import OverlapCheck, share_elements
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.cuda_driver import Driver, default_driver
+from xdsl_tvm.runtime.cuda_graphs import CallGraphs
 from xdsl_tvm.runtime.device_array import DeviceArray, Stream, device_array
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
@@ -159,6 +160,8 @@ class CudaExecutable(Executable):
         arch: str | None = None,
         driver: Driver | None = None,
         settings: Settings | None = None,
+        *,
+        graphs: bool = False,
     ) -> None:
         super().__init__(module)
         self._driver: Driver = default_driver() if driver is None else driver
@@ -175,6 +178,7 @@ class CudaExecutable(Executable):
         self._failure = FailedAssert(
             self._code.address(FAILED_ASSERT), [number], None, self._driver.error_name
         )
+        self._graphs = CallGraphs(self.stream, self._use_stream) if graphs else None
 
     def _loaded(self, data: bytes) -> llvm_jit.NativeCode:
         exports = dict.fromkeys(s.function for s in self.signatures.values())
@@ -194,7 +198,7 @@ class CudaExecutable(Executable):
         """Load the kernels, upload the constants, and tell host code of them."""
         driver, stream = self._driver, self.stream
         self._loaded_module = _LoadedModule(stream, self.ptx)
-        self._write(STREAM, stream.handle)
+        self._use_stream(stream.handle)
         for name, is_dynamic in self._kernels.items():
             handle = driver.kernel(self._loaded_module.handle, name)
             if is_dynamic:
@@ -207,6 +211,9 @@ class CudaExecutable(Executable):
             driver.copy_to_device(array.address, source, size, stream.handle)
             self._uploaded.append(array)
             self._write(constant_address(name), array.address)
+
+    def _use_stream(self, handle: int) -> None:
+        self._write(STREAM, handle)
 
     def _write(self, name: str, value: int) -> None:
         ctypes.c_uint64.from_address(self._code.address(name)).value = value
@@ -226,9 +233,15 @@ class CudaExecutable(Executable):
             signature.function, result_type(signature), *argument_types(signature)
         )
 
+        def guarded(*values: Any) -> Any:
+            return self._failure.guard(native, *values)
+
+        graphs = self._graphs
+        run = guarded if graphs is None else graphs.function(signature.function, guarded)
+
         def entry(*values: Any) -> Any:
             self._driver.activate()
-            return self._failure.guard(native, *values)
+            return run(*values)
 
         def overlapping() -> Entry:
             raise AssertionError("overlapping arguments are refused")

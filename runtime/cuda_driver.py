@@ -56,8 +56,9 @@ class Driver(Protocol):
         """Let launches of a kernel give it all dynamic shared memory that there is."""
         ...
 
-    def new_stream(self) -> int:
-        """A stream, which waits for the default stream, as that waits for it."""
+    def new_stream(self, *, ordered: bool = True) -> int:
+        """A stream, which waits for the default stream, as that waits for it, if it is
+        `ordered` with it."""
         ...
 
     def free_stream(self, stream: int) -> None:
@@ -86,6 +87,22 @@ class Driver(Protocol):
 
     def synchronize(self, stream: int) -> None:
         """Wait for all work of a stream, and report its errors."""
+        ...
+
+    def begin_capture(self, stream: int) -> None:
+        """Let what this thread enqueues on a stream become part of a graph."""
+        ...
+
+    def end_capture(self, stream: int) -> int:
+        """The handle of the graph, ready to be launched."""
+        ...
+
+    def launch_graph(self, graph: int, stream: int) -> None:
+        """Enqueue the work of a graph."""
+        ...
+
+    def free_graph(self, graph: int) -> None:
+        """Release a graph, whose launches are done."""
         ...
 
     def error_name(self, status: int) -> str:
@@ -202,9 +219,11 @@ class CudaDriver:
         dynamic = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._call("cuFuncSetAttribute", kernel, dynamic, most)
 
-    def new_stream(self) -> int:
-        """A stream that is ordered with the default stream."""
-        return int(self._call("cuStreamCreate", 0))
+    def new_stream(self, *, ordered: bool = True) -> int:
+        """A stream that is ordered with the default stream, or is not."""
+        flags = self._driver.CUstream_flags
+        flag = flags.CU_STREAM_DEFAULT if ordered else flags.CU_STREAM_NON_BLOCKING
+        return int(self._call("cuStreamCreate", int(flag)))
 
     def free_stream(self, stream: int) -> None:
         """Release a stream."""
@@ -242,6 +261,29 @@ class CudaDriver:
     def synchronize(self, stream: int) -> None:
         """Wait for a stream."""
         self._call("cuStreamSynchronize", stream)
+
+    def begin_capture(self, stream: int) -> None:
+        """Other threads may go on to use the driver."""
+        mode = self._driver.CUstreamCaptureMode
+        self._call(
+            "cuStreamBeginCapture", stream, mode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        )
+
+    def end_capture(self, stream: int) -> int:
+        """The graph as the driver executes it; its description is released."""
+        graph = self._call("cuStreamEndCapture", stream)
+        try:
+            return int(self._call("cuGraphInstantiate", graph, 0))
+        finally:
+            self._call("cuGraphDestroy", graph)
+
+    def launch_graph(self, graph: int, stream: int) -> None:
+        """Enqueue a graph."""
+        self._call("cuGraphLaunch", graph, stream)
+
+    def free_graph(self, graph: int) -> None:
+        """Release a graph."""
+        self._call("cuGraphExecDestroy", graph)
 
 
 def _bindings() -> Any:

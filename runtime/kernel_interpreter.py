@@ -203,7 +203,7 @@ class _InterpretingDriver:
     def allow_shared_memory(self, kernel: int) -> None:
         """There is no limit."""
 
-    def new_stream(self) -> int:
+    def new_stream(self, *, ordered: bool = True) -> int:
         return next(self._numbers)
 
     def free_stream(self, stream: int) -> None:
@@ -238,6 +238,18 @@ class _InterpretingDriver:
 
     def synchronize(self, stream: int) -> None:
         """All work is done when it is asked for."""
+
+    def begin_capture(self, stream: int) -> None:
+        raise RuntimeError("interpreted kernels are not captured")
+
+    def end_capture(self, stream: int) -> int:
+        raise RuntimeError("interpreted kernels are not captured")
+
+    def launch_graph(self, graph: int, stream: int) -> None:
+        raise RuntimeError("interpreted kernels are not captured")
+
+    def free_graph(self, graph: int) -> None:
+        """There are none."""
 
     def error_name(self, status: int) -> str:
         return _NAMES.get(status, str(status))

@@ -24,14 +24,18 @@ from xdsl_tvm.lowering.tir.convert_to_gpu import split_launches
 from xdsl_tvm.registry import new_context
 
 _INVALID_VALUE, _OUT_OF_MEMORY, _LAUNCH_FAILED = 1, 2, 719
+_CAPTURE_UNSUPPORTED = 900
 _NAMES = {
     _INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE",
     _OUT_OF_MEMORY: "CUDA_ERROR_OUT_OF_MEMORY",
     _LAUNCH_FAILED: "CUDA_ERROR_LAUNCH_FAILED",
+    _CAPTURE_UNSUPPORTED: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
 }
 _POINTER, _I32, _I64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
 
 Dim3 = tuple[int, int, int]
+Step = Callable[[], None]
+"""What a graph does at a place, whenever it is launched."""
 
 
 @dataclass
@@ -48,6 +52,15 @@ class Launch:
 
 
 @dataclass
+class Graph:
+    """A captured sequence of work, and memory that belongs to it."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    memory: dict[int, Any] = field(default_factory=dict[int, Any])
+    released: set[int] = field(default_factory=set[int])
+
+
+@dataclass
 class NotingDriver:
     """Hands out memory of the process, and remembers what it is told."""
 
@@ -60,6 +73,10 @@ class NotingDriver:
     """Bytes that may be allocated at a time."""
     fails: str = ""
     """The function of the driver that reports an error."""
+    parameters: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many parameters kernels have, for launches that are captured."""
+    captures: bool = True
+    """Whether launches can be captured."""
 
     def __post_init__(self) -> None:
         self.memory: dict[int, Any] = {}
@@ -69,6 +86,10 @@ class NotingDriver:
         self.modules: set[int] = set()
         self.streams: set[int] = set()
         self.names: list[str] = []
+        self.graphs: dict[int, Graph] = {}
+        """Those that are not released."""
+        self._captured: dict[int, Graph] = {}
+        """By the stream that is captured."""
         self._numbers = itertools.count(1)
         self._callbacks: dict[str, Any] = {
             "cuLaunchKernel": ctypes.CFUNCTYPE(
@@ -93,11 +114,25 @@ class NotingDriver:
         assert stream in self.streams
         name = self.names[kernel - 1]
         sizes = (gx, gy, gz), (bx, by, bz)
-        launch = Launch(name, *sizes, shared, stream, arguments)
-        self.launches.append(launch)
-        if name in self.kernels:
-            self.kernels[name](arguments)
+        graph = self._captured.get(stream)
+        if graph is None:
+            self._run(Launch(name, *sizes, shared, stream, arguments))
+            return 0
+        if not self.captures:
+            return _CAPTURE_UNSUPPORTED
+        copied = _Copied(arguments, self.parameters.get(name, 0))
+        launch = Launch(name, *sizes, shared, stream, copied.address)
+        graph.steps.append(lambda: self._run_copied(launch, copied))
         return 0
+
+    def _run_copied(self, launch: Launch, copied: _Copied) -> None:
+        assert launch.arguments == copied.address
+        self._run(launch)
+
+    def _run(self, launch: Launch) -> None:
+        self.launches.append(launch)
+        if launch.kernel in self.kernels:
+            self.kernels[launch.kernel](launch.arguments)
 
     def _allocate(self, place: int, size: int, stream: int) -> int:
         assert stream in self.streams
@@ -110,11 +145,21 @@ class NotingDriver:
         address = -(-ctypes.addressof(memory) // 256) * 256
         self.memory[address] = memory
         ctypes.c_uint64.from_address(place).value = address
+        if stream in self._captured:
+            graph = self._captured[stream]
+            graph.memory[address] = memory
+            graph.steps.append(lambda: _spoil(memory))
+            return 0
         self.calls.append(("allocate", size))
         return 0
 
     def _free(self, address: int, stream: int) -> int:
         assert stream in self.streams
+        if stream in self._captured:
+            graph = self._captured[stream]
+            assert address in graph.memory.keys() - graph.released
+            graph.released.add(address)
+            return 0
         del self.memory[address]
         return 0
 
@@ -124,8 +169,15 @@ class NotingDriver:
             return _INVALID_VALUE
         self.require(target, size)
         self.require(source, size)
-        ctypes.memmove(target, source, size)
-        self.calls.append(("copy", size))
+
+        def copy() -> None:
+            ctypes.memmove(target, source, size)
+            self.calls.append(("copy", size))
+
+        if stream in self._captured:
+            self._captured[stream].steps.append(copy)
+        else:
+            copy()
         return 0
 
     def require(self, address: int, size: int) -> None:
@@ -163,7 +215,7 @@ class NotingDriver:
     def allow_shared_memory(self, kernel: int) -> None:
         self.calls.append(("allow_shared_memory", self.names[kernel - 1]))
 
-    def new_stream(self) -> int:
+    def new_stream(self, *, ordered: bool = True) -> int:
         self.streams.add(number := next(self._numbers))
         return number
 
@@ -199,8 +251,54 @@ class NotingDriver:
         if self.fails == "cuStreamSynchronize":
             raise RuntimeError("cuStreamSynchronize failed: CUDA_ERROR_LAUNCH_FAILED")
 
+    def begin_capture(self, stream: int) -> None:
+        assert stream in self.streams
+        assert stream not in self._captured
+        self._captured[stream] = Graph()
+        self.calls.append(("begin capture",))
+
+    def end_capture(self, stream: int) -> int:
+        graph = self._captured.pop(stream)
+        if self.fails in ("cuStreamEndCapture", "cuGraphInstantiate"):
+            for address in graph.memory:
+                del self.memory[address]
+            raise RuntimeError(f"{self.fails} failed: CUDA_ERROR_INVALID_VALUE")
+        assert graph.released == set(graph.memory), "a graph releases what it allocates"
+        self.graphs[number := next(self._numbers)] = graph
+        self.calls.append(("end capture",))
+        return number
+
+    def launch_graph(self, graph: int, stream: int) -> None:
+        assert stream in self.streams
+        if self.fails == "cuGraphLaunch":
+            raise RuntimeError("cuGraphLaunch failed: CUDA_ERROR_LAUNCH_FAILED")
+        self.calls.append(("launch graph",))
+        for step in self.graphs[graph].steps:
+            step()
+
+    def free_graph(self, graph: int) -> None:
+        for address in self.graphs.pop(graph).memory:
+            del self.memory[address]
+
     def error_name(self, status: int) -> str:
         return _NAMES[status]
+
+
+class _Copied:
+    """Arguments of a launch, 8 bytes each, as a graph keeps them."""
+
+    def __init__(self, arguments: int, count: int) -> None:
+        self._values = (ctypes.c_uint64 * max(count, 1))()
+        self._places = (ctypes.c_uint64 * max(count, 1))()
+        for position in range(count):
+            place = ctypes.c_uint64.from_address(arguments + 8 * position).value
+            self._values[position] = ctypes.c_uint64.from_address(place).value
+            self._places[position] = ctypes.addressof(self._values) + 8 * position
+        self.address = ctypes.addressof(self._places)
+
+
+def _spoil(memory: Any) -> None:
+    ctypes.memset(memory, 0xFF, ctypes.sizeof(memory))
 
 
 def simulated_driver(
@@ -219,12 +317,14 @@ def simulated_driver(
 
 def _with_kernels(split: ModuleOp, capability: tuple[int, int]) -> NotingDriver:
     kernels: dict[str, Callable[[int], None]] = {}
-    driver = NotingDriver(kernels, capability)
+    parameters: dict[str, int] = {}
+    driver = NotingDriver(kernels, capability, parameters=parameters)
     functions = interpret(split)
     for op in split.body.ops:
         if isinstance(op, tir.FuncOp) and "tir.is_global_func" in op.attributes:
             name = op.sym_name.data
             kernels[name] = _run(driver, op, functions, name)
+            parameters[name] = len(op.function_type.inputs)
     return driver
 
 
