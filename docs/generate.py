@@ -35,6 +35,7 @@ RELAX = ROOT / "docs" / "relax.md"
 SECTIONS = {
     "TIR": "passes.tir",
     "Relax": "passes.relax",
+    "StableHLO": "passes.stablehlo",
     "Lowering TIR to memref, scf, arith, vector and gpu": "lowering.tir",
     "Lowering Relax to memref, scf and arith": "lowering.relax",
     "Lowering to the llvm dialect": "lowering.to_llvm",

@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import ParseError
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.passes.infra.module_text import InputPlaceError, ModuleText, reading
+from xdsl_tvm.registry import new_context
 
 FunctionOp: TypeAlias = tir.FuncOp | relax.FuncOp | func.FuncOp
 Source: TypeAlias = ModuleOp | FunctionOp | str | Path
@@ -30,7 +32,8 @@ _SCRIPT = re.compile(
 def load_module(source: Source, context: Context | None = None) -> ModuleOp:
     """The module that `source` is or holds, verified.
 
-    A function that is part of a module is taken out of it, as a copy.
+    A function that is part of a module is taken out of it, as a copy. Functions of
+    StableHLO are converted to Relax by `stablehlo-to-relax`.
 
     Raises InputError, a ValueError, for text that is no module or no valid one, with
     file, line and column where they are known; OSError for a file that cannot be read;
@@ -41,7 +44,7 @@ def load_module(source: Source, context: Context | None = None) -> ModuleOp:
             is_module = isinstance(source, ModuleOp)
             module = source if is_module else ModuleOp([source.clone()])
             module.verify()
-            return module
+            return without_stablehlo(module)
     return load_text(_text(source), context)
 
 
@@ -57,7 +60,42 @@ def load_text(
     except ParseError as error:
         raise InputPlaceError(error.span, error.msg) from None
     text.verify(module)
-    return module
+    return converted_text(text, module, context)
+
+
+def converted_text(
+    text: ModuleText, module: ModuleOp, context: Context | None = None
+) -> ModuleOp:
+    """`without_stablehlo` of the verified module of a text.
+
+    Errors are InputErrors with their place in the text, where that is known.
+    """
+    try:
+        return without_stablehlo(module)
+    except DiagnosticException as error:
+        raise text.placed_error(error, without_stablehlo, context) or error from error
+
+
+def without_stablehlo(module: ModuleOp) -> ModuleOp:
+    """The module with its functions of StableHLO converted to Relax.
+
+    A module that has some is copied. Raises PassFailedException for what is not
+    converted.
+    """
+    functions = (op for op in module.ops if isinstance(op, func.FuncOp))
+    if not any(_is_stablehlo(op) for each in functions for op in each.walk()):
+        return module
+    # Late: few programs are of StableHLO.
+    from xdsl_tvm.passes.stablehlo.to_relax import ToRelax
+
+    converted = module.clone()
+    ToRelax().apply(new_context(), converted)
+    converted.verify()
+    return converted
+
+
+def _is_stablehlo(op: Operation) -> bool:
+    return op.name.startswith(("stablehlo.", "chlo."))
 
 
 def _text(source: object) -> ModuleText:

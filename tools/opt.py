@@ -24,6 +24,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import (
     check_name,
     parse_passes,
 )
+from xdsl_tvm.runtime.load import converted_text
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._scripts import EXECUTE_HELP, executed_module
@@ -138,7 +139,13 @@ class OptMain(xDSLOptMain):
         text = ModuleText(content, name, self._line_offset, is_script=ending == ".py")
         self.runner.text = text
         implicit = not self.args.no_implicit_module
-        return text.parsed(self.ctx, implicit_module=implicit)
+        module = text.parsed(self.ctx, implicit_module=implicit)
+        names = [each.name for each in self.runner.passes]
+        if not names or "stablehlo-to-relax" in names or self.args.disable_verify:
+            return module
+        # Passes on Relax are given, so that is what StableHLO has to become.
+        text.verify(module)
+        return converted_text(text, module, self.ctx)
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)

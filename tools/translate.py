@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, check_ending, reading
+from xdsl_tvm.runtime.load import load_text
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
@@ -118,8 +119,7 @@ def _translated_text(file: Path, ending: str, options: argparse.Namespace) -> st
         raise UserError(f"{file}: --name chooses from .py files")
     else:
         text = ModuleText.of_file(file)
-        module = text.parsed()
-        text.verify(module)
+        module = load_text(text)
     if ending == ".mlir":
         return _printed(module)
 

@@ -25,6 +25,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.lexer import Input, Span
 
+from xdsl_tvm.dialects.float_literals import with_hexadecimal_floats
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.passes.infra.error_lines import (
     PlacedError,
@@ -296,6 +297,12 @@ class _Parser(Parser):
                 self.pos,
             )
         return dtype
+
+    def parse_dense_int_or_fp_elements_attr(self, type: Any) -> Any:
+        start = self.pos
+        attr = super().parse_dense_int_or_fp_elements_attr(type)
+        text = self.lexer.input.slice(start, self.pos)
+        return with_hexadecimal_floats(attr, text or "")
 
     def parse_operation(self) -> Operation:
         start = self.pos

@@ -26,6 +26,7 @@ _ROOT = Path(__file__).parent
 PASS_FAMILIES: dict[tuple[str, ...], str] = {
     ("passes", "tir"): "tir",
     ("passes", "relax"): "relax",
+    ("passes", "stablehlo"): "stablehlo",
     ("passes", "testing", "tir"): "tir-test",
     ("passes", "testing", "relax"): "relax-test",
     ("lowering", "tir"): "tir",
@@ -80,7 +81,8 @@ def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 def all_dialects() -> dict[str, Callable[[], Dialect]]:
     """Every dialect of the package, by name, each loaded on demand.
 
-    `nvvm` is left out as soon as xDSL itself has a dialect of that name.
+    `chlo`, `nvvm` and `stablehlo` are left out as soon as xDSL itself has a dialect of
+    that name.
     """
 
     def get_nvvm() -> Dialect:
@@ -103,16 +105,30 @@ def all_dialects() -> dict[str, Callable[[], Dialect]]:
 
         return TVMLLVM
 
+    def get_stablehlo() -> Dialect:
+        from xdsl_tvm.dialects.stablehlo import StableHLO
+
+        return StableHLO
+
+    def get_chlo() -> Dialect:
+        from xdsl_tvm.dialects.stablehlo import CHLO
+
+        return CHLO
+
     from xdsl.dialects import get_all_dialects
 
     dialects: dict[str, Callable[[], Dialect]] = {
+        "chlo": get_chlo,
         "nvvm": get_nvvm,
         "relax": get_relax,
+        "stablehlo": get_stablehlo,
         "tir": get_tir,
         "tvm_llvm": get_tvm_llvm,
     }
-    if "nvvm" in get_all_dialects():
-        del dialects["nvvm"]
+    taken = get_all_dialects()
+    for name in ("chlo", "nvvm", "stablehlo"):
+        if name in taken:
+            del dialects[name]
     return dialects
 
 

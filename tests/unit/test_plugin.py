@@ -12,7 +12,7 @@ from xdsl.utils.target import Target
 
 from xdsl_tvm.universe import XDSL_TVM_UNIVERSE
 
-PREFIXES = ("tir-", "relax-", "tvm-")
+PREFIXES = ("tir-", "relax-", "tvm-", "stablehlo-to-")
 
 
 def test_multiverse_holds_us():

@@ -1,0 +1,87 @@
+// RUN: xdsl-opt %s -p stablehlo-to-relax --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: stablehlo-to-relax: stablehlo.custom_call: there is no function 'cholesky' here; export the program without calls of the platform's own functions
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = stablehlo.custom_call @cholesky(%x) {api_version = 2 : i32} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.atan2: the operation is not converted; docs/stablehlo.md lists those that are
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.atan2 %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: func.func: the shape of tensor<?xf32> is not known; export the program for one shape, without symbolic dimensions
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.abs %x : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.while: the number of steps is not known; it must follow from integers that are constants, as in jax.lax.fori_loop with constant bounds
+func.func @main(%x: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%i = %x) : tensor<i32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %i : tensor<i32>
+    stablehlo.return %j : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.while: more than 1024 steps are not unrolled
+func.func @main() -> tensor<i32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.while(%i = %z) : tensor<i32>
+  cond {
+    %c = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    stablehlo.return %i : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: func.call: @main calls itself; recursion is not converted
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.abs %x : tensor<4xf32>
+  %1 = func.call @main(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.reduce: its body is not converted; it must be one of add, multiply, maximum, minimum, of bools and, or, or keep the greatest or least element with its index
+func.func @main(%x: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.reduce(%x init: %i) applies stablehlo.subtract across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.convert: relax.astype: dtype must be an integer or float, not complex<f32>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.compare: the order TOTALORDER is converted as the comparison of a sort only; compare as FLOAT
+func.func @main(%x: tensor<4xf32>) -> tensor<4xi1> {
+  %0 = stablehlo.compare EQ, %x, %x, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}
