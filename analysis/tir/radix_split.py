@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from xdsl.ir import Block, SSAValue
 
@@ -194,10 +195,33 @@ def _is_digit(
         return False
     if place.bound(radix - part).min > 0:
         return True
-    # The part is `limit.part + more`, which is less than `limit.end + more`.
+    # The part is `s * limit.part + more`, which is at most `s * (limit.end - 1) + more`.
     return any(
-        place.bound(radix - limit.end - (part - limit.part)).min >= 0 for limit in limits
+        place.bound(radix - _constant(s) * (limit.end - _constant(1)) - more).min > 0
+        for limit in map(_reduced, limits)
+        for s in _scales(part, limit.part)
+        for more in (part - _constant(s) * limit.part,)
     )
+
+
+def _scales(part: Polynomial, limit: Polynomial) -> Iterable[int]:
+    """How often a limit is in a part, as their terms say."""
+    terms = part.terms
+    ratios = (terms[m] // f for m, f in limit.terms.items() if f and m in terms)
+    return dict.fromkeys(ratio for ratio in ratios if ratio > 0)
+
+
+def _reduced(limit: Limit) -> Limit:
+    """The limit without a common factor of the part, as `4 * i < 10` is `i < 3`."""
+    factor, end = gcd(*limit.part.terms.values()), limit.end.as_constant
+    if factor <= 1 or end is None:
+        return limit
+    part = limit.part.exact_quotient(_constant(factor))
+    return limit if part is None else Limit(part, _constant(-(-end // factor)))
+
+
+def _constant(value: int) -> Polynomial:
+    return Polynomial.constant(value)
 
 
 _ZERO = Polynomial({})
