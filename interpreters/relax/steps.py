@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
+from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
 from xdsl_tvm.dialects.tir.intrinsics import format_message
@@ -199,6 +200,13 @@ def _call_packed(frame: Frame, op: PackedCallOp) -> tuple[Any, ...]:
 
 
 def _call_with_context(frame: Frame, op: relax.CallBuiltinWithCtxOp) -> tuple[Any, ...]:
+    graph = cuda_graph_call(op)
+    if graph is not None:
+        frame.read(op)
+        fields, *shape = [frame.values[each] for each in graph.arguments] or [()]
+        name = graph.callee.root_reference.data
+        result = frame.owner.call(name, [*fields, *shape])
+        return () if op.result is None else (result,)
     values = (frame.owner, *frame.read(op))
     return _packed_result(op, frame.owner.call_external(op.callee.data, values))
 

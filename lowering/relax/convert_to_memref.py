@@ -68,7 +68,10 @@ class ConvertToMemref(CompilerPass):
         that there is not, fails with "out of memory: ". Extents that are used and
         may be negative, and divisors that may be 0, are checked. Calls of functions by
         name, relax.print, and relax.assert_op with values call tvm_call_packed of the
-        runtime (_packed_call.py). A closure that is known is called as a function. TIR
+        runtime (_packed_call.py). A closure that is known is called as a function.
+        Functions that are called by `vm.builtin.cuda_graph.get_cached_alloc` and
+        `vm.builtin.cuda_graph.run_or_capture` only (relax-rewrite-cuda-graph) become part
+        of their callers: every call allocates, and launches. TIR
         functions are converted, too, as tir-convert-to-memref does, since only functions
         on memrefs can be called from one. With `device=cuda`, tensors are memref<…, 1>,
         memory is gpu.alloc and gpu.dealloc, copies are gpu.memcpy, constants are globals
@@ -107,12 +110,19 @@ class ConvertToMemref(CompilerPass):
         converted = [
             (source, FunctionConverter(source, view).convert())
             for source in op.body.ops
-            if isinstance(source, relax.FuncOp)
+            if isinstance(source, relax.FuncOp) and not view.is_part_of_callers(source)
+        ]
+        parts = [
+            source
+            for source in op.body.ops
+            if isinstance(source, relax.FuncOp) and view.is_part_of_callers(source)
         ]
         for source, new in converted:
             Rewriter.replace_op(source, new, [])
             if on_gpu:
                 place_on_gpu(new)
+        for source in parts:
+            Rewriter.erase_op(source)
         view.insert_globals()
         if converted:
             convert = ConvertToGPU if on_gpu else ConvertTIRToMemref

@@ -144,7 +144,9 @@ _OPTIONS: dict[str, ConfigOption] = {
     "relax.FuseOps.max_depth": ConfigOption(
         int, 256, "FuseOps: operators in one function"
     ),
-    "relax.backend.use_cuda_graph": _flag(_LATER),
+    "relax.backend.use_cuda_graph": _flag(
+        "RewriteCUDAGraph: on, kernels of constant memory are functions to capture"
+    ),
     "relax.fallback_device_type": ConfigOption(int, None, _LATER),
     "relax.lift_transform_params.consume_params": _flag(_LATER),
     "relax.transform.apply_legalize_ops": _flag(

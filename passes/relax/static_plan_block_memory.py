@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
@@ -22,7 +21,11 @@ from xdsl_tvm.passes.relax._memory_plan.sizes import (
     allocated_info,
 )
 from xdsl_tvm.passes.relax._memory_plan.storage_pool import Storage
-from xdsl_tvm.passes.relax._memory_plan.storages import new_storage, place_on
+from xdsl_tvm.passes.relax._memory_plan.storages import (
+    common_anchor,
+    new_storage,
+    place_on,
+)
 from xdsl_tvm.passes.relax._memory_plan.tokens import token_plan
 from xdsl_tvm.passes.relax._memory_plan.upper_bounds import upper_bounds_of
 
@@ -172,20 +175,7 @@ class StaticPlanBlockMemory(CompilerPass):
 def _emit(storage: Storage) -> None:
     first = storage.tensors[0][0]
     dtype = storage.kind[1]
-    anchor = _common_anchor([alloc for alloc, _ in storage.tensors])
+    anchor = common_anchor([alloc for alloc, _ in storage.tensors])
     memory = new_storage(first, storage.size, dtype, anchor)
     for alloc, offset in storage.tensors:
         place_on(alloc, memory, offset)
-
-
-def _common_anchor(allocs: list[relax.AllocTensorOp]) -> Operation:
-    """The first allocation, or the operation around it that is visible to all others."""
-    anchor: Operation = allocs[0]
-    for alloc in allocs[1:]:
-        while (block := anchor.parent) is not None:
-            if block.find_ancestor_op_in_block(alloc) is not None:
-                break
-            parent = anchor.parent_op()
-            assert parent is not None, "allocations of one function"
-            anchor = parent
-    return anchor

@@ -29,6 +29,7 @@ ALLOCATED = "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite"
 VARIANTS: dict[str, tuple[str, ...]] = {
     "relax-convert-to-dataflow": ("", "min_size=1", "min_size=6"),
     "relax-eliminate-common-subexpr": ("", "call_only=true"),
+    "relax-rewrite-cuda-graph": ("use_cuda_graph=true",),
     "relax-topological-sort": tuple(
         f'order="{order}" direction="from-{end}"'
         for order in ("depth-first", "breadth-first")
@@ -45,6 +46,7 @@ NEEDS: dict[str, str] = {
     "relax-lower-alloc-tensor": ALLOCATED,
     "relax-rewrite-dataflow-reshape": "relax-legalize-ops",
     "relax-remove-purity-checking": FLAT,
+    "relax-rewrite-cuda-graph": f"{ALLOCATED},relax-static-plan-block-memory",
     "relax-static-plan-block-memory": ALLOCATED,
 }
 """For a pass, a pipeline that brings any program to its input form."""

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.name_hints import set_name_hint
+from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
 from xdsl_tvm.dialects.relax.inspect import InspectDimensionOp, InspectOp
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
@@ -49,6 +50,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Value,
     kind,
     leaves,
+    memories,
     rebuild,
 )
 from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS
@@ -70,6 +72,8 @@ class FunctionConverter(PackedCode):
         self.block = Block(arg_types=self.convention.inputs)
         super().__init__(source, self.block, view)
         self._values: dict[SSAValue, Value] = {}
+        self._open: list[relax.FuncOp] = []
+        """The functions that are being written in the place of calls."""
 
     def convert(self) -> func.FuncOp:
         """The lowered function.
@@ -387,6 +391,53 @@ class FunctionConverter(PackedCode):
     def _make_closure(self, op: relax.MakeClosureOp) -> Value:
         return Closure(op.callee.root_reference.data, tuple(self._operands(op)))
 
+    def _global_ref(self, op: relax.GlobalRefOp) -> Value:
+        return Closure(op.callee.root_reference.data, ())
+
+    def _call_builtin(self, op: relax.CallBuiltinWithCtxOp) -> Value:
+        """A function to capture is part of its caller: storages may be passed."""
+        graph = cuda_graph_call(op)
+        callee = None if graph is None else self.view.callee(graph.callee)
+        if graph is None or not isinstance(callee, relax.FuncOp):
+            raise self.cv.fail(_remedy(op))
+        fields, *shape = [self._value(each) for each in graph.arguments] or [()]
+        if not isinstance(fields, tuple):
+            raise self.cv.fail(f"the arguments are a {kind(fields)}, not a tuple")
+        return self._inlined(callee, [*fields, *shape])
+
+    def _inlined(self, callee: relax.FuncOp, arguments: Sequence[Value]) -> Value:
+        """What a function computes, in the place of a call."""
+        name = callee.sym_name.data
+        if callee in self._open:
+            raise self.cv.fail(f"@{name} is captured within itself; use a loop outside")
+        if len(arguments) != len(callee.args):
+            raise self.cv.fail(
+                f"@{name} takes {len(callee.args)} values, got {len(arguments)}"
+            )
+        symbols: dict[str, Dim] = {}
+        pairs: list[tuple[Dim, Dim]] = []
+        for parameter, value in zip(callee.args, arguments, strict=True):
+            pairs += self.pairs(parameter.type, value)
+            self._values[parameter] = value
+            self.name(parameter, value)
+        for dim, actual in pairs:
+            if dim.symbol_name is not None:
+                symbols.setdefault(dim.symbol_name, actual)
+        for dim, actual in pairs:
+            what = f"{self.place}: a shape does not fit @{name}"
+            self.check_equal(dim.substitute(symbols), actual, what)
+        outer, source = self.symbols, self.source
+        self.symbols, self.source = symbols, callee
+        self._open.append(callee)
+        self._convert_block(callee.body.block)
+        self._open.pop()
+        self.symbols, self.source = outer, source
+        result = self._value(callee.return_op.value)
+        inner = {*callee.args, *(each for op in callee.walk() for each in op.results)}
+        for memory in memories((*arguments, result)):
+            memory.names -= inner
+        return result
+
     def _invoke_closure(self, op: AnyInvokeClosureOp) -> Value:
         closure, *arguments = self._operands(op)
         return self.call_closure(closure, arguments, op.result)
@@ -571,6 +622,7 @@ class FunctionConverter(PackedCode):
         relax.AllocTensorFromStorageOp: _alloc_tensor_on,
         relax.AllocTensorOp: _alloc_tensor,
         relax.AssertOp: _assert,
+        relax.CallBuiltinWithCtxOp: _call_builtin,
         relax.CallDPSPackedOp: _call_dps_packed,
         relax.CallInplacePackedOp: _call_inplace_packed,
         relax.CallOp: _call_function,
@@ -580,6 +632,7 @@ class FunctionConverter(PackedCode):
         relax.ConstantOp: _constant,
         relax.EnsureZeroOffsetOp: _same,
         relax.GetItemOp: _get_item,
+        relax.GlobalRefOp: _global_ref,
         relax.IfOp: _if,
         relax.InvokeClosureOp: _invoke_closure,
         relax.InvokePureClosureOp: _invoke_closure,

@@ -22,7 +22,9 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
 from xdsl_tvm.lowering.relax.conversion.calling_convention import (
     Convention,
     convention_of,
@@ -86,6 +88,7 @@ class ModuleView:
             name = None if trait is None else trait.get_sym_attr_name(op)
             if name is not None:
                 self._symbols[name.data] = op
+        self._parts = _graph_functions(module)
         self._conventions: dict[relax.FuncOp, Convention] = {}
         self._tir_callees: dict[tir.FuncOp, TIRCallee] = {}
         self._globals: dict[Attribute, memref.GlobalOp] = {}
@@ -95,6 +98,11 @@ class ModuleView:
     def callee(self, name: SymbolRefAttr) -> Operation | None:
         """The function of this name."""
         return self._symbols.get(name.root_reference.data)
+
+    def is_part_of_callers(self, func: relax.FuncOp) -> bool:
+        """Whether a function is called by functions for CUDA graphs only."""
+        is_private = "global_symbol" not in func.attributes
+        return is_private and func.sym_name.data in self._parts
 
     def convention(self, func: relax.FuncOp) -> Convention:
         """How a Relax function is called; see `convention_of`."""
@@ -193,3 +201,19 @@ class ModuleView:
                 block.add_op(op)
             else:
                 block.insert_op_before(op, first)
+
+
+def _graph_functions(module: ModuleOp) -> set[str]:
+    """The names of functions that nothing but a function for CUDA graphs calls."""
+    graphs: set[str] = set()
+    others: set[str] = set()
+    for function in relax_functions(module):
+        for op in function.walk():
+            if isinstance(op, relax.GlobalRefOp):
+                users = [use.operation for use in op.result.uses]
+                calls = [cuda_graph_call(user) for user in users]
+                is_graph = all(each and each.callee == op.callee for each in calls)
+                (graphs if is_graph else others).add(op.callee.root_reference.data)
+            elif isinstance(op, relax.CallOp | relax.MakeClosureOp):
+                others.add(op.callee.root_reference.data)
+    return graphs - others

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
 from xdsl_tvm.lowering.tir.conversion.calling_convention import may_be_written
 
@@ -53,8 +54,11 @@ class WrittenValues:
     def _relax_callee(self, op: Operation) -> relax.FuncOp | None:
         if isinstance(op, relax.CallOp | relax.MakeClosureOp):
             callee = self._lookup(op.callee)
-            return callee if isinstance(callee, relax.FuncOp) else None
-        return None
+        elif (graph := cuda_graph_call(op)) is not None:
+            callee = self._lookup(graph.callee)
+        else:
+            return None
+        return callee if isinstance(callee, relax.FuncOp) else None
 
     def _written(self, op: Operation) -> Iterator[SSAValue]:
         """The operands of an operation that it may write."""
@@ -78,6 +82,12 @@ class WrittenValues:
                 is_known = isinstance(closure, relax.MakeClosureOp)
                 callee = self._lookup(closure.callee) if is_known else None
                 yield from self._written_by(callee, op.arguments)
+            case relax.CallBuiltinWithCtxOp():
+                graph = cuda_graph_call(op)
+                if graph is None:
+                    yield from op.arguments
+                else:
+                    yield from self._written_by(self._lookup(graph.callee), graph.fields)
             case _:
                 pass
 

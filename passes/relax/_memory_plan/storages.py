@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -59,3 +61,16 @@ def tensor_on(
     tensor.location = alloc.location
     tensor.result.name_hint = alloc.result.name_hint
     return tensor
+
+
+def common_anchor(allocs: Sequence[Operation]) -> Operation:
+    """The first allocation, or the operation around it that is visible to all others."""
+    anchor: Operation = allocs[0]
+    for alloc in allocs[1:]:
+        while (block := anchor.parent) is not None:
+            if block.find_ancestor_op_in_block(alloc) is not None:
+                break
+            parent = anchor.parent_op()
+            assert parent is not None, "allocations of one function"
+            anchor = parent
+    return anchor
