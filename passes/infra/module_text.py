@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from bisect import bisect_right
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -300,7 +301,10 @@ class _Parser(Parser):
 
     def parse_dense_int_or_fp_elements_attr(self, type: Any) -> Any:
         start = self.pos
-        attr = super().parse_dense_int_or_fp_elements_attr(type)
+        try:
+            attr = super().parse_dense_int_or_fp_elements_attr(type)
+        except (OverflowError, ValueError, struct.error) as error:
+            self.raise_error(f"an element is not one of the type: {error}", start)
         text = self.lexer.input.slice(start, self.pos)
         return with_hexadecimal_floats(attr, text or "")
 
