@@ -65,7 +65,9 @@ def _layer_norm(node: Node) -> Value | list[Value | None]:
     wanted = any(node.outputs[1:])
     same = node.shape(1) == node.shape()[axis:]
     if not wanted and same and x.dtype == stash:
-        bias = node.optional(2) or op.zeros(list(node.shape(1)), x.dtype)
+        bias = node.optional(2)
+        if bias is None:
+            bias = op.zeros(list(node.shape(1)), x.dtype)
         return op.nn.layer_norm(x, node.expr(1), bias, axes, epsilon)
     wide = x if x.dtype == stash else op.astype(x, stash)
     normalized, mean, inverse = _standardized(node, wide, axes, epsilon)
