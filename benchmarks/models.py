@@ -119,7 +119,7 @@ def compiled(
     parameters = model.parameters()
     arrays = [np.ascontiguousarray(a) for a in (*inputs, *parameters.values())]
     makers: dict[str, Callable[[], Call]] = {
-        "ours": lambda: _ours(module, arrays),
+        "ours": lambda: _ours(module, inputs, list(parameters.values())),
         "TVM": lambda: TVMProgram(module).compile(arrays),
         "onnxruntime": lambda: ONNXProgram(module, parameters, len(inputs)).compile(
             inputs, threads
@@ -130,8 +130,11 @@ def compiled(
     return time.perf_counter() - start, call
 
 
-def _ours(module: IRModule, arrays: Sequence[Array]) -> Call:
-    main = compile(module)["main"]
+def _ours(module: IRModule, inputs: Sequence[Array], parameters: Sequence[Array]) -> Call:
+    # They follow the inputs.
+    params: dict[str | int, Array] = dict(enumerate(parameters, len(inputs)))
+    main = compile(module, params=params)["main"]
+    arrays = [np.ascontiguousarray(array) for array in inputs]
     return lambda: main(*arrays)
 
 
@@ -234,9 +237,10 @@ _LEGEND = """
 The networks of `examples/models` in their full size, f32, one image or one text; the step
 of GPT-2 has 512 tokens before it. *TVM* (its default pipeline, without tuning) and
 *onnxruntime* say how many times as long they take, in turns, each in a process of its
-own. The weights are arguments of our code and of TVM's, and constants for onnxruntime,
-which packs them when it is loaded. *memory* is what one call allocates for results and
-everything between, as planned, and how much that is of all tensors together.
+own. The weights are constants of our code and for onnxruntime, which rearrange them when
+the model is compiled or loaded, and arguments of TVM's code. *memory* is what one call
+allocates for results and everything between, as planned, and how much that is of all
+tensors together.
 """
 
 

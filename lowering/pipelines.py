@@ -93,9 +93,28 @@ def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     )
 
 
-def relax_optimization() -> tuple[str, ...]:
-    """Relax graphs to calls of fused TIR functions on planned memory."""
-    return (*RELAX_CHECKS, "relax-default-pipeline")
+def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
+    """Relax graphs to calls of fused TIR functions on planned memory.
+
+    What is known of batch normalization goes into the weights before it. Convolutions
+    with constant weights compute on blocks of as many channels as vectors of so many
+    bytes hold, and their weights are rearranged here.
+    """
+    folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
+    return (
+        *RELAX_CHECKS,
+        "relax-fold-batchnorm-to-conv2d",
+        "relax-canonicalize-bindings",
+        folding,
+        f"relax-block-convolutions{{lanes={max(vector_bytes // 4, 1)}}}",
+        folding,
+        "relax-dead-code-elimination",
+        "relax-default-pipeline",
+    )
+
+
+_MOST_FOLDED = 1 << 22
+"""Elements of a constant that is computed: enough for the weight of a convolution."""
 
 
 def disables_assertions() -> bool:
@@ -117,9 +136,10 @@ def llvm_pipeline(
     written. With `profile`, calls of TIR functions from Relax functions are timed, and
     with `bound_checks` their accesses and divisions are asserted.
     """
-    is_optimized = vector_bytes is not None
-    relax_to_tir = relax_optimization() if is_optimized else RELAX_TO_TIR
-    optimization = tir_optimization(vector_bytes) if vector_bytes is not None else None
+    relax_to_tir, optimization = RELAX_TO_TIR, None
+    if vector_bytes is not None:
+        relax_to_tir = relax_optimization(vector_bytes)
+        optimization = tir_optimization(vector_bytes)
     options = "{profile=true}" if profile else ""
     to_memref = [f"{name}{options}" for name in RELAX_TO_MEMREF]
     return ",".join(

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.pipelines import Progress
+from xdsl_tvm.passes.relax.bind_params import BindParams
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.load import Source, load_module
 from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
@@ -16,6 +24,7 @@ def compile(
     module: Source,
     target: str | Target = "llvm",
     *,
+    params: Mapping[str | int, Any] | None = None,
     opt_level: int = 2,
     optimize: bool = True,
     arch: str | None = None,
@@ -35,6 +44,11 @@ def compile(
     GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
     The module is left as it is. Arrays that a function writes may overlap others, unless
     it has `tir.noalias`; such calls run code without a schedule, see `CompiledFunction`.
+
+    `params` are arrays for parameters of the module's Relax function that other programs
+    can see, `main` where it has several, by name or position. They are part of the code:
+    calls leave them out, and what depends on them alone is computed here. Weights of
+    convolutions are put into the order that vectors want.
 
     With `bound_checks`, code is compiled as it is written, and every access and integer
     division of TIR functions is asserted: where an index is out of bounds, or a division
@@ -58,13 +72,16 @@ def compile(
 
     Raises TypeError for any other object, ValueError for text that is no module, an
     unknown target or one with attributes that this machine's processor would not heed,
-    PassFailedException where something has no lowering, DiagnosticException if an extra
+    PassFailedException where something has no lowering, or a parameter cannot be the
+    array that `params` has for it, DiagnosticException if an extra
     is not installed, and RuntimeError if there is no GPU. A call of a compiled function
     raises RuntimeError if an assertion in it fails.
     """
     kind, target_arch = _kind_and_arch(Target.parse(target))
     arch = arch or target_arch
     loaded = load_module(module)
+    if params:
+        loaded = _with_params(loaded, params)
     settings = Settings(
         opt_level,
         optimize and not bound_checks,
@@ -84,8 +101,27 @@ def compile(
     if graphs:
         raise ValueError("graphs are for the target cuda; leave out graphs=True")
     # The executable keeps the module and lowers it in place where it has to.
-    owned = loaded.clone() if loaded is module else loaded
+    owned = loaded.clone() if loaded is module and not params else loaded
     return NativeExecutable(owned, settings, externs)
+
+
+def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
+    """A copy of the module in which arrays take the place of parameters."""
+    symbols = [
+        op.attributes.get("global_symbol")
+        for op in module.ops
+        if isinstance(op, relax.FuncOp)
+    ]
+    names = [symbol.data for symbol in symbols if isinstance(symbol, StringAttr)]
+    name = names[0] if len(names) == 1 else "main"
+    if name not in names:
+        raise ValueError(
+            "params are for the module's Relax function that has a global_symbol, or for "
+            f"main; it has {', '.join(names) or 'none'}"
+        )
+    bound = module.clone()
+    BindParams(name, {**params}).apply(new_context(), bound)
+    return bound
 
 
 def _kind_and_arch(target: Target) -> tuple[str, str | None]:

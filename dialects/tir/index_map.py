@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from inspect import signature
 from math import prod
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, IntegerType, NoneAttr, i32, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -15,6 +15,9 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+_MANY = 4096
+"""So many elements are mapped at once, as arrays."""
 
 Coordinates: TypeAlias = Sequence[AffineExpr | int]
 IndexFunction: TypeAlias = (
@@ -94,16 +97,34 @@ class IndexMapAttr(ParametrizedAttribute):
     def map_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The smallest box from 0 that holds the coordinates of all elements of `shape`.
 
-        They are tried one by one, so it takes time linear in their number. Raises
-        ValueError for another rank, an empty shape and a negative coordinate.
+        All are computed, so it takes time linear in their number. Raises ValueError for
+        another rank, an empty shape and a negative coordinate.
         """
         self._require_rank(shape)
         if not prod(shape):
             raise ValueError(f"{self} has no shape for the empty shape {list(shape)}")
-        columns = list(zip(*self._images(shape), strict=True))
-        if any(min(column) < 0 for column in columns):
+        if prod(shape) < _MANY:
+            found = list(zip(*self._images(shape), strict=True))
+            ranges = [(min(each), max(each)) for each in found]
+        else:
+            arrays = self._columns(shape)
+            ranges = [(int(each.min()), int(each.max())) for each in arrays]
+        if any(low < 0 for low, _ in ranges):
             raise ValueError(f"{self} maps indices of {list(shape)} below 0")
-        return tuple(max(column) + 1 for column in columns)
+        return tuple(high + 1 for _, high in ranges)
+
+    def _columns(self, shape: Sequence[int]) -> Sequence[Any]:
+        """Per coordinate its values for all elements, as arrays that broadcast."""
+        import numpy as np
+
+        return self.evaluated(np.ogrid[tuple(slice(extent) for extent in shape)])
+
+    def evaluated(self, indices: Sequence[Any]) -> tuple[Any, ...]:
+        """The coordinates for arrays of indices, as arrays that broadcast."""
+        import numpy as np
+
+        results = self.map.data.results
+        return tuple(np.asarray(result.eval(indices, ())) for result in results)
 
     def compose(self, first: IndexMapAttr) -> IndexMapAttr:
         """The map that does `first`, and this one on its results.

@@ -134,8 +134,8 @@ def _layout_transform(op: relax.LayoutTransformOp, data: Array, *pad: Any) -> Ar
     if math.prod(data.shape) == 0:
         return np.zeros(shape, data.dtype)
     found = np.full(shape, pad[0] if pad else 0).astype(data.dtype)
-    for at in np.ndindex(data.shape):
-        found[op.index_map.map_indices(at)] = data[at]
+    grid = np.ogrid[tuple(slice(extent) for extent in data.shape)]
+    found[op.index_map.evaluated(grid)] = data
     return found
 
 

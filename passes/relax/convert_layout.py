@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -82,7 +82,9 @@ class ConvertLayout(CompilerPass):
         for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
                 try:
-                    _Conversion(wanted, written).convert(dataflow.body.block)
+                    LayoutConversion(lambda each: wanted.get(each.name), written).convert(
+                        dataflow.body.block
+                    )
                 except VerifyException as error:
                     raise PassFailedException(f"{self.name}: {error}") from error
 
@@ -129,10 +131,11 @@ _Field: TypeAlias = _Tensor | SSAValue
 
 
 @dataclass
-class _Conversion:
+class LayoutConversion:
     """One walk over a dataflow block."""
 
-    wanted: Mapping[str, Sequence[str]]
+    wanted: Callable[[Operation], Sequence[str] | None]
+    """The layouts that are wanted of an operator, if any are."""
     written: set[SSAValue]
     """Tensors whose memory something writes; each stays memory of its own."""
     tensors: dict[SSAValue, _Tensor] = field(default_factory=dict[SSAValue, _Tensor])
@@ -265,7 +268,7 @@ class _Conversion:
             if layout is None and _is_tensor(operand):
                 return False  # Of unknown rank.
             layouts.append(layout)
-        wanted = self.wanted.get(op.name)
+        wanted = self.wanted(op)
         if wanted is None and all(map(_is_identity, layouts)):
             return False
         plan = rule(op, layouts, wanted)

@@ -27,6 +27,11 @@ from xdsl_tvm.passes.tir._cpu_schedule.transpose import (
     match_large_transpose,
     schedule_transpose,
 )
+from xdsl_tvm.passes.tir._cpu_schedule.windowed import (
+    Windowed,
+    match_windowed,
+    schedule_windowed,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point, find_nest
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
@@ -90,6 +95,10 @@ class DefaultCPUSchedule(CompilerPass):
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
         for vectors below 64 bytes, stay in registers (see `contraction.py`).
+        *Convolutions of images with channels in blocks*, as many as a vector has lanes,
+        or half as many: tiles of neighbouring columns and one to three blocks stay in
+        registers, nothing is copied, and terms outside of the image are left out (see
+        `windowed.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows, and threads share its columns. With columns next to each other,
         blocks of them stay in registers or in the cache, and terms keep their order; with
@@ -111,7 +120,7 @@ class DefaultCPUSchedule(CompilerPass):
         different parameters are taken not to overlap, as `tir-vectorize-loop` takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop
-        annotation `nontemporal`; removed: none
+        annotations `nontemporal` and `pragma_unroll_explicit`; removed: none
     Differs from TVM: TVM leaves such functions serial, or asks for a search of schedules
     """
 
@@ -198,7 +207,12 @@ def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
 
 def _contraction(nest: Nest, machine: Machine) -> Contraction | None:
     reduction = match_reduction(nest)
-    if reduction is None or match_few_rows(reduction, {}, machine) is not None:
+    if reduction is None:
+        return None
+    windowed = match_windowed(reduction, machine)
+    if windowed is not None:
+        return windowed
+    if match_few_rows(reduction, {}, machine) is not None:
         return None
     return match_large_contraction(reduction, machine)
 
@@ -208,6 +222,8 @@ def _stands_alone(nest: Nest, machine: Machine) -> bool:
     reduction = match_reduction(nest)
     if reduction is None:
         return False
+    if match_windowed(reduction, machine) is not None:
+        return True
     few = match_few_rows(reduction, {}, machine)
     if few is not None:
         return not few.is_batched
@@ -223,7 +239,7 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
     parallel = any(machine.is_parallel(nest.axes) for nest in group)
     finished = _with_map(group, machine)
     if finished is not None:
-        schedule_contraction(code, finished, machine, parallel=parallel)
+        _write_contraction(code, finished, machine, parallel=parallel)
     elif len(group) == 1:
         if not _write(code, group[0], {}, machine, parallel=parallel):
             return
@@ -239,6 +255,15 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
                     nest.write_loops(code, here)
     for nest in group:
         Rewriter.erase_op(nest.outermost)
+
+
+def _write_contraction(
+    code: LoopCode, found: Contraction, machine: Machine, *, parallel: bool
+) -> None:
+    if isinstance(found, Windowed):
+        schedule_windowed(code, found, machine, parallel=parallel)
+    else:
+        schedule_contraction(code, found, machine, parallel=parallel)
 
 
 def _with_map(group: list[Nest], machine: Machine) -> Contraction | None:
@@ -262,6 +287,10 @@ def _write(
     reduction = match_reduction(nest)
     if reduction is None:
         return False
+    windowed = None if point else match_windowed(reduction, machine)
+    if windowed is not None:
+        schedule_windowed(code, windowed, machine, parallel=parallel)
+        return True
     few = match_few_rows(reduction, point, machine)
     contraction = None if point else match_large_contraction(reduction, machine)
     if few is not None:

@@ -11,12 +11,14 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FunctionType,
+    IntegerAttr,
     IntegerType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    i64,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolOpInterface
@@ -175,6 +177,8 @@ class ModuleView:
             memref_of(shape, element, GENERIC_SPACE),
             data,
             constant=UnitAttr(),
+            # As memory that is allocated, so that no vector is in two cache lines.
+            alignment=IntegerAttr(64, i64),
         )
 
     def _unique_name(self) -> str:

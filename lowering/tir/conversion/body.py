@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     IntegerAttr,
     IntegerType,
     ModuleOp,
@@ -111,6 +112,9 @@ NEEDS_PASS = {
     "tir.match_region": "tir-lower-match-buffer",
 }
 """Passes that must have removed an op."""
+
+_UNROLLED = tvm_llvm.LoopAttr(DictionaryAttr({"unroll.full": UnitAttr()}))
+"""That LLVM is to expand a loop."""
 
 
 class BodyConverter(PackedEmitter):
@@ -283,7 +287,10 @@ class BodyConverter(PackedEmitter):
             self._bind_loop_var(op, counter)
             self.convert_ops(op.body.block)
             self.emit(scf.YieldOp.create())
-        self.emit(scf.ForOp.create(operands=[low, high, step], regions=[Region(block)]))
+        loop = scf.ForOp.create(operands=[low, high, step], regions=[Region(block)])
+        if op.kind.data is tir.ForKind.UNROLLED:
+            loop.attributes[tvm_llvm.LoopAttr.name] = _UNROLLED
+        self.emit(loop)
 
     def _parallel_loop(self, op: tir.ForOp) -> None:
         """A loop whose iterations may run at the same time, which counts in `index`."""

@@ -90,6 +90,11 @@ def _same(op: Operation, layouts: Layouts, wanted: Sequence[str] | None) -> Plan
     return Plan([layout], layout)
 
 
+def _clip(op: Operation, layouts: Layouts, wanted: Sequence[str] | None) -> Plan | None:
+    layout = _single(layouts)
+    return Plan([layout, *[None] * (len(op.operands) - 1)], layout)
+
+
 def _gathered(
     op: relax.AllGatherOp, layouts: Layouts, wanted: Sequence[str] | None
 ) -> Plan | None:
@@ -354,6 +359,7 @@ def _spatial(
 
 RULES: dict[type[Operation], Rule] = {
     relax.UnaryOperatorOp: _same,
+    relax.ClipOp: _clip,
     relax.AstypeOp: _same,
     relax.DropoutOp: _same,
     relax.AllReduceOp: _same,

@@ -1,12 +1,15 @@
 """Rules of convolutions (docs/spec/relax-ops.md §11).
 
-All layouts are computed as they are but those with blocks, whose blocks are joined
-before and made after. Padding is a stage of its own, `pad_temp`.
+Layouts without blocks are computed as they are, and so are channels in blocks at the end,
+`NCHW16c` with `OIHW16i16o`, without groups or with one channel in each. Blocks of other
+layouts are joined before and made after. Padding is a stage of its own, `pad_temp`,
+where channels are not in blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.convolution import (
@@ -33,6 +36,9 @@ from xdsl_tvm.passes.relax.legalize.windows import (
 @rule(relax.Conv1DOp, relax.Conv2DOp, relax.Conv3DOp)
 def convolution(op: ConvolutionOp, site: RuleContext) -> Tensor:
     """Sums over a group's channels and a window, of products in the result's dtype."""
+    in_blocks = _BlockedChannels.of(op, site)
+    if in_blocks is not None:
+        return in_blocks.result()
     work = _Convolution(op, site)
     program, data = site.program, work.data
     padding = dict(zip(work.letters, op.window_padding, strict=True))
@@ -199,3 +205,105 @@ class _Convolution:
                 weight[letter] = program.extent(last) - offset[letter]
         dtype = self._site.dtype
         return data[at].cast(dtype) * self._weight[weight].cast(dtype)
+
+
+@dataclass(frozen=True)
+class _BlockedChannels:
+    """A convolution whose result has its channels in blocks, at the end: `NCHW16c`.
+
+    The data are like that, too, or without blocks. The weight has blocks of as many
+    output channels at its end, and the input channels in blocks before that as the data
+    have: `OIHW16i16o`, `OIHW16o`.
+    """
+
+    op: ConvolutionOp
+    site: RuleContext
+    has_blocked_data: bool
+    is_depthwise: bool
+    """Whether each channel is a group."""
+
+    @staticmethod
+    def of(op: ConvolutionOp, site: RuleContext) -> _BlockedChannels | None:
+        """The convolution, if it is one of these and its extents are known."""
+        letters = SPATIAL[op.SPATIAL_RANK]
+        plain = "NC" + letters
+        data = Layout.parse(op.name, op.data_layout.data, plain)
+        out = data
+        if op.out_layout is not None:
+            out = Layout.parse(op.name, op.out_layout.data, plain)
+        kernel = Layout.parse(op.name, op.kernel_layout.data, "OI" + letters)
+        before = [(letter, 0) for letter in letters]
+        if [*out.axes[:-1]] != [("N", 0), ("C", 0), *before] or out.axes[-1][0] != "c":
+            return None
+        outputs = out.axes[-1][1]
+        is_blocked = data.axes[-1][0] == "c"
+        if [*data.axes][: len(plain)] != [("N", 0), ("C", 0), *before]:
+            return None
+        groups = op.groups.value.data
+        is_depthwise = groups > 1
+        shapes = site.tensor(0).shape, site.tensor(1).shape, tuple(site.shape)
+        if not all(isinstance(dim, int) for shape in shapes for dim in shape):
+            return None
+        inputs: list[tuple[str, int]] = []
+        if is_depthwise:
+            channels = shapes[2][1], shapes[1][1]
+            if data.axes != out.axes or channels != (shapes[0][1], 1):
+                return None
+            if groups != _times(shapes[0][1], outputs):
+                return None
+        elif is_blocked:
+            inputs = [("i", data.axes[-1][1])]
+        wanted = [("O", 0), ("I", 0), *before, *inputs, ("o", outputs)]
+        if [*kernel.axes] != wanted or shapes[1][0] != shapes[2][1]:
+            return None
+        return _BlockedChannels(op, site, is_blocked, is_depthwise)
+
+    def result(self) -> Tensor:
+        """The result, block by block.
+
+        There is no padded copy, which would cost as much as a depthwise convolution:
+        elements outside are zero in each term, and schedules know where they are.
+        """
+        site, op = self.site, self.op
+        program, data, weight = site.program, site.tensor(0), site.tensor(1)
+        rank = op.SPATIAL_RANK
+        window = [*weight.shape[2 : 2 + rank]]
+        over: list[Dim] = window
+        if not self.is_depthwise:
+            inner = weight.shape[2 + rank : -1]
+            over = [weight.shape[1], *window, *inner]
+
+        def term(spatial: list[Expr], terms: list[Expr]) -> Expr:
+            batch, block, *places, lane = spatial
+            offsets = terms[:rank] if self.is_depthwise else terms[1 : 1 + rank]
+            at: list[Expr] = []
+            conditions: list[Expr] = []
+            sizes = data.shape[2 : 2 + rank]
+            for axis, place in enumerate(places):
+                low, high = op.window_padding[axis]
+                step, spread = op.window_strides[axis], op.window_dilation[axis]
+                offset = moved(program, offsets[axis], spread)
+                index = moved(program, moved(program, place, step) + offset, 1, -low)
+                if low > 0:
+                    conditions.append(index >= program.extent(0))
+                if high > 0:
+                    conditions.append(index < program.extent(sizes[axis]))
+                at.append(index)
+            source, inner = [terms[0], *terms[1 + rank :]], terms
+            if self.is_depthwise:
+                source, inner = [block, lane], [program.extent(0), *offsets]
+
+            def element() -> Expr:
+                return data[batch, source[0], *at, *source[1:]]
+
+            x = guarded(program, conditions, element, data.dtype)
+            w = weight[block, *inner, lane]
+            return x.cast(site.dtype) * w.cast(site.dtype)
+
+        name = op.name.rpartition(".")[2]
+        shape = list(site.shape)
+        return program.reduce(f"{name}_blocks", shape, over, site.dtype, SUM, term)
+
+
+def _times(dim: Dim, factor: int) -> int | None:
+    return dim * factor if isinstance(dim, int) else None

@@ -374,7 +374,8 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
     xdsl_tvm.compile(MODEL, progress=note)
     names = [name for name, _, _ in steps]
-    assert names[:2] == ["relax-insert-operand-checks", "relax-legalize-ops"]
+    assert names[0] == "relax-insert-operand-checks"
+    assert "relax-legalize-ops" in names
     assert names[-1] == "machine code"
     numbers = [number for _, number, _ in steps[:-1]]
     assert numbers == list(range(len(steps) - 1))

@@ -264,3 +264,20 @@ tir.func @lanes(%a: !tir.handle, %b: !tir.handle) {
 // CHECK:         %[[M:.*]] = tvm_llvm.select %[[P]], %[[X]], %[[F]] : vector<2xi1>, vector<2xf32>
 // CHECK:         vector.shuffle %[[M]], %[[X]] [3, 0] : vector<2xf32>, vector<2xf32>
 // CHECK:         llvm.fptrunc %{{.*}} : vector<2xf32> to vector<2xbf16>
+
+// -----
+
+// Unrolled loops that are left are for LLVM to expand.
+// CHECK-LABEL: @unrolled
+// CHECK: scf.for
+// CHECK: memref.store
+// CHECK: } {tvm_llvm.loop = #tvm_llvm.loop<{unroll.full}>}
+tir.func @unrolled(%a: !tir.handle) {
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %one = tir.const 1.0 : f32
+  %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
+  tir.for %i = %c0 to %c4 unrolled {
+    tir.store %one, %A[%i] : f32
+  }
+}

@@ -73,6 +73,20 @@ def _convolutions() -> Iterable[Case]:
     )
     blocks: dict[str, Any] = {"data_layout": "NCHW2c", "kernel_layout": "OIHW2i3o"}
     yield case(two, "f32[m, 2, 4, 3, 2]", "f32[2, 2, 3, 3, 2, 3]", **blocks)
+    ends: dict[str, Any] = {"data_layout": "NCHW2c", "kernel_layout": "OIHW2i4o"}
+    yield case(
+        *(two, "f32[1, 2, 5, 4, 2]", "f32[1, 2, 3, 2, 2, 4]"),
+        **ends,
+        out_layout="NCHW4c",
+        padding=[1, 0, 2, 1],
+        strides=[2, 1],
+    )
+    ends = {"data_layout": "NCHW", "kernel_layout": "OIHW2o", "out_layout": "NCHW2c"}
+    yield case(two, "f32[2, 3, 5, 4]", "f32[2, 3, 3, 3, 2]", **ends, dilation=[2, 1])
+    ends = {"data_layout": "NCHW2c", "kernel_layout": "OIHW2o"}
+    yield case(
+        two, "f32[1, 2, 4, 4, 2]", "f32[2, 1, 3, 3, 2]", **ends, groups=4, padding=1
+    )
     yield case(two, image, kernel, out_layout="NC4cH2hW", padding=[1, 0])
     yield case(two, "i8[1, 3, 4, 4]", "i8[2, 3, 3, 3]", out_dtype=i32)
     yield case(two, "f16[1, 3, 4, 4]", "f16[2, 3, 3, 3]")

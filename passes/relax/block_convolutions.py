@@ -1,0 +1,123 @@
+"""Convolutions compute on channels in blocks, as vectors want them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax.convert_layout import LayoutConversion
+from xdsl_tvm.passes.relax.rewriting.insertion import by_function
+
+_MOST_LANES = 256
+
+
+@dataclass(frozen=True)
+class BlockConvolutions(CompilerPass):
+    """Summary: Lets convolutions with constant weights compute on blocks of channels, and
+        what is between them.
+
+    TVM name: none (ours)
+    Input form: any
+    Output form: the same; in dataflow blocks such convolutions have the layouts
+        `NCHW16c` and `OIHW16i16o`
+    Options: `lanes`: channels of a block (16)
+    Rewrites: before
+
+            %y = relax.nn.conv2d %x, %w ... layout "NCHW" kernel "OIHW" : ...
+            %r = relax.nn.relu %y : ...
+            relax.output %r : ...
+
+        after
+
+            %x0 = relax.layout_transform %x ...   // N, C / 16, H, W, 16
+            %w0 = relax.layout_transform %w ...   // O / 16, I / 16, H, W, 16, 16
+            %y0 = relax.nn.conv2d %x0, %w0 ... layout "NCHW16c" kernel "OIHW16i16o" : ...
+            %r0 = relax.nn.relu %y0 : ...
+            %r = relax.layout_transform %r0 ... : ...
+            relax.output %r : ...
+
+        Where channels are no full blocks, blocks are half as large. If they are not full
+        then, data stay `NCHW`, with weights in `OIHW16o`, as those of depthwise
+        convolutions are. Values keep the layout that they are computed in, as
+        relax-convert-layout has it. The rearranged weights are left to
+        relax-fold-constant. Time is linear in the size of the function.
+    Leaves alone: what is outside of dataflow blocks; convolutions whose weight is no
+        constant, in other layouts than `NCHW` with `OIHW`, of unknown extents, with
+        output channels that are no full blocks of either size, or with groups of several
+        channels
+    Errors: `lanes` that is no power of two, or more than 256
+    Attributes: read: none; created: none; removed: none
+    Differs from TVM: TVM has no such pass; its ConvertLayout has one layout for all
+        convolutions
+    """
+
+    name = "relax-block-convolutions"
+
+    lanes: int = 16
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lanes = self.lanes
+        if not 1 <= lanes <= _MOST_LANES or lanes & (lanes - 1):
+            raise PassFailedException(
+                f"{self.name}: lanes must be a power of two up to {_MOST_LANES}, got "
+                f"{lanes}"
+            )
+        if lanes == 1:
+            return
+        for blocks, written in by_function(op, relax.DataflowOp):
+            for dataflow in blocks:
+                conversion = LayoutConversion(lambda each: _layouts(each, lanes), written)
+                conversion.convert(dataflow.body.block)
+
+
+def _layouts(op: Operation, lanes: int) -> Sequence[str] | None:
+    """The layouts of data, weight and result that suit an operator."""
+    if not isinstance(op, relax.Conv2DOp) or not _is_plain(op):
+        return None
+    if not isinstance(op.weight.owner, relax.ConstantOp):
+        return None
+    shapes = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
+    if any(info is None or info.shape is None for info in shapes):
+        return None
+    extents = [_constants(info) for info in shapes if info is not None]
+    known = [shape for shape in extents if shape is not None]
+    if len(known) != len(shapes):
+        return None
+    (_, channels, *_), (outputs, inputs, *_), _ = known
+    groups = op.groups.value.data
+    before, after = _block(channels, lanes), _block(outputs, lanes)
+    if after is None:
+        return None
+    blocked, last = f"NCHW{after}c", f"OIHW{after}o"
+    if groups == 1 and before is None:
+        return "NCHW", last, blocked
+    if groups == 1:
+        return f"NCHW{before}c", f"OIHW{before}i{after}o", blocked
+    if inputs == 1 and groups == outputs == channels:
+        return blocked, last, blocked
+    return None
+
+
+def _block(channels: int, lanes: int) -> int | None:
+    """Channels of a block: as many as a vector has lanes, or else half as many."""
+    found = [size for size in (lanes, lanes // 2) if size > 1 and channels % size == 0]
+    return found[0] if found else None
+
+
+def _is_plain(op: relax.Conv2DOp) -> bool:
+    layouts = (op.data_layout.data, op.kernel_layout.data)
+    return layouts == ("NCHW", "OIHW") and op.out_layout is None
+
+
+def _constants(info: TensorInfo) -> tuple[int, ...] | None:
+    dims = info.shape or ()
+    values = [dim.value for dim in dims if dim.value is not None]
+    return tuple(values) if len(values) == len(dims) else None

@@ -1,0 +1,61 @@
+// RUN: xdsl-opt %s -p 'relax-block-convolutions{lanes=4}' | filecheck %s
+// RUN: xdsl-opt %s -p 'relax-block-convolutions{lanes=1}' | filecheck %s --check-prefix=NONE
+
+// NONE-NOT: layout_transform
+
+!image = tensor<1x3x6x6xf32>
+!four = tensor<1x4x6x6xf32>
+!all = !relax.tuple<!four, !four, tensor<1x3x6x6xf32>, tensor<1x6x6x4xf32>>
+!six = tensor<1x6x6x6xf32>
+
+// Channels that are no full blocks, full ones, depthwise, and blocks that are half as large.
+// CHECK-LABEL: relax.func @network
+// CHECK: relax.layout_transform %stem map <(d0, d1, d2, d3) -> ((d0 floordiv 4), d1, d2, d3, (d0 mod 4))>
+// CHECK: %a = relax.nn.conv2d %x, {{.*}} layout "NCHW" kernel "OIHW4o" out_layout "NCHW4c" {{.*}} -> tensor<1x1x6x6x4xf32>
+// CHECK-NEXT: %b = relax.nn.relu %a
+// CHECK-NEXT: %[[D:.*]] = relax.layout_transform %depth
+// CHECK-NEXT: %c = relax.nn.conv2d %b, %[[D]] {{.*}} groups 4 layout "NCHW4c" kernel "OIHW4o"
+// CHECK-NEXT: %d = relax.clip %c
+// CHECK-NEXT: %[[W:.*]] = relax.layout_transform %wide
+// CHECK-NEXT: %e = relax.nn.conv2d %d, %[[W]] {{.*}} layout "NCHW4c" kernel "OIHW4i2o" out_layout "NCHW2c" {{.*}} -> tensor<1x3x6x6x2xf32>
+// CHECK-NEXT: %[[B:.*]] = relax.layout_transform %back
+// CHECK-NEXT: %f = relax.nn.conv2d %e, %[[B]] {{.*}} layout "NCHW2c" kernel "OIHW2i4o" out_layout "NCHW4c"
+// CHECK-NEXT: %[[R:.*]] = relax.layout_transform %f map <(d0, d1, d2, d3, d4) -> (d0, ((d1 * 4) + d4), d2, d3)>
+// CHECK-NEXT: relax.output %[[R]]
+relax.func @network(%x: !image) -> !four attributes {global_symbol = "network"} {
+  %stem = relax.constant dense<0.5> : tensor<4x3x3x3xf32>
+  %depth = relax.constant dense<2.0> : tensor<4x1x3x3xf32>
+  %wide = relax.constant dense<0.25> : tensor<6x4x1x1xf32>
+  %back = relax.constant dense<-1.5> : tensor<4x6x1x1xf32>
+  %lo = relax.prim_value 0.0 : f32
+  %hi = relax.prim_value 6.0 : f32
+  %r = relax.dataflow -> (!four) {
+    %a = relax.nn.conv2d %x, %stem strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!image, tensor<4x3x3x3xf32>) -> !four
+    %b = relax.nn.relu %a : (!four) -> !four
+    %c = relax.nn.conv2d %b, %depth strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 4 layout "NCHW" kernel "OIHW" : (!four, tensor<4x1x3x3xf32>) -> !four
+    %d = relax.clip %c, %lo, %hi : (!four, !relax.prim<f32>, !relax.prim<f32>) -> !four
+    %e = relax.nn.conv2d %d, %wide strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!four, tensor<6x4x1x1xf32>) -> !six
+    %f = relax.nn.conv2d %e, %back strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!six, tensor<4x6x1x1xf32>) -> !four
+    relax.output %f : !four
+  }
+  relax.return %r : !four
+}
+
+// Weights that are no constants, groups of several channels, odd output channels, and
+// layouts that are others already.
+// CHECK-LABEL: relax.func @left_alone
+// CHECK-NOT: layout_transform
+relax.func @left_alone(%x: !four, %w: tensor<4x4x1x1xf32>, %y: tensor<1x6x6x4xf32>) -> !all attributes {global_symbol = "left_alone"} {
+  %groups = relax.constant dense<0.5> : tensor<4x2x1x1xf32>
+  %odd = relax.constant dense<0.5> : tensor<3x4x1x1xf32>
+  %hwio = relax.constant dense<0.5> : tensor<1x1x4x4xf32>
+  %r = relax.dataflow -> (!all) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!four, tensor<4x4x1x1xf32>) -> !four
+    %b = relax.nn.conv2d %x, %groups strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" : (!four, tensor<4x2x1x1xf32>) -> !four
+    %c = relax.nn.conv2d %x, %odd strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!four, tensor<3x4x1x1xf32>) -> tensor<1x3x6x6xf32>
+    %d = relax.nn.conv2d %y, %hwio strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NHWC" kernel "HWIO" : (tensor<1x6x6x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x6x6x4xf32>
+    %t = relax.tuple(%a, %b, %c, %d) : !four, !four, tensor<1x3x6x6xf32>, tensor<1x6x6x4xf32>
+    relax.output %t : !all
+  }
+  relax.return %r : !all
+}
