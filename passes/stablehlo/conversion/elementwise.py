@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.dtypes import is_bool, is_integer_type, is_uint
+from xdsl_tvm.dialects.dtypes import is_bool, is_float, is_integer_type, is_uint
 from xdsl_tvm.dialects.stablehlo import chlo
 from xdsl_tvm.dialects.stablehlo import elementwise as hlo
 from xdsl_tvm.dialects.stablehlo.assembly import element_of, shape_of
@@ -150,7 +150,7 @@ def combined(
     """What a binary operation makes of two tensors."""
     table = _OF_BOOLS if element_of(lhs) == i1 else _BINARY
     if kind not in table:
-        raise VerifyException(f"{kind.name} is not converted for {element_of(lhs)}")
+        raise VerifyException(f"it is not converted for elements of {element_of(lhs)}")
     return emitter.op(_make(table[kind], [lhs, rhs]))
 
 
@@ -289,17 +289,59 @@ def _compare(
     if found is not None:
         return found
     kind = op.compare_type
-    if kind is not None and kind.data is ComparisonType.TOTALORDER:
-        raise VerifyException(
-            "the order TOTALORDER is converted as the comparison of a sort only; compare "
-            "as FLOAT"
-        )
     dtype = element_of(operands[0])
+    lhs, rhs = operands
+    if is_float(dtype) and kind is not None and kind.data is ComparisonType.TOTALORDER:
+        return _total_order(emitter, direction, lhs, rhs)
     if is_bool(dtype):
         # Relax compares numbers.
         whole = IntegerType(8)
         operands = [emitter.cast(each, whole) for each in operands]
     return emitter.op(_make(_COMPARISONS[direction], operands))
+
+
+def _total_order(
+    emitter: Emitter, direction: ComparisonDirection, lhs: SSAValue, rhs: SSAValue
+) -> SSAValue:
+    """The order of numbers, in which -0 is before 0, and any NaN is after all others.
+
+    Zeros differ by their reciprocals, which of other equal numbers are equal.
+    """
+
+    def both(kind: type[relax.OperatorOp], a: SSAValue, b: SSAValue) -> SSAValue:
+        return emitter.op(_make(kind, [a, b]))
+
+    one = emitter.constant(1.0, element_of(lhs))
+    inverses = [both(relax.DivideOp, one, value) for value in (lhs, rhs)]
+    nans = [emitter.op(relax.IsNanOp(value)) for value in (lhs, rhs)]
+    is_equal = both(relax.EqualOp, lhs, rhs)
+
+    def same() -> SSAValue:
+        equal = both(relax.LogicalAndOp, is_equal, both(relax.EqualOp, *inverses))
+        return both(relax.LogicalOrOp, equal, both(relax.LogicalAndOp, *nans))
+
+    def before(first: int) -> SSAValue:
+        pair = (lhs, rhs) if first == 0 else (rhs, lhs)
+        second = 1 - first
+        is_less = both(relax.LessOp, inverses[first], inverses[second])
+        zeros = both(relax.LogicalAndOp, is_equal, is_less)
+        numbers = both(relax.LogicalOrOp, both(relax.LessOp, *pair), zeros)
+        is_number = emitter.op(relax.LogicalNotOp(nans[first]))
+        to_nan = both(relax.LogicalAndOp, nans[second], is_number)
+        return both(relax.LogicalOrOp, numbers, to_nan)
+
+    match direction:
+        case ComparisonDirection.EQ:
+            return same()
+        case ComparisonDirection.NE:
+            return emitter.op(relax.LogicalNotOp(same()))
+        case ComparisonDirection.LT | ComparisonDirection.LE:
+            found = before(0)
+        case ComparisonDirection.GT | ComparisonDirection.GE:
+            found = before(1)
+    if direction in (ComparisonDirection.LE, ComparisonDirection.GE):
+        found = both(relax.LogicalOrOp, found, same())
+    return found
 
 
 @converts(hlo.SelectOp)

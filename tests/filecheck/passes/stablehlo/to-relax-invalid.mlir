@@ -80,8 +80,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: stablehlo-to-relax: stablehlo.compare: the order TOTALORDER is converted as the comparison of a sort only; compare as FLOAT
-func.func @main(%x: tensor<4xf32>) -> tensor<4xi1> {
-  %0 = stablehlo.compare EQ, %x, %x, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+// CHECK: stablehlo-to-relax: stablehlo.power: it is not converted for elements of i1
+func.func @main(%x: tensor<4xi1>) -> tensor<4xi1> {
+  %0 = stablehlo.power %x, %x : tensor<4xi1>
   return %0 : tensor<4xi1>
 }

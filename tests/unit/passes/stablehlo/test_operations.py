@@ -511,3 +511,27 @@ def test_the_gradient_of_a_pool_goes_to_the_first_greatest_element(pad: int) -> 
     )
     expected = [[1, 2, 0, 3, 0, 4]] if pad else [[1, 0, 0, 2, 0, 3]]
     _compare(text, "tensor<1x6xf32>", [x, source], np.array(expected))
+
+
+RELATIONS: list[tuple[str, Numpy]] = [
+    ("EQ", np.equal),
+    ("NE", np.not_equal),
+    ("LT", np.less),
+    ("LE", np.less_equal),
+    ("GT", np.greater),
+    ("GE", np.greater_equal),
+]
+
+
+@pytest.mark.parametrize(("direction", "relation"), RELATIONS)
+def test_the_total_order(direction: str, relation: Numpy) -> None:
+    ordered = np.array([-np.inf, -1, -0.0, 0.0, 1, np.inf, np.nan], np.float32)
+    ranks = np.arange(7)
+    a, b = np.repeat(ordered, 7), np.tile(ordered, 7)
+    expected = relation(np.repeat(ranks, 7), np.tile(ranks, 7))
+    text = (
+        f"%r = stablehlo.compare {direction}, %a, %b, TOTALORDER : "
+        "(tensor<49xf32>, tensor<49xf32>) -> tensor<49xi1>"
+    )
+    with np.errstate(divide="ignore"):
+        _compare(text, "tensor<49xi1>", [a, b], expected)
