@@ -156,3 +156,32 @@ def _before(a: Number, b: Number, descending: bool) -> bool:
     if a != a or b != b:
         return a == a and b != b
     return a < b
+
+
+def two_keys(body: Region, dtypes: Sequence[Attribute]) -> bool | None:
+    """Whether a comparison of two pairs of elements sorts down, by the first pair first.
+
+    False where it sorts up, None for other comparisons. NaN is as in `sort_order`.
+    """
+    block = body.block
+    if len(dtypes) < 2 or any(arg.uses for arg in block.args[4:]):
+        return None
+    others: list[Number] = [0] * (len(block.args) - 4)
+    pairs = [list(itertools.product(samples(dtype), repeat=2)) for dtype in dtypes[:2]]
+    for descending in (False, True):
+        for knows_nan in (True, False):
+            if all(
+                computed(block, [a, b, c, d, *others])
+                == [int(_first(a, b, c, d, descending))]
+                for a, b in pairs[0]
+                for c, d in pairs[1]
+                if knows_nan or not any(each != each for each in (a, b, c, d))
+            ):
+                return descending
+    return None
+
+
+def _first(a: Number, b: Number, c: Number, d: Number, descending: bool) -> bool:
+    if _before(a, b, descending) or _before(b, a, descending):
+        return _before(a, b, descending)
+    return _before(c, d, descending)

@@ -16,7 +16,7 @@ from xdsl_tvm.dialects.stablehlo import chlo
 from xdsl_tvm.dialects.stablehlo import elementwise as scalar
 from xdsl_tvm.dialects.stablehlo import reductions as hlo
 from xdsl_tvm.dialects.stablehlo.assembly import element_of, ints_of, shape_of
-from xdsl_tvm.passes.stablehlo.conversion.bodies import arg_extreme, sort_order
+from xdsl_tvm.passes.stablehlo.conversion.bodies import arg_extreme, sort_order, two_keys
 from xdsl_tvm.passes.stablehlo.conversion.elementwise import combined
 from xdsl_tvm.passes.stablehlo.conversion.emitter import Emitter, Number, extreme
 from xdsl_tvm.passes.stablehlo.conversion.rules import converts
@@ -325,21 +325,32 @@ def _select_and_scatter(
 def _sort(
     emitter: Emitter, op: hlo.SortOp, operands: Sequence[SSAValue]
 ) -> SSAValue | Sequence[SSAValue]:
-    descending = sort_order(op.comparator, element_of(op.inputs[0]))
+    dtypes = [element_of(each) for each in op.inputs]
+    axis, count = op.axis, 1
+    descending = sort_order(op.comparator, dtypes[0])
+    if descending is None:
+        descending, count = two_keys(op.comparator, dtypes), 2
     if descending is None:
         raise VerifyException(
             "its comparison is not converted; it must be of the elements of the first "
-            "tensor, by less or greater than"
+            "tensor, or of the first two, by less or greater than"
         )
-    axis = op.axis
     if 0 in shape_of(operands[0]):
         return operands
-    if len(operands) == 1 and element_of(operands[0]) != i1:
+    if len(operands) == 1 and dtypes[0] != i1:
         return emitter.op(relax.SortOp(operands[0], axis, descending))
-    keys = operands[0]
-    if element_of(keys) == i1:
-        keys = emitter.cast(keys, IntegerType(8))
-    order = emitter.op(relax.ArgsortOp(keys, axis, descending, i32))
+    order: SSAValue | None = None
+    # Sorts keep the order of equal elements, so the last key is first.
+    for key in reversed(operands[:count]):
+        if element_of(key) == i1:
+            key = emitter.cast(key, IntegerType(8))
+        if order is None:
+            order = emitter.op(relax.ArgsortOp(key, axis, descending, i32))
+            continue
+        key = emitter.op(relax.GatherElementsOp(key, order, axis))
+        places = emitter.op(relax.ArgsortOp(key, axis, descending, i32))
+        order = emitter.op(relax.GatherElementsOp(order, places, axis))
+    assert order is not None
     return [emitter.op(relax.GatherElementsOp(each, order, axis)) for each in operands]
 
 

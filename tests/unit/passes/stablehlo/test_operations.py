@@ -535,3 +535,21 @@ def test_the_total_order(direction: str, relation: Numpy) -> None:
     )
     with np.errstate(divide="ignore"):
         _compare(text, "tensor<49xi1>", [a, b], expected)
+
+
+def test_sort_by_two_tensors() -> None:
+    text = (
+        '%r:2 = "stablehlo.sort"(%a, %b) <{dimension = 1 : i64, is_stable = true}> ({\n'
+        "^bb0(%x: tensor<i32>, %y: tensor<i32>, %u: tensor<f32>, %v: tensor<f32>):\n"
+        "  %0 = stablehlo.compare GT, %u, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "  %1 = stablehlo.compare EQ, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "  %2 = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "  %3 = stablehlo.select %1, %0, %2 : tensor<i1>, tensor<i1>\n"
+        "  stablehlo.return %3 : tensor<i1>\n"
+        f"}}) : ({U}, {T}) -> ({U}, {T})"
+    )
+    keys = np.array([[1, 0, 1, 0], [2, 2, 2, 2]], np.int32)
+    order = np.lexsort((-X, -keys), axis=1)
+    _compare(text, U, [keys, X], np.take_along_axis(keys, order, 1))
+    second = text.replace("%r:2", "%s:2") + f"\n%r = stablehlo.add %s#1, %s#1 : {T}"
+    _compare(second, T, [keys, X], 2 * np.take_along_axis(X, order, 1))
