@@ -80,6 +80,18 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 """The same, and structured control flow before them."""
 
 
+MEMREF_TO_LLVM = (
+    "tvm-expand-math",
+    "tvm-hoist-divisions",
+    "tvm-convert-scf-parallel-to-threads",
+    *TO_LLVM,
+    "tvm-convert-bf16-to-bits",
+    "tvm-keep-divisions-scalar",
+    "tvm-verify-llvm-legal",
+)
+"""Functions on memrefs to the llvm dialect, with threads and checks of the result."""
+
+
 def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     """Blocks to flat vector code, with vectors of so many bytes.
 
@@ -128,13 +140,15 @@ def llvm_pipeline(
     vector_bytes: int | None = None,
     profile: bool = False,
     bound_checks: bool = False,
+    until_memref: bool = False,
 ) -> str:
     """The road to the llvm dialect for the CPU, as pipeline text.
 
     With `vector_bytes`, Relax functions take the passes of `relax_optimization` on the
     way, and TIR functions those of `tir_optimization`; else they are lowered as they are
     written. With `profile`, calls of TIR functions from Relax functions are timed, and
-    with `bound_checks` their accesses and divisions are asserted.
+    with `bound_checks` their accesses and divisions are asserted. With `until_memref` the
+    road ends at functions on memrefs.
     """
     relax_to_tir, optimization = RELAX_TO_TIR, None
     if vector_bytes is not None:
@@ -150,13 +164,7 @@ def llvm_pipeline(
             *(("tir-insert-bound-checks",) if bound_checks else ()),
             *(to_memref if relax else ()),
             "tir-convert-to-memref",
-            "tvm-expand-math",
-            "tvm-hoist-divisions",
-            "tvm-convert-scf-parallel-to-threads",
-            *TO_LLVM,
-            "tvm-convert-bf16-to-bits",
-            "tvm-keep-divisions-scalar",
-            "tvm-verify-llvm-legal",
+            *(() if until_memref else MEMREF_TO_LLVM),
         )
     )
 
@@ -240,8 +248,7 @@ def run_pipeline(
     checked to be defined before their uses. Where they are not, or a pass raises on IR
     that does not verify, the error names the first pass whose result is broken.
     """
-    text = passes if isinstance(passes, str) else ",".join(passes)
-    steps = [step for each in passes_of(text) for step in _steps(each)]
+    steps = pipeline_steps(passes)
     trail = Trail(ctx, module.clone())
     with _rare_collections() as between_steps:
         for number, step in enumerate(steps):
@@ -255,6 +262,12 @@ def run_pipeline(
                     trail.add(step.name, step)
             between_steps()
         trail.verify(module, only_structure=True)
+
+
+def pipeline_steps(passes: str | Sequence[str]) -> list[ModulePass]:
+    """What `run_pipeline` runs, composite passes taken apart; imports all passes."""
+    text = passes if isinstance(passes, str) else ",".join(passes)
+    return [step for each in passes_of(text) for step in _steps(each)]
 
 
 _COLLECTED_AFTER = 700_000
@@ -317,7 +330,7 @@ _LOWERED_BEFORE = {
 """What to do with operations of dialects that other passes lower."""
 
 
-def _refuse_foreign(module: ModuleOp) -> None:
+def refuse_foreign(module: ModuleOp) -> None:
     """Raises PassFailedException for the first operation that is to be lowered before."""
     for op in all_ops(module):
         advice = _LOWERED_BEFORE.get(op.name.partition(".")[0])
@@ -342,7 +355,7 @@ def lower_to_llvm(
     Options are those of `llvm_pipeline` and `run_pipeline`. Raises PassFailedException
     where something has no lowering for the CPU.
     """
-    _refuse_foreign(module)
+    refuse_foreign(module)
     relax = has_relax_functions(module)
     text = llvm_pipeline(
         relax=relax,
@@ -390,7 +403,7 @@ def lower_to_driver_calls(
     Raises PassFailedException where something has no lowering, and for a module without
     kernels.
     """
-    _refuse_foreign(module)
+    refuse_foreign(module)
     lower_to_gpu(ctx, module, progress)
     kernels, successors = _taken_out(module)
     if not successors:

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -415,11 +415,23 @@ def load_object(
     symbols: Mapping[str, int] | None = None,
 ) -> NativeCode:
     """Loads an object file that `object_file` made; arguments as of `load`."""
+    return load_objects([data], exports, symbols=symbols)
+
+
+def load_objects(
+    objects: Sequence[bytes],
+    exports: Iterable[str],
+    *,
+    symbols: Mapping[str, int] | None = None,
+) -> NativeCode:
+    """Loads object files that may call each other; arguments as of `load`."""
     exports = list(exports)
     symbols = symbols or {}
-    _check_symbols(data, exports, symbols)
+    _check_symbols(objects, exports, symbols)
     builder = _binding().JITLibraryBuilder()
-    builder.add_object_img(data).add_current_process()
+    for data in objects:
+        builder.add_object_img(data)
+    builder.add_current_process()
     for name, address in symbols.items():
         builder.import_symbol(name, address)
     for name in exports:
@@ -449,17 +461,18 @@ def needs(data: bytes, name: str) -> bool:
 
 
 def _check_symbols(
-    data: bytes, exports: Iterable[str], symbols: Mapping[str, int]
+    objects: Sequence[bytes], exports: Iterable[str], symbols: Mapping[str, int]
 ) -> None:
-    if not _elf.is_elf(data):
+    if not all(map(_elf.is_elf, objects)):
         # Other formats are left to the loader, which reports what it cannot find.
         return
-    found = list(_elf.symbols(data))
-    missing = [
+    found = [symbol for data in objects for symbol in _elf.symbols(data)]
+    defined = {symbol.name for symbol in found if symbol.defined}
+    missing = {
         symbol.name
         for symbol in found
-        if not symbol.defined and not _is_known(symbol.name, symbols)
-    ]
+        if symbol.name not in defined and not _is_known(symbol.name, symbols)
+    }
     if missing:
         raise DiagnosticException(
             f"the code calls {', '.join(map(repr, sorted(missing)))}, which nobody "
@@ -467,7 +480,6 @@ def _check_symbols(
         )
     if any(symbol.thread_local for symbol in found):
         raise DiagnosticException("thread_local globals cannot be loaded: pass pointers")
-    defined = {symbol.name for symbol in found if symbol.defined}
     for name in exports:
         if name not in defined:
             raise DiagnosticException(f"the module does not define '@{name}'")

@@ -30,7 +30,7 @@ from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.loop_times import LoopRecorder
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
-from xdsl_tvm.runtime.object_cache import ObjectCache
+from xdsl_tvm.runtime.object_cache import ObjectCache, packed, unpacked
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
 from xdsl_tvm.runtime.packed_functions import (
     ENTRY_TYPES,
@@ -89,49 +89,64 @@ class NativeExecutable(Executable):
             f"{settings.opt_level} {settings.optimize} {settings.profile} "
             f"{settings.bound_checks}",
         )
-        self._object = ObjectCache.default().get_or_make(key, self._compiled)
+        self._objects = unpacked(ObjectCache.default().get_or_make(key, self._compiled))
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         exports.update(dict.fromkeys(self.packed_functions))
-        can_fail = llvm_jit.mentions(self._object, FAILED_ASSERT)
+        can_fail = self._mentions(FAILED_ASSERT)
         # As many as messages have: with no gaps, from the first on.
         numbers = list(
-            itertools.takewhile(
-                functools.partial(llvm_jit.mentions, self._object),
-                map(failed_number, itertools.count()),
-            )
+            itertools.takewhile(self._mentions, map(failed_number, itertools.count()))
         )
         if can_fail:
             exports.update(dict.fromkeys([FAILED_ASSERT, *numbers]))
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
-        has_marks = llvm_jit.mentions(self._object, EVENTS)
+        has_marks = self._mentions(EVENTS)
         if has_marks:
             exports.update(dict.fromkeys((EVENTS, LIMIT, COUNT, NAMES)))
-        calls = [
-            name
-            for name in (CALL_PACKED, CALL_WITH_SLOTS)
-            if llvm_jit.mentions(self._object, name)
-        ]
-        packed = PackedCalls(externs or {}) if calls else None
-        symbols = threads.launch_symbols(self._object)
-        if packed is not None:
+        calls = [n for n in (CALL_PACKED, CALL_WITH_SLOTS) if self._mentions(n)]
+        packed_calls = PackedCalls(externs or {}) if calls else None
+        symbols: dict[str, int] = {}
+        for data in self._objects:
+            symbols.update(threads.launch_symbols(data))
+        if packed_calls is not None:
             known = {
-                CALL_PACKED: packed.address,
-                CALL_WITH_SLOTS: packed.slots_address,
+                CALL_PACKED: packed_calls.address,
+                CALL_WITH_SLOTS: packed_calls.slots_address,
             }
             symbols.update((name, known[name]) for name in calls)
-        self._code = llvm_jit.load_object(self._object, exports, symbols=symbols)
+        self._code = llvm_jit.load_objects(self._objects, exports, symbols=symbols)
         address = self._code.address
         self.loop_recorder = LoopRecorder(address) if has_marks else None
         """Records times of functions and loops, where InstrumentProfileIntrinsics has
         marked some, as `tir.instrument_lwp` in a `PassContext` asks for."""
         self._failure = (
-            FailedAssert(address(FAILED_ASSERT), [address(n) for n in numbers], packed)
+            FailedAssert(
+                address(FAILED_ASSERT), [address(n) for n in numbers], packed_calls
+            )
             if can_fail
             else None
         )
 
+    def _mentions(self, name: str) -> bool:
+        return any(llvm_jit.mentions(data, name) for data in self._objects)
+
     def _compiled(self) -> bytes:
+        settings = self._settings
+        if settings.optimize and has_relax_functions(self._module):
+            # Late: a module that is found in the cache needs none of it.
+            from xdsl_tvm.runtime.unit_objects import compile_units
+
+            exports = {signature.function for signature in self.signatures.values()}
+            objects = compile_units(
+                self._module.clone(),
+                exports,
+                opt_level=settings.opt_level,
+                profile=settings.profile,
+                progress=settings.progress,
+            )
+            if objects is not None:
+                return packed(objects)
         text = self.llvm_ir
         self._settings.progress("machine code", 1, 1)
         return llvm_jit.compile_object(text, self._settings.opt_level)

@@ -274,6 +274,11 @@ def pool_kind() -> str:
     return kind
 
 
+def is_running() -> bool:
+    """Whether this process has the pool."""
+    return _THREADS.pool is not None
+
+
 def launch_address() -> int:
     """The address of the function that parallel loops call; makes the pool."""
     return _THREADS.get().launch

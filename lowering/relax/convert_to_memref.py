@@ -106,25 +106,7 @@ class ConvertToMemref(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         on_gpu = self._is_on_gpu()
-        view = ModuleView(op, profile=self.profile, on_gpu=on_gpu)
-        converted = [
-            (source, FunctionConverter(source, view).convert())
-            for source in op.body.ops
-            if isinstance(source, relax.FuncOp) and not view.is_part_of_callers(source)
-        ]
-        parts = [
-            source
-            for source in op.body.ops
-            if isinstance(source, relax.FuncOp) and view.is_part_of_callers(source)
-        ]
-        for source, new in converted:
-            Rewriter.replace_op(source, new, [])
-            if on_gpu:
-                place_on_gpu(new)
-        for source in parts:
-            Rewriter.erase_op(source)
-        view.insert_globals()
-        if converted:
+        if convert_relax_functions(op, profile=self.profile, on_gpu=on_gpu):
             convert = ConvertToGPU if on_gpu else ConvertTIRToMemref
             convert().apply(ctx, op)
         for inner in op.body.ops:
@@ -141,3 +123,32 @@ class ConvertToMemref(CompilerPass):
                 f"{self.name}: kernels are not timed on the host; leave out profile"
             )
         return self.device == "cuda"
+
+
+def convert_relax_functions(
+    module: ModuleOp, *, profile: bool = False, on_gpu: bool = False
+) -> bool:
+    """Converts the Relax functions of a module alone; whether there were some.
+
+    They call TIR functions as `tir-convert-to-memref` (on the GPU, `tir-convert-to-gpu`)
+    makes them; those are left as they are. Raises PassFailedException as the pass does.
+    """
+    view = ModuleView(module, profile=profile, on_gpu=on_gpu)
+    converted = [
+        (source, FunctionConverter(source, view).convert())
+        for source in module.body.ops
+        if isinstance(source, relax.FuncOp) and not view.is_part_of_callers(source)
+    ]
+    parts = [
+        source
+        for source in module.body.ops
+        if isinstance(source, relax.FuncOp) and view.is_part_of_callers(source)
+    ]
+    for source, new in converted:
+        Rewriter.replace_op(source, new, [])
+        if on_gpu:
+            place_on_gpu(new)
+    for source in parts:
+        Rewriter.erase_op(source)
+    view.insert_globals()
+    return bool(converted)

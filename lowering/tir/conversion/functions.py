@@ -60,8 +60,8 @@ def convert_function(
     Raises PassFailedException for what cannot be lowered.
     """
     symbols = bound_symbols(source)
-    inputs = [*argument_types(source, space), *(i64 for _ in symbols)]
-    results = [signless(dtype) for dtype in source.function_type.outputs]
+    function_type = converted_type(source, space)
+    inputs = list(function_type.inputs)
     body = Region()
     if not source.is_declaration:
         block = Block(arg_types=inputs)
@@ -69,7 +69,7 @@ def convert_function(
         _fill(source, converter(block, module, source.sym_name.data), block, symbols)
     properties: dict[str, Attribute] = {
         "sym_name": source.sym_name,
-        "function_type": FunctionType.from_lists(inputs, results),
+        "function_type": function_type,
     }
     if "global_symbol" not in source.attributes or source.is_declaration:
         properties["sym_visibility"] = StringAttr("private")
@@ -80,6 +80,16 @@ def convert_function(
         result.attributes[RETURNS_STATUS] = UnitAttr()
     result.location = source.location
     return result
+
+
+def converted_type(source: tir.FuncOp, space: int) -> FunctionType:
+    """The type of the function that `source` becomes, memrefs in address space `space`.
+
+    Raises PassFailedException for parameters that cannot be lowered.
+    """
+    inputs = [*argument_types(source, space), *(i64 for _ in bound_symbols(source))]
+    results = [signless(dtype) for dtype in source.function_type.outputs]
+    return FunctionType.from_lists(inputs, results)
 
 
 def noalias_arguments(inputs: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr]:

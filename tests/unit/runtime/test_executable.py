@@ -372,7 +372,7 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     def note(name: str, number: int, count: int) -> None:
         steps.append((name, number, count))
 
-    xdsl_tvm.compile(MODEL, progress=note)
+    xdsl_tvm.compile(MODEL, progress=note, optimize=False)
     names = [name for name, _, _ in steps]
     assert names[0] == "relax-insert-operand-checks"
     assert "relax-legalize-ops" in names
@@ -380,6 +380,31 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = [number for _, number, _ in steps[:-1]]
     assert numbers == list(range(len(steps) - 1))
     assert {count for _, _, count in steps[:-1]} == {len(steps) - 1}
+
+
+def test_progress_of_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDSL_TVM_CACHE", "off")
+    steps: list[tuple[str, int, int]] = []
+    model = MODEL.replace("%0, %b", "%0, %0").replace(
+        "relax.return %1",
+        "%2 = relax.nn.softmax %1 axis 1 : (!y) -> !y\n  relax.return %2",
+    )
+
+    def note(name: str, number: int, count: int) -> None:
+        steps.append((name, number, count))
+
+    xdsl_tvm.compile(model, progress=note)
+    machine_code = [step for step in steps if step[0].startswith("machine code")]
+    passes = steps[: -len(machine_code)]
+    assert passes[0][0] == "relax-insert-operand-checks"
+    assert [step[1:] for step in passes] == [(n, len(passes)) for n in range(len(passes))]
+    assert [name.removeprefix("machine code of ") for name, _, _ in machine_code] == [
+        "matmul",
+        "add",
+        "softmax",
+        "the functions that call kernels",
+    ]
+    assert [step[1:] for step in machine_code] == [(n, 4) for n in range(4)]
 
 
 def test_names_that_compiled_code_has_itself() -> None:

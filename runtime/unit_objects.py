@@ -1,0 +1,152 @@
+"""The objects of the units that a module is cut into, compiled by several processes.
+
+`$XDSL_TVM_COMPILE_PROCESSES` is the number of processes, by default that of the
+processors that may be used; 1 compiles in this process. Others are copies of this one,
+and there are none where that is not safe (`_workers.can_fork`), where threads of compiled
+code or of Python run, and where there is little to do. The objects are the same, byte for
+byte, for any number.
+
+Kernels are kept in the object cache one by one, by their content: a module of which one
+layer has changed, and another model with the same layers, compile what is new.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from functools import partial
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_tvm.lowering.compile_units import Unit, lower_to_units
+from xdsl_tvm.lowering.pipelines import Progress, llvm_pipeline, pipeline_steps
+from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT
+from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime import llvm_jit, threads
+from xdsl_tvm.runtime._workers import Ended, can_fork, run_jobs
+from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
+from xdsl_tvm.runtime.object_cache import ObjectCache
+
+PROCESSES_VARIABLE = "XDSL_TVM_COMPILE_PROCESSES"
+"""The environment variable that sets how many processes compile."""
+
+MAX_PROCESSES = 256
+
+_WORTH_A_PROCESS = 40
+"""Operations that take about as long to compile as a process and its page faults."""
+
+
+def compile_units(
+    module: ModuleOp,
+    exports: Collection[str],
+    *,
+    opt_level: int,
+    profile: bool,
+    progress: Progress,
+) -> list[bytes] | None:
+    """The objects of a module of Relax functions; it is lowered in place.
+
+    None if the module is compiled as a whole: it has fewer than two units, instruments
+    watch the passes, its loops are profiled, or a kernel has assertions that its passes
+    made. `progress` is told of the passes for Relax, and then of each unit, in the order
+    of the module. Raises what the passes raise, for the first unit that fails, and
+    DiagnosticException if LLVM ends a process.
+    """
+    context = PassContext.current()
+    if context.instruments or context.get_config("tir.instrument_lwp", bool):
+        return None
+    vector_bytes = llvm_jit.host_vector_bytes()
+    units = lower_to_units(
+        new_context(),
+        module,
+        exports,
+        lambda unit: module_fingerprint(unit)[:32],
+        vector_bytes=vector_bytes,
+        profile=profile,
+        progress=progress,
+    )
+    if len(units) < 2:
+        return None
+    cache = ObjectCache.default()
+    keys = [_key(unit, opt_level) for unit in units]
+    objects = [None if key is None else cache.get(key) for key in keys]
+    missing = [number for number, data in enumerate(objects) if data is None]
+    new = _compiled([units[number] for number in missing], opt_level, progress)
+    for number, data in zip(missing, new, strict=True):
+        objects[number] = data
+        key = keys[number]
+        if key is not None:
+            cache.put(key, data)
+    found = [data for data in objects if data is not None]
+    if any(llvm_jit.mentions(data, FAILED_ASSERT) for data in found[:-1]):
+        return None
+    return found
+
+
+def _key(unit: Unit, opt_level: int) -> str | None:
+    """Where the object of a kernel is kept; None for the callers."""
+    if unit.symbol is None:
+        return None
+    return llvm_jit.host_cache_key(
+        "kernel",
+        module_fingerprint(unit.module),
+        compiler_fingerprint(),
+        repr(sorted(PassContext.current().config.items())),
+        str(opt_level),
+    )
+
+
+def _compiled(units: list[Unit], opt_level: int, progress: Progress) -> list[bytes]:
+    jobs = [partial(_object, unit, opt_level) for unit in units]
+    order = sorted(range(len(units)), key=lambda number: -units[number].size)
+    processes = _processes(sum(unit.size for unit in units))
+    if processes > 1:
+        # Imported and prepared here, they are so in all processes.
+        pipeline_steps(llvm_pipeline(vector_bytes=llvm_jit.host_vector_bytes()))
+    outcomes = run_jobs(jobs, order, processes)
+    objects: list[bytes] = []
+    for number, (unit, outcome) in enumerate(zip(units, outcomes, strict=True)):
+        progress(f"machine code of {unit.name}", number, len(units))
+        if isinstance(outcome, Ended):
+            raise DiagnosticException(
+                f"LLVM cannot compile {unit.name}: its process {outcome.reason}; compile "
+                "with opt_level=0, or change the function"
+            )
+        if isinstance(outcome, Exception):
+            raise outcome
+        objects.append(outcome)
+    return objects
+
+
+def _object(unit: Unit, opt_level: int) -> bytes:
+    text = unit.lower(new_context(), llvm_jit.host_vector_bytes())
+    return llvm_jit.compile_object(text, opt_level)
+
+
+def compile_processes() -> int:
+    """How many processes compile a large module.
+
+    Raises ValueError if the environment sets no number from 1 to 256.
+    """
+    text = os.environ.get(PROCESSES_VARIABLE)
+    if text is None:
+        return min(threads.available_processors(), MAX_PROCESSES)
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if not 1 <= count <= MAX_PROCESSES:
+        raise ValueError(
+            f"{PROCESSES_VARIABLE} is '{text}'; set it to a number from 1 to "
+            f"{MAX_PROCESSES}"
+        )
+    return count
+
+
+def _processes(size: int) -> int:
+    count = compile_processes()
+    if size < 2 * _WORTH_A_PROCESS or threads.is_running() or not can_fork():
+        return 1
+    return min(count, size // _WORTH_A_PROCESS)
