@@ -311,7 +311,12 @@ class Arguments:
                 binder(value, symbols)
             if value.flags.num & needed != needed:
                 raise ValueError(f"{where} {_flaw(value, contiguous)}")
-            return value if place is None else place(value)
+            if place is None:
+                return value
+            try:
+                return place(value)
+            except MemoryError as error:
+                raise MemoryError(f"{where}: {error}") from None
 
         return run
 

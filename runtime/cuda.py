@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -59,6 +60,25 @@ def gpu_arch(capability: tuple[int, int]) -> str:
     if not numbers:
         raise RuntimeError(f"a GPU of compute capability {number / 10} is not supported")
     return f"sm_{max(numbers)}"
+
+
+def check_arch(arch: str, capability: tuple[int, int]) -> None:
+    """Check that a GPU can run code for an architecture. Raises ValueError.
+
+    `sm_90` runs on that GPU and newer ones, `sm_90a` on no other one.
+    """
+    found = re.fullmatch(r"sm_(\d+)([af]?)", arch)
+    if found is None:
+        return
+    number, here = int(found[1]), capability[0] * 10 + capability[1]
+    fits = number == here if found[2] == "a" else number <= here
+    if found[2] == "f":
+        fits &= number // 10 == capability[0]
+    if not fits:
+        raise ValueError(
+            f"code for {arch} does not run on this GPU, which is sm_{here}; leave out "
+            f"arch, or use {gpu_arch(capability)}"
+        )
 
 
 class GpuCode:
@@ -165,7 +185,10 @@ class CudaExecutable(Executable):
     ) -> None:
         super().__init__(module)
         self._driver: Driver = default_driver() if driver is None else driver
-        self.arch: str = arch or gpu_arch(self._driver.compute_capability())
+        capability = self._driver.compute_capability()
+        if arch is not None:
+            check_arch(arch, capability)
+        self.arch: str = arch or gpu_arch(capability)
         self._gpu_code = GpuCode(module, self.arch, settings or Settings())
         self.ptx: str = self._gpu_code.ptx
         """The code of all kernels."""
@@ -262,6 +285,8 @@ def _unload(stream: Stream, handle: int) -> None:
     with suppress(RuntimeError):
         stream.driver.activate()
         stream.driver.synchronize(stream.handle)
+    # Also after a kernel that has failed.
+    with suppress(RuntimeError):
         stream.driver.unload(handle)
 
 

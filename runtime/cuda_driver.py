@@ -18,6 +18,8 @@ from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import DRIVER_FUNCTI
 
 _OLDEST_DRIVER = 12000
 """The version of CUDA whose driver knows PTX 8.0, as the driver counts."""
+DEVICE = 0
+"""The number of the GPU that code runs on."""
 _LOG_BYTES = 4096
 
 
@@ -89,6 +91,10 @@ class Driver(Protocol):
         """Wait for all work of a stream, and report its errors."""
         ...
 
+    def device_of(self, address: int) -> int | None:
+        """The number of the GPU that memory belongs to; None for memory of no GPU."""
+        ...
+
     def begin_capture(self, stream: int) -> None:
         """Let what this thread enqueues on a stream become part of a graph."""
         ...
@@ -124,10 +130,11 @@ class CudaDriver:
         version = self._call("cuDriverGetVersion")
         if version < _OLDEST_DRIVER:
             raise RuntimeError(
-                f"the NVIDIA driver is for CUDA {version / 1000:.1f}; "
+                f"the NVIDIA driver is for CUDA {version // 1000}."
+                f"{version % 1000 // 10}; "
                 f"install one for CUDA {_OLDEST_DRIVER // 1000} or later"
             )
-        self._device = self._call("cuDeviceGet", 0)
+        self._device = self._call("cuDeviceGet", DEVICE)
         self._context = self._call("cuDevicePrimaryCtxRetain", self._device)
 
     def _call(self, name: str, *arguments: Any) -> Any:
@@ -261,6 +268,14 @@ class CudaDriver:
     def synchronize(self, stream: int) -> None:
         """Wait for a stream."""
         self._call("cuStreamSynchronize", stream)
+
+    def device_of(self, address: int) -> int | None:
+        """What the driver knows of an address."""
+        attribute = self._driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        try:
+            return int(self._call("cuPointerGetAttribute", attribute, address))
+        except RuntimeError:
+            return None
 
     def begin_capture(self, stream: int) -> None:
         """Other threads may go on to use the driver."""

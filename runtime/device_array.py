@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.interpreters.data.packed import dtype_of
-from xdsl_tvm.runtime.cuda_driver import Driver
+from xdsl_tvm.runtime.cuda_driver import DEVICE, Driver
 from xdsl_tvm.runtime.packed_functions import DLTensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -204,7 +204,7 @@ class DeviceArray:
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CUDA, 0
+        return CUDA, DEVICE
 
     def __dlpack__(
         self,
@@ -244,9 +244,26 @@ def device_array(stream: Stream, value: Any) -> DeviceArray | None:
     if isinstance(interface, dict):
         return _of_interface(stream, value, cast("dict[str, Any]", interface))
     device = getattr(value, "__dlpack_device__", None)
-    if device is None or int(device()[0]) not in (CUDA, CUDA_MANAGED):
+    if device is None:
         return None
+    kind, number = device()
+    if int(kind) not in (CUDA, CUDA_MANAGED):
+        return None
+    _expect_device(int(number))
     return _of_capsule(stream, value.__dlpack__(stream=stream.handle))
+
+
+def _expect_device(number: int | None) -> None:
+    """Raise ValueError for a GPU that code does not run on, or memory of none."""
+    if number is None:
+        raise ValueError(
+            "the array's address is no memory of a GPU; pass the array as one of numpy"
+        )
+    if number != DEVICE:
+        raise ValueError(
+            f"the array is on GPU {number}, and the code runs on GPU {DEVICE}; copy it "
+            "there"
+        )
 
 
 def _of_interface(stream: Stream, value: Any, found: dict[str, Any]) -> DeviceArray:
@@ -256,6 +273,8 @@ def _of_interface(stream: Stream, value: Any, found: dict[str, Any]) -> DeviceAr
     producer = found.get("stream")
     if producer is not None:
         stream.driver.order(int(producer), stream.handle)
+    if address and 0 not in found["shape"]:
+        _expect_device(stream.driver.device_of(int(address)))
     strides = found.get("strides")
     return DeviceArray(
         stream,
@@ -318,7 +337,7 @@ def _end_of_capsule(capsule: int) -> None:
 
 def _capsule(array: DeviceArray) -> Any:
     tensor = DLTensor.described(
-        array.address, array.shape, array.strides, array.dtype, (CUDA, 0), Abi.FFI
+        array.address, array.shape, array.strides, array.dtype, (CUDA, DEVICE), Abi.FFI
     )
     managed = _ManagedTensor(tensor, None, ctypes.cast(_forget, ctypes.c_void_p).value)
     address = ctypes.addressof(managed)

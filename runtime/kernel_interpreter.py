@@ -24,6 +24,7 @@ from xdsl_tvm.lowering.llvm_text.emitter import top_level
 from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.cuda import CudaExecutable
+from xdsl_tvm.runtime.cuda_driver import DEVICE
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.signature import Signature
 
@@ -238,6 +239,9 @@ class _InterpretingDriver:
 
     def synchronize(self, stream: int) -> None:
         """All work is done when it is asked for."""
+
+    def device_of(self, address: int) -> int | None:
+        return DEVICE
 
     def begin_capture(self, stream: int) -> None:
         raise RuntimeError("interpreted kernels are not captured")

@@ -77,6 +77,10 @@ class NotingDriver:
     """How many parameters kernels have, for launches that are captured."""
     captures: bool = True
     """Whether launches can be captured."""
+    shared_memory: int = 227 << 10
+    """Bytes of shared memory that a launch may ask for."""
+    devices: Mapping[int, int] = field(default_factory=dict[int, int])
+    """The GPUs that addresses are on, where it is not the first."""
 
     def __post_init__(self) -> None:
         self.memory: dict[int, Any] = {}
@@ -110,6 +114,8 @@ class NotingDriver:
         if self.fails == "cuLaunchKernel":
             return _LAUNCH_FAILED
         gx, gy, gz, bx, by, bz, shared, stream, arguments, extra = rest
+        if shared > self.shared_memory:
+            return _INVALID_VALUE
         assert extra == 0
         assert stream in self.streams
         name = self.names[kernel - 1]
@@ -189,6 +195,10 @@ class NotingDriver:
 
     # ---- called by the runtime ----
 
+    def _fail(self, name: str) -> None:
+        if self.fails == name:
+            raise RuntimeError(f"{name} failed: CUDA_ERROR_INVALID_VALUE")
+
     def functions(self) -> Mapping[str, int]:
         found = {n: ctypes.cast(f, _POINTER).value for n, f in self._callbacks.items()}
         return {name: address or 0 for name, address in found.items()}
@@ -201,6 +211,7 @@ class NotingDriver:
 
     def load(self, ptx: str) -> int:
         assert f".target sm_{self.capability[0]}{self.capability[1]}" in ptx
+        self._fail("cuModuleLoadDataEx")
         self.modules.add(number := next(self._numbers))
         return number
 
@@ -209,6 +220,7 @@ class NotingDriver:
 
     def kernel(self, module: int, name: str) -> int:
         assert module in self.modules
+        self._fail("cuModuleGetFunction")
         self.names.append(name)
         return len(self.names)
 
@@ -250,6 +262,13 @@ class NotingDriver:
     def synchronize(self, stream: int) -> None:
         if self.fails == "cuStreamSynchronize":
             raise RuntimeError("cuStreamSynchronize failed: CUDA_ERROR_LAUNCH_FAILED")
+
+    def device_of(self, address: int) -> int | None:
+        if address in self.devices:
+            return self.devices[address]
+        held = self.memory.items()
+        is_known = any(at <= address < at + ctypes.sizeof(each) for at, each in held)
+        return 0 if is_known else None
 
     def begin_capture(self, stream: int) -> None:
         assert stream in self.streams
