@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from models import MODELS
+from models.__main__ import TOLERANCE, difference
 from support import paths
 from xdsl.utils.exceptions import DiagnosticException
 
 import xdsl_tvm
+from xdsl_tvm.runtime.cuda import CudaExecutable
 from xdsl_tvm.runtime.cuda_driver import default_driver
 
 KERNELS = paths.EXAMPLES / "kernels"
@@ -65,3 +68,49 @@ def test_two_kernels_with_device_memory_between_them() -> None:
     expected = np.exp(a) * np.float32(2.5)
     executable["f"](a, 2.5)
     np.testing.assert_allclose(a, expected, rtol=1e-6)
+
+
+SCALED = """
+tir.func @f(%a: !tir.handle, %s: f32) attributes {global_symbol = "f"} {
+  %n = tir.shape_var "n" : i32
+  %A = tir.match_buffer %a [%n] : !tir.buffer<?xf32>
+  tir.launch_thread %b = "blockIdx.x" to %n {
+    %x = tir.load %A[%b] : f32
+    %z = tir.mul %x, %s : f32
+    tir.store %z, %A[%b] : f32
+  }
+}"""
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_repeated_calls(graphs: bool) -> None:
+    """As graphs, they are what they are one by one."""
+    executable = xdsl_tvm.compile(SCALED, target="cuda", graphs=graphs)
+    assert isinstance(executable, CudaExecutable)
+    array = executable.array(np.ones(1000, "f4"))
+    for factor in (2.0, 2.0, 3.0, 2.0, 3.0, 3.0):
+        executable["f"](array, factor)
+    np.testing.assert_array_equal(array.numpy(), np.full(1000, 216, "f4"))
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_model(graphs: bool) -> None:
+    """ResNet-18 in the size of the tests, weights on the GPU."""
+    model = MODELS["resnet18"].small()
+    executable = xdsl_tvm.compile(model.build(), target="cuda", graphs=graphs)
+    assert isinstance(executable, CudaExecutable)
+    parameters, inputs = model.parameters(), model.inputs()
+    arrays = [executable.array(each) for each in (*inputs, *parameters.values())]
+    expected = model.reference(parameters, *inputs)
+    for _ in range(3):
+        assert difference([executable["main"](*arrays).numpy()], expected) < TOLERANCE
+
+
+def test_arrays_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    executable = xdsl_tvm.compile(SCALED, target="cuda")
+    array = torch.ones(1000, device="cuda")
+    executable["f"](array, 2.5)
+    assert float(array.sum()) == 2500
+    with pytest.raises(TypeError, match="must be an array on the GPU or of numpy"):
+        executable["f"](torch.ones(1000), 2.5)
