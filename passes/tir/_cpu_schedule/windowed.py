@@ -13,7 +13,8 @@ own, with the columns that are inside; rows that are outside are left out at run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -21,9 +22,8 @@ from xdsl.dialects.builtin import IntegerAttr, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.expr import And, Const, Expr, Value, substitute, view
-from xdsl_tvm.analysis.arith.linear_equation import mentions
+from xdsl_tvm.analysis.arith.expr import And, Cmp, Const, Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import linear_form, mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine, kind_of
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
@@ -192,27 +192,52 @@ def _inside(
     columns, places = column.size or 0, window.size or 0
     if places > _LARGEST_WINDOW or columns > _MOST_COLUMNS:
         return None
-    analyzer = Analyzer()
+    variables = [Value(column.variable), Value(window.variable)]
+    tests = [_test(each, variables) for each in conditions]
+    known = [test for test in tests if test is not None]
+    if len(known) != len(tests):
+        return None
     found: list[tuple[int, int]] = []
     for place in range(places):
-        held: list[int] = []
-        for number in range(columns):
-            known: Mapping[Expr, Expr] = {
-                Value(column.variable): Const(number, column.variable.type),
-                Value(window.variable): Const(place, window.variable.type),
-            }
-            values = [
-                smart.literal(analyzer.simplify(substitute(each, known)))
-                for each in conditions
-            ]
-            if None in values:
-                return None
-            if all(values):
-                held.append(number)
+        held = [
+            number
+            for number in range(columns)
+            if all(test(number, place) for test in known)
+        ]
         if held and held[-1] - held[0] != len(held) - 1:
             return None
         found.append((held[0], held[-1] + 1) if held else (0, 0))
     return tuple(found)
+
+
+def _test(
+    condition: Expr, variables: Sequence[Expr]
+) -> Callable[[int, int], bool] | None:
+    """A comparison as a function of two variables, None where it is not linear."""
+    if not isinstance(condition, Cmp) or condition.predicate not in _COMPARED:
+        return None
+    compare = _COMPARED[condition.predicate]
+    sides = [linear_form(side, variables) for side in condition.operands]
+    numbers: list[list[int]] = []
+    for side in sides:
+        if side is None:
+            return None
+        parts = [side.base, *(side.factors.get(each) for each in variables)]
+        values = [0 if part is None else smart.literal(part) for part in parts]
+        whole = [int(value) for value in values if value is not None]
+        if len(whole) != len(values):
+            return None
+        numbers.append(whole)
+    (c, x, y), (d, u, v) = numbers
+    return lambda m, n: compare(c + x * m + y * n, d + u * m + v * n)
+
+
+_COMPARED: dict[tir.CmpPredicate, Callable[[int, int], bool]] = {
+    tir.CmpPredicate.GE: operator.ge,
+    tir.CmpPredicate.GT: operator.gt,
+    tir.CmpPredicate.LE: operator.le,
+    tir.CmpPredicate.LT: operator.lt,
+}
 
 
 def schedule_windowed(
