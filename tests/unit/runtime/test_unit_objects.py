@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 import xdsl_tvm
+from xdsl_tvm.runtime import unit_objects
+from xdsl_tvm.runtime._workers import Ended, Job, Outcome
 from xdsl_tvm.runtime.unit_objects import compile_processes
 
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
@@ -151,3 +154,20 @@ def test_bad_number_of_processes(monkeypatch: pytest.MonkeyPatch, text: str) -> 
     monkeypatch.setenv("XDSL_TVM_COMPILE_PROCESSES", text)
     with pytest.raises(ValueError, match="set it to a number from 1 to 256"):
         compile_processes()
+
+
+def test_a_process_that_llvm_ends_names_the_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ended(jobs: Sequence[Job], order: Sequence[int], processes: int) -> list[Outcome]:
+        del order, processes
+        return [jobs[0](), *(Ended("ended by signal 6 (Aborted)") for _ in jobs[1:])]
+
+    monkeypatch.setenv("XDSL_TVM_CACHE", "off")
+    monkeypatch.setattr(unit_objects, "run_jobs", ended)
+    with pytest.raises(DiagnosticException) as error:
+        xdsl_tvm.compile(model("nn.softmax", "nn.log_softmax"))
+    assert str(error.value) == (
+        "LLVM cannot compile log_softmax: its process ended by signal 6 (Aborted); "
+        "compile with opt_level=0, or change the function"
+    )
