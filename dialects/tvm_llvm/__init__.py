@@ -10,6 +10,7 @@ here add:
   `icmp` on pointers, `fcmp` on vectors and with fast-math flags that are kept;
 - memory: `load` and `store` with orderings, scopes, volatile, nontemporal, invariant
   and alias scopes; `atomicrmw`, `cmpxchg`, `fence`;
+- addresses of elements of memrefs: `element_address`;
 - control: `switch`;
 - `call_intrinsic`, whose memory effects are known for the intrinsics listed in
   `PURE_INTRINSICS`.
@@ -27,6 +28,7 @@ from xdsl_tvm.dialects.definitions import attributes_of, operations_of
 # Relative, since a type checker refuses stars of what it takes for an installed library,
 # and exports modules that are imported so.
 from . import (
+    addresses,
     atomics,
     attributes,
     calls,
@@ -36,6 +38,7 @@ from . import (
     memory,
     values,
 )
+from .addresses import *
 from .atomics import *
 from .attributes import *
 from .calls import *
@@ -55,6 +58,7 @@ TVMLLVM = Dialect(
         values,
         comparisons,
         memory,
+        addresses,
         atomics,
         control_flow,
         calls,

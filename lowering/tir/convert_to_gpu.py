@@ -75,6 +75,12 @@ class ConvertToGPU(CompilerPass):
         memref.alloca; "global", outside of a launch → gpu.alloc and gpu.dealloc.
         Constants that a kernel reads → memref.global of the GPU module, in space 1.
         tvm_storage_sync → gpu.barrier, or nvvm.bar.warp.sync for "warp".
+        ptx_cp_async → nvvm.cp.async.shared.global, and with a predicate the intrinsic
+        that fills with zeros; ptx_commit_group and ptx_wait_group →
+        nvvm.cp.async.commit.group and wait.group; ptx_ldmatrix and ptx_mma →
+        llvm.nvvm.ldmatrix and llvm.nvvm.mma on registers loaded from and stored to
+        local memory; mma_fill → stores of zero. tir.access_ptr and the operands of
+        these builtins → tvm_llvm.element_address.
         tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
         f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask. The scopes of
         reducers, and of volatile memory of the block, which barriers order, go.
@@ -85,7 +91,8 @@ class ConvertToGPU(CompilerPass):
         of a kernel whose size is not static, or more than 48 KiB of it shared; calls of
         functions in a kernel; barriers for other scopes; shuffles of other dtypes, of a
         width that is no constant power of two, or of warps that are not of 32 threads;
-        reductions over threads: run tir-lower-thread-allreduce
+        products and copies of matrices that PTX lacks, or of 4 bits or fewer; reductions
+        over threads: run tir-lower-thread-allreduce
     Attributes: read: `global_symbol`, `tir.noalias`, `target`,
         `tir.kernel_launch_params`; created: gpu.container_module, gpu.known_block_size,
         `llvm.noalias` on memref arguments; removed: all others of the function

@@ -89,9 +89,9 @@ class ConvertMemRefToLLVM(CompilerPass):
         the attribute `tvm.on_device` `tvm_gpu_alloc` and `tvm_gpu_free`; a static
         alloca moves to the entry block of its function; globals, get_global, subview,
         reinterpret_cast, view, cast, copy (memcpy), dim of static extents, atomic_rmw
-        (monotonic) and assume_alignment likewise. A memref is the address of its
-        element at index zero, so a subview's offset is part of the pointer. i1 elements
-        are bytes that hold 0 or 1.
+        (monotonic), assume_alignment and tvm_llvm.element_address likewise. A memref
+        is the address of its element at index zero, so a subview's offset is part of
+        the pointer. i1 elements are bytes that hold 0 or 1.
     Leaves alone: foreign operations
     Errors: dynamic strides, the dynamic extent of a memref (it is not passed with the
         pointer), element types without an LLVM form, alloc in a memory space, dealloc
@@ -599,6 +599,11 @@ def _memory_space_cast(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     return [run.at.emit(tvm_llvm.AddrSpaceCastOp, [pointer], target)]
 
 
+def _element_address(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
+    assert isinstance(op, tvm_llvm.ElementAddressOp)
+    return [run.element(op, op.memref, op.indices)]
+
+
 def _dim(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     assert isinstance(op, DimOp)
     index = _constant_index(op.index)
@@ -685,4 +690,5 @@ _HANDLERS: dict[type[Operation], _Handler] = {
     MemorySpaceCastOp: _memory_space_cast,
     DimOp: _dim,
     CopyOp: _copy,
+    tvm_llvm.ElementAddressOp: _element_address,
 }

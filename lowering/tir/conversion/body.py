@@ -606,6 +606,10 @@ class BodyConverter(PackedEmitter):
             offset = self.add_index(offset, part)
         self.memories[op.result] = Memory(memory.memref, offset)
 
+    def access_pointer(self, op: tir.AccessPtrOp) -> None:
+        """A pointer into memory with its region, which only GPU code has."""
+        raise self.fail_unsupported(op)
+
     def alloc_buffer(self, op: tir.AllocBufferOp) -> None:
         """A buffer for the rest of the block."""
         shape = extents_of(self, op.shape) if is_direct(op) else [size_of(self, op)]
@@ -881,6 +885,7 @@ def _has_own_shape(buffer: tir.DeclBufferOp, op: tir.AllocateOp) -> bool:
 _Statement = Callable[[BodyConverter, Any], None]
 
 _STATEMENTS: dict[type[Operation], _Statement] = {
+    tir.AccessPtrOp: lambda cv, op: cv.access_pointer(op),
     tir.AddressOfOp: lambda cv, op: cv.address_of(op),
     tir.AllocBufferOp: lambda cv, op: cv.alloc_buffer(op),
     tir.AllocateConstOp: lambda cv, op: cv.allocate_constant(op),

@@ -27,6 +27,7 @@ from xdsl_tvm.dialects import nvvm, tir
 from xdsl_tvm.dialects.tir.annotations import KERNEL_LAUNCH_PARAMS, USE_DYNAMIC_SHARED
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.calling_convention import argument_types
+from xdsl_tvm.lowering.tir.conversion.device_calls.table import DEVICE_CALLS
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.functions import (
     bind_parameters,
@@ -41,7 +42,7 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     product,
     signless,
 )
-from xdsl_tvm.lowering.tir.conversion.views import Extent
+from xdsl_tvm.lowering.tir.conversion.views import Extent, Memory, flat, memref_type
 from xdsl_tvm.lowering.tir.conversion.warp_calls import warp_call
 
 AXES = (*tir.BLOCK_TAGS, *tir.THREAD_TAGS)
@@ -330,6 +331,16 @@ class KernelConverter(BodyConverter):
         """A shuffle, or the mask of the lanes that are active."""
         return warp_call(self, op)
 
+    def call(self, op: tir.CallOp) -> None:
+        """A call of a builtin, those of PTX among them."""
+        lower = DEVICE_CALLS.get(op.callee.data)
+        if lower is None:
+            super().call(op)
+            return
+        lower(self, op)
+        if op.result is not None:
+            self.values[op.result] = self.number(0, op.result.type)
+
     def attribute(self, op: tir.AttrOp) -> None:
         """Also the scope of volatile shared memory, which barriers order."""
         if op.key.data == _VOLATILE and _is_shared(op.node):
@@ -345,6 +356,24 @@ class KernelConverter(BodyConverter):
         raise self.fail("a return cannot be inside a thread launch")
 
     # -- memory
+
+    def access_pointer(self, op: tir.AccessPtrOp) -> None:
+        """The start of a region; its offset counts elements of the result."""
+        memory = self.memory(op.data)
+        type_ = memref_type(memory.memref)
+        width = self.bytes_of(signless(tir.element_of(op.result.type.element_type)))
+        width *= tir.lanes_of(op.result.type.element_type)
+        held = self.bytes_of(type_.element_type)
+        if width % held:
+            raise self.fail(
+                f"elements of {width} bytes in memory of elements of {held} are not "
+                "supported; allocate bytes"
+            )
+        moved = self.mul_index(self.index(op.offset), self.number(width // held, INDEX))
+        self.memories[op.result] = Memory(
+            flat(self, memory.memref, product(type_.get_shape())),
+            self.add_index(memory.offset, moved),
+        )
 
     def allocate(self, shape: Sequence[Extent], dtype: Attribute, scope: str) -> SSAValue:
         """Shared memory as a global, or a thread's own memory."""

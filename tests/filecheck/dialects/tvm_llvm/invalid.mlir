@@ -244,3 +244,19 @@ llvm.func @f(%i: i8) {
 
 // CHECK: unknown loop hint 'unroll.never'
 "test.op"() {a = #tvm_llvm.loop<{unroll.never}>} : () -> ()
+
+// -----
+
+// CHECK: expected 2 indices, got 1
+func.func @f(%m : memref<4x8xf16, 3>, %i : index) {
+  %p = tvm_llvm.element_address %m[%i] : memref<4x8xf16, 3> -> !llvm.ptr<3>
+  func.return
+}
+
+// -----
+
+// CHECK: expected a pointer of address space 3, got !llvm.ptr
+func.func @f(%m : memref<8xf16, 3>, %i : index) {
+  %p = tvm_llvm.element_address %m[%i] : memref<8xf16, 3> -> !llvm.ptr
+  func.return
+}

@@ -256,3 +256,103 @@ tir.func @f(%a: !tir.handle) {
   tir.call_func @k(%a) : (!tir.handle) -> ()
 }
 // CHECK: cannot lower 'tir.call': opaque handles cannot be passed; pass pointers
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<64xf16>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %no = tir.const false
+  %shape = tir.string "m8n8k4"
+  %row = tir.string "row"
+  %ta = tir.string "fp16"
+  %layout = tir.string "col"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %x = tir.allocate [8] : !tir.ptr<f16, "local">
+    %p = tir.data %A : !tir.ptr<f16>
+    %d = tir.call "ptx_mma"(%shape, %row, %layout, %ta, %ta, %ta, %x, %c0, %x, %c0, %x, %c0, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, i1) -> f16
+  }
+}
+// CHECK: cannot lower 'tir.call': the product m8n8k4 of f16 is not supported; use one of m16n8k8, m16n8k16
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<64xf16>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %no = tir.const false
+  %shape = tir.string "m16n8k16"
+  %row = tir.string "row"
+  %ta = tir.string "int4"
+  %layout = tir.string "col"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %x = tir.allocate [8] : !tir.ptr<f16, "local">
+    %p = tir.data %A : !tir.ptr<f16>
+    %d = tir.call "ptx_mma"(%shape, %row, %layout, %ta, %ta, %ta, %x, %c0, %x, %c0, %x, %c0, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, i1) -> f16
+  }
+}
+// CHECK: cannot lower 'tir.call': products of "int4" are not supported; use fp16, bf16, tf32, fp64 or int8
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<64xf16>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %no = tir.const false
+  %shape = tir.string "m16n8k16"
+  %row = tir.string "row"
+  %ta = tir.string "bf16"
+  %layout = tir.string "col"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %x = tir.allocate [8] : !tir.ptr<f16, "local">
+    %p = tir.data %A : !tir.ptr<f16>
+    %d = tir.call "ptx_mma"(%shape, %row, %layout, %ta, %ta, %ta, %x, %c0, %x, %c0, %x, %c0, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, i1) -> f16
+  }
+}
+// CHECK: cannot lower 'tir.call': bf16 and bf16 do not multiply to bf16
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<64xf16>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %no = tir.const false
+  %shape = tir.string "m16n8k16"
+  %row = tir.string "row"
+  %ta = tir.string "fp16"
+  %layout = tir.string "row"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %x = tir.allocate [8] : !tir.ptr<f16, "local">
+    %p = tir.data %A : !tir.ptr<f16>
+    %d = tir.call "ptx_mma"(%shape, %row, %layout, %ta, %ta, %ta, %x, %c0, %x, %c0, %x, %c0, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, i1) -> f16
+  }
+}
+// CHECK: cannot lower 'tir.call': m16n8k16 has A by row and B by column, not row and row
+
+// -----
+
+tir.func @f(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<64xf16>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c32 = tir.const 32 : i32
+  %no = tir.const false
+  %shape = tir.string "m16n8k16"
+  %row = tir.string "row"
+  %ta = tir.string ".b16"
+  %layout = tir.string "row"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %x = tir.allocate [8] : !tir.ptr<f16, "local">
+    %p = tir.data %A : !tir.ptr<f16>
+    %d = tir.call "ptx_cp_async"(%p, %c0, %p, %c0, %c8) : (!tir.ptr<f16>, i32, !tir.ptr<f16>, i32, i32) -> f16
+  }
+}
+// CHECK: cannot lower 'tir.call': operand 0 of "ptx_cp_async" must point to shared memory

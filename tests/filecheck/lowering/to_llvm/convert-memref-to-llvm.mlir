@@ -159,3 +159,14 @@ func.func @bypass(%m : memref<16xf32>, %x : f32, %i : index) {
 // CHECK-LABEL: func.func @bypass(
 // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64, nontemporal} : f32, !llvm.ptr
 // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr
+
+func.func @element_address(%m : memref<4x8xf16, 3>, %i : index, %j : index) -> !llvm.ptr<3> {
+  %p = tvm_llvm.element_address %m[%i, %j] : memref<4x8xf16, 3> -> !llvm.ptr<3>
+  func.return %p : !llvm.ptr<3>
+}
+
+// CHECK-LABEL: func.func @element_address
+// CHECK:         llvm.mul
+// CHECK:         llvm.add
+// CHECK:         %[[P:.*]] = llvm.getelementptr inbounds %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
+// CHECK-NEXT:    func.return %[[P]] : !llvm.ptr<3>
