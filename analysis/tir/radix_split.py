@@ -16,6 +16,7 @@ from xdsl.ir import Block, SSAValue
 
 from xdsl_tvm.analysis.arith.expr import (
     Cmp,
+    Const,
     Expr,
     FloorDiv,
     FloorMod,
@@ -198,7 +199,7 @@ def _is_digit(
     # The part is `s * limit.part + more`, which is at most `s * (limit.end - 1) + more`.
     return any(
         place.bound(radix - _constant(s) * (limit.end - _constant(1)) - more).min > 0
-        for limit in map(_reduced, limits)
+        for limit in _widened(map(_reduced, limits))
         for s in _scales(part, limit.part)
         for more in (part - _constant(s) * limit.part,)
     )
@@ -218,6 +219,23 @@ def _reduced(limit: Limit) -> Limit:
         return limit
     part = limit.part.exact_quotient(_constant(factor))
     return limit if part is None else Limit(part, _constant(-(-end // factor)))
+
+
+def _widened(limits: Iterable[Limit]) -> Iterator[Limit]:
+    """The limits, and those of dividends: `a + x // 8 < b` is `8 * a + x < 8 * b`."""
+    for limit in limits:
+        yield limit
+        for monomial, factor in limit.part.terms.items():
+            match monomial:
+                case (FloorDiv(lhs, Const(value=int(divisor))),) if (
+                    divisor > 0,
+                    factor,
+                ) == (True, 1):
+                    scale = _constant(divisor)
+                    rest = limit.part - Polynomial({monomial: 1})
+                    yield Limit(scale * rest + polynomial(lhs), scale * limit.end)
+                case _:
+                    pass
 
 
 def _constant(value: int) -> Polynomial:
