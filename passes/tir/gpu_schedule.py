@@ -58,7 +58,7 @@ class GPUSchedule(CompilerPass):
         cores; they are fewer, down to 32, where there would be less than 108 blocks, and
         64 where extents are symbolic
         `tile_terms` (16): terms of a tile of a product that are copied at a time
-        `tensor_cores` (false): products of f16 and of bf16 are done by tensor cores,
+        `tensor_cores` (true): products of f16 and of bf16 are done by tensor cores,
         where the target names a CUDA `arch` of `sm_80` or later
         `tensor_core_tile` (128): the most rows and columns of a tile of such a product,
         chosen likewise
@@ -138,7 +138,7 @@ class GPUSchedule(CompilerPass):
     row_in_registers: int = 8192
     tile: int = 128
     tile_terms: int = 16
-    tensor_cores: bool = False
+    tensor_cores: bool = True
     tensor_core_tile: int = 128
     stages: int | None = None
     fuse_multiply_add: bool = True

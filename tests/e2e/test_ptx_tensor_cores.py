@@ -46,7 +46,12 @@ def assembled(module: ModuleOp, folder: Path) -> str:
 
 
 def run_lowered(
-    module: ModuleOp, name: str, grid: int, block: tuple[int, int, int], data: list[Any]
+    module: ModuleOp,
+    name: str,
+    grid: int,
+    block: tuple[int, int, int],
+    data: list[Any],
+    dynamic_bytes: int = 0,
 ) -> LLVMKernels:
     lower_to_nvvm(new_context(), module)
     operations = [
@@ -56,7 +61,7 @@ def run_lowered(
         for op in kernels.body.block.ops
     ]
     kernels = LLVMKernels(operations)
-    kernels.launch(name, (grid, 1, 1), block, data)
+    kernels.launch(name, (grid, 1, 1), block, data, dynamic_bytes)
     return kernels
 
 
@@ -64,7 +69,8 @@ def test_pipelined_product(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((n, 128)).astype(np.float16) for n in (32, 64))
     c = np.zeros((32, 64), np.float32)
-    run_lowered(parse(MMA), "matmul_mma_kernel", 2, (32, 2, 1), [a, b, c])
+    tiles = 2 * 2 * 32 * 32 * 2
+    run_lowered(parse(MMA), "matmul_mma_kernel", 2, (32, 2, 1), [a, b, c], tiles)
     expected = a.astype(np.float32) @ b.astype(np.float32).T
     np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
     text = assembled(parse(MMA), tmp_path)

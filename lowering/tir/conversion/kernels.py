@@ -24,7 +24,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects import nvvm, tir
-from xdsl_tvm.dialects.tir.annotations import KERNEL_LAUNCH_PARAMS, USE_DYNAMIC_SHARED
+from xdsl_tvm.dialects.tir.annotations import (
+    KERNEL_LAUNCH_PARAMS,
+    USE_DYNAMIC_SHARED,
+    integer_of,
+)
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.calling_convention import argument_types
 from xdsl_tvm.lowering.tir.conversion.device_calls.table import DEVICE_CALLS
@@ -57,6 +61,7 @@ MAX_SHARED_BYTES = 48 * 1024
 MAX_THREADS = 1024
 
 _SHARED = ("shared", "shared.dyn")
+_DYNAMIC = "shared.dyn"
 _VOLATILE = "volatile_scope"
 
 
@@ -133,7 +138,7 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     name = kernels.unique(source.sym_name.data)
     block = Block(arg_types=argument_types(source, GLOBAL_SPACE))
     kernel = KernelConverter(block, module, name, kernels)
-    kernel.source = source
+    kernel.source = kernel.kernel = source
     bind_parameters(kernel, source, block)
     kernel.convert_ops(source.body.block)
     kernel.emit(gpu.ReturnOp.create())
@@ -260,6 +265,9 @@ class KernelConverter(BodyConverter):
         """The extent of each axis of the launch."""
         self._thread_ids: dict[str, SSAValue] = {}
         self._shared_bytes = 0
+        self._has_dynamic = False
+        self.kernel: tir.FuncOp | None = None
+        """The function that is converted."""
 
     @property
     def block_size(self) -> list[int]:
@@ -342,11 +350,31 @@ class KernelConverter(BodyConverter):
             self.values[op.result] = self.number(0, op.result.type)
 
     def attribute(self, op: tir.AttrOp) -> None:
-        """Also the scope of volatile shared memory, which barriers order."""
-        if op.key.data == _VOLATILE and _is_shared(op.node):
-            self.convert_ops(op.body.block)
-        else:
-            super().attribute(op)
+        """Also volatile shared memory, which barriers order, and asynchronous copies."""
+        match op.key.data:
+            case key if key == _VOLATILE and _is_shared(op.node):
+                self.convert_ops(op.body.block)
+            case "async_scope" | "async_wait_queue_scope":
+                # Copies that are no instructions of their own are done at once.
+                self.convert_ops(op.body.block)
+            case "async_commit_queue_scope":
+                self.convert_ops(op.body.block)
+                self.emit(nvvm.CpAsyncCommitGroupOp())
+            case "async_wait_inflight_count":
+                self._wait_for_copies(op)
+                self.convert_ops(op.body.block)
+            case _:
+                super().attribute(op)
+
+    def _wait_for_copies(self, op: tir.AttrOp) -> None:
+        count = integer_of(op.value_attr)
+        if op.value is not None:
+            count = tir.constant_value(op.value)
+        if not isinstance(count, int) or count < 0:
+            raise self.fail(
+                f"{op.key} must be a constant; unroll the loop around it, or simplify"
+            )
+        self.emit(nvvm.CpAsyncWaitGroupOp(count))
 
     def assertion(self, op: tir.AssertOp) -> None:
         """An assumption, of which no use is made."""
@@ -385,7 +413,8 @@ class KernelConverter(BodyConverter):
                 "kernel is compiled"
             )
         if scope in _SHARED:
-            return self._shared(sizes, element)
+            is_dynamic = scope == _DYNAMIC and self._takes_dynamic
+            return self._dynamic(element) if is_dynamic else self._shared(sizes, element)
         if scope != "local":
             raise self.fail(
                 f'a kernel cannot allocate memory in the scope "{scope}"; allocate it '
@@ -400,6 +429,23 @@ class KernelConverter(BodyConverter):
             op.properties["alignment"] = IntegerAttr(16, i64)
         return self.hoist(op).results[0]
 
+    @property
+    def _takes_dynamic(self) -> bool:
+        """Whether launches say how much dynamic shared memory there is."""
+        source = self.kernel
+        return source is not None and USE_DYNAMIC_SHARED in launch_parameters(source)
+
+    def _dynamic(self, element: Attribute) -> SSAValue:
+        """The dynamic shared memory, which is one."""
+        if self._has_dynamic:
+            raise self.fail(
+                "the kernel has two allocations of dynamic shared memory; run "
+                "tir-merge-shared-memory-allocations"
+            )
+        self._has_dynamic = True
+        name = self.kernels.unique(f"{self.function}_shared")
+        return self._shared_global(name, (0,), element, "public")
+
     def _shared(self, shape: tuple[int, ...], element: Attribute) -> SSAValue:
         self._shared_bytes += product(shape) * self.bytes_of(element)
         if self._shared_bytes > MAX_SHARED_BYTES:
@@ -407,13 +453,21 @@ class KernelConverter(BodyConverter):
                 f"the kernel's shared memory of {self._shared_bytes} bytes or more "
                 f"exceeds {MAX_SHARED_BYTES}; use smaller tiles"
             )
-        kernels = self.kernels
-        name = kernels.unique(f"{self.function}_shared")
+        name = self.kernels.unique(f"{self.function}_shared")
+        return self._shared_global(name, shape, element, "private")
+
+    def _shared_global(
+        self, name: str, shape: tuple[int, ...], element: Attribute, visibility: str
+    ) -> SSAValue:
         type_ = memref_of(shape, element, SHARED_SPACE)
         tile = memref.GlobalOp.get(
-            StringAttr(name), type_, UnitAttr(), alignment=IntegerAttr(64, i64)
+            StringAttr(name),
+            type_,
+            UnitAttr(),
+            sym_visibility=StringAttr(visibility),
+            alignment=IntegerAttr(64, i64),
         )
-        kernels.add(tile)
+        self.kernels.add(tile)
         get = memref.GetGlobalOp.create(
             result_types=[type_], properties={"name": SymbolRefAttr(name)}
         )

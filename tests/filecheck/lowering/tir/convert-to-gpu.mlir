@@ -192,3 +192,38 @@ tir.func @shuffles(%a: !tir.handle, %b: !tir.handle, %h: !tir.handle) attributes
 // CHECK-NEXT:    %[[MOVED:.*]] = nvvm.shfl.sync up %[[M]], %[[WORD]], %[[ONE]], %[[EIGHT]] : i32 -> i32
 // CHECK-NEXT:    %[[LESS:.*]] = arith.trunci %[[MOVED]] : i32 to i16
 // CHECK-NEXT:    arith.bitcast %[[LESS]] : i16 to f16
+
+// -----
+
+// Copies that run ahead: guarded ones read nothing where the guard does not hold.
+
+tir.func @copies(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<256xf32>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %c16 = tir.const 16 : i32
+  %c32 = tir.const 32 : i32
+  %p = tir.data %A : !tir.ptr<f32>
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %s = tir.allocate [256] : !tir.ptr<f32, "shared">
+    tir.attr "async_commit_queue_scope" (%c0) = 0 : i32 {
+      tir.call "ptx_cp_async"(%s, %t, %p, %t, %c16) : (!tir.ptr<f32, "shared">, i32, !tir.ptr<f32>, i32, i32) -> ()
+      tir.call "ptx_cp_async"(%s, %t, %p, %t, %c8, %t) : (!tir.ptr<f32, "shared">, i32, !tir.ptr<f32>, i32, i32, i32) -> ()
+    }
+    tir.attr "async_wait_queue_scope" (%c0) = 0 : i32 {
+      tir.attr "async_wait_inflight_count" (%c0) = 2 : i32 {
+        tir.call "ptx_commit_group"() : () -> ()
+        tir.call "ptx_wait_group"(%c0) : (i32) -> ()
+      }
+    }
+  }
+}
+
+// CHECK-LABEL: func.func private @copies
+// CHECK:         nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK:         %[[BYTES:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT:    tvm_llvm.call_intrinsic "llvm.nvvm.cp.async.ca.shared.global.8.s"(%{{.*}}, %{{.*}}, %[[BYTES]])
+// CHECK-NEXT:    nvvm.cp.async.commit.group
+// CHECK-NEXT:    nvvm.cp.async.wait.group 2
+// CHECK-NEXT:    nvvm.cp.async.commit.group
+// CHECK-NEXT:    nvvm.cp.async.wait.group 0
