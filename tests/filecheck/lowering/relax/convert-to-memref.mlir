@@ -4,7 +4,7 @@
 !d = tensor<?x?xf32, #relax.dims<[n, m]>>
 
 // Equal constants are one global.
-// CHECK: "memref.global"() <{sym_name = "constant_0", type = memref<2xi8>, initial_value = dense<[1, 2]> : tensor<2xi8>, sym_visibility = "private", constant}>
+// CHECK: "memref.global"() <{sym_name = "constant_0", type = memref<2xi8>, initial_value = dense<[1, 2]> : tensor<2xi8>, sym_visibility = "private", constant, alignment = 64 : i64}>
 // CHECK-NOT: "memref.global"
 
 // CHECK-LABEL: func.func private @double(
