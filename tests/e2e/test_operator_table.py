@@ -45,6 +45,6 @@ def test_every_operator_compiles_and_agrees_with_the_interpreter() -> None:
     if "XDSL_TVM_FUZZ" in os.environ:
         found = problems("0,2,3", ",".join(operator_table.CPUS), ALL)
     else:
-        found = problems("0,2", "", SAMPLE)
+        found = problems("2", "", SAMPLE)
         found += problems("", "x86-64-v3,skylake-avx512,aarch64", ("bf16:8",))
     assert found == ""

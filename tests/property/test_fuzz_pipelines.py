@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_tvm.dialects import tir
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

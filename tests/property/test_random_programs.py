@@ -36,7 +36,7 @@ from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable import Executable
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "16"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 COMPILED = COUNT if "XDSL_TVM_FUZZ" in os.environ else 10
 PASSES: tuple[type[CompilerPass], ...] = (
     LowerInitBlock,

@@ -23,7 +23,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.passes.relax import StaticPlanBlockMemory
 from xdsl_tvm.tvmscript import parse, print_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 FILES = paths.FILECHECK
 
 

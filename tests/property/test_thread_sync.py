@@ -22,7 +22,7 @@ from xdsl_tvm.passes.tir import ThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 SCOPES = ("shared", "shared.dyn", "warp", "global")
 KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 

@@ -327,7 +327,8 @@ def _xdsl_opt() -> object:
 def _xdsl_tvm() -> object:
     from xdsl_tvm.tools.cli import main
 
-    return main()
+    # Without arguments it forks, and both processes would go on with the tests.
+    return main(sys.argv[1:])
 
 
 def _filecheck() -> object:

