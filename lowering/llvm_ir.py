@@ -39,9 +39,10 @@ def llvm_ir(
     what has no LLVM form.
     """
     functions = lowered_functions(ctx, module, kind, arch)
+    rules = rules_for(kind, arch)
     if check:
-        check_llvm_legal(functions, rules_for(kind, arch))
-    text = emit_llvm_ir(functions, nvptx=kind == "nvptx")
+        check_llvm_legal(functions, rules)
+    text = emit_llvm_ir(functions, sm=rules.sm)
     if system is None or kind != "cpu":
         return text
     return with_thread_pool(text, system)

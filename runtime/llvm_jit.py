@@ -24,14 +24,11 @@ from typing import Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.lowering.llvm_text.nvptx_versions import ARCHS, ptx_version
 from xdsl_tvm.runtime import _elf
 from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
 
-_ARCH_NUMBERS = """
-70 72 75 80 86 87 89 90 90a 100 100a 101 101a 103 103a 120 120a 121 121a
-"""
-
-NVPTX_ARCHS: tuple[str, ...] = tuple(f"sm_{name}" for name in _ARCH_NUMBERS.split())
+NVPTX_ARCHS: tuple[str, ...] = tuple(ARCHS)
 """The GPU architectures that `ptx` accepts."""
 
 X86_CPUS: frozenset[str] = frozenset(
@@ -322,15 +319,18 @@ def _machine(triple: str, cpu: str, features: str) -> Machine:
 def ptx(text: str, arch: str = "sm_80", *, opt_level: int = 3) -> str:
     """The PTX of an LLVM module of kernels.
 
-    The PTX version is the lowest that `arch` allows, so old drivers take it. Raises
-    DiagnosticException for an unknown `arch`, for text that LLVM rejects and for a call
-    of a function that GPUs do not have.
+    The PTX version is the lowest that `arch` and the intrinsics of the module allow, so
+    old drivers take it. Raises DiagnosticException for an unknown `arch`, for an
+    intrinsic that it does not have, for text that LLVM rejects and for a call of a
+    function that GPUs do not have.
     """
     if arch not in NVPTX_ARCHS:
         raise DiagnosticException(
             f"unknown GPU architecture '{arch}': use one of {', '.join(NVPTX_ARCHS)}"
         )
-    machine = Machine("nvptx64-nvidia-cuda", arch)
+    version = ptx_version(text, arch)
+    features = f"+ptx{version}" if version > ARCHS[arch] else ""
+    machine = Machine("nvptx64-nvidia-cuda", arch, features)
     with _LOCK:
         _all_targets()
         target_machine = _target_machine(machine, opt_level, jit=False)

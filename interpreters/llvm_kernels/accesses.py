@@ -275,11 +275,13 @@ def _cp_async(op: nvvm.CpAsyncOp) -> Action:
     return copying(op, op.size.value.data)
 
 
-def copying(op: Operation, size: int) -> Action:
+def copying(op: Operation, size: int, unit: int = 0) -> Action:
     """Starts copies of `size` bytes to shared memory; a third operand, if there is one,
-    is how many of them are read, and the rest is zero."""
-    target = Access(op, op.operands[0].type, 3, size)
-    source = Access(op, op.operands[1].type, 1, size)
+    is how many of them are read, and the rest is zero.
+
+    Addresses are aligned to `unit` bytes, or to the size."""
+    target = Access(op, op.operands[0].type, 3, unit or size)
+    source = Access(op, op.operands[1].type, 1, unit or size)
 
     def copy(
         team: TeamState, mask: Mask, to: Array, origin: Array, given: Array | None = None

@@ -1,10 +1,10 @@
 """Counting barriers in shared memory: `mbarrier`.
 
-`initializing`, `arriving`, `copies_arriving` and `waiting` make rules for operations of
-any spelling: here the LLVM intrinsics, by name. A thread that asks whether a phase is
-complete waits until it is; if all threads wait, that is an error. A phase that completes
-counts as a barrier of all blocks for races, since who waits is ordered after who arrived;
-races between threads that it does not order are missed.
+`initializing`, `arriving`, `copies_arriving`, `bulk_copying` and `waiting` make rules for
+operations of any spelling: those of `nvvm`, and the LLVM intrinsics by name. A thread
+that asks whether a phase is complete waits until it is; if all threads wait, that is an
+error. A phase that completes counts as a barrier of all blocks for races, since who waits
+is ordered after who arrived; races between threads that it does not order are missed.
 
 Copies whose arrival a barrier counts land when no thread can go on without them.
 """
@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
+from xdsl_tvm.dialects import nvvm
 from xdsl_tvm.interpreters.errors import SimulationError
+from xdsl_tvm.interpreters.llvm_kernels.accesses import copying
 from xdsl_tvm.interpreters.llvm_kernels.copies import Copy
 from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Mask, Value
 from xdsl_tvm.interpreters.llvm_kernels.memory import Access, Spaces
@@ -27,6 +29,8 @@ from xdsl_tvm.interpreters.llvm_kernels.rules import (
     Action,
     Sync,
     TeamState,
+    action,
+    sync,
 )
 
 _BYTES = 8
@@ -34,11 +38,15 @@ _BYTES = 8
 
 @dataclass(eq=False)
 class PhaseBarrier:
-    """How many arrivals a phase expects, how many are missing, and its number."""
+    """How many arrivals a phase expects, how many are missing, and its number.
+
+    `bytes` is how many bytes of bulk copies are expected and have not landed.
+    """
 
     expected: int
     missing: int
     phase: int = 0
+    bytes: int = 0
 
     def arrive(self, op: Operation, count: int, spaces: Spaces) -> None:
         """So many arrivals. Raises SimulationError for more than the phase expects."""
@@ -48,7 +56,11 @@ class PhaseBarrier:
                 op,
             )
         self.missing -= count
-        if not self.missing:
+        self.advance(spaces)
+
+    def advance(self, spaces: Spaces) -> None:
+        """End the phase if nothing that it expects is missing."""
+        if not self.missing and not self.bytes:
             self.phase += 1
             self.missing = self.expected
             spaces.clock.barrier()
@@ -62,6 +74,8 @@ class CountedCopies:
     barrier: PhaseBarrier
     threads: Array
     copies: list[Copy]
+    bytes: int | None = None
+    """The bytes of bulk copies, which count in place of arrivals."""
 
 
 @dataclass(eq=False)
@@ -83,13 +97,19 @@ class PhaseBarriers:
         counted, self.counted = self.counted, []
         for each in counted:
             team.copies.land(each.copies, each.threads)
-            each.barrier.arrive(each.op, int(each.threads.sum()), team.spaces)
+            if each.bytes is None:
+                each.barrier.arrive(each.op, int(each.threads.sum()), team.spaces)
+            else:
+                each.barrier.bytes -= each.bytes
+                each.barrier.advance(team.spaces)
         return bool(counted)
 
 
-def _places(team: TeamState, op: Operation, address: Array, mask: Mask) -> Array:
+def _places(
+    team: TeamState, op: Operation, address: Array, mask: Mask, operand: int = 0
+) -> Array:
     """The positions of the barriers that threads address; -1 for other threads."""
-    access = Access(op, op.operands[0].type, 3, _BYTES)
+    access = Access(op, op.operands[operand].type, 3, _BYTES)
     address = np.broadcast_to(address, (team.count,))
     shared = team.spaces.shared
     found = team.spaces.checked(access, shared, address, mask, _BYTES)
@@ -120,11 +140,21 @@ def initializing(op: Operation) -> Action:
 
 
 def arriving(op: Operation) -> Action:
-    """Arrives at a barrier; the result is the phase."""
+    """Arrives at a barrier; the result is the phase.
 
-    def arrive(team: TeamState, mask: Mask, address: Array) -> Value:
+    A second operand is how many more bytes of bulk copies the phase expects.
+    """
+
+    def arrive(
+        team: TeamState, mask: Mask, address: Array, count_bytes: Array | None = None
+    ) -> Value:
         places = _places(team, op, address, mask)
         phases = np.zeros(team.count, np.int64)
+        if count_bytes is not None:
+            more = np.broadcast_to(count_bytes, (team.count,)).astype(np.int64)
+            for place in np.unique(places[places >= 0]).tolist():
+                barrier = team.barriers.at(op, place)
+                barrier.bytes += int(more[places == place].sum())
         for place, count in _groups(team, op, address, mask):
             if place >= 0:
                 barrier = team.barriers.at(op, place)
@@ -176,6 +206,82 @@ def waiting(op: Operation, *, by_parity: bool) -> Sync:
         return np.ones(1, np.bool_) if op.results else None
 
     return Sync(op, "count", go_on, ready=ready)
+
+
+def bulk_copying(op: Operation) -> Action:
+    """Starts bulk copies: operands are target, source, barrier and size.
+
+    Their bytes count at the barrier when they have landed.
+    """
+
+    def copy(
+        team: TeamState,
+        mask: Mask,
+        target: Array,
+        source: Array,
+        barrier: Array,
+        size: Array,
+    ) -> None:
+        sizes = np.broadcast_to(size, (team.count,)).astype(np.int64)
+        everyone = np.ones(team.count, np.bool_) if mask is None else mask
+        places = _places(team, op, barrier, mask, operand=2)
+        for length in np.unique(sizes[everyone]).tolist():
+            if length < 0 or length % _BULK_UNIT:
+                raise SimulationError(
+                    f"{op.name}: a copy of {length} bytes is no multiple of {_BULK_UNIT}",
+                    op,
+                )
+            some = everyone & (sizes == length)
+            before = len(team.copies.pending)
+            copying(op, length, _BULK_UNIT)(team, some, target, source)
+            begun = team.copies.pending[before:]
+            for place in np.unique(places[some]).tolist():
+                here = some & (places == place)
+                team.barriers.counted.append(
+                    CountedCopies(
+                        op,
+                        team.barriers.at(op, place),
+                        here,
+                        begun,
+                        length * int(here.sum()),
+                    )
+                )
+
+    return copy
+
+
+_BULK_UNIT = 16
+"""Sizes and addresses of bulk copies are multiples of it."""
+
+
+@action(nvvm.MBarrierInitOp)
+def _init(op: nvvm.MBarrierInitOp) -> Action:
+    return initializing(op)
+
+
+@action(nvvm.MBarrierInvalOp)
+def _inval(op: nvvm.MBarrierInvalOp) -> Action:
+    return _invalidate
+
+
+@action(nvvm.MBarrierArriveOp, nvvm.MBarrierArriveExpectTxOp)
+def _arrive(op: Operation) -> Action:
+    return arriving(op)
+
+
+@action(nvvm.CpAsyncMBarrierArriveOp)
+def _copies_arrive(op: nvvm.CpAsyncMBarrierArriveOp) -> Action:
+    return copies_arriving(op, counted=op.counted)
+
+
+@action(nvvm.CpAsyncBulkOp)
+def _bulk_copy(op: nvvm.CpAsyncBulkOp) -> Action:
+    return bulk_copying(op)
+
+
+@sync(nvvm.MBarrierTestWaitOp, nvvm.MBarrierTryWaitOp)
+def _wait(op: nvvm.MBarrierTestWaitOp | nvvm.MBarrierTryWaitOp) -> Sync:
+    return waiting(op, by_parity=op.by_parity)
 
 
 ACTION_INTRINSICS.update(

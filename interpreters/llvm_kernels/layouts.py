@@ -24,7 +24,14 @@ Value: TypeAlias = Any
 Mask: TypeAlias = "Array | None"
 """The threads that take part; None for all."""
 
-_ADDRESS_SPACES = {0: "generic", 1: "global", 3: "shared", 4: "constant", 5: "local"}
+_ADDRESS_SPACES = {
+    0: "generic",
+    1: "global",
+    3: "shared",
+    4: "constant",
+    5: "local",
+    7: "shared memory of a cluster, which is that of the block",
+}
 
 
 @cache

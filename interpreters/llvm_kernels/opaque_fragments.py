@@ -3,8 +3,8 @@
 Here the elements of a matrix, row by row, are in the registers of the lanes one after the
 other; registers that are left over hold them once more. `loading_fragment`,
 `storing_fragment` and `multiplying_fragments` make synchronization points for operations
-of any spelling: here the LLVM intrinsics, by name. Accesses are not counted, since which
-lane touches what is not specified.
+of any spelling: those of `nvvm`, and the LLVM intrinsics by name. Accesses are not
+counted, since which lane touches what is not specified.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import bf16, f16, f32, i8, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects import nvvm, tvm_llvm
+from xdsl_tvm.dialects.nvvm.formats import Format, Shape
 from xdsl_tvm.interpreters.errors import DivergenceError
 from xdsl_tvm.interpreters.gpu.fragments import Product, multiply, parse_product
 from xdsl_tvm.interpreters.llvm_kernels.accesses import loading, storing
@@ -37,7 +38,12 @@ from xdsl_tvm.interpreters.llvm_kernels.registers import (
     in_registers,
     whole_warps,
 )
-from xdsl_tvm.interpreters.llvm_kernels.rules import SYNC_INTRINSICS, Sync, TeamState
+from xdsl_tvm.interpreters.llvm_kernels.rules import (
+    SYNC_INTRINSICS,
+    Sync,
+    TeamState,
+    sync,
+)
 
 _LANES = 32
 
@@ -256,3 +262,46 @@ def _mma(op: tvm_llvm.CallIntrinsicOp, rest: str, shape: tuple[int, int, int]) -
 
 
 SYNC_INTRINSICS["llvm.nvvm.wmma"] = _wmma
+
+
+# ---- operations ----
+
+
+def _tile(shape: Shape, fragment: str, form: Format, layout: str) -> TileInMemory:
+    m, n, k = shape
+    rows, columns = {"a": (m, k), "b": (k, n)}.get(fragment, (m, n))
+    element = _ELEMENTS.get(form.name)
+    if element is None:
+        raise InterpretationError(f"fragments of {form.name} are not run")
+    return TileInMemory(rows, columns, element, layout == "col")
+
+
+@sync(nvvm.WMMALoadOp)
+def _load(op: nvvm.WMMALoadOp) -> Sync:
+    tile = _tile(op.extents, op.frag.data, op.format, op.layout.data)
+    return loading_fragment(op, tile)
+
+
+@sync(nvvm.WMMAStoreOp)
+def _store(op: nvvm.WMMAStoreOp) -> Sync:
+    tile = _tile(op.extents, "d", op.format, op.layout.data)
+    store = storing_fragment(op, tile, has_step=True)
+
+    def run(
+        team: TeamState, mask: Mask, pointer: Array, step: Array, *rest: Array
+    ) -> None:
+        store.action(team, mask, pointer, *rest, step)
+
+    return replace(store, action=run)
+
+
+@sync(nvvm.WMMAMmaOp)
+def _multiply(op: nvvm.WMMAMmaOp) -> Sync:
+    factor, total = op.formats
+    names = (factor.name, factor.name, total.name)
+    product = parse_product("m16n8k16", names, None, sparse=False)
+    if isinstance(product, str):
+        raise InterpretationError(product)
+    product = replace(product, shape=op.extents)
+    first, second, _ = op.counts
+    return multiplying_fragments(op, product, (first, second))

@@ -1,21 +1,22 @@
 """Matrices in the registers of a warp: `ldmatrix` and `mma.sync`.
 
 `loading_matrices` and `multiplying` make synchronization points for operations of any
-spelling: here the LLVM intrinsics, by name.
+spelling: those of `nvvm`, and the LLVM intrinsics by name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import VectorType, i16, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects import nvvm, tvm_llvm
+from xdsl_tvm.dialects.nvvm.formats import shape_text
 from xdsl_tvm.interpreters.gpu.fragments import (
     Format,
     Places,
@@ -23,8 +24,10 @@ from xdsl_tvm.interpreters.gpu.fragments import (
     a_places,
     b_places,
     c_places,
+    expand,
     multiply,
     parse_product,
+    quad_places,
 )
 from xdsl_tvm.interpreters.llvm_kernels.accesses import copying
 from xdsl_tvm.interpreters.llvm_kernels.layouts import (
@@ -43,6 +46,7 @@ from xdsl_tvm.interpreters.llvm_kernels.rules import (
     SimpleAction,
     Sync,
     TeamState,
+    sync,
 )
 
 _ROW_BYTES = 16
@@ -112,45 +116,91 @@ SYNC_INTRINSICS["llvm.nvvm.ldmatrix"] = _ldmatrix
 # ---- products ----
 
 
-def multiplying(op: Operation, product: Product, *, saturate: bool = False) -> Sync:
+class _Layout(NamedTuple):
+    """How a matrix is in the registers of the lanes of a warp."""
+
+    kind: Format
+    places: Places
+    """Rows and columns, by lane and element."""
+    shape: tuple[int, int]
+    group: Array
+    """Which of several matrices a lane holds a part of."""
+
+    @property
+    def position(self) -> tuple[Array, Array, Array]:
+        """Matrix, row and column, by lane and element."""
+        return self.group, *self.places
+
+
+_ONE_GROUP = np.zeros((32, 1), np.int64)
+_FOUR_GROUPS = np.arange(32)[:, None] % 16 // 4
+
+
+def _layouts(product: Product, layouts: tuple[str, str]) -> tuple[_Layout, ...]:
+    m, n, k = product.shape
+    if product.in_quads:
+        forms = (product.a, product.b, product.c)
+        shapes = ((m, k), (k, n), (m, n))
+        return tuple(
+            _Layout(form, quad_places(name, layout, product.c.bits), shape, _FOUR_GROUPS)
+            for name, form, layout, shape in zip(
+                "abc", forms, (*layouts, "row"), shapes, strict=True
+            )
+        )
+    held = k // 2 if product.sparse else k
+    a = a_places(m, held, product.a.bits)
+    b = b_places(k, n, product.b.bits)
+    return (
+        _Layout(product.a, a, (m, held), _ONE_GROUP),
+        _Layout(product.b, b, (k, n), _ONE_GROUP),
+        _Layout(product.c, c_places(m, n), (m, n), _ONE_GROUP),
+    )
+
+
+def multiplying(
+    op: Operation,
+    product: Product,
+    *,
+    saturate: bool = False,
+    layouts: tuple[str, str] = ("row", "col"),
+    selector: int = 0,
+) -> Sync:
     """Multiplies matrices in registers: operands are those of A, of B and of C.
 
-    Raises InterpretationError for registers that do not hold the matrices.
+    Those of a sparse product are followed by the metadata and the selector, which
+    `selector` is too. Raises InterpretationError for registers that do not hold the
+    matrices.
     """
-    m, n, k = product.shape
-    if product.in_quads or product.sparse:
-        raise InterpretationError(f"a product m{m}n{n}k{k} of this kind is not run")
-    layouts = (
-        (product.a, a_places(m, k, product.a.bits), (m, k)),
-        (product.b, b_places(k, n, product.b.bits), (k, n)),
-        (product.c, c_places(m, n), (m, n)),
-    )
-    bounds = _split([store_bytes(operand.type) for operand in op.operands], layouts)
+    where = _layouts(product, layouts)
+    factors = op.operands[:-2] if product.sparse else op.operands
+    bounds = _split([store_bytes(operand.type) for operand in factors], where)
     parts = members(op.results[0].type) or (op.results[0].type,)
-    rows, columns = layouts[2][1]
 
     def run(team: TeamState, mask: Mask, *registers: Array) -> Value:
         threads = whole_warps(team, mask)
         a, b, c = (
-            _matrices(team, threads, registers[first:last], *layout)
-            for (first, last), layout in zip(bounds, layouts, strict=True)
+            _matrices(team, threads, registers[first:last], layout)
+            for (first, last), layout in zip(bounds, where, strict=True)
         )
+        if product.sparse:
+            words = np.broadcast_to(registers[-2], (team.count,))[threads]
+            rows = zip(a[:, 0], words.tolist(), strict=True)
+            a = np.stack([expand(held, metadata, selector) for held, metadata in rows])
+            a = a[:, None]
         total = multiply(a, b, c, product.operator, saturate=saturate)
-        held = np.ascontiguousarray(total[:, rows, columns]).view(np.uint8)
+        held = np.ascontiguousarray(total[:, *where[2].position]).view(np.uint8)
         held = held.reshape(len(threads), 32, -1)
         return in_registers(team, threads, held, parts)
 
     return Sync(op, "warp", run)
 
 
-def _split(
-    sizes: Sequence[int], layouts: Sequence[tuple[Format, Places, tuple[int, int]]]
-) -> list[tuple[int, int]]:
+def _split(sizes: Sequence[int], layouts: Sequence[_Layout]) -> list[tuple[int, int]]:
     """Which operands hold each matrix."""
     found: list[tuple[int, int]] = []
     first = 0
-    for kind, (rows, _), _ in layouts:
-        wanted = rows.shape[1] * kind.bits // 8
+    for layout in layouts:
+        wanted = layout.places[0].shape[1] * layout.kind.bits // 8
         last = first
         while last < len(sizes) and sum(sizes[first:last]) < wanted:
             last += 1
@@ -189,25 +239,60 @@ def in_registers(
 
 
 def _matrices(
-    team: TeamState,
-    threads: Array,
-    registers: Sequence[Array],
-    kind: Format,
-    places: Places,
-    shape: tuple[int, int],
+    team: TeamState, threads: Array, registers: Sequence[Array], layout: _Layout
 ) -> Array:
-    """The matrices that warps hold in registers."""
-    rows, columns = places
+    """The matrices that warps hold in registers, by warp and group."""
+    rows, _ = layout.places
     data = held_bytes(team, threads, registers)
-    values = kind.unpack(data.tobytes(), len(threads) * rows.size)
-    found = np.zeros((len(threads), *shape), values.dtype)
-    found[:, rows, columns] = values.reshape(len(threads), *rows.shape)
+    values = layout.kind.unpack(data.tobytes(), len(threads) * rows.size)
+    groups = int(layout.group.max()) + 1
+    found = np.zeros((len(threads), groups, *layout.shape), values.dtype)
+    found[:, *layout.position] = values.reshape(len(threads), *rows.shape)
     return found
 
 
+# ---- operations ----
+
+
+@sync(nvvm.LdMatrixOp)
+def _load_matrices(op: nvvm.LdMatrixOp) -> Sync:
+    return loading_matrices(op, op.num.value.data, transposed=op.transposed)
+
+
+def _product(
+    op: nvvm.MmaOp | nvvm.MmaSpOp, operator: str | None, *, sparse: bool
+) -> Product:
+    """What an operation multiplies. Raises InterpretationError where it is not known."""
+    formats = [form.name for form in op.formats]
+    shape = shape_text(op.shape.extents)
+    product = parse_product(shape, formats, operator, sparse=sparse)
+    if isinstance(product, str):
+        raise InterpretationError(product)
+    return product
+
+
+@sync(nvvm.MmaOp)
+def _multiply(op: nvvm.MmaOp) -> Sync:
+    product = _product(op, op.operator, sparse=False)
+    layouts = (op.layout_a.data, op.layout_b.data)
+    return multiplying(op, product, saturate=op.saturates, layouts=layouts)
+
+
+@sync(nvvm.MmaSpOp)
+def _multiply_sparse(op: nvvm.MmaSpOp) -> Sync:
+    selector = op.selected
+    if selector is None:
+        raise InterpretationError("its selector is not constant")
+    product = _product(op, None, sparse=True)
+    return multiplying(op, product, saturate=op.saturates, selector=selector)
+
+
+# ---- intrinsics ----
+
 _MMA = re.compile(
     r"llvm\.nvvm\.mma\.(?:(?P<operator>xor|and)\.popc\.)?(?P<shape>m\d+n\d+k\d+)"
-    r"\.row\.col(?P<saturate>\.satfinite)?\.(?P<types>\w+(?:\.\w+)*)"
+    r"\.(?P<a>row|col)\.(?P<b>row|col)(?P<saturate>\.satfinite)?"
+    r"\.(?P<types>\w+(?:\.\w+)*)"
 )
 
 
@@ -240,7 +325,12 @@ def _mma(op: tvm_llvm.CallIntrinsicOp) -> Sync:
     product = parse_product(match["shape"], formats, match["operator"], sparse=False)
     if isinstance(product, str):
         raise InterpretationError(f"{product}, which '{name}' asks for")
-    return multiplying(op, product, saturate=match["saturate"] is not None)
+    return multiplying(
+        op,
+        product,
+        saturate=match["saturate"] is not None,
+        layouts=(match["a"], match["b"]),
+    )
 
 
 SYNC_INTRINSICS["llvm.nvvm.mma"] = _mma

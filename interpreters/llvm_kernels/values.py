@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of, is_vector, lanes_of
 from xdsl_tvm.interpreters.data.numbers import Number, number
 from xdsl_tvm.interpreters.gpu.lockstep_threads import convert
@@ -332,7 +332,11 @@ def _inttoptr(op: llvm.IntToPtrOp) -> Unary:
 
 @pure(tvm_llvm.AddrSpaceCastOp)
 def _addrspacecast(op: tvm_llvm.AddrSpaceCastOp) -> Unary:
-    source, target = space_of(op.arg.type), space_of(op.res.type)
+    spaces = [space_of(each.type) for each in (op.arg, op.res)]
+    # The addresses of a block in shared memory are those in the memory of its cluster.
+    source, target = (3 if space == nvvm.CLUSTER_SPACE else space for space in spaces)
+    if source == target:
+        return lambda value: value
     if 0 not in (source, target):
         raise InterpretationError(f"no cast from space {source} to {target}")
     distance = window_of(source) - window_of(target)

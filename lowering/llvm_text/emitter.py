@@ -60,9 +60,9 @@ _UNNAMED_ADDR = ("", "local_unnamed_addr ", "unnamed_addr ")
 class ModuleEmitter:
     """Collects the parts of one LLVM module; `text` puts them together."""
 
-    def __init__(self, nvptx: bool) -> None:
-        self.nvptx = nvptx
-        self.tables = ModuleTables()
+    def __init__(self, sm: int) -> None:
+        self.nvptx = sm > 0
+        self.tables = ModuleTables(sm)
         self.types = self.tables.types
         self._parts: list[str] = []
 
@@ -363,15 +363,14 @@ def _passthrough(item: Attribute) -> str:
     raise DiagnosticException(f"'passthrough' cannot hold {item}")
 
 
-def emit_llvm_ir(
-    operations: ModuleOp | Iterable[Operation], *, nvptx: bool = False
-) -> str:
+def emit_llvm_ir(operations: ModuleOp | Iterable[Operation], *, sm: int = 0) -> str:
     """LLVM IR text of a module, or of a list of functions and globals.
 
-    Nested `builtin.module`s are opened. `nvptx` adds the target triple of NVIDIA GPUs.
-    Raises DiagnosticException, naming the operation, for anything that is not of the
-    llvm, `tvm_llvm` or `nvvm` dialect.
+    Nested `builtin.module`s are opened. `sm` is the architecture of an NVIDIA GPU, 80 for
+    sm_80, whose target triple is added, or 0 for a CPU. Raises DiagnosticException,
+    naming the operation, for anything that is not of the llvm, `tvm_llvm` or `nvvm`
+    dialect.
     """
-    emitter = ModuleEmitter(nvptx)
+    emitter = ModuleEmitter(sm)
     emitter.add(operations.body.ops if isinstance(operations, ModuleOp) else operations)
     return emitter.text()

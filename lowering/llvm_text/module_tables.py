@@ -15,7 +15,9 @@ from xdsl_tvm.lowering.llvm_text.types import TypeTable, quote
 class ModuleTables:
     """The struct types, symbols, declared intrinsics and metadata of one LLVM module."""
 
-    def __init__(self) -> None:
+    def __init__(self, sm: int = 0) -> None:
+        self.sm = sm
+        """The architecture, 80 for sm_80; 0 on a CPU."""
         self.types = TypeTable()
         self.symbols: dict[str, Operation] = {}
         self.declarations: dict[str, str] = {}

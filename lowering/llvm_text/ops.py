@@ -11,7 +11,10 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     VectorType,
+    i1,
+    i16,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import DiagnosticException
@@ -19,6 +22,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.lowering.llvm_text.function import FunctionEmitter, edges, fast_math
 from xdsl_tvm.lowering.llvm_text.intrinsics import overloaded_name
+from xdsl_tvm.lowering.llvm_text.nvptx_versions import available_name
 from xdsl_tvm.lowering.llvm_text.types import name_text, numbers_of, quote
 
 _OpT = TypeVar("_OpT", bound=Operation)
@@ -572,19 +576,6 @@ def _masked_store(e: FunctionEmitter, op: llvm.MaskedStoreOp) -> None:
 # ------------------------------------------------------------------------- nvvm
 
 
-@_emits(
-    *(
-        operation
-        for operation in nvvm.NVVM.operations
-        if issubclass(operation, nvvm.SpecialRegisterOp)
-    ),
-    nvvm.SyncWarpOp,
-    nvvm.CpAsyncCommitGroupOp,
-)
-def _same_name(e: FunctionEmitter, op: Operation) -> None:
-    _intrinsic(e, op, f"llvm.{op.name}")
-
-
 def _literal_call(e: FunctionEmitter, op: Operation, name: str, *numbers: int) -> None:
     """Calls `name` with the operands of `op` and then `i32` numbers."""
     arguments = [e.typed(operand) for operand in op.operands]
@@ -593,38 +584,39 @@ def _literal_call(e: FunctionEmitter, op: Operation, name: str, *numbers: int) -
     e.call_intrinsic(op, name, arguments, types)
 
 
+@_emits(*nvvm.NVVM_OPERATIONS)
+def _nvvm(e: FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, nvvm.IntrinsicOperation)
+    _literal_call(e, op, available_name(op.intrinsic, e.module.sm))
+
+
 @_emits(nvvm.Barrier0Op)
 def _barrier(e: FunctionEmitter, op: nvvm.Barrier0Op) -> None:
-    _literal_call(e, op, "llvm.nvvm.barrier.cta.sync.aligned.all", 0)
+    _literal_call(e, op, op.intrinsic, 0)
 
 
 @_emits(nvvm.CpAsyncWaitGroupOp)
 def _wait_group(e: FunctionEmitter, op: nvvm.CpAsyncWaitGroupOp) -> None:
-    _literal_call(e, op, "llvm.nvvm.cp.async.wait.group", op.n.value.data)
+    _literal_call(e, op, op.intrinsic, op.n.value.data)
 
 
-@_emits(nvvm.CpAsyncOp)
-def _cp_async(e: FunctionEmitter, op: nvvm.CpAsyncOp) -> None:
-    kind, size = op.modifier.data, op.size.value.data
-    _literal_call(e, op, f"llvm.nvvm.cp.async.{kind}.shared.global.{size}")
+@_emits(nvvm.CpAsyncBulkOp)
+def _bulk(e: FunctionEmitter, op: nvvm.CpAsyncBulkOp) -> None:
+    """The barrier is before the source, and no block but its own receives the copy."""
+    operands = (op.dst, op.mbar, op.src, op.size)
+    arguments = [e.typed(operand) for operand in operands]
+    arguments += ["i16 0", "i64 0", "i1 false", "i1 false"]
+    types = [*(operand.type for operand in operands), i16, i64, i1, i1]
+    e.call_intrinsic(op, op.intrinsic, arguments, types)
 
 
-@_emits(nvvm.ShflOp)
-def _shuffle(e: FunctionEmitter, op: nvvm.ShflOp) -> None:
-    suffix = "i32" if op.val.type == i32 else "f32"
-    if op.return_value_and_is_valid is not None:
-        suffix += "p"
-    _literal_call(e, op, f"llvm.nvvm.shfl.sync.{op.kind.data}.{suffix}")
-
-
-@_emits(nvvm.VoteSyncOp)
-def _vote(e: FunctionEmitter, op: nvvm.VoteSyncOp) -> None:
-    _literal_call(e, op, f"llvm.nvvm.vote.{op.kind.data}.sync")
-
-
-@_emits(nvvm.ReduxOp)
-def _redux(e: FunctionEmitter, op: nvvm.ReduxOp) -> None:
-    _literal_call(e, op, f"llvm.nvvm.redux.sync.{op.kind.data}")
+@_emits(nvvm.WMMAStoreOp, nvvm.WMMALoadOp)
+def _fragment(e: FunctionEmitter, op: nvvm.WMMAStoreOp | nvvm.WMMALoadOp) -> None:
+    """The stride is the last operand."""
+    pointer, stride, *registers = op.operands
+    operands = (pointer, *registers, stride)
+    types = [operand.type for operand in operands]
+    e.call_intrinsic(op, op.intrinsic, [e.typed(each) for each in operands], types)
 
 
 EMITTABLE: frozenset[type[Operation]] = frozenset(

@@ -35,6 +35,11 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
+from xdsl_tvm.lowering.llvm_text.nvptx_versions import (
+    available_name,
+    needs_of,
+    version_text,
+)
 from xdsl_tvm.lowering.llvm_text.ops import EMITTABLE
 from xdsl_tvm.lowering.llvm_text.types import TypeTable
 
@@ -114,37 +119,6 @@ _OTHER_INTRINSICS = re.compile(
 
 _X86_BASELINE = re.compile(r"llvm\.x86\.sse2?\.")
 
-NVVM_INTRINSICS: tuple[tuple[str, int], ...] = (
-    ("llvm.nvvm.read.ptx.sreg.", 70),
-    ("llvm.nvvm.barrier.cta.", 70),
-    ("llvm.nvvm.barrier0", 70),
-    ("llvm.nvvm.bar.warp.sync", 70),
-    ("llvm.nvvm.membar.", 70),
-    ("llvm.nvvm.shfl.sync.", 70),
-    ("llvm.nvvm.vote.", 70),
-    ("llvm.nvvm.match.", 70),
-    ("llvm.nvvm.activemask", 70),
-    ("llvm.nvvm.redux.sync.", 80),
-    ("llvm.nvvm.cp.async.bulk.", 90),
-    ("llvm.nvvm.cp.async.", 80),
-    ("llvm.nvvm.mbarrier.", 80),
-    ("llvm.nvvm.ldmatrix.", 75),
-    ("llvm.nvvm.mma.", 80),
-    ("llvm.nvvm.wmma.", 72),
-    ("llvm.nvvm.ex2.approx.", 70),
-    ("llvm.nvvm.lg2.approx.", 70),
-    ("llvm.nvvm.rcp.", 70),
-    ("llvm.nvvm.sqrt.", 70),
-    ("llvm.nvvm.rsqrt.approx.", 70),
-    ("llvm.nvvm.sin.approx.", 70),
-    ("llvm.nvvm.cos.approx.", 70),
-    ("llvm.nvvm.tanh.approx.", 75),
-    ("llvm.nvvm.div.", 70),
-    ("llvm.nvvm.nanosleep", 70),
-    ("llvm.nvvm.prefetch.", 70),
-)
-"""Start of an NVPTX intrinsic's name -> the first SM that has it; first match counts."""
-
 _PRODUCERS: dict[str, str] = {
     "affine": "lower-affine",
     "arith": "tvm-convert-arith-to-llvm",
@@ -171,10 +145,12 @@ _PTX_NAME = re.compile(r"[A-Za-z_$.][\w$.]*\Z", re.ASCII)
 class Rules:
     """The rules of one kind of target.
 
-    `sm` is the number of the architecture on NVPTX (80 for sm_80) and 0 on a CPU.
+    `sm` is the number of the architecture on NVPTX (80 for sm_80) and 0 on a CPU. `ptx`
+    is the newest version of PTX that may be written (78 for 7.8), 0 for any.
     """
 
     sm: int = 0
+    ptx: int = 0
 
     @property
     def nvptx(self) -> bool:
@@ -259,12 +235,19 @@ class Rules:
         if not self.nvptx:
             yield f"'{op.name}' exists only on GPUs: outline it into a gpu.module"
             return
-        for prefix, sm in NVVM_INTRINSICS:
-            if f"{name}.".startswith(prefix):
-                if self.sm < sm:
-                    yield f"'{op.name}' needs sm_{sm} or later, not sm_{self.sm}"
-                return
-        yield f"intrinsic '{name}' is not known to work on {self.kind}: replace it"
+        name = available_name(name, self.sm)
+        needs = needs_of(name)
+        if needs is None:
+            yield f"intrinsic '{name}' is not known to work on {self.kind}: replace it"
+            return
+        what = f"'{op.name}'"
+        if not name.startswith(f"llvm.{op.name}"):
+            what += f" ({name})"
+        if self.sm < needs.sm:
+            yield f"{what} needs sm_{needs.sm} or later, not sm_{self.sm}"
+        if self.ptx and self.ptx < needs.ptx:
+            oldest, newest = version_text(needs.ptx), version_text(self.ptx)
+            yield f"{what} needs PTX {oldest} or later, not {newest}"
 
     def _math_problems(self, op: Operation, base: str) -> Iterator[str]:
         type = element_of(op.results[0].type)
@@ -345,14 +328,8 @@ def _intrinsic_name(op: Operation) -> str | None:
         return op.intrin.data
     if op.name.startswith("llvm.intr."):
         return "llvm." + op.name.removeprefix("llvm.intr.")
-    if op.name.startswith("nvvm."):
-        return _NVVM_NAMES.get(op.__class__, f"llvm.{op.name}")
-    return None
+    return op.intrinsic if isinstance(op, nvvm.IntrinsicOperation) else None
 
-
-_NVVM_NAMES: dict[type[Operation], str] = {
-    nvvm.VoteSyncOp: "llvm.nvvm.vote.sync",
-}
 
 _Check = Callable[[Rules, Operation], Iterator[str]]
 
@@ -537,7 +514,14 @@ def _inline_asm(rules: Rules, op: Operation) -> Iterator[str]:
         yield f"inline assembly '{text}' names an operand that it does not have"
 
 
+def _selector(rules: Rules, op: Operation) -> Iterator[str]:
+    assert isinstance(op, nvvm.MmaSpOp)
+    if op.selected is None:
+        yield f"'{op.name}' needs a constant selector"
+
+
 _CHECKS: dict[type[Operation], _Check] = {
+    nvvm.MmaSpOp: _selector,
     llvm.FRemOp: _frem,
     llvm.FPTruncOp: _fptrunc,
     **dict.fromkeys(

@@ -18,12 +18,15 @@ from xdsl_tvm.lowering.to_llvm._llvm_rules import Rules
 from xdsl_tvm.passes.infra import CompilerPass
 
 _ARCH = re.compile(r"sm_(\d+)[af]?\Z")
+_VERSION = re.compile(r"(\d+)\.(\d)\Z")
 
 
-def rules_for(triple_kind: str, arch: str = "sm_80") -> Rules:
+def rules_for(triple_kind: str, arch: str = "sm_80", ptx: str = "") -> Rules:
     """The rules of a target: `cpu`, or `nvptx` with an architecture such as `sm_90a`.
 
-    Raises PassFailedException for another kind or a malformed or too old architecture.
+    `ptx` is the newest version of PTX that may be written, such as `7.8`; empty for any.
+    Raises PassFailedException for another kind, a malformed or too old architecture, and
+    a malformed version.
     """
     if triple_kind == "cpu":
         return Rules()
@@ -34,7 +37,11 @@ def rules_for(triple_kind: str, arch: str = "sm_80") -> Rules:
     match = _ARCH.match(arch)
     if match is None or int(match[1]) < 70:
         raise PassFailedException(f"arch must be sm_70 or later, got '{arch}'")
-    return Rules(int(match[1]))
+    version = _VERSION.match(ptx)
+    if ptx and version is None:
+        raise PassFailedException(f"ptx must be a version such as 7.8, got '{ptx}'")
+    newest = 0 if version is None else 10 * int(version[1]) + int(version[2])
+    return Rules(int(match[1]), newest)
 
 
 def check_llvm_legal(operations: Iterable[Operation], rules: Rules) -> None:
@@ -59,6 +66,7 @@ class VerifyLLVMLegal(CompilerPass):
     Output form: the same module.
     Options: `triple_kind`: `cpu` or `nvptx` (cpu)
         `arch`: the GPU architecture for `nvptx` (sm_80)
+        `ptx`: the newest version of PTX that drivers take, such as 7.8 (any)
     Rewrites: none
     Leaves alone: with `cpu` the contents of every gpu.module; with `nvptx` everything
         outside of them, if there are any.
@@ -66,7 +74,7 @@ class VerifyLLVMLegal(CompilerPass):
         lowered it; the first one that would end the process inside LLVM: a math
         function that is a library call, bf16 arithmetic and rounding on a CPU, atomics
         and conversions wider than 64 bits, scalable vectors, GPU operations on a CPU,
-        an instruction newer than `arch`, a scope that PTX lacks, a stack slot of
+        an instruction newer than `arch` or `ptx`, a scope that PTX lacks, a stack slot of
         dynamic size on a GPU, malformed inline assembly, a name that PTX lacks, a
         calling convention without code generation, removed processor features.
     Attributes: read: nvvm.kernel; created: none; removed: none
@@ -77,9 +85,10 @@ class VerifyLLVMLegal(CompilerPass):
 
     triple_kind: str = "cpu"
     arch: str = "sm_80"
+    ptx: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = rules_for(self.triple_kind, self.arch)
+        rules = rules_for(self.triple_kind, self.arch, self.ptx)
         check_llvm_legal(_of_kind(op, rules.nvptx), rules)
 
 

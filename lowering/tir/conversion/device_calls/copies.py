@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import SSAValue
 
-from xdsl_tvm.dialects import nvvm, tir, tvm_llvm
+from xdsl_tvm.dialects import nvvm, tir
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.device_calls.addresses import (
     address_at,
@@ -35,8 +35,7 @@ def copy(cv: BodyConverter, op: tir.CallOp) -> None:
         cv.emit(nvvm.CpAsyncOp(target, source, size, cache))
         return
     given = cv.select(_condition(cv, op.args[5]), cv.number(size, i32), cv.number(0, i32))
-    name = f"llvm.nvvm.cp.async.{cache}.shared.global.{size}.s"
-    cv.emit(tvm_llvm.CallIntrinsicOp(name, [target, source, given]))
+    cv.emit(nvvm.CpAsyncOp(target, source, size, cache, given))
 
 
 def _condition(cv: BodyConverter, predicate: SSAValue) -> SSAValue:

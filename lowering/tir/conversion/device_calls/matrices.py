@@ -1,31 +1,42 @@
-"""Matrices in the registers of a warp: `ptx_ldmatrix`, `ptx_mma`, `mma_fill`.
+"""Matrices in the registers of a warp: `ptx_ldmatrix`, `ptx_mma`, `ptx_mma_sp`.
 
 Registers are elements of a thread's own memory, which LLVM keeps in registers. A register
 has 32 bits, or 64 for f64, and holds neighbouring elements. Shapes, formats and registers
-are those of the PTX ISA.
+are those of the PTX ISA. `mma_fill` and `mma_store` are loads and stores of elements.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    VectorType,
-    f16,
-    f32,
-    f64,
-    i32,
-    i64,
-)
-from xdsl.dialects.llvm import LLVMStructType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from xdsl_tvm.dialects import nvvm, tir, tvm_llvm
+from xdsl_tvm.dialects import nvvm, tir
+from xdsl_tvm.dialects.nvvm.formats import (
+    B1,
+    BF16,
+    E4M3,
+    E5M2,
+    F16,
+    F32,
+    F64,
+    FORMATS,
+    QUADS,
+    S4,
+    S8,
+    S32,
+    U4,
+    U8,
+    Format,
+    Shape,
+    family_of,
+    product_problem,
+    registers_of,
+    shape_of,
+)
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.device_calls.addresses import (
     address_at,
@@ -35,58 +46,27 @@ from xdsl_tvm.lowering.tir.conversion.device_calls.addresses import (
     text_operand,
 )
 
-_LANES = 32
-_HALVES = VectorType(f16, [2])
 _COUNTS = (1, 2, 4)
 _MAX_FILL = 1024
 
 
-class _Format(NamedTuple):
-    """A format of elements: its name in intrinsics, bits and type of a register."""
-
-    name: str
-    bits: int
-    register: Attribute
-
-    @property
-    def register_bits(self) -> int:
-        return 64 if self.bits == 64 else 32
-
-
-_F16 = _Format("f16", 16, _HALVES)
-_F32 = _Format("f32", 32, f32)
-_F64 = _Format("f64", 64, f64)
-_S32 = _Format("s32", 32, i32)
-_BF16 = _Format("bf16", 16, i32)
-_TF32 = _Format("tf32", 32, i32)
-_S8 = _Format("s8", 8, i32)
-_U8 = _Format("u8", 8, i32)
-
-_SPELLINGS = {
-    **dict.fromkeys(("fp16", "f16", "float16"), _F16),
-    **dict.fromkeys(("fp32", "f32", "float32"), _F32),
-    **dict.fromkeys(("fp64", "f64", "float64"), _F64),
-    **dict.fromkeys(("bf16", "bfloat16"), _BF16),
-    "tf32": _TF32,
-    **dict.fromkeys(("s8", "int8"), _S8),
-    **dict.fromkeys(("u8", "uint8"), _U8),
-    **dict.fromkeys(("s32", "int32"), _S32),
-}
-_SHAPES = {
-    _F16: ("m16n8k8", "m16n8k16"),
-    _BF16: ("m16n8k8", "m16n8k16"),
-    _TF32: ("m16n8k4", "m16n8k8"),
-    _F64: ("m8n8k4",),
-    _S8: ("m8n8k16", "m16n8k16", "m16n8k32"),
-    _U8: ("m8n8k16", "m16n8k16", "m16n8k32"),
-}
-_SUMS = {
-    _F16: (_F16, _F32),
-    _BF16: (_F32,),
-    _TF32: (_F32,),
-    _F64: (_F64,),
-    _S8: (_S32,),
-    _U8: (_S32,),
+_SPELLINGS: dict[str, Format] = {
+    **FORMATS,
+    "fp16": F16,
+    "float16": F16,
+    "fp32": F32,
+    "float32": F32,
+    "fp64": F64,
+    "float64": F64,
+    "bfloat16": BF16,
+    "float8_e4m3fn": E4M3,
+    "float8_e5m2": E5M2,
+    "int8": S8,
+    "uint8": U8,
+    "int4": S4,
+    "uint4": U4,
+    "int1": B1,
+    "int32": S32,
 }
 
 
@@ -104,47 +84,90 @@ def load_matrices(cv: BodyConverter, op: tir.CallOp) -> None:
             'transposed bytes have no "ptx_ldmatrix"; load the elements one by one'
         )
     require_space(cv, op, 5, nvvm.SHARED_SPACE, "shared")
-    name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
-    name += ".trans.b16.p3" if transposed else ".b16.p3"
     row = address_at(cv, op, 5, op.args[6])
-    _store_registers(cv, op, 3, _call(cv, name, [row], [i32] * count), 32)
+    loaded = cv.emit(nvvm.LdMatrixOp(row, count, transposed=transposed != 0))
+    _store_registers(cv, op, 3, _parts(cv, loaded), 32)
 
 
 def multiply(cv: BodyConverter, op: tir.CallOp) -> None:
     """`ptx_mma`: adds a product to the registers of C."""
-    shape, *layouts = (text_operand(cv, op, position) for position in range(3))
+    shape, layouts, formats = _product(cv, op, sparse=False)
+    operator = text_operand(cv, op, 13) if len(op.args) == 14 else None
+    if operator not in (("xor", "and") if formats[0] == B1 else (None,)):
+        raise cv.fail(
+            "an operator, xor or and, goes with products of bits and with nothing else"
+        )
+    registers = _registers(cv, op, shape, formats, sparse=False)
+    product = nvvm.MmaOp(
+        shape,
+        formats,
+        registers,
+        layouts=layouts,
+        saturate=_saturates(cv, op, 12, formats[0]),
+        operator=operator,
+    )
+    _store_registers(cv, op, 10, _parts(cv, cv.emit(product)), formats[2].register_bits)
+
+
+def multiply_sparse(cv: BodyConverter, op: tir.CallOp) -> None:
+    """`ptx_mma_sp`: adds a product with half of A zero to the registers of C."""
+    shape, _, formats = _product(cv, op, sparse=True)
+    registers = _registers(cv, op, shape, formats, sparse=True)
+    (metadata,) = _load_registers(cv, op, 12, S32, 1)
+    selector = llvm.ConstantOp(IntegerAttr(constant_operand(cv, op, 14), i32), i32)
+    product = nvvm.MmaSpOp(
+        shape,
+        formats,
+        registers,
+        metadata,
+        cv.emit(selector).result,
+        saturate=_saturates(cv, op, 15, formats[0]),
+    )
+    _store_registers(cv, op, 10, _parts(cv, cv.emit(product)), formats[2].register_bits)
+
+
+_Formats: TypeAlias = tuple[Format, Format, Format]
+
+
+def _product(
+    cv: BodyConverter, op: tir.CallOp, *, sparse: bool
+) -> tuple[Shape, tuple[str, str], _Formats]:
+    """The shape, the layouts of A and B, and the formats that a call multiplies."""
+    text, *layouts = (text_operand(cv, op, position) for position in range(3))
     a, b, c = (_format(cv, text_operand(cv, op, position)) for position in (3, 4, 5))
-    if len(op.args) == 14:
-        raise cv.fail("products of bits are not supported; use int8")
-    if shape not in _SHAPES.get(a, ()):
+    try:
+        shape = shape_of(text)
+    except ValueError as error:
+        raise cv.fail(str(error)) from None
+    problem = product_problem(shape, a, b, c, sparse=sparse)
+    if problem is not None:
+        raise cv.fail(problem)
+    free = shape == QUADS and a == F16
+    if layouts != ["row", "col"] and not (free and set(layouts) <= {"row", "col"}):
         raise cv.fail(
-            f"the product {shape} of {a.name} is not supported; use one of "
-            f"{', '.join(_SHAPES.get(a, ())) or 'f16, bf16, tf32, f64 and int8'}"
+            f"{text} has A by row and B by column, not {layouts[0]} and {layouts[1]}"
         )
-    bytes_ = {_S8, _U8}
-    if (a != b and not {a, b} <= bytes_) or c not in _SUMS[a]:
-        raise cv.fail(
-            f"{a.name} and {b.name} do not multiply to {c.name} on tensor cores"
-        )
-    if layouts != ["row", "col"]:
-        raise cv.fail(
-            f"{shape} has A by row and B by column, not {layouts[0]} and {layouts[1]}"
-        )
-    saturates = constant_operand(cv, op, 12) != 0
-    if saturates and a not in bytes_:
+    return shape, (layouts[0], layouts[1]), (a, b, c)
+
+
+def _saturates(cv: BodyConverter, op: tir.CallOp, position: int, factor: Format) -> bool:
+    family = family_of(factor)
+    saturates = constant_operand(cv, op, position) != 0
+    if saturates and (family is None or not family.saturates):
         raise cv.fail("only products of integers saturate")
-    m, n, k = (int(extent) for extent in re.findall(r"\d+", shape))
-    operands: list[SSAValue] = []
-    for position, form, elements in ((6, a, m * k), (8, b, k * n), (10, c, m * n)):
-        operands += _load_registers(cv, op, position, form, elements // _LANES)
-    if a == _F16:
-        types = f"{c.name}.{c.name}"
-    else:
-        types = a.name if a == b else f"{a.name}.{b.name}"
-    name = f"llvm.nvvm.mma.{shape}.row.col{'.satfinite' * saturates}.{types}"
-    count = m * n // _LANES * c.bits // c.register_bits
-    results = _call(cv, name, operands, [c.register] * count)
-    _store_registers(cv, op, 10, results, c.register_bits)
+    return saturates
+
+
+def _registers(
+    cv: BodyConverter, op: tir.CallOp, shape: Shape, formats: _Formats, *, sparse: bool
+) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:
+    """The registers of A, B and C."""
+    counts = registers_of(shape, *formats, sparse=sparse)
+    a, b, c = (
+        _load_registers(cv, op, position, form, count)
+        for position, form, count in zip((6, 8, 10), formats, counts, strict=True)
+    )
+    return a, b, c
 
 
 def fill(cv: BodyConverter, op: tir.CallOp) -> None:
@@ -165,29 +188,25 @@ def _pointee(op: tir.CallOp, position: int) -> Attribute:
     return type_.element_type if isinstance(type_, tir.PtrType) else type_
 
 
-def _format(cv: BodyConverter, text: str) -> _Format:
+def _format(cv: BodyConverter, text: str) -> Format:
     found = _SPELLINGS.get(text.removeprefix("."))
     if found is None:
         raise cv.fail(
-            f'products of "{text}" are not supported; use fp16, bf16, tf32, fp64 or int8'
+            f'products of "{text}" are not supported; use one of {", ".join(FORMATS)}'
         )
     return found
 
 
-def _call(
-    cv: BodyConverter, name: str, operands: Sequence[SSAValue], results: list[Attribute]
-) -> list[SSAValue]:
-    """The registers that an intrinsic returns."""
-    if len(results) == 1:
-        call = tvm_llvm.CallIntrinsicOp(name, operands, results[0])
-        return [cv.emit(call).results[0]]
-    struct = LLVMStructType.from_type_list(results)
-    whole = cv.emit(tvm_llvm.CallIntrinsicOp(name, operands, struct)).results[0]
+def _parts(cv: BodyConverter, op: Operation) -> list[SSAValue]:
+    """The registers in the result of an operation."""
+    whole, types = op.results[0], nvvm.result_registers(op)
+    if len(types) == 1:
+        return [whole]
     return [
         cv.emit(
             llvm.ExtractValueOp(DenseArrayBase.from_list(i64, [place]), whole, type_)
         ).res
-        for place, type_ in enumerate(results)
+        for place, type_ in enumerate(types)
     ]
 
 
@@ -203,7 +222,7 @@ def _step(cv: BodyConverter, op: tir.CallOp, position: int, bits: int) -> int:
 
 
 def _load_registers(
-    cv: BodyConverter, op: tir.CallOp, position: int, form: _Format, elements: int
+    cv: BodyConverter, op: tir.CallOp, position: int, form: Format, count: int
 ) -> list[SSAValue]:
     width = element_width(cv, op, position)
     step = _step(cv, op, position, form.register_bits)
@@ -214,7 +233,7 @@ def _load_registers(
             form.register,
             {"alignment": IntegerAttr(width, i64), "ordering": IntegerAttr(0, i64)},
         )
-        for register in range(elements * form.bits // form.register_bits)
+        for register in range(count)
     ]
 
 

@@ -14,6 +14,7 @@ DEVICE_CALLS: dict[str, Callable[[BodyConverter, tir.CallOp], None]] = {
     "ptx_cp_async": copies.copy,
     "ptx_ldmatrix": matrices.load_matrices,
     "ptx_mma": matrices.multiply,
+    "ptx_mma_sp": matrices.multiply_sparse,
     "ptx_wait_group": copies.wait,
 }
 """Builtins that a kernel runs for their effects, by name."""

@@ -69,3 +69,75 @@ llvm.func @f() {
   nvvm.cp.async.wait.group -1
   llvm.return
 }
+
+// -----
+
+// CHECK: there is no product m16n8k4 of f16; use one of m8n8k4, m16n8k8, m16n8k16
+llvm.func @f(%h: vector<2xf16>, %f: f32) {
+  %0 = nvvm.mma.sync A[%h] B[%h] C[%f, %f, %f, %f] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 4>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: A of m16n8k8 has 2 registers of vector<2xf16>, not vector<2xf16>
+llvm.func @f(%h: vector<2xf16>, %f: f32) {
+  %0 = nvvm.mma.sync A[%h] B[%h] C[%f, %f, %f, %f] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 8>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: m16n8k8 has A by row and B by column, not row and row
+llvm.func @f(%h: vector<2xf16>, %f: f32) {
+  %0 = nvvm.mma.sync A[%h, %h] B[%h] C[%f, %f, %f, %f] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<row>, shape = #nvvm.shape<m = 16, n = 8, k = 8>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: only products of integers saturate
+llvm.func @f(%h: vector<2xf16>, %f: f32) {
+  %0 = nvvm.mma.sync A[%h, %h] B[%h] C[%f, %f, %f, %f] {intOverflowBehavior = #nvvm.mma_int_overflow<satfinite>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 8>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: registers of i32 do not tell a format; give multiplicandAPtxType and multiplicandBPtxType
+llvm.func @f(%i: i32) {
+  %0 = nvvm.mma.sync A[%i] B[%i] C[%i, %i] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 8, n = 8, k = 16>} : (i32, i32, i32) -> !llvm.struct<(i32, i32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: 1, 2 or 4 matrices are loaded, not 3
+llvm.func @f(%p: !llvm.ptr<3>) {
+  %0 = nvvm.ldmatrix %p {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 3 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: WMMA has no m16n16k8 of f16; use one of m16n16k16, m32n8k16, m8n32k16
+llvm.func @f(%p: !llvm.ptr<3>, %i: i32) {
+  %0 = nvvm.wmma.load %p, %i {eltype = #nvvm.mma_type<f16>, frag = #nvvm.mma_frag<a>, k = 8 : i32, layout = #nvvm.mma_layout<row>, m = 16 : i32, n = 16 : i32} : (!llvm.ptr<3>) -> i32
+  llvm.return
+}
+
+// -----
+
+// CHECK: expected !llvm.ptr<7>, got !llvm.ptr<3>
+llvm.func @f(%p: !llvm.ptr<3>, %g: !llvm.ptr<1>, %i: i32) {
+  nvvm.cp.async.bulk.shared.cluster.global %p, %g, %p, %i : !llvm.ptr<3>, !llvm.ptr<1>
+  llvm.return
+}
+
+// -----
+
+// CHECK: expected a state i64 or a parity i32, got i1
+llvm.func @f(%p: !llvm.ptr<3>, %i: i1) {
+  %0 = nvvm.mbarrier.test.wait %p, %i : !llvm.ptr<3>, i1 -> i1
+  llvm.return
+}

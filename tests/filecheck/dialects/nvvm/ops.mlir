@@ -65,3 +65,26 @@ llvm.func @copies(%d: !llvm.ptr<3>, %s: !llvm.ptr<1>) {
   nvvm.cp.async.wait.group 0
   llvm.return
 }
+
+// CHECK-LABEL: llvm.func @barriers
+llvm.func @barriers(%p: !llvm.ptr<3>, %g: !llvm.ptr<1>, %c: !llvm.ptr<7>, %i: i32) {
+  // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  nvvm.cp.async.shared.global %p, %g, 16, cache = cg, %i : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  // CHECK: nvvm.mbarrier.init %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32
+  nvvm.mbarrier.init %p, %i : !llvm.ptr<3>, i32
+  // CHECK: nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<3> -> i64
+  %6 = nvvm.mbarrier.arrive %p : !llvm.ptr<3> -> i64
+  // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32 -> i64
+  %7 = nvvm.mbarrier.arrive.expect_tx %p, %i : !llvm.ptr<3>, i32 -> i64
+  // CHECK: nvvm.mbarrier.test.wait %{{.*}}, %{{.*}} : !llvm.ptr<3>, i64 -> i1
+  %8 = nvvm.mbarrier.test.wait %p, %6 : !llvm.ptr<3>, i64 -> i1
+  // CHECK: nvvm.mbarrier.try_wait %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32 -> i1
+  %9 = nvvm.mbarrier.try_wait %p, %i : !llvm.ptr<3>, i32 -> i1
+  // CHECK: nvvm.cp.async.mbarrier.arrive %{{.*}} {noinc = true} : !llvm.ptr<3>
+  nvvm.cp.async.mbarrier.arrive %p {noinc = true} : !llvm.ptr<3>
+  // CHECK: nvvm.cp.async.bulk.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : !llvm.ptr<7>, !llvm.ptr<1>
+  nvvm.cp.async.bulk.shared.cluster.global %c, %g, %p, %i : !llvm.ptr<7>, !llvm.ptr<1>
+  // CHECK: nvvm.mbarrier.inval %{{.*}} : !llvm.ptr<3>
+  nvvm.mbarrier.inval %p : !llvm.ptr<3>
+  llvm.return
+}

@@ -265,7 +265,7 @@ tir.func @f(%a: !tir.handle) {
   %c8 = tir.const 8 : i32
   %c32 = tir.const 32 : i32
   %no = tir.const false
-  %shape = tir.string "m8n8k4"
+  %shape = tir.string "m16n8k32"
   %row = tir.string "row"
   %ta = tir.string "fp16"
   %layout = tir.string "col"
@@ -275,7 +275,7 @@ tir.func @f(%a: !tir.handle) {
     %d = tir.call "ptx_mma"(%shape, %row, %layout, %ta, %ta, %ta, %x, %c0, %x, %c0, %x, %c0, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, i1) -> f16
   }
 }
-// CHECK: cannot lower 'tir.call': the product m8n8k4 of f16 is not supported; use one of m16n8k8, m16n8k16
+// CHECK: cannot lower 'tir.call': there is no product m16n8k32 of f16; use one of m8n8k4, m16n8k8, m16n8k16
 
 // -----
 
@@ -287,7 +287,7 @@ tir.func @f(%a: !tir.handle) {
   %no = tir.const false
   %shape = tir.string "m16n8k16"
   %row = tir.string "row"
-  %ta = tir.string "int4"
+  %ta = tir.string "int2"
   %layout = tir.string "col"
   tir.launch_thread %t = "threadIdx.x" to %c32 {
     %x = tir.allocate [8] : !tir.ptr<f16, "local">
@@ -295,7 +295,7 @@ tir.func @f(%a: !tir.handle) {
     %d = tir.call "ptx_mma"(%shape, %row, %layout, %ta, %ta, %ta, %x, %c0, %x, %c0, %x, %c0, %no) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, !tir.ptr<f16, "local">, i32, i1) -> f16
   }
 }
-// CHECK: cannot lower 'tir.call': products of "int4" are not supported; use fp16, bf16, tf32, fp64 or int8
+// CHECK: cannot lower 'tir.call': products of "int2" are not supported; use one of f16, bf16, tf32
 
 // -----
 

@@ -222,7 +222,7 @@ tir.func @copies(%a: !tir.handle) {
 // CHECK-LABEL: func.func private @copies
 // CHECK:         nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
 // CHECK:         %[[BYTES:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
-// CHECK-NEXT:    tvm_llvm.call_intrinsic "llvm.nvvm.cp.async.ca.shared.global.8.s"(%{{.*}}, %{{.*}}, %[[BYTES]])
+// CHECK-NEXT:    nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 8, cache = ca, %[[BYTES]] : !llvm.ptr<3>, !llvm.ptr<1>, i32
 // CHECK-NEXT:    nvvm.cp.async.commit.group
 // CHECK-NEXT:    nvvm.cp.async.wait.group 2
 // CHECK-NEXT:    nvvm.cp.async.commit.group

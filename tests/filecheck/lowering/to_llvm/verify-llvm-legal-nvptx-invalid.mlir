@@ -8,7 +8,7 @@ llvm.func @f(%m: i32) {
 
 // -----
 
-// CHECK: 'nvvm.cp.async.shared.global' needs sm_80 or later, not sm_75
+// CHECK: 'nvvm.cp.async.shared.global' (llvm.nvvm.cp.async.cg.shared.global.16) needs sm_80 or later, not sm_75
 llvm.func @f(%d: !llvm.ptr<3>, %s: !llvm.ptr<1>) {
   nvvm.cp.async.shared.global %d, %s, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
   llvm.return
@@ -118,5 +118,13 @@ llvm.func @f() {
 
 // CHECK: 'nvvm.maxntid' of '@f' must be one to three positive numbers
 llvm.func @f() attributes {nvvm.kernel, nvvm.maxntid = array<i32: 0>} {
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'nvvm.mma.sync' (llvm.nvvm.mma.m16n8k16.row.col.bf16) needs sm_80 or later, not sm_75
+llvm.func @f(%i: i32, %f: f32) {
+  %0 = nvvm.mma.sync A[%i, %i, %i, %i] B[%i, %i] C[%f, %f, %f, %f] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
   llvm.return
 }

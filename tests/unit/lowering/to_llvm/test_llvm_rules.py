@@ -21,6 +21,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+from xdsl_tvm.lowering.llvm_text.nvptx_versions import sm_of
 
 targets = [tuple(text.split()) for text in sys.argv[1:]]
 WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
@@ -150,7 +151,7 @@ for name, argument, operation, result in cases():
         if kind == "cpu":
             llvm_jit.load(emit_llvm_ir(module), ["f"], cache=ObjectCache(None))
         else:
-            llvm_jit.ptx(emit_llvm_ir(module, nvptx=True), arch)
+            llvm_jit.ptx(emit_llvm_ir(module, sm=sm_of(arch)), arch)
 for target in targets:
     print("done", *target, accepted[target], refused[target])
 """

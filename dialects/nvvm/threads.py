@@ -1,38 +1,15 @@
-"""`nvvm`: the NVIDIA GPU operations that our lowering produces, spelled as upstream's.
-
-Only what xDSL lacks and code generation needs: thread and block numbers, barriers, warp
-shuffles, votes and reductions, and asynchronous copies to shared memory. Anything else
-of the hardware is reached through `tvm_llvm.call_intrinsic "llvm.nvvm.…"`.
-
-Functions carry these attributes (of an `llvm.func`): `nvvm.kernel` (unit: an entry
-point), `nvvm.maxntid` and `nvvm.reqntid` (one to three block extents as
-`array<i32: …>`), `nvvm.minctasm` and `nvvm.maxnreg` (`i32`).
-
-Address spaces are NVPTX's: 0 generic, 1 global, 3 shared, 4 constant, 5 local.
-
-Sources: MLIR's NVVM dialect, the NVPTX back-end guide and the PTX ISA manual.
-"""
+"""What threads of a GPU are, and what they exchange: registers, barriers, shuffles."""
 
 from __future__ import annotations
 
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    Float32Type,
-    IntAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    UnitAttr,
-    i1,
-    i32,
-)
-from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.dialects.builtin import Float32Type, StringAttr, UnitAttr, i1, i32
+from xdsl.dialects.llvm import LLVMStructType
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -46,22 +23,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.nvvm.types import IntrinsicOperation, verify_kind
 from xdsl_tvm.dialects.tvm_llvm import ReadWriteEffect
 
-KERNEL = "nvvm.kernel"
-"""Unit attribute of an `llvm.func` that is a kernel entry point."""
 
-MAXNTID = "nvvm.maxntid"
-"""Attribute of a kernel: the largest block it is launched with, x, y, z."""
-
-REQNTID = "nvvm.reqntid"
-"""Attribute of a kernel: the only block size it may be launched with, x, y, z."""
-
-GLOBAL_SPACE = 1
-SHARED_SPACE = 3
-
-
-class SpecialRegisterOp(IRDLOperation, ABC):
+class SpecialRegisterOp(IntrinsicOperation, ABC):
     """Reads a special register that never changes within a thread; gives `i32`.
 
     The intrinsic is `llvm.` plus the operation's name.
@@ -179,13 +145,14 @@ class WarpSizeOp(SpecialRegisterOp):
 
 
 @irdl_op_definition
-class Barrier0Op(IRDLOperation):
+class Barrier0Op(IntrinsicOperation):
     """Waits for all threads of the block and orders their memory accesses.
 
     Every thread of the block must reach it.
     """
 
     name = "nvvm.barrier0"
+    INTRINSIC: ClassVar = "llvm.nvvm.barrier.cta.sync.aligned.all"
 
     traits = traits_def(ReadWriteEffect())
 
@@ -196,7 +163,7 @@ class Barrier0Op(IRDLOperation):
 
 
 @irdl_op_definition
-class SyncWarpOp(IRDLOperation):
+class SyncWarpOp(IntrinsicOperation):
     """Waits for the threads of the warp whose bits are set in `mask`."""
 
     name = "nvvm.bar.warp.sync"
@@ -219,7 +186,7 @@ VOTE_KINDS: tuple[str, ...] = ("any", "all", "ballot", "uni")
 
 
 @irdl_op_definition
-class ShflOp(IRDLOperation):
+class ShflOp(IntrinsicOperation):
     """Reads `val` of another thread of the warp.
 
     `nvvm.shfl.sync bfly %mask, %val, %offset, %clamp : f32 -> f32`. The other thread is
@@ -257,8 +224,15 @@ class ShflOp(IRDLOperation):
             properties={"kind": StringAttr(kind)},
         )
 
+    @property
+    def intrinsic(self) -> str:
+        """`llvm.nvvm.shfl.sync.….i32`, with `p` for a result that says whether it is."""
+        suffix = "i32" if self.val.type == i32 else "f32"
+        valid = "p" if self.return_value_and_is_valid is not None else ""
+        return f"llvm.nvvm.shfl.sync.{self.kind.data}.{suffix}{valid}"
+
     def verify_(self) -> None:
-        _verify_kind(self.kind, SHUFFLE_KINDS)
+        verify_kind(self.kind, SHUFFLE_KINDS)
         type = self.val.type
         if type != i32 and not isinstance(type, Float32Type):
             raise VerifyException(f"a shuffle moves i32 or f32, not {type}")
@@ -304,12 +278,7 @@ class ShflOp(IRDLOperation):
         printer.print_attribute(self.res.type)
 
 
-def _verify_kind(kind: StringAttr, kinds: tuple[str, ...]) -> None:
-    if kind.data not in kinds:
-        raise VerifyException(f"kind must be one of {', '.join(kinds)}, got {kind}")
-
-
-class _KindOperation(IRDLOperation, ABC):
+class _KindOperation(IntrinsicOperation, ABC):
     """`name <kind> %a, %b -> type` on a warp.
 
     With `PRINTS_VALUE_TYPE` the type of the first operand is before the arrow.
@@ -376,8 +345,13 @@ class VoteSyncOp(_KindOperation):
             properties={"kind": StringAttr(kind)},
         )
 
+    @property
+    def intrinsic(self) -> str:
+        """`llvm.nvvm.vote.….sync`."""
+        return f"llvm.nvvm.vote.{self.kind.data}.sync"
+
     def verify_(self) -> None:
-        _verify_kind(self.kind, self.KINDS)
+        verify_kind(self.kind, self.KINDS)
         expected = i32 if self.kind.data == "ballot" else i1
         if self.res.type != expected:
             raise VerifyException(f"expected the result {expected}, got {self.res.type}")
@@ -406,170 +380,12 @@ class ReduxOp(_KindOperation):
             properties={"kind": StringAttr(kind)},
         )
 
+    @property
+    def intrinsic(self) -> str:
+        """`llvm.nvvm.redux.sync.…`."""
+        return f"llvm.{self.name}.{self.kind.data}"
+
     def verify_(self) -> None:
-        _verify_kind(self.kind, self.KINDS)
+        verify_kind(self.kind, self.KINDS)
         if self.res.type != i32:
             raise VerifyException(f"expected the result i32, got {self.res.type}")
-
-
-# ---------------------------------------------------------- asynchronous copies
-
-
-@irdl_op_definition
-class CpAsyncOp(IRDLOperation):
-    """Starts a copy of 4, 8 or 16 bytes from global to shared memory (sm_80).
-
-    `nvvm.cp.async.shared.global %dst, %src, 16, cache = cg :
-    !llvm.ptr<3>, !llvm.ptr<1>`. `ca` caches at all levels, `cg` (16 bytes only) past
-    the first. Both addresses are aligned to the size.
-    """
-
-    name = "nvvm.cp.async.shared.global"
-
-    dst = operand_def(LLVMPointerType)
-    src = operand_def(LLVMPointerType)
-    size = prop_def(IntegerAttr[IntegerType])
-    modifier = prop_def(StringAttr)
-
-    traits = traits_def(ReadWriteEffect())
-
-    def __init__(
-        self,
-        dst: SSAValue | Operation,
-        src: SSAValue | Operation,
-        size: int,
-        modifier: str = "ca",
-    ):
-        super().__init__(
-            operands=[dst, src],
-            properties={
-                "size": IntegerAttr(size, i32),
-                "modifier": StringAttr(modifier),
-            },
-        )
-
-    def verify_(self) -> None:
-        _verify_kind(self.modifier, ("ca", "cg"))
-        size = self.size.value.data
-        if size not in (4, 8, 16):
-            raise VerifyException(f"a copy has 4, 8 or 16 bytes, not {size}")
-        if self.modifier.data == "cg" and size != 16:
-            raise VerifyException(f"a 'cg' copy has 16 bytes, not {size}")
-        for operand, space in ((self.dst, SHARED_SPACE), (self.src, GLOBAL_SPACE)):
-            if operand.type != pointer(space):
-                raise VerifyException(f"expected {pointer(space)}, got {operand.type}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CpAsyncOp:
-        dst = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        src = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        size = parser.parse_integer()
-        parser.parse_punctuation(",")
-        parser.parse_keyword("cache")
-        parser.parse_punctuation("=")
-        modifier = parser.parse_identifier("cache modifier")
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        dst_type = parser.parse_type()
-        parser.parse_punctuation(",")
-        op = cls(
-            parser.resolve_operand(dst, dst_type),
-            parser.resolve_operand(src, parser.parse_type()),
-            size,
-            modifier,
-        )
-        op.attributes |= attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_operand)
-        printer.print_string(f", {self.size.value.data}, cache = {self.modifier.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list(
-            [operand.type for operand in self.operands], printer.print_attribute
-        )
-
-
-@irdl_op_definition
-class CpAsyncCommitGroupOp(IRDLOperation):
-    """Closes the group of the copies started so far (sm_80)."""
-
-    name = "nvvm.cp.async.commit.group"
-
-    traits = traits_def(ReadWriteEffect())
-
-    assembly_format = "attr-dict"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-
-@irdl_op_definition
-class CpAsyncWaitGroupOp(IRDLOperation):
-    """Waits until at most `n` of the thread's groups of copies are pending (sm_80)."""
-
-    name = "nvvm.cp.async.wait.group"
-
-    n = prop_def(IntegerAttr[IntegerType])
-
-    traits = traits_def(ReadWriteEffect())
-
-    def __init__(self, n: int):
-        super().__init__(properties={"n": IntegerAttr(n, i32)})
-
-    def verify_(self) -> None:
-        if self.n.value.data < 0:
-            raise VerifyException(f"cannot wait for {self.n.value.data} groups")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CpAsyncWaitGroupOp:
-        op = cls(parser.parse_integer())
-        op.attributes |= parser.parse_optional_attr_dict()
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.n.value.data}")
-        printer.print_op_attributes(self.attributes)
-
-
-def pointer(space: int) -> LLVMPointerType:
-    """The pointer type of an address space; space 0 is the plain `!llvm.ptr`."""
-    return LLVMPointerType(IntAttr(space)) if space else LLVMPointerType()
-
-
-NVVM = Dialect(
-    "nvvm",
-    [
-        Barrier0Op,
-        BlockDimXOp,
-        BlockDimYOp,
-        BlockDimZOp,
-        BlockIdXOp,
-        BlockIdYOp,
-        BlockIdZOp,
-        CpAsyncCommitGroupOp,
-        CpAsyncOp,
-        CpAsyncWaitGroupOp,
-        GridDimXOp,
-        GridDimYOp,
-        GridDimZOp,
-        LaneIdOp,
-        ReduxOp,
-        ShflOp,
-        SyncWarpOp,
-        ThreadIdXOp,
-        ThreadIdYOp,
-        ThreadIdZOp,
-        VoteSyncOp,
-        WarpSizeOp,
-    ],
-    [],
-)
-"""The part of MLIR's nvvm dialect that our lowering needs."""
-
-NVVM_OPERATIONS: tuple[type[Operation], ...] = tuple(NVVM.operations)
-"""The classes of the dialect's operations."""

@@ -1,0 +1,55 @@
+"""Address spaces, attributes of functions, and what operations of `nvvm` share."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntAttr, StringAttr
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
+
+KERNEL = "nvvm.kernel"
+"""Unit attribute of an `llvm.func` that is a kernel entry point."""
+
+MAXNTID = "nvvm.maxntid"
+"""Attribute of a kernel: the largest block it is launched with, x, y, z."""
+
+REQNTID = "nvvm.reqntid"
+"""Attribute of a kernel: the only block size it may be launched with, x, y, z."""
+
+GLOBAL_SPACE = 1
+SHARED_SPACE = 3
+CLUSTER_SPACE = 7
+"""Shared memory of the blocks of a cluster; one of 3 is cast to it."""
+
+
+def pointer(space: int) -> LLVMPointerType:
+    """The pointer type of an address space; space 0 is the plain `!llvm.ptr`."""
+    return LLVMPointerType(IntAttr(space)) if space else LLVMPointerType()
+
+
+def verify_kind(kind: StringAttr, kinds: tuple[str, ...]) -> None:
+    """Raises VerifyException for a kind that is none of `kinds`."""
+    if kind.data not in kinds:
+        raise VerifyException(f"kind must be one of {', '.join(kinds)}, got {kind}")
+
+
+def verify_pointer(operand: SSAValue, space: int) -> None:
+    """Raises VerifyException for a value that is no pointer to an address space."""
+    if operand.type != pointer(space):
+        raise VerifyException(f"expected {pointer(space)}, got {operand.type}")
+
+
+class IntrinsicOperation(IRDLOperation, ABC):
+    """An operation that is a call of one LLVM intrinsic."""
+
+    INTRINSIC: ClassVar[str] = ""
+    """Its name, where it is neither that of the operation nor tells of properties."""
+
+    @property
+    def intrinsic(self) -> str:
+        """The name of the intrinsic, such as `llvm.nvvm.mbarrier.init.shared`."""
+        return self.INTRINSIC or f"llvm.{self.name}"
