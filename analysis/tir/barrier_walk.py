@@ -61,13 +61,14 @@ _BLOCK_BARRIERS = ("shared", "shared.dyn", "global")
 """Scopes whose barrier is one of all threads of a block."""
 _WARP = 32
 """Threads of a warp, for which its barrier is as good."""
-_OF_WARPS = ("tvm_store_matrix_sync",)
+_OF_WARPS = ("tvm_store_matrix_sync", "mma_store")
 """Builtins that the threads of a warp do together, as one access."""
 _ONLY_READ = {
     "ptx_ldmatrix": ("smem_ptr",),
     "ptx_cp_async": ("global_ptr",),
     "ptx_cp_async_bulk": ("global_ptr",),
     "tvm_load_matrix_sync": ("ptr",),
+    "ptx_ldg32": ("address",),
     "ptx_mma": ("a", "b"),
     "ptx_mma_sp": ("a", "b", "metadata"),
 }
@@ -568,7 +569,7 @@ class BarrierWalk:
         if isinstance(op, tir.CallOp):
             writes = not _is_among(op, position, _ONLY_READ.get(name, ()))
             reads = not _is_among(op, position, _ONLY_WRITTEN.get(name, ()))
-            if name == "ptx_cp_async":
+            if name in _ASYNC_COPIES:
                 found = self._copied(op, position)
                 if found is not None:
                     memory = _memory_behind(operand)
@@ -608,15 +609,20 @@ class BarrierWalk:
     ) -> tuple[Expr, ...] | None:
         """The elements of a matrix that a warp stores, of which rows are apart."""
         shape = [tir.constant_value(op.args[position_of(op, each)]) for each in "mn"]
-        layout = op.args[position_of(op, "layout")].owner
         start = self._range(memory, element, offset, 1)
-        if start is None or None in shape or not isinstance(layout, tir.StringOp):
+        if start is None or None in shape:
             return None
         rows, columns = (int(extent or 0) for extent in shape)
-        if layout.value.data == "col_major":
-            rows, columns = columns, rows
+        step = "dst_stride"
+        if op.callee.data == "tvm_store_matrix_sync":
+            step = "stride"
+            layout = op.args[position_of(op, "layout")].owner
+            if not isinstance(layout, tir.StringOp):
+                return None
+            if layout.value.data == "col_major":
+                rows, columns = columns, rows
         dtype = start[0].dtype
-        stride = self._tree(op.args[position_of(op, "stride")])
+        stride = self._tree(op.args[position_of(op, step)])
         if stride.dtype != dtype or min(rows, columns) < 1:
             return None
         row = Value(self._separation.lane(rows, dtype, of_rows=True))

@@ -69,6 +69,7 @@ _MAX_COMBINATIONS = 1 << 12
 """Combinations of values of loops that are evaluated at most for a part of an index."""
 _MAX_OFFSETS = 64
 """Differences of such parts that are looked at one by one."""
+_ATOMIC = "atomic_add"
 
 Columns = Mapping[SSAValue, Any]
 """Variables, each with its value in every combination."""
@@ -140,6 +141,11 @@ class ThreadAccess:
         iterations = tuple(self.iterations.items())
         return place, self.buffer, self.writes, self.conditions, iterations
 
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it is an update that threads make one after the other, in any order."""
+        return isinstance(self.op, tir.CallOp) and self.op.callee.data == _ATOMIC
+
 
 class Separation:
     """Compares accesses of one kernel, whose variables are given.
@@ -209,7 +215,7 @@ class Separation:
             and variable.high > variable.low
             and value is not ignored
         }
-        if not wanted:
+        if not wanted or (a.is_atomic and b.is_atomic):
             return True
         key = (a.key, b.key, axes, ignored)
         found = self._known.get(key)

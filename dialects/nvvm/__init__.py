@@ -153,6 +153,7 @@ __all__ = [
     "CpAsyncOp",
     "CpAsyncWaitGroupOp",
     "IntrinsicOperation",
+    "LaneIdOp",
     "LdMatrixOp",
     "MBarrierArriveExpectTxOp",
     "MBarrierArriveOp",

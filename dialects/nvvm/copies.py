@@ -237,14 +237,15 @@ class CpAsyncBulkOp(IntrinsicOperation):
 
 
 class _BarrierOperation(IntrinsicOperation, ABC):
-    """An operation on a counting barrier, 8 bytes of shared memory."""
+    """An operation on a counting barrier, 8 bytes of shared memory.
 
-    addr = operand_def(LLVMPointerType)
+    Its address is the first operand.
+    """
 
     traits = traits_def(ReadWriteEffect())
 
     def verify_(self) -> None:
-        verify_pointer(self.addr, SHARED_SPACE)
+        verify_pointer(self.operands[0], SHARED_SPACE)
 
 
 @irdl_op_definition
@@ -254,6 +255,7 @@ class MBarrierInitOp(_BarrierOperation):
     name = "nvvm.mbarrier.init"
     INTRINSIC: ClassVar = "llvm.nvvm.mbarrier.init.shared"
 
+    addr = operand_def(LLVMPointerType)
     count = operand_def(i32)
 
     assembly_format = "$addr `,` $count attr-dict `:` type($addr) `,` type($count)"
@@ -269,6 +271,8 @@ class MBarrierInvalOp(_BarrierOperation):
     name = "nvvm.mbarrier.inval"
     INTRINSIC: ClassVar = "llvm.nvvm.mbarrier.inval.shared"
 
+    addr = operand_def(LLVMPointerType)
+
     assembly_format = "$addr attr-dict `:` type($addr)"
 
     def __init__(self, addr: SSAValue | Operation):
@@ -282,6 +286,7 @@ class MBarrierArriveOp(_BarrierOperation):
     name = "nvvm.mbarrier.arrive"
     INTRINSIC: ClassVar = "llvm.nvvm.mbarrier.arrive.shared"
 
+    addr = operand_def(LLVMPointerType)
     res = result_def(i64)
 
     assembly_format = "$addr attr-dict `:` type($addr) `->` type($res)"
@@ -297,6 +302,7 @@ class MBarrierArriveExpectTxOp(_BarrierOperation):
     name = "nvvm.mbarrier.arrive.expect_tx"
     INTRINSIC: ClassVar = "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta"
 
+    addr = operand_def(LLVMPointerType)
     txcount = operand_def(i32)
     res = result_def(i64)
 
@@ -315,6 +321,7 @@ class _WaitOperation(_BarrierOperation, ABC):
     current or before it with a parity, an `i32`.
     """
 
+    addr = operand_def(LLVMPointerType)
     state_or_phase = operand_def()
     res = result_def(i1)
 
@@ -379,6 +386,7 @@ class CpAsyncMBarrierArriveOp(_BarrierOperation):
 
     name = "nvvm.cp.async.mbarrier.arrive"
 
+    addr = operand_def(LLVMPointerType)
     noinc = opt_prop_def(BoolAttr)
 
     irdl_options = (ParsePropInAttrDict(),)

@@ -6,9 +6,6 @@ llvm dialect; `ptxas` judges the text where it is.
 
 from __future__ import annotations
 
-import io
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,53 +13,12 @@ import numpy as np
 import pytest
 from support.ir import parse as parse_ir
 from support.paths import EXAMPLES
-from xdsl.dialects import gpu
-from xdsl.dialects.builtin import ModuleOp
+from support.ptx_road import assembled, run_lowered
 
-from xdsl_tvm.interpreters.llvm_kernels.launches import LLVMKernels
 from xdsl_tvm.interpreters.tir import interpret
-from xdsl_tvm.lowering.pipelines import lower_to_nvvm
-from xdsl_tvm.registry import new_context
-from xdsl_tvm.targets.ptx import PTXTarget
 from xdsl_tvm.tvmscript import parse
 
 MMA = (EXAMPLES / "gpu" / "matmul_mma.py").read_text()
-
-
-def assembled(module: ModuleOp, folder: Path) -> str:
-    """The PTX of a module, which ptxas accepts without spills."""
-    output = io.StringIO()
-    PTXTarget().emit(new_context(), module, output)
-    text = output.getvalue()
-    ptxas = shutil.which("ptxas")
-    if ptxas is not None:
-        file = folder / "kernel.ptx"
-        file.write_text(text)
-        command = [ptxas, "-v", "-arch=sm_80", str(file), "-o", str(folder / "cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "0 bytes stack frame, 0 bytes spill stores" in done.stderr
-    return text
-
-
-def run_lowered(
-    module: ModuleOp,
-    name: str,
-    grid: int,
-    block: tuple[int, int, int],
-    data: list[Any],
-    dynamic_bytes: int = 0,
-) -> LLVMKernels:
-    lower_to_nvvm(new_context(), module)
-    operations = [
-        op
-        for kernels in module.walk()
-        if isinstance(kernels, gpu.ModuleOp)
-        for op in kernels.body.block.ops
-    ]
-    kernels = LLVMKernels(operations)
-    kernels.launch(name, (grid, 1, 1), block, data, dynamic_bytes)
-    return kernels
 
 
 def test_pipelined_product(tmp_path: Path) -> None:

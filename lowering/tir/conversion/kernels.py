@@ -31,6 +31,11 @@ from xdsl_tvm.dialects.tir.annotations import (
 )
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.calling_convention import argument_types
+from xdsl_tvm.lowering.tir.conversion.device_calls.converter import DeviceConverter
+from xdsl_tvm.lowering.tir.conversion.device_calls.fragments import (
+    bytes_of_fragments,
+    is_fragment,
+)
 from xdsl_tvm.lowering.tir.conversion.device_calls.table import DEVICE_CALLS
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.functions import (
@@ -46,7 +51,13 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     product,
     signless,
 )
-from xdsl_tvm.lowering.tir.conversion.views import Extent, Memory, flat, memref_type
+from xdsl_tvm.lowering.tir.conversion.views import (
+    Extent,
+    Memory,
+    View,
+    flat,
+    memref_type,
+)
 from xdsl_tvm.lowering.tir.conversion.warp_calls import warp_call
 
 AXES = (*tir.BLOCK_TAGS, *tir.THREAD_TAGS)
@@ -249,7 +260,7 @@ class HostConverter(BodyConverter):
         return gpu.DeallocOp(value)
 
 
-class KernelConverter(BodyConverter):
+class KernelConverter(DeviceConverter):
     """Converts the body of a kernel, which its threads run."""
 
     space = GLOBAL_SPACE
@@ -264,6 +275,8 @@ class KernelConverter(BodyConverter):
         self.extents: dict[str, SSAValue] = {}
         """The extent of each axis of the launch."""
         self._thread_ids: dict[str, SSAValue] = {}
+        self._fragments: dict[SSAValue, Memory] = {}
+        """The memory of buffers of fragments, by the buffer."""
         self._shared_bytes = 0
         self._has_dynamic = False
         self.kernel: tir.FuncOp | None = None
@@ -345,9 +358,9 @@ class KernelConverter(BodyConverter):
         if lower is None:
             super().call(op)
             return
-        lower(self, op)
-        if op.result is not None:
-            self.values[op.result] = self.number(0, op.result.type)
+        value = lower(self, op)
+        if op.result is not None and not tir.is_handle(op.result.type):
+            self.values[op.result] = value or self.number(0, op.result.type)
 
     def attribute(self, op: tir.AttrOp) -> None:
         """Also volatile shared memory, which barriers order, and asynchronous copies."""
@@ -403,6 +416,38 @@ class KernelConverter(BodyConverter):
             self.add_index(memory.offset, moved),
         )
 
+    def allocate_pointer(self, op: tir.AllocateOp) -> None:
+        """Memory for the rest of the block; that of fragments holds their registers."""
+        if not is_fragment(op.result.type):
+            super().allocate_pointer(op)
+            return
+        memory = self.allocate([bytes_of_fragments(self, op)], i8, "local")
+        self.memories[op.result] = Memory(memory)
+
+    def declared_buffer(self, op: tir.DeclBufferOp) -> None:
+        """A buffer on memory; one of fragments has no elements."""
+        if is_fragment(op.data.type):
+            self._fragments[op.buffer] = self.memory(op.data)
+        else:
+            super().declared_buffer(op)
+
+    def data(self, op: tir.DataOp) -> None:
+        """The data pointer of a buffer."""
+        fragments = self._fragments.get(op.buffer)
+        if fragments is None:
+            super().data(op)
+        else:
+            self.memories[op.result] = fragments
+
+    def missing_view(self, buffer: SSAValue) -> View:
+        """Raises for a buffer without elements."""
+        if buffer in self._fragments:
+            raise self.fail(
+                "the elements of a fragment are not accessed one by one; store it in "
+                "memory"
+            )
+        return super().missing_view(buffer)
+
     def allocate(self, shape: Sequence[Extent], dtype: Attribute, scope: str) -> SSAValue:
         """Shared memory as a global, or a thread's own memory."""
         element = self.require_element(dtype)
@@ -414,7 +459,9 @@ class KernelConverter(BodyConverter):
             )
         if scope in _SHARED:
             is_dynamic = scope == _DYNAMIC and self._takes_dynamic
-            return self._dynamic(element) if is_dynamic else self._shared(sizes, element)
+            if is_dynamic:
+                return self._dynamic(element)
+            return self.shared_memory(sizes, element)
         if scope != "local":
             raise self.fail(
                 f'a kernel cannot allocate memory in the scope "{scope}"; allocate it '
@@ -446,7 +493,8 @@ class KernelConverter(BodyConverter):
         name = self.kernels.unique(f"{self.function}_shared")
         return self._shared_global(name, (0,), element, "public")
 
-    def _shared(self, shape: tuple[int, ...], element: Attribute) -> SSAValue:
+    def shared_memory(self, shape: Sequence[int], element: Attribute) -> SSAValue:
+        """Static shared memory, a global. Raises PassFailedException for too much."""
         self._shared_bytes += product(shape) * self.bytes_of(element)
         if self._shared_bytes > MAX_SHARED_BYTES:
             raise self.fail(
@@ -457,7 +505,7 @@ class KernelConverter(BodyConverter):
         return self._shared_global(name, shape, element, "private")
 
     def _shared_global(
-        self, name: str, shape: tuple[int, ...], element: Attribute, visibility: str
+        self, name: str, shape: Sequence[int], element: Attribute, visibility: str
     ) -> SSAValue:
         type_ = memref_of(shape, element, SHARED_SPACE)
         tile = memref.GlobalOp.get(

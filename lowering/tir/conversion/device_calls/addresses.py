@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.dialects import nvvm, tir, tvm_llvm
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
+from xdsl_tvm.lowering.tir.conversion.expressions import convert
 from xdsl_tvm.lowering.tir.conversion.types import signless
 from xdsl_tvm.lowering.tir.conversion.views import address_space, memref_type
 
@@ -31,6 +33,12 @@ def constant_operand(cv: BodyConverter, op: tir.CallOp, position: int) -> int:
             "tir.const"
         )
     return int(value)
+
+
+def word_operand(cv: BodyConverter, op: tir.CallOp, position: int) -> SSAValue:
+    """An operand that is an integer, as 32 bits."""
+    operand = op.args[position]
+    return convert(cv, cv.value(operand), operand.type, i32)
 
 
 def element_width(cv: BodyConverter, op: tir.CallOp, position: int) -> int:
@@ -62,10 +70,11 @@ def address_at(
     position: int,
     offset: SSAValue | None,
     ahead: int = 0,
+    moved: SSAValue | None = None,
 ) -> SSAValue:
     """The address `offset` elements after the pointer at an operand, and `ahead` more.
 
-    Elements are those that the pointer points to.
+    Elements are those that the pointer points to. `moved`, an index, is added, too.
     """
     width = element_width(cv, op, position)
     memory = cv.memory(op.args[position])
@@ -80,6 +89,8 @@ def address_at(
     total = memory.offset
     if offset is not None:
         total = cv.add_index(total, cv.mul_index(cv.index(offset), factor))
+    if moved is not None:
+        total = cv.add_index(total, cv.mul_index(moved, factor))
     total = cv.add_index(total, cv.number(ahead * (width // held), INDEX))
     space = address_space(memory.memref)
     pointer: LLVMPointerType = nvvm.pointer(space)

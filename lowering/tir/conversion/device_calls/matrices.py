@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import llvm
+from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -45,9 +45,13 @@ from xdsl_tvm.lowering.tir.conversion.device_calls.addresses import (
     require_space,
     text_operand,
 )
+from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
+from xdsl_tvm.lowering.tir.conversion.types import signless
 
 _COUNTS = (1, 2, 4)
 _MAX_FILL = 1024
+_STORED = 8
+"""The elements of a lane that `mma_store` stores."""
 
 
 _SPELLINGS: dict[str, Format] = {
@@ -86,7 +90,7 @@ def load_matrices(cv: BodyConverter, op: tir.CallOp) -> None:
     require_space(cv, op, 5, nvvm.SHARED_SPACE, "shared")
     row = address_at(cv, op, 5, op.args[6])
     loaded = cv.emit(nvvm.LdMatrixOp(row, count, transposed=transposed != 0))
-    _store_registers(cv, op, 3, _parts(cv, loaded), 32)
+    _store_registers(cv, op, 3, registers_in(cv, loaded), 32)
 
 
 def multiply(cv: BodyConverter, op: tir.CallOp) -> None:
@@ -106,7 +110,9 @@ def multiply(cv: BodyConverter, op: tir.CallOp) -> None:
         saturate=_saturates(cv, op, 12, formats[0]),
         operator=operator,
     )
-    _store_registers(cv, op, 10, _parts(cv, cv.emit(product)), formats[2].register_bits)
+    _store_registers(
+        cv, op, 10, registers_in(cv, cv.emit(product)), formats[2].register_bits
+    )
 
 
 def multiply_sparse(cv: BodyConverter, op: tir.CallOp) -> None:
@@ -123,7 +129,9 @@ def multiply_sparse(cv: BodyConverter, op: tir.CallOp) -> None:
         cv.emit(selector).result,
         saturate=_saturates(cv, op, 15, formats[0]),
     )
-    _store_registers(cv, op, 10, _parts(cv, cv.emit(product)), formats[2].register_bits)
+    _store_registers(
+        cv, op, 10, registers_in(cv, cv.emit(product)), formats[2].register_bits
+    )
 
 
 _Formats: TypeAlias = tuple[Format, Format, Format]
@@ -183,6 +191,37 @@ def fill(cv: BodyConverter, op: tir.CallOp) -> None:
         cv.emit(llvm.StoreOp(zero, address, alignment))
 
 
+def store(cv: BodyConverter, op: tir.CallOp) -> None:
+    """`mma_store`: each lane stores its 8 elements of a tile of 16 rows and columns."""
+    extents = (constant_operand(cv, op, 0), constant_operand(cv, op, 1))
+    if extents != (16, 16):
+        raise cv.fail(f'"mma_store" stores 16 rows and columns, not {extents}')
+    if _pointee(op, 2) != _pointee(op, 3):
+        raise cv.fail('"mma_store" stores registers in memory of the same dtype')
+    element = signless(tir.element_of(_pointee(op, 3)))
+    width = element_width(cv, op, 3)
+    lane = cv.index_of(cv.emit(nvvm.LaneIdOp()).res)
+    row = cv.binary(arith.DivUIOp, lane, cv.number(4, INDEX))
+    pair = cv.binary(arith.RemUIOp, lane, cv.number(4, INDEX))
+    stride = cv.index(op.args[5])
+    start = cv.add_index(
+        cv.mul_index(row, stride), cv.mul_index(pair, cv.number(2, INDEX))
+    )
+    below = cv.add_index(start, cv.mul_index(stride, cv.number(8, INDEX)))
+    for slot in range(_STORED):
+        value = cv.build(
+            llvm.LoadOp,
+            [address_at(cv, op, 3, op.args[4], slot)],
+            element,
+            {"alignment": IntegerAttr(width, i64), "ordering": IntegerAttr(0, i64)},
+        )
+        # Slots 2 and 3, 6 and 7 are of the row that is 8 further down.
+        column = slot // 4 * 8 + slot % 2
+        place = below if slot % 4 // 2 else start
+        address = address_at(cv, op, 2, None, column, moved=place)
+        cv.emit(llvm.StoreOp(value, address, width))
+
+
 def _pointee(op: tir.CallOp, position: int) -> Attribute:
     type_ = op.args[position].type
     return type_.element_type if isinstance(type_, tir.PtrType) else type_
@@ -197,7 +236,7 @@ def _format(cv: BodyConverter, text: str) -> Format:
     return found
 
 
-def _parts(cv: BodyConverter, op: Operation) -> list[SSAValue]:
+def registers_in(cv: BodyConverter, op: Operation) -> list[SSAValue]:
     """The registers in the result of an operation."""
     whole, types = op.results[0], nvvm.result_registers(op)
     if len(types) == 1:

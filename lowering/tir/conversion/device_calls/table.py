@@ -4,17 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl_tvm.dialects import tir
-from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
-from xdsl_tvm.lowering.tir.conversion.device_calls import copies, matrices
+from xdsl.ir import SSAValue
 
-DEVICE_CALLS: dict[str, Callable[[BodyConverter, tir.CallOp], None]] = {
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.lowering.tir.conversion.device_calls import (
+    atomics,
+    barriers,
+    copies,
+    fragments,
+    matrices,
+)
+from xdsl_tvm.lowering.tir.conversion.device_calls.converter import DeviceConverter
+
+DEVICE_CALLS: dict[str, Callable[[DeviceConverter, tir.CallOp], SSAValue | None]] = {
+    "atomic_add": atomics.add,
+    "create_barriers": barriers.create,
     "mma_fill": matrices.fill,
+    "mma_store": matrices.store,
+    "ptx_arrive_barrier": barriers.arrive,
+    "ptx_arrive_barrier_expect_tx": barriers.arrive_and_expect,
     "ptx_commit_group": copies.commit,
     "ptx_cp_async": copies.copy,
+    "ptx_cp_async_barrier": barriers.copies_arrive,
+    "ptx_cp_async_bulk": barriers.copy_bulk,
+    "ptx_init_barrier_thread_count": barriers.initialize,
+    "ptx_ldg32": copies.load_guarded,
     "ptx_ldmatrix": matrices.load_matrices,
     "ptx_mma": matrices.multiply,
     "ptx_mma_sp": matrices.multiply_sparse,
+    "ptx_wait_barrier": barriers.wait,
     "ptx_wait_group": copies.wait,
+    "tvm_fill_fragment": fragments.fill,
+    "tvm_load_matrix_sync": fragments.load,
+    "tvm_mma_sync": fragments.multiply,
+    "tvm_store_matrix_sync": fragments.store,
 }
-"""Builtins that a kernel runs for their effects, by name."""
+"""Builtins that a kernel runs for their effects, by name; some have a value."""

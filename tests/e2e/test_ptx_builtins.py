@@ -1,0 +1,433 @@
+"""Builtins of GPUs on the road to PTX.
+
+Each kernel computes the same in the simulator of threads on TIR and, lowered, in that of
+the llvm dialect, and what numpy computes; ptxas judges the text where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.ir import parse
+from support.ptx_road import assembled, run_lowered
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.interpreters.tir import interpret
+
+NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+def kernel(buffers: dict[str, str], body: str, threads: int = 32) -> str:
+    """A kernel of one block, with a buffer for each name."""
+    params = ", ".join(f"%h{name}: !tir.handle" for name in buffers)
+    lines = [
+        *(
+            f'%{name} = tir.match_buffer "{name}" %h{name} : !tir.buffer<{kind}>'
+            for name, kind in buffers.items()
+        ),
+        *(
+            f"%p{name} = tir.data %{name} : !tir.ptr<{kind.split('x')[-1]}>"
+            for name, kind in buffers.items()
+        ),
+        *(f"%c{n} = tir.const {n} : i32" for n in NUMBERS),
+        '%row = tir.string "row"',
+        '%col = tir.string "col"',
+        '%row_major = tir.string "row_major"',
+        '%col_major = tir.string "col_major"',
+        '%shared = tir.string "shared"',
+        "%no = tir.const false",
+        f"%threads = tir.const {threads} : i32",
+    ]
+    return f"""
+    tir.func @f({params}) attributes {{global_symbol = "f"}} {{
+      {chr(10).join(lines)}
+      tir.launch_thread %t = "threadIdx.x" to %threads {{
+        {body}
+      }}
+    }}"""
+
+
+def check(
+    text: str,
+    data: Sequence[Any],
+    expected: Any,
+    folder: Path,
+    *,
+    threads: int = 32,
+    arch: str = "sm_80",
+    order: Sequence[int] | None = None,
+) -> str:
+    """The last array is `expected` after both runs; the PTX.
+
+    `order` is that of the kernel's parameters, where it is not the function's.
+    """
+    simulated = [each.copy() for each in data]
+    interpret(parse(text))["f"](*simulated)
+    np.testing.assert_array_equal(simulated[-1], expected)
+    lowered = [each.copy() for each in data]
+    given = lowered if order is None else [lowered[place] for place in order]
+    run_lowered(parse(text), "f_kernel", 1, (threads, 1, 1), given, arch=arch)
+    np.testing.assert_array_equal(lowered[-1], expected)
+    return assembled(parse(text), folder, arch)
+
+
+def allocated(name: str, size: int, dtype: str, scope: str = "local") -> str:
+    return f"""
+    %{name} = tir.allocate [{size}] : !tir.ptr<{dtype}, "{scope}">
+    %{name.upper()} = tir.decl_buffer "{name}" %{name} :
+        !tir.buffer<{size}x{dtype}, "{scope}">"""
+
+
+def copied(n: str, count: int, source: str, target: str, dtype: str) -> str:
+    """Elements of the thread, `count` of them in a row; `%i` and `%q` are indices."""
+    return f"""
+    %n{n} = tir.const {count} : i32
+    tir.for %i{n} = %c0 to %n{n} unrolled {{
+      %w{n} = tir.mul %t, %n{n} : i32
+      %q{n} = tir.add %w{n}, %i{n} : i32
+      %v{n} = tir.load %{source} : {dtype}
+      tir.store %v{n}, %{target} : {dtype}
+    }}"""
+
+
+def strings(**texts: str) -> str:
+    return "\n".join(f'%{name} = tir.string "{text}"' for name, text in texts.items())
+
+
+# ---- fragments ----
+
+WMMA = {
+    "f16": ("f16", "f32", np.float16, np.float32),
+    "half sums": ("f16", "f16", np.float16, np.float16),
+    "i8": ("i8", "i32", np.int8, np.int32),
+    "ui8": ("ui8", "i32", np.uint8, np.int32),
+}
+
+
+def fragments(
+    shape: tuple[int, int, int], factor: str, total: str, layout: str, fill: str
+) -> str:
+    m, n, k = shape
+    sizes = "".join(
+        f"%{name} = tir.const {extent} : i32\n"
+        for name, extent in zip(("m", "n", "k"), shape, strict=True)
+    )
+    ab, c = (f'!tir.ptr<{dtype}, "wmma.' for dtype in (factor, total))
+    load = f"({ab}{{}}>, i32, i32, i32, i32, !tir.ptr<{factor}>, i32, !tir.handle)"
+    return kernel(
+        {"A": f"{m * k}x{factor}", "B": f"{k * n}x{factor}", "C": f"{m * n}x{total}"},
+        f"""
+        {sizes}
+        %a = tir.allocate [{m * k}] : {ab}matrix_a">
+        %b = tir.allocate [{k * n}] : {ab}matrix_b">
+        %c = tir.allocate [{2 * m * n}] : {c}accumulator">
+        %x = tir.call "tvm_load_matrix_sync"(%a, %m, %n, %k, %c0, %pA, %k, %row_major) :
+            {load.format('matrix_a"')} -> !tir.handle
+        %y = tir.call "tvm_load_matrix_sync"(%b, %m, %n, %k, %c0, %pB,
+            %{"k" if layout == "col" else "n"}, %{layout}_major) :
+            {load.format('matrix_b"')} -> !tir.handle
+        %zero = tir.const {fill} : {total}
+        %z = tir.call "tvm_fill_fragment"(%c, %m, %n, %k, %c1, %zero) :
+            ({c}accumulator">, i32, i32, i32, i32, {total}) -> !tir.handle
+        %w = tir.call "tvm_mma_sync"(%c, %c0, %a, %c0, %b, %c0, %c, %c1) :
+            ({c}accumulator">, i32, {ab}matrix_a">, i32, {ab}matrix_b">, i32,
+            {c}accumulator">, i32) -> !tir.handle
+        %s = tir.call "tvm_store_matrix_sync"(%c, %m, %n, %k, %c0, %pC, %n, %row_major) :
+            ({c}accumulator">, i32, i32, i32, i32, !tir.ptr<{total}>, i32, !tir.handle)
+            -> !tir.handle
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "layout"),
+    [
+        ((16, 16, 16), "f16", "col"),
+        ((32, 8, 16), "half sums", "row"),
+        ((8, 32, 16), "i8", "col"),
+        ((16, 16, 16), "ui8", "row"),
+    ],
+)
+def test_fragments(
+    shape: tuple[int, int, int], kind: str, layout: str, tmp_path: Path
+) -> None:
+    factor, total, narrow, wide = WMMA[kind]
+    m, n, k = shape
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(0, 5, sides).astype(narrow) for sides in ((m, k), (k, n)))
+    text = fragments(shape, factor, total, layout, "2.0" if "f" in total else "2")
+    given = (b if layout == "row" else b.T).ravel()
+    product = (a.astype(wide) @ b.astype(wide) + 2).ravel()
+    ptx = check(text, [a.ravel(), given, np.zeros(m * n, wide)], product, tmp_path)
+    assert f"wmma.mma.sync.aligned.row.{layout}.m{m}n{n}k{k}" in ptx
+
+
+# ---- products ----
+
+
+def product(
+    call: str,
+    shape: str,
+    layouts: tuple[str, str],
+    formats: tuple[str, str, str],
+    dtypes: tuple[str, str, str],
+    counts: tuple[int, int, int],
+    more: str = "",
+    types: str = "",
+    before: str = "",
+    buffers: dict[str, str] | None = None,
+) -> str:
+    """A product of registers, which lanes load and store in a row."""
+    names = zip("abc", dtypes, counts, strict=True)
+    registers = "".join(allocated(f"r{name}", n, dtype) for name, dtype, n in names)
+    a, b, c = dtypes
+    na, nb, nc = counts
+    return kernel(
+        {
+            **(buffers or {}),
+            "A": f"{32 * na}x{a}",
+            "B": f"{32 * nb}x{b}",
+            "C": f"{32 * nc}x{c}",
+        },
+        f"""
+        {strings(shape=shape, la=layouts[0], lb=layouts[1])}
+        {strings(fa=formats[0], fb=formats[1], fc=formats[2])}
+        {registers}
+        {before}
+        {copied("a", na, "A[%qa]", "RA[%ia]", a)}
+        {copied("b", nb, "B[%qb]", "RB[%ib]", b)}
+        {copied("c", nc, "C[%qc]", "RC[%ic]", c)}
+        %d = tir.call "{call}"(%shape, %la, %lb, %fa, %fb, %fc, %ra, %c0, %rb, %c0, %rc,
+            %c0{more}) : (!tir.handle, !tir.handle, !tir.handle, !tir.handle, !tir.handle,
+            !tir.handle, !tir.ptr<{a}, "local">, i32, !tir.ptr<{b}, "local">, i32,
+            !tir.ptr<{c}, "local">, i32{types}) -> {c}
+        {copied("d", nc, "RC[%id]", "C[%qd]", c)}
+        """,
+    )
+
+
+def simulated_product(text: str, data: list[Any]) -> Any:
+    """What the simulator computes, whose products numpy checks elsewhere."""
+    found = [each.copy() for each in data]
+    interpret(parse(text))["f"](*found)
+    assert (found[-1] != data[-1]).any()
+    return found[-1]
+
+
+DENSE = {
+    "quads of f32 sums": (
+        ("m8n8k4", ("row", "col"), ("fp16", "fp16", "fp32")),
+        (("f16", "f16", "f32"), (4, 4, 8)),
+    ),
+    "quads by columns and rows": (
+        ("m8n8k4", ("col", "row"), ("fp16", "fp16", "fp16")),
+        (("f16", "f16", "f16"), (4, 4, 8)),
+    ),
+    "nibbles": (
+        ("m16n8k64", ("row", "col"), ("int4", "uint4", "int32")),
+        (("i32", "i32", "i32"), (4, 2, 4)),
+    ),
+    "bytes as floats": (
+        ("m16n8k32", ("row", "col"), ("e4m3", "e5m2", "fp32")),
+        (("i32", "i32", "f32"), (4, 2, 4)),
+    ),
+}
+
+
+@pytest.mark.parametrize("which", DENSE)
+def test_dense_products(which: str, tmp_path: Path) -> None:
+    (shape, layouts, formats), (dtypes, counts) = DENSE[which]
+    text = product("ptx_mma", shape, layouts, formats, dtypes, counts, ", %no", ", i1")
+    rng = np.random.default_rng(1)
+    numpy = {"f16": np.float16, "f32": np.float32, "i32": np.int32}
+    data = [
+        rng.integers(0, 5, 32 * count).astype(numpy[dtype])
+        for dtype, count in zip(dtypes, counts, strict=True)
+    ]
+    # Bytes of small floats of 8 bits, in words.
+    if dtypes[0] == "i32":
+        bits = 0x3F3F3F3F if formats[0] == "e4m3" else -1
+        data[0] = rng.integers(-(2**31), 2**31, 32 * counts[0]).astype(np.int32) & bits
+        data[1] = rng.integers(-(2**31), 2**31, 32 * counts[1]).astype(np.int32) & bits
+    arch = "sm_89" if formats[0] == "e4m3" else "sm_80"
+    expected = simulated_product(text, data)
+    ptx = check(text, data, expected, tmp_path, arch=arch)
+    assert f"mma.sync.aligned.{shape}.{layouts[0]}.{layouts[1]}" in ptx
+
+
+@pytest.mark.parametrize("operator", ["xor", "and"])
+def test_products_of_bits(operator: str, tmp_path: Path) -> None:
+    text = product(
+        "ptx_mma",
+        "m8n8k128",
+        ("row", "col"),
+        ("int1", "int1", "int32"),
+        ("i32", "i32", "i32"),
+        (1, 1, 2),
+        ", %no, %op",
+        ", i1, !tir.handle",
+        strings(op=operator),
+    )
+    rng = np.random.default_rng(2)
+    data = [rng.integers(-(2**31), 2**31, 32 * n).astype(np.int32) for n in (1, 1, 2)]
+    ptx = check(text, data, simulated_product(text, data), tmp_path)
+    assert f"b1.b1.s32.{operator}.popc" in ptx
+    # Before sm_86, LLVM would write a PTX version that has no `and`.
+    assert (".version 7.1" if operator == "and" else ".version 7.0") in ptx
+
+
+@pytest.mark.parametrize(("k", "form"), [(16, "fp16"), (32, "fp16"), (32, "bf16")])
+def test_sparse_products(k: int, form: str, tmp_path: Path) -> None:
+    dtype = {"fp16": "f16", "bf16": "bf16"}[form]
+    na, nb = k // 4, k // 4
+    metadata = f"""
+        {allocated("meta", 1, "i32")}
+        %word = tir.load %M[%t] : i32
+        tir.store %word, %META[%c0] : i32"""
+    text = product(
+        "ptx_mma_sp",
+        f"m16n8k{k}",
+        ("row", "col"),
+        (form, form, "fp32"),
+        (dtype, dtype, "f32"),
+        (na, nb, 4),
+        ", %meta, %c0, %c0, %no",
+        ', !tir.ptr<i32, "local">, i32, i32, i1',
+        metadata,
+        {"M": "32xi32"},
+    )
+    rng = np.random.default_rng(3)
+    narrow = np.float16 if form == "fp16" else ml_dtypes.bfloat16
+    a, b = (rng.integers(0, 5, 32 * n).astype(narrow) for n in (na, nb))
+    # Of each four columns the first and the third, or the second and the last.
+    words = rng.choice(np.array([0x88888888, 0xDDDDDDDD], np.uint32), 32).view(np.int32)
+    data = [words, a, b, np.zeros(128, np.float32)]
+    expected = simulated_product(text, data)
+    ptx = check(text, data, expected, tmp_path, order=(1, 2, 3, 0))
+    assert f"mma.sp.sync.aligned.m16n8k{k}.row.col" in ptx
+
+
+def test_store_of_a_tile(tmp_path: Path) -> None:
+    text = kernel(
+        {"A": "256xf32", "C": "384xf32"},
+        f"""
+        {allocated("r", 8, "f32")}
+        {copied("a", 8, "A[%qa]", "R[%ia]", "f32")}
+        %stride = tir.const 24 : i32
+        %d = tir.call "mma_store"(%c16, %c16, %pC, %r, %c0, %stride) :
+            (i32, i32, !tir.ptr<f32>, !tir.ptr<f32, "local">, i32, i32) -> f32
+        """,
+    )
+    a = np.arange(256, dtype=np.float32)
+    expected = np.full((16, 24), -1, np.float32)
+    for lane, slot in np.ndindex(32, 8):
+        row = lane // 4 + 8 * (slot % 4 // 2)
+        expected[row, 2 * (lane % 4) + slot % 2 + 8 * (slot // 4)] = a[8 * lane + slot]
+    data = [a, np.full(384, -1, np.float32)]
+    check(text, data, expected.ravel(), tmp_path)
+
+
+# ---- memory ----
+
+
+def test_guarded_loads(tmp_path: Path) -> None:
+    text = kernel(
+        {"A": "32xf32", "C": "32xf32"},
+        f"""
+        {allocated("r", 1, "f32")}
+        %some = tir.cmp lt %t, %c16 : i32
+        %at = tir.address_of %A[%t] : !tir.ptr<f32>
+        %d = tir.call "ptx_ldg32"(%r, %some, %at, %c0) :
+            (!tir.ptr<f32, "local">, i1, !tir.ptr<f32>, i32) -> f32
+        {copied("d", 1, "R[%id]", "C[%qd]", "f32")}
+        """,
+    )
+    a = np.arange(1, 33, dtype=np.float32)
+    expected = np.where(np.arange(32) < 16, a, 0).astype(np.float32)
+    ptx = check(text, [a, np.full(32, -1, np.float32)], expected, tmp_path)
+    assert "ld.global.nc" in ptx
+
+
+@pytest.mark.parametrize("dtype", ["f32", "i32", "f16"])
+def test_atomic_sums(dtype: str, tmp_path: Path) -> None:
+    numpy = {"f32": np.float32, "i32": np.int32, "f16": np.float16}[dtype]
+    text = kernel(
+        {"A": f"32x{dtype}", "C": f"1x{dtype}"},
+        f"""
+        %v = tir.load %A[%t] : {dtype}
+        %at = tir.address_of %C[%c0] : !tir.ptr<{dtype}>
+        %old = tir.call "atomic_add"(%at, %v) : (!tir.ptr<{dtype}>, {dtype}) -> {dtype}
+        """,
+    )
+    a = np.arange(32).astype(numpy)
+    ptx = check(text, [a, np.ones(1, numpy)], [1 + 31 * 16], tmp_path)
+    assert "atom.global.add" in ptx or "red.global.add" in ptx
+
+
+COPY_AND_WAIT = """
+    tir.call "create_barriers"(%c2) : (i32) -> ()
+    %first = tir.cmp eq %t, %c0 : i32
+    tir.if %first {{
+      tir.call "ptx_init_barrier_thread_count"(%c1, %{expected}) : (i32, i32) -> ()
+    }}
+    %sync = tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> i32
+    %s = tir.allocate [128] : !tir.ptr<f32, "shared">
+    %S = tir.decl_buffer "S" %s : !tir.buffer<128xf32, "shared">
+    {copy}
+    tir.call "ptx_wait_barrier"(%c1) : (i32) -> ()
+    {last}
+"""
+
+
+def test_copies_that_a_barrier_counts(tmp_path: Path) -> None:
+    copy = """
+    %i = tir.mul %t, %c4 : i32
+    %d = tir.call "ptx_cp_async"(%s, %i, %pA, %i, %c16) :
+        (!tir.ptr<f32, "shared">, i32, !tir.ptr<f32>, i32, i32) -> f32
+    tir.call "ptx_cp_async_barrier"(%c1) : (i32) -> ()
+    tir.call "ptx_arrive_barrier"(%c1) : (i32) -> ()"""
+    last = """
+    tir.for %j = %c0 to %c4 {
+      %k = tir.mul %j, %c32 : i32
+      %l = tir.add %k, %t : i32
+      %v = tir.load %S[%l] : f32
+      tir.store %v, %C[%l] : f32
+    }"""
+    body = COPY_AND_WAIT.format(expected="c32", copy=copy, last=last)
+    text = kernel({"A": "128xf32", "C": "128xf32"}, body)
+    a = np.arange(128, dtype=np.float32)
+    ptx = check(text, [a, np.zeros_like(a)], a, tmp_path)
+    assert "mbarrier.test_wait.parity" in ptx
+    assert "cp.async.mbarrier.arrive.shared" in ptx
+    # Since sm_90 the thread may sleep.
+    assert "mbarrier.try_wait.parity" in assembled(parse(text), tmp_path, "sm_90")
+
+
+def test_bulk_copies(tmp_path: Path) -> None:
+    copy = """
+    tir.if %first {
+      %n = tir.const 512 : i32
+      tir.call "ptx_arrive_barrier_expect_tx"(%c1, %n) : (i32, i32) -> ()
+      %d = tir.call "ptx_cp_async_bulk"(%s, %c0, %pA, %c0, %n, %c1) :
+          (!tir.ptr<f32, "shared">, i32, !tir.ptr<f32>, i32, i32, i32) -> f32
+    }"""
+    last = """
+    tir.for %j = %c0 to %c4 {
+      %k = tir.mul %j, %c32 : i32
+      %l = tir.add %k, %t : i32
+      %v = tir.load %S[%l] : f32
+      tir.store %v, %C[%l] : f32
+    }"""
+    body = COPY_AND_WAIT.format(expected="c1", copy=copy, last=last)
+    text = kernel({"A": "128xf32", "C": "128xf32"}, body)
+    a = np.arange(128, dtype=np.float32)
+    ptx = check(text, [a, np.zeros_like(a)], a, tmp_path, arch="sm_90")
+    assert ".version 8.0" in ptx
+    assert "cp.async.bulk.shared::cluster.global.mbarrier" in ptx
+    with pytest.raises(PassFailedException, match="needs sm_90 or later, not sm_80"):
+        assembled(parse(text), tmp_path, "sm_80")
