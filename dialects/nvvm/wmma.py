@@ -41,10 +41,11 @@ def _space_suffix(pointer: SSAValue) -> str:
     return f".p{getattr(type.addr_space, 'data', 0)}"
 
 
-def _shape_properties(shape: Shape) -> dict[str, Attribute]:
-    return {
-        name: IntegerAttr(extent, i32) for name, extent in zip("mnk", shape, strict=True)
-    }
+def _in_order(shape: Shape, **others: Attribute) -> dict[str, Attribute]:
+    """The properties of a fragment, in the order of their names."""
+    extents = zip("mnk", shape, strict=True)
+    found = {**others, **{name: IntegerAttr(extent, i32) for name, extent in extents}}
+    return dict(sorted(found.items()))
 
 
 def fragment_problem(shape: Shape, fragment: str, form: Format) -> str | None:
@@ -121,12 +122,12 @@ class WMMALoadOp(_Fragment):
         super().__init__(
             operands=[ptr, stride],
             result_types=[registers_type(form.register, count)],
-            properties={
-                **_shape_properties(shape),
-                "eltype": MMATypeAttr(form.name),
-                "frag": MMAFragAttr(fragment),
-                "layout": MMALayoutAttr(layout),
-            },
+            properties=_in_order(
+                shape,
+                eltype=MMATypeAttr(form.name),
+                frag=MMAFragAttr(fragment),
+                layout=MMALayoutAttr(layout),
+            ),
         )
 
     @property
@@ -182,11 +183,11 @@ class WMMAStoreOp(_Fragment):
     ) -> None:
         super().__init__(
             operands=[ptr, stride, registers],
-            properties={
-                **_shape_properties(shape),
-                "eltype": MMATypeAttr(form.name),
-                "layout": MMALayoutAttr(layout),
-            },
+            properties=_in_order(
+                shape,
+                eltype=MMATypeAttr(form.name),
+                layout=MMALayoutAttr(layout),
+            ),
         )
 
     @property
@@ -243,13 +244,13 @@ class WMMAMmaOp(_Fragment):
         super().__init__(
             operands=[registers],
             result_types=[registers_type(total.register, count)],
-            properties={
-                **_shape_properties(shape),
-                "eltypeA": MMATypeAttr(factor.name),
-                "eltypeB": MMATypeAttr(total.name),
-                "layoutA": MMALayoutAttr(layouts[0]),
-                "layoutB": MMALayoutAttr(layouts[1]),
-            },
+            properties=_in_order(
+                shape,
+                eltypeA=MMATypeAttr(factor.name),
+                eltypeB=MMATypeAttr(total.name),
+                layoutA=MMALayoutAttr(layouts[0]),
+                layoutB=MMALayoutAttr(layouts[1]),
+            ),
         )
 
     @property

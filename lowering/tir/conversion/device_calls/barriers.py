@@ -35,7 +35,7 @@ def _barrier(cv: DeviceConverter, op: tir.CallOp, position: int = 0) -> SSAValue
     """The address of the barrier whose number is an operand."""
     if cv.barriers is None:
         raise cv.fail(
-            f'"{op.callee.data}" is before "create_barriers"; create them first'
+            f'"{op.callee.data}" is before "create_barriers"; create the barriers first'
         )
     pointer: LLVMPointerType = nvvm.pointer(nvvm.SHARED_SPACE)
     number = cv.index(op.args[position])

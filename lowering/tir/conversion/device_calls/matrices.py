@@ -195,7 +195,9 @@ def store(cv: BodyConverter, op: tir.CallOp) -> None:
     """`mma_store`: each lane stores its 8 elements of a tile of 16 rows and columns."""
     extents = (constant_operand(cv, op, 0), constant_operand(cv, op, 1))
     if extents != (16, 16):
-        raise cv.fail(f'"mma_store" stores 16 rows and columns, not {extents}')
+        raise cv.fail(
+            f'"mma_store" stores 16 rows and columns, not {extents[0]} and {extents[1]}'
+        )
     if _pointee(op, 2) != _pointee(op, 3):
         raise cv.fail('"mma_store" stores registers in memory of the same dtype')
     element = signless(tir.element_of(_pointee(op, 3)))

@@ -356,3 +356,70 @@ tir.func @f(%a: !tir.handle) {
   }
 }
 // CHECK: cannot lower 'tir.call': operand 0 of "ptx_cp_async" must point to shared memory
+
+// -----
+
+tir.func @early(%x: i32) {
+  %c1 = tir.const 1 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c1 {
+    tir.call "ptx_wait_barrier"(%c1) : (i32) -> ()
+  }
+}
+
+// CHECK: cannot lower 'tir.call': "ptx_wait_barrier" is before "create_barriers"; create the barriers first
+
+// -----
+
+tir.func @shapeless(%x: i32) {
+  %c1 = tir.const 1 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c1 {
+    %f = tir.allocate [256] : !tir.ptr<f32, "wmma.accumulator">
+  }
+}
+
+// CHECK: cannot lower 'tir.allocate': fragments need their shape as an annotation; run tir-infer-fragment
+
+// -----
+
+tir.func @elements(%x: i32) {
+  %c1 = tir.const 1 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c1 {
+    %f = tir.allocate [256] annotations {fragment_shape = "16, 16, 16"} : !tir.ptr<f32, "wmma.accumulator">
+    %F = tir.decl_buffer %f : !tir.buffer<256xf32, "wmma.accumulator">
+    %v = tir.load %F[%c1] : f32
+  }
+}
+
+// CHECK: cannot lower 'tir.load': the elements of a fragment are not accessed one by one; store it in memory
+
+// -----
+
+tir.func @tile(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<256xf32>
+  %c1 = tir.const 1 : i32
+  %c8 = tir.const 8 : i32
+  %p = tir.data %A : !tir.ptr<f32>
+  tir.launch_thread %t = "threadIdx.x" to %c1 {
+    %r = tir.allocate [8] : !tir.ptr<f32, "local">
+    tir.call "mma_store"(%c8, %c8, %p, %r, %c1, %c8) : (i32, i32, !tir.ptr<f32>, !tir.ptr<f32, "local">, i32, i32) -> ()
+  }
+}
+
+// CHECK: cannot lower 'tir.call': "mma_store" stores 16 rows and columns, not 8 and 8
+
+// -----
+
+tir.func @bulk(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<256xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c8 = tir.const 8 : i32
+  %p = tir.data %A : !tir.ptr<f32>
+  tir.launch_thread %t = "threadIdx.x" to %c1 {
+    %s = tir.allocate [8] : !tir.ptr<f32, "shared">
+    tir.call "create_barriers"(%c1) : (i32) -> ()
+    tir.call "ptx_cp_async_bulk"(%s, %c0, %p, %c0, %c8, %c0) : (!tir.ptr<f32, "shared">, i32, !tir.ptr<f32>, i32, i32, i32) -> ()
+  }
+}
+
+// CHECK: cannot lower 'tir.call': "ptx_cp_async_bulk" copies a multiple of 16 bytes, not 8

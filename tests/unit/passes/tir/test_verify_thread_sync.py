@@ -35,7 +35,18 @@ tir.func @f(%a: !tir.handle, %k: i32) attributes {{global_symbol = "f"}} {{
 }}"""
 
 
+ATOMIC = """
+      %at = tir.address_of %S[%c0] : !tir.ptr<f32, "shared">
+      %old = tir.call "atomic_add"(%at, %one) : (!tir.ptr<f32, "shared">, f32) -> f32
+"""
+
 ACCEPTED = {
+    "atomic sums": ATOMIC + ATOMIC.replace("%at", "%too").replace("%old", "%new"),
+    "atomic sums, and a read after a barrier": f"""
+      {ATOMIC}
+      tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+      %x = tir.load %S[%c0] : f32
+    """,
     "an exclusive or": """
       %x = tir.call "bitwise_xor"(%t, %c8) : (i32, i32) -> i32
       tir.store %one, %S[%x] : f32
@@ -116,6 +127,14 @@ ACCEPTED = {
     """,
 }
 REFUSED = {
+    "atomic sums and a read": ATOMIC
+    + """
+      %x = tir.load %S[%c0] : f32
+    """,
+    "a store and atomic sums": f"""
+      tir.store %one, %S[%t] : f32
+      {ATOMIC}
+    """,
     "a pointer into the memory": """
       %p = tir.address_of %S[%c32] : !tir.ptr<f32, "shared">
       %T = tir.decl_buffer "T" %p : !tir.buffer<64xf32, "shared">
@@ -269,6 +288,23 @@ def test_tiles_that_warps_store() -> None:
     for text in (stored_tiles(8), stored_tiles(16, 8), stored_tiles(1024 - 64)):
         with pytest.raises(PassFailedException, match=r"may store one element of memory"):
             CHECK.apply(new_context(), parse_script(text))
+
+
+def test_tiles_of_registers() -> None:
+    """`mma_store` stores as `tvm_store_matrix_sync` does, by rows."""
+
+    def text(columns: int) -> str:
+        stored = stored_tiles(columns)
+        start, end = stored.index("T.tvm_store"), stored.index("T.tvm_access")
+        stored = stored[:start] + 'T.mma_store("float32", 16, 16, ' + stored[end:]
+        return stored.replace('64, "row_major",', "f, 0, 64").replace(
+            'T.allocate((256,), "float32", "wmma.accumulator")',
+            'T.allocate((8,), "float32", "local")',
+        )
+
+    CHECK.apply(new_context(), parse_script(text(16)))
+    with pytest.raises(PassFailedException, match=r"may store one element of memory"):
+        CHECK.apply(new_context(), parse_script(text(8)))
 
 
 def test_effort() -> None:
