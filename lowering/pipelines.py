@@ -194,6 +194,7 @@ def gpu_pipeline(target: str = "cuda", *, relax: bool = False) -> str:
         (
             *((f'relax-default-pipeline{{target="{target}"}}',) if relax else ()),
             f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
+            "tir-lower-warp-memory",
             "tir-verify-thread-sync{skip_volatile=true}",
             *(('relax-convert-to-memref{device="cuda"}',) if relax else ()),
             "tir-convert-to-gpu",

@@ -6,6 +6,7 @@ the llvm dialect, and what numpy computes; ptxas judges the text where it is.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.gpu_schedules import MANY
 from support.ir import parse
 from support.ptx_road import assembled, run_lowered
+from support.warp_exchanges import NUMPY, Exchange
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.interpreters.tir import interpret
@@ -431,3 +434,23 @@ def test_bulk_copies(tmp_path: Path) -> None:
     assert "cp.async.bulk.shared::cluster.global.mbarrier" in ptx
     with pytest.raises(PassFailedException, match="needs sm_90 or later, not sm_80"):
         assembled(parse(text), tmp_path, "sm_80")
+
+
+# ---- memory of warps ----
+
+
+def test_exchanges_in_warps(tmp_path: Path) -> None:
+    for seed in (0, 1) if not MANY else range(40):
+        exchange = Exchange.random(random.Random(seed))
+        given = np.arange(exchange.size * exchange.groups).astype(NUMPY[exchange.dtype])
+        expected = exchange.expected(given)
+        found = np.zeros_like(expected)
+        text = exchange.text().replace(
+            "attributes {", 'attributes {global_symbol = "f", '
+        )
+        block = (exchange.threads, exchange.groups, 1)
+        run_lowered(parse(text), "f_kernel", 1, block, [given, found])
+        np.testing.assert_array_equal(found, expected)
+        if exchange.threads == 32:
+            ptx = assembled(parse(text), tmp_path)
+            assert "shfl.sync.idx" in ptx

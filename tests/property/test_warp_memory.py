@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 import numpy as np
 from support.ir import parse
+from support.ptx_road import assembled, run_lowered
 from support.warp_exchanges import NUMPY, Exchange
 
 from xdsl_tvm.dialects import tir
@@ -221,3 +223,20 @@ def test_products_in_registers() -> None:
             if isinstance(op, tir.AllocateOp)
         }
         assert scopes == {"shared", "local"}
+
+
+def test_products_on_the_road_to_ptx(tmp_path: Path) -> None:
+    """Memory of warps, `mma_fill` and `mma_store` with it, ends in registers."""
+    for seed in range(max(1, COUNT // 20)):
+        tiles = Tiles(random.Random(seed))
+        symbol = 'attributes {global_symbol = "f", '
+        text = tiles.text().replace("attributes {", symbol)
+        rng = np.random.default_rng(seed)
+        a = rng.standard_normal((16, tiles.depth)).astype(np.float16)
+        b = rng.standard_normal((16 * tiles.tiles, tiles.depth)).astype(np.float16)
+        found = np.zeros((16, 16 * tiles.tiles), np.float32)
+        arrays = [a.reshape(-1), b.reshape(-1), found.reshape(-1)]
+        run_lowered(parse(text), "f_kernel", 1, (32, 1, 1), arrays)
+        expected = a.astype(np.float32) @ b.astype(np.float32).T
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+        assert "mma.sync.aligned.m16n8k16" in assembled(parse(text), tmp_path)

@@ -326,7 +326,7 @@ def simulated_driver(
     """A driver whose launches run the kernels of a module in the simulator."""
     split = module.clone()
     text = gpu_pipeline(relax=has_relax_functions(module))
-    run_pipeline(new_context(), split, text.partition(",tir-verify-thread-sync")[0])
+    run_pipeline(new_context(), split, text.partition(",tir-lower-warp-memory")[0])
     split_launches(new_context(), split)
     for op in list(split.body.ops):
         if not isinstance(op, tir.FuncOp):
