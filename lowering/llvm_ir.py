@@ -30,15 +30,18 @@ def llvm_ir(
     *,
     system: System | None = None,
     check: bool = False,
+    fuse_multiply_add: bool = True,
 ) -> str:
     """LLVM IR text of the functions that `lowered_functions` returns.
 
     With `system`, host code with parallel loops contains the thread pool for that system;
     without it, the launch of such loops is declared only. With `check`, code that would
-    end the process inside LLVM raises PassFailedException. Raises DiagnosticException for
-    what has no LLVM form.
+    end the process inside LLVM raises PassFailedException. `fuse_multiply_add` is that of
+    `lower_to_nvvm`. Raises DiagnosticException for what has no LLVM form.
     """
-    functions = lowered_functions(ctx, module, kind, arch)
+    functions = lowered_functions(
+        ctx, module, kind, arch, fuse_multiply_add=fuse_multiply_add
+    )
     rules = rules_for(kind, arch)
     if check:
         check_llvm_legal(functions, rules)
@@ -49,7 +52,12 @@ def llvm_ir(
 
 
 def lowered_functions(
-    ctx: Context, module: ModuleOp, kind: str = "cpu", arch: str = "sm_80"
+    ctx: Context,
+    module: ModuleOp,
+    kind: str = "cpu",
+    arch: str = "sm_80",
+    *,
+    fuse_multiply_add: bool = True,
 ) -> list[Operation]:
     """The functions and globals of the host (`cpu`) or of the GPU (`nvptx`).
 
@@ -69,7 +77,7 @@ def lowered_functions(
         if kind == "cpu":
             lower_to_llvm(ctx, module)
         else:
-            lower_to_nvvm(ctx, module, arch)
+            lower_to_nvvm(ctx, module, arch, fuse_multiply_add=fuse_multiply_add)
         functions = _functions_of(module, kind)
     if functions is None:
         raise DiagnosticException(NO_KERNEL)

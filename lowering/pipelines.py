@@ -202,10 +202,15 @@ def gpu_pipeline(target: str = "cuda", *, relax: bool = False) -> str:
     )
 
 
-def kernel_pipeline(arch: str = "sm_80") -> str:
-    """The road from the contents of GPU modules to NVVM, as text."""
+def kernel_pipeline(arch: str = "sm_80", *, fuse_multiply_add: bool = True) -> str:
+    """The road from the contents of GPU modules to NVVM, as text.
+
+    With `fuse_multiply_add` a product and a sum may round once, as nvcc has it.
+    """
     return ",".join(
         (
+            *(("tvm-contract-floats",) if fuse_multiply_add else ()),
+            "tvm-unroll-local-loops",
             "tvm-expand-math",
             "tvm-convert-scf-to-cf",
             "tvm-convert-gpu-to-nvvm",
@@ -379,10 +384,16 @@ def lower_to_gpu(
     run_pipeline(ctx, module, text, progress)
 
 
-def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
+def lower_to_nvvm(
+    ctx: Context,
+    module: ModuleOp,
+    arch: str = "sm_80",
+    *,
+    fuse_multiply_add: bool = True,
+) -> None:
     """Lower the thread-bound TIR functions and the GPU modules of a module, in place.
 
-    The contents of GPU modules end in the llvm and nvvm dialects; the host functions
+    `fuse_multiply_add` is that of `kernel_pipeline`. The contents of GPU modules end in the llvm and nvvm dialects; the host functions
     stay as they launch kernels. Raises PassFailedException where something has no
     lowering for a GPU of `arch`.
     """
@@ -390,7 +401,8 @@ def lower_to_nvvm(ctx: Context, module: ModuleOp, arch: str = "sm_80") -> None:
     kernels, successors = _taken_out(module)
     try:
         if successors:
-            run_pipeline(ctx, kernels, kernel_pipeline(arch))
+            passes = kernel_pipeline(arch, fuse_multiply_add=fuse_multiply_add)
+            run_pipeline(ctx, kernels, passes)
     finally:
         _put_back(module, list(kernels.body.ops), successors)
 

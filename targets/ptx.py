@@ -18,8 +18,9 @@ class PTXTarget(Target):
     """PTX of all `gpu.module`s of a module, as one file.
 
     `arch` is the oldest GPU that the code has to run on, such as `sm_80` or `sm_90a`;
-    the PTX version is the lowest that it allows. Needs llvmlite, but neither CUDA nor a
-    GPU.
+    the PTX version is the lowest that it and the instructions of the kernels allow. With
+    `fuse_multiply_add` a product and a sum of floats may round once. Needs llvmlite, but
+    neither CUDA nor a GPU.
 
     Raises DiagnosticException if there is no kernel, if two `gpu.module`s define the
     same symbol, and for what LLVM cannot compile.
@@ -28,7 +29,15 @@ class PTXTarget(Target):
     name = "ptx"
 
     arch: str = "sm_80"
+    fuse_multiply_add: bool = True
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        text = llvm_ir(ctx, module, "nvptx", self.arch, check=True)
+        text = llvm_ir(
+            ctx,
+            module,
+            "nvptx",
+            self.arch,
+            check=True,
+            fuse_multiply_add=self.fuse_multiply_add,
+        )
         output.write(ptx(text, self.arch))

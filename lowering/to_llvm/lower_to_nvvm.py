@@ -22,6 +22,7 @@ class LowerToNVVM(CompilerPass):
     Output form: llvm, tvm_llvm and nvvm in each gpu.module, as tvm-verify-llvm-legal
         demands; host functions that launch the kernels with gpu.launch_func
     Options: `arch`: the oldest GPU the code runs on (sm_80)
+        `fuse_multiply_add`: whether a product and a sum of floats may round once (true)
     Rewrites: the passes of gpu_pipeline and kernel_pipeline of
         xdsl_tvm.lowering.pipelines, in order; the latter on the GPU modules only
             tir.func @f(…)  →  func.func @f(…), gpu.module { llvm.func @f_kernel(…) }
@@ -29,14 +30,16 @@ class LowerToNVVM(CompilerPass):
     Errors: those of the passes; a module without a kernel
     Attributes: read: those of the passes; created: those of the passes; removed: TVM's
         function attributes
-    Differs from TVM: TVM builds host and device modules apart
+    Differs from TVM: TVM builds host and device modules apart. What nvcc does of its own
+        accord there, fused multiply-adds, is an option here
     """
 
     name = "tvm-lower-to-nvvm"
 
     arch: str = "sm_80"
+    fuse_multiply_add: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lower_to_nvvm(ctx, op, self.arch)
+        lower_to_nvvm(ctx, op, self.arch, fuse_multiply_add=self.fuse_multiply_add)
         if not any(isinstance(each, gpu.ModuleOp | llvm.FuncOp) for each in op.body.ops):
             raise PassFailedException(NO_KERNEL)
