@@ -393,9 +393,9 @@ def lower_to_nvvm(
 ) -> None:
     """Lower the thread-bound TIR functions and the GPU modules of a module, in place.
 
-    `fuse_multiply_add` is that of `kernel_pipeline`. The contents of GPU modules end in the llvm and nvvm dialects; the host functions
-    stay as they launch kernels. Raises PassFailedException where something has no
-    lowering for a GPU of `arch`.
+    `fuse_multiply_add` is that of `kernel_pipeline`. The contents of GPU modules end in
+    the llvm and nvvm dialects; the host functions stay as they launch kernels. Raises
+    PassFailedException where something has no lowering for a GPU of `arch`.
     """
     lower_to_gpu(ctx, module)
     kernels, successors = _taken_out(module)

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -316,13 +317,18 @@ def _machine(triple: str, cpu: str, features: str) -> Machine:
     return Machine(triple, cpu or "generic", features)
 
 
+class LocalMemoryWarning(UserWarning):
+    """An array of each thread is in memory, not in registers."""
+
+
 def ptx(text: str, arch: str = "sm_80", *, opt_level: int = 3) -> str:
     """The PTX of an LLVM module of kernels.
 
     The PTX version is the lowest that `arch` and the intrinsics of the module allow, so
     old drivers take it. Raises DiagnosticException for an unknown `arch`, for an
     intrinsic that it does not have, for text that LLVM rejects and for a call of a
-    function that GPUs do not have.
+    function that GPUs do not have. Arrays of threads that do not become registers are
+    a `LocalMemoryWarning`.
     """
     if arch not in NVPTX_ARCHS:
         raise DiagnosticException(
@@ -335,13 +341,33 @@ def ptx(text: str, arch: str = "sm_80", *, opt_level: int = 3) -> str:
         _all_targets()
         target_machine = _target_machine(machine, opt_level, jit=False)
         module = _optimized(text, target_machine, opt_level)
+        arrays = _local_arrays(module)
         code = target_machine.emit_assembly(module)
+    for kernel, array in arrays:
+        warnings.warn(
+            f"the kernel '{kernel}' keeps the array {array} in local memory, which is "
+            "slow: index it with constants and with counters of loops that are unrolled "
+            "('T.unroll'), or make it smaller",
+            LocalMemoryWarning,
+            stacklevel=2,
+        )
     for name in _EXTERN_FUNCTION.findall(code):
         if name not in _GPU_FUNCTIONS:
             raise DiagnosticException(
                 f"the kernels call '{name}', which GPUs do not have: expand or define it"
             )
     return code
+
+
+def _local_arrays(module: Any) -> list[tuple[str, str]]:
+    """The kernels and the arrays of theirs that optimization has left in memory."""
+    return [
+        (function.name, f"'{instruction.name.partition('.')[0]}'")
+        for function in module.functions
+        if not function.is_declaration
+        for instruction in next(iter(function.blocks)).instructions
+        if instruction.opcode == "alloca"
+    ]
 
 
 _EXTERN_FUNCTION = re.compile(

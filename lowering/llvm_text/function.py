@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import llvm
@@ -27,6 +28,9 @@ def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
         cases = [(block, arguments) for _, block, arguments in op.cases]
         return [(op.default_destination, op.default_operands), *cases]
     return []
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class FunctionEmitter:
@@ -55,7 +59,7 @@ class FunctionEmitter:
             for inner in block.ops:
                 if not self.add_constant(inner):
                     for result in inner.results:
-                        self.values[result] = self.fresh()
+                        self.values[result] = self._name(inner, result)
             if (last := block.last_op) is not None:
                 self._add_edges(block, last, edges(last), blocks[0])
 
@@ -79,6 +83,13 @@ class FunctionEmitter:
                 source = self.edge_labels[last, index] = f"{source}.e{index}"
             seen.add(target)
             self.incoming.setdefault(target, []).append((source, arguments))
+
+    def _name(self, op: Operation, result: SSAValue) -> str:
+        """A new local name, which for arrays in kernels tells which one it is."""
+        hint = result.name_hint or ""
+        if self.module.sm and isinstance(op, llvm.AllocaOp) and _WORD.fullmatch(hint):
+            return f"%{hint}.{self.fresh()[1:]}"
+        return self.fresh()
 
     def fresh(self) -> str:
         """A new local name."""

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 from support.gpu_schedules import MANY
 from support.ir import parse
-from support.ptx_road import assembled, run_lowered
+from support.ptx_road import assembled, emitted, run_lowered
 from support.warp_exchanges import NUMPY, Exchange
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.runtime.llvm_jit import LocalMemoryWarning
 
 NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -454,3 +455,54 @@ def test_exchanges_in_warps(tmp_path: Path) -> None:
         if exchange.threads == 32:
             ptx = assembled(parse(text), tmp_path)
             assert "shfl.sync.idx" in ptx
+
+
+# ---- arrays of threads ----
+
+
+def array_kernel(index: str) -> str:
+    """A thread stores 8 elements in an array, loops over it, and reads one again."""
+    return kernel(
+        {"A": "256xf32", "I": "32xi32", "C": "32xf32"},
+        f"""
+        {allocated("own", 8, "f32")}
+        tir.for %i = %c0 to %c8 {{
+          %j = tir.mul %t, %c8 : i32
+          %k = tir.add %j, %i : i32
+          %v = tir.load %A[%k] : f32
+          tir.store %v, %OWN[%i] : f32
+        }}
+        %n = tir.load %I[%t] : i32
+        %w = tir.load %OWN[%{index}] : f32
+        tir.store %w, %C[%t] : f32
+        """,
+    )
+
+
+def test_arrays_become_registers(tmp_path: Path) -> None:
+    """A serial loop over an array is unrolled in full where the pass pipeline is not."""
+    a = np.arange(256, dtype=np.float32)
+    number = np.arange(32, dtype=np.int32) % 8
+    given = [a, number, np.zeros(32, np.float32)]
+    text = array_kernel("c4")
+    ptx = check(text, given, a[4::8], tmp_path, order=(0, 2))
+    assert ".local" not in ptx
+    with pytest.warns(LocalMemoryWarning, match="'f_kernel' keeps the array 'own'"):
+        emitted(parse(array_kernel("n")))
+
+
+def test_fused_multiply_adds() -> None:
+    text = kernel(
+        {"A": "32xf32", "C": "32xf32"},
+        """
+        %x = tir.load %A[%t] : f32
+        %y = tir.load %C[%t] : f32
+        %p = tir.mul %x, %x : f32
+        %s = tir.add %p, %y : f32
+        tir.store %s, %C[%t] : f32
+        """,
+    )
+    assert "fma.rn.f32" in emitted(parse(text))
+    apart = emitted(parse(text), fuse_multiply_add=False)
+    assert "mul.rn.f32" in apart
+    assert "add.rn.f32" in apart

@@ -18,6 +18,7 @@ from support.ptx_road import assembled, run_lowered
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.tvmscript import parse
 
+WMMA = (EXAMPLES / "gpu" / "matmul_wmma.py").read_text()
 MMA = (EXAMPLES / "gpu" / "matmul_mma.py").read_text()
 
 
@@ -32,6 +33,17 @@ def test_pipelined_product(tmp_path: Path) -> None:
     text = assembled(parse(MMA), tmp_path)
     assert "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in text
     assert "ldmatrix.sync.aligned.m8n8.x4.shared.b16" in text
+
+
+def test_product_of_fragments(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((n, 64)).astype(np.float16) for n in (32, 64))
+    c = np.zeros((32, 64), np.float32)
+    run_lowered(parse(WMMA), "matmul_wmma_kernel", 2, (32, 2, 1), [a, b, c])
+    expected = a.astype(np.float32) @ b.astype(np.float32).T
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
+    text = assembled(parse(WMMA), tmp_path)
+    assert text.count("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32") == 8
 
 
 PRODUCT = """

@@ -17,11 +17,19 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.targets.ptx import PTXTarget
 
 
+def emitted(
+    module: ModuleOp, arch: str = "sm_80", *, fuse_multiply_add: bool = True
+) -> str:
+    """The PTX of a module."""
+    output = io.StringIO()
+    target = PTXTarget(arch, fuse_multiply_add=fuse_multiply_add)
+    target.emit(new_context(), module, output)
+    return output.getvalue()
+
+
 def assembled(module: ModuleOp, folder: Path, arch: str = "sm_80") -> str:
     """The PTX of a module, which ptxas, where it is, accepts without spills."""
-    output = io.StringIO()
-    PTXTarget(arch).emit(new_context(), module, output)
-    text = output.getvalue()
+    text = emitted(module, arch)
     ptxas = shutil.which("ptxas")
     if ptxas is not None:
         file = folder / "kernel.ptx"

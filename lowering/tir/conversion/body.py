@@ -614,6 +614,7 @@ class BodyConverter(PackedEmitter):
         """A buffer for the rest of the block."""
         shape = extents_of(self, op.shape) if is_direct(op) else [size_of(self, op)]
         value = self.allocate(shape, op.type.element_type, op.type.scope.data)
+        self._name(op.buffer, value)
         self.views[op.buffer] = view_of_memref(self, op, value)
 
     def matched_buffer(self, op: tir.MatchBufferOp) -> None:
@@ -657,6 +658,7 @@ class BodyConverter(PackedEmitter):
             for extent in extents_of(self, op.shape):
                 bytes_ = times(self, bytes_, extent)
             value = self.allocate([bytes_], i8, op.result.type.scope.data)
+            self._name(op.result, value)
             self.memories[op.result] = Memory(value)
             return
         if buffer is not None and _has_own_shape(buffer, op):
@@ -669,6 +671,7 @@ class BodyConverter(PackedEmitter):
                 size = times(self, size, extent)
             shape = [size]
         value = self.allocate(shape, element, op.result.type.scope.data)
+        self._name(op.result, value)
         self.memories[op.result] = Memory(value)
 
     def _typed_view(self, memory: SSAValue, buffer: tir.DeclBufferOp) -> SSAValue:

@@ -422,6 +422,7 @@ class KernelConverter(DeviceConverter):
             super().allocate_pointer(op)
             return
         memory = self.allocate([bytes_of_fragments(self, op)], i8, "local")
+        memory.name_hint = op.result.name_hint
         self.memories[op.result] = Memory(memory)
 
     def declared_buffer(self, op: tir.DeclBufferOp) -> None:

@@ -23,7 +23,7 @@ llvm.func @f(%x: f32) -> f32 {
 """
 
 
-def refuse(*_: object) -> None:
+def refuse(*_: object, **options: object) -> None:
     raise AssertionError("lowered")
 
 
