@@ -26,7 +26,8 @@ and `intrinsics.py` (arithmetic), `accesses.py` (memory, atomics, copies), `warp
 (barriers, shuffles, votes), `registers.py` (`ldmatrix`, `mma.sync`),
 `opaque_fragments.py` (`wmma`) and `counting.py` (`mbarrier`). A new operation is a line
 in one of them, since the rules are made by functions that do not depend on the spelling:
-`loading_matrices`, `multiplying`, `copying`, `arriving`, `waiting`. Integers and floats
+`loading_matrices`, `multiplying`, `copying`, `arriving`, `waiting`. Operations of `nvvm`
+and the LLVM intrinsics that they stand for share these functions. Integers and floats
 are those of `interpreters/data`.
 
 Limits: fast-math flags change nothing, so that products are not contracted; the
