@@ -193,6 +193,7 @@ def gpu_pipeline(target: str = "cuda", *, relax: bool = False) -> str:
     return ",".join(
         (
             *((f'relax-default-pipeline{{target="{target}"}}',) if relax else ()),
+            "tir-join-launches",
             f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
             "tir-lower-warp-memory",
             "tir-verify-thread-sync{skip_volatile=true}",

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
+from pathlib import Path
 
+import numpy as np
 import pytest
+from support.ptx_road import assembled, emitted, run_lowered
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.registry import new_context
-from xdsl_tvm.targets.ptx import PTXTarget
 from xdsl_tvm.tvmscript import parse
 
 
 def ptx(text: str) -> str:
-    output = io.StringIO()
-    PTXTarget().emit(new_context(), parse(text), output)
-    return output.getvalue()
+    return emitted(parse(text))
 
 
 def test_shared_memory_in_one_launch():
@@ -63,28 +61,17 @@ def test_matched_regions_and_virtual_threads():
 
 
 REFUSED = {
-    "shared memory of two launches": (
+    "shared memory of launches of other threads": (
         """
         S = T.alloc_buffer((64,), scope="shared")
         for t in T.thread_binding(64, thread="threadIdx.x"):
             with T.block("S"):
                 v = T.axis.spatial(64, t)
                 S[v] = A[v]
-        for t in T.thread_binding(64, thread="threadIdx.x"):
+        for t in T.thread_binding(32, thread="threadIdx.x"):
             with T.block("B"):
-                v = T.axis.spatial(64, t)
+                v = T.axis.spatial(32, t)
                 B[v] = S[63 - v]
-        """,
-        "is in a scope of the device, and is used outside of the device region",
-    ),
-    "shared memory that two launches write": (
-        """
-        S = T.alloc_buffer((64,), scope="shared")
-        for t in T.thread_binding(64, thread="threadIdx.x"):
-            S[t] = A[t]
-        for t in T.thread_binding(64, thread="threadIdx.x"):
-            S[t] = A[t]
-            B[t] = S[t]
         """,
         "is in a scope of the device, and is used outside of the device region",
     ),
@@ -109,6 +96,64 @@ REFUSED = {
         r"threads pass apart from each other, where no barrier can be",
     ),
 }
+
+
+PASSED_ON = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    S = T.alloc_buffer((64,), scope="shared")
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        with T.block("S"):
+            v = T.axis.spatial(64, t)
+            S[v] = A[v]
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        with T.block("A"):
+            v = T.axis.spatial(64, t)
+            A[v] = T.float32(1)
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        with T.block("B"):
+            v = T.axis.spatial(64, t)
+            B[v] = S[63 - v] + A[63 - v]
+"""
+
+
+def test_shared_memory_of_several_launches(tmp_path: Path):
+    """They are one kernel, in which barriers are where launches ended."""
+    a = np.arange(64, dtype=np.float32)
+    found = np.zeros(64, np.float32)
+    run_lowered(parse(PASSED_ON), "main_kernel", 1, (64, 1, 1), [a.copy(), found])
+    np.testing.assert_array_equal(found, a[::-1] + 1)
+    text = assembled(parse(PASSED_ON), tmp_path)
+    assert text.count(".entry") == 1
+    assert text.count("bar.sync") == 2
+
+
+def test_shared_memory_of_each_kernel(tmp_path: Path):
+    """Two kernels with memory of their own."""
+    loops = "".join(
+        f"""
+    for b in T.thread_binding(2, thread="blockIdx.x"):
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            with T.block("{name}"):
+                w, v = T.axis.remap("SS", [b, t])
+                S = T.alloc_buffer((64,), scope="shared")
+                S[v] = {source}[w, v]
+                {target}[w, v] = S[63 - v]"""
+        for name, source, target in (("first", "A", "B"), ("second", "B", "C"))
+    )
+    buffers = ", ".join(f'{name}: T.Buffer((2, 64), "float32")' for name in "ABC")
+    text = f"""
+@T.prim_func
+def main({buffers}):
+    T.func_attr({{"global_symbol": "main"}}){loops}
+"""
+    a = np.arange(128, dtype=np.float32).reshape(2, 64)
+    b, c = np.zeros_like(a), np.zeros_like(a)
+    run_lowered(parse(text), "main_kernel", 2, (64, 1, 1), [a, b])
+    run_lowered(parse(text), "main_kernel_1", 2, (64, 1, 1), [b, c])
+    np.testing.assert_array_equal(c, a)
+    assert assembled(parse(text), tmp_path).count(".entry") == 2
 
 
 @pytest.mark.parametrize("what", REFUSED)
