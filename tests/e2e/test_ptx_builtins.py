@@ -6,10 +6,11 @@ the llvm dialect, and what numpy computes; ptxas judges the text where it is.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -20,6 +21,13 @@ from support.ptx_road import assembled, emitted, run_lowered
 from support.warp_exchanges import NUMPY, Exchange
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.nvvm.formats import (
+    FAMILIES,
+    Format,
+    Shape,
+    registers_of,
+    shape_text,
+)
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.runtime.llvm_jit import LocalMemoryWarning
 
@@ -108,6 +116,7 @@ def strings(**texts: str) -> str:
 WMMA = {
     "f16": ("f16", "f32", np.float16, np.float32),
     "half sums": ("f16", "f16", np.float16, np.float16),
+    "bf16": ("bf16", "f32", ml_dtypes.bfloat16, np.float32),
     "i8": ("i8", "i32", np.int8, np.int32),
     "ui8": ("ui8", "i32", np.uint8, np.int32),
 }
@@ -148,14 +157,19 @@ def fragments(
     )
 
 
+SOME_FRAGMENTS = [
+    ((16, 16, 16), "f16", "col"),
+    ((32, 8, 16), "half sums", "row"),
+    ((8, 32, 16), "i8", "col"),
+    ((32, 8, 16), "bf16", "row"),
+]
+ALL_FRAGMENTS = list(
+    itertools.product(((16, 16, 16), (32, 8, 16), (8, 32, 16)), WMMA, ("row", "col"))
+)
+
+
 @pytest.mark.parametrize(
-    ("shape", "kind", "layout"),
-    [
-        ((16, 16, 16), "f16", "col"),
-        ((32, 8, 16), "half sums", "row"),
-        ((8, 32, 16), "i8", "col"),
-        ((16, 16, 16), "ui8", "row"),
-    ],
+    ("shape", "kind", "layout"), ALL_FRAGMENTS if MANY else SOME_FRAGMENTS
 )
 def test_fragments(
     shape: tuple[int, int, int], kind: str, layout: str, tmp_path: Path
@@ -178,9 +192,9 @@ def product(
     call: str,
     shape: str,
     layouts: tuple[str, str],
-    formats: tuple[str, str, str],
-    dtypes: tuple[str, str, str],
-    counts: tuple[int, int, int],
+    formats: Sequence[str],
+    dtypes: Sequence[str],
+    counts: Sequence[int],
     more: str = "",
     types: str = "",
     before: str = "",
@@ -314,6 +328,92 @@ def test_sparse_products(k: int, form: str, tmp_path: Path) -> None:
     expected = simulated_product(text, data)
     ptx = check(text, data, expected, tmp_path, order=(1, 2, 3, 0))
     assert f"mma.sp.sync.aligned.m16n8k{k}.row.col" in ptx
+
+
+class Case(NamedTuple):
+    """A product of the table in `dialects/nvvm/formats.py`."""
+
+    shape: Shape
+    formats: tuple[Format, Format, Format]
+    sparse: bool
+
+    @property
+    def name(self) -> str:
+        kind = "sp." if self.sparse else ""
+        return f"{kind}{shape_text(self.shape)}.{'.'.join(f.name for f in self.formats)}"
+
+
+ALL_CASES = [
+    Case(shape, (a, b, total), sparse)
+    for family in FAMILIES
+    for sparse in (False, True)
+    for shape in (family.sparse if sparse else family.shapes)
+    for a in family.factors
+    for b in family.factors
+    for total in family.sums
+]
+SIMULATED_SPARSE = ("f16", "bf16")
+MEMORY = {"f16": "f16", "bf16": "bf16", "tf32": "f32", "f32": "f32", "f64": "f64"}
+"""The dtypes of registers; those of other formats are words."""
+
+
+def random_registers(form: Format, count: int, rng: np.random.Generator) -> Any:
+    """Small numbers in the registers of all lanes."""
+    dtype = MEMORY.get(form.name, "i32")
+    if dtype == "i32":
+        # Floats of 8 bits are neither infinite nor no numbers.
+        mask = 0x3F3F3F3F if form.name in ("e4m3", "e5m2") else -1
+        return rng.integers(-(2**31), 2**31, 32 * count).astype(np.int32) & mask
+    numpy = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+    each = form.register_bits // form.bits
+    return rng.integers(0, 5, 32 * count * each).astype(numpy.get(dtype, np.float64))
+
+
+@pytest.mark.parametrize(
+    "case", ALL_CASES if MANY else ALL_CASES[::17], ids=lambda case: case.name
+)
+def test_all_products(case: Case, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    counts = registers_of(case.shape, *case.formats, sparse=case.sparse)
+    data = [
+        random_registers(form, count, rng)
+        for form, count in zip(case.formats, counts, strict=True)
+    ]
+    dtypes = [MEMORY.get(form.name, "i32") for form in case.formats]
+    is_bits = case.formats[0].name == "b1"
+    before, more, types, buffers = "", ", %no", ", i1", {}
+    if is_bits:
+        before, more, types = strings(op="xor"), ", %no, %op", ", i1, !tir.handle"
+    order = None
+    if case.sparse:
+        before = f"""
+            {allocated("meta", 1, "i32")}
+            %word = tir.load %M[%t] : i32
+            tir.store %word, %META[%c0] : i32"""
+        more = ", %meta, %c0, %c0, %no"
+        types = ', !tir.ptr<i32, "local">, i32, i32, i1'
+        buffers, order = {"M": "32xi32"}, (1, 2, 3, 0)
+    text = product(
+        "ptx_mma_sp" if case.sparse else "ptx_mma",
+        shape_text(case.shape),
+        ("row", "col"),
+        [form.name for form in case.formats],
+        dtypes,
+        [len(each) // 32 for each in data],
+        more,
+        types,
+        before,
+        buffers,
+    )
+    arch = "sm_89" if case.formats[0].name in ("e4m3", "e5m2") else "sm_80"
+    if case.sparse and case.formats[0].name not in SIMULATED_SPARSE:
+        ptx = assembled(parse(text), tmp_path, arch)
+    else:
+        if case.sparse:
+            data = [np.full(32, -0x77777778, np.int32), *data]
+        expected = simulated_product(text, data)
+        ptx = check(text, data, expected, tmp_path, arch=arch, order=order)
+    assert f"{'mma.sp' if case.sparse else 'mma'}.sync.aligned" in ptx
 
 
 def test_store_of_a_tile(tmp_path: Path) -> None:
