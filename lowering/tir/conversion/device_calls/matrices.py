@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import nvvm, tir
@@ -83,11 +83,10 @@ def load_matrices(cv: BodyConverter, op: tir.CallOp) -> None:
         raise cv.fail(
             f'"ptx_ldmatrix" loads 1, 2 or 4 matrices of ".b16", not {count} of "{kind}"'
         )
-    if transposed and element_width(cv, op, 3) == 1:
-        raise cv.fail(
-            'transposed bytes have no "ptx_ldmatrix"; load the elements one by one'
-        )
     require_space(cv, op, 5, nvvm.SHARED_SPACE, "shared")
+    if transposed and element_width(cv, op, 5) == 1:
+        _load_bytes(cv, op, count)
+        return
     row = address_at(cv, op, 5, op.args[6])
     loaded = cv.emit(nvvm.LdMatrixOp(row, count, transposed=transposed != 0))
     _store_registers(cv, op, 3, registers_in(cv, loaded), 32)
@@ -202,9 +201,7 @@ def store(cv: BodyConverter, op: tir.CallOp) -> None:
         raise cv.fail('"mma_store" stores registers in memory of the same dtype')
     element = signless(tir.element_of(_pointee(op, 3)))
     width = element_width(cv, op, 3)
-    lane = cv.index_of(cv.emit(nvvm.LaneIdOp()).res)
-    row = cv.binary(arith.DivUIOp, lane, cv.number(4, INDEX))
-    pair = cv.binary(arith.RemUIOp, lane, cv.number(4, INDEX))
+    row, pair = _lane_in_rows(cv)
     stride = cv.index(op.args[5])
     start = cv.add_index(
         cv.mul_index(row, stride), cv.mul_index(pair, cv.number(2, INDEX))
@@ -222,6 +219,35 @@ def store(cv: BodyConverter, op: tir.CallOp) -> None:
         place = below if slot % 4 // 2 else start
         address = address_at(cv, op, 2, None, column, moved=place)
         cv.emit(llvm.StoreOp(value, address, width))
+
+
+def _load_bytes(cv: BodyConverter, op: tir.CallOp, count: int) -> None:
+    """Transposed bytes, which no instruction loads: 16 for each lane, one by one.
+
+    The last operand is the distance of rows, as in TVM's code.
+    """
+    if count != 4:
+        raise cv.fail(f'"ptx_ldmatrix" loads 4 transposed matrices of bytes, not {count}')
+    column, quarter = _lane_in_rows(cv)
+    stride = cv.index(op.args[6])
+    first = cv.mul_index(quarter, cv.mul_index(stride, cv.number(4, INDEX)))
+    for slot in range(16):
+        below = cv.mul_index(stride, cv.number(slot % 8 // 4 * 16 + slot % 4, INDEX))
+        place = cv.add_index(cv.add_index(first, below), column)
+        value = cv.build(
+            llvm.LoadOp,
+            [address_at(cv, op, 5, None, slot // 8 * 8, moved=place)],
+            i8,
+            {"alignment": IntegerAttr(1, i64), "ordering": IntegerAttr(0, i64)},
+        )
+        cv.emit(llvm.StoreOp(value, address_at(cv, op, 3, op.args[4], slot), 1))
+
+
+def _lane_in_rows(cv: BodyConverter) -> tuple[SSAValue, SSAValue]:
+    """The number of the lane divided by 4, and the remainder."""
+    lane = cv.index_of(cv.emit(nvvm.LaneIdOp()).res)
+    four = cv.number(4, INDEX)
+    return cv.binary(arith.DivUIOp, lane, four), cv.binary(arith.RemUIOp, lane, four)
 
 
 def _pointee(op: tir.CallOp, position: int) -> Attribute:
