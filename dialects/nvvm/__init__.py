@@ -32,6 +32,8 @@ from xdsl_tvm.dialects.nvvm.attributes import (
     MMALayoutAttr,
     MMAShapeAttr,
     MMATypeAttr,
+    ProxyKindAttr,
+    SharedSpaceAttr,
 )
 from xdsl_tvm.dialects.nvvm.copies import (
     CpAsyncBulkOp,
@@ -39,6 +41,7 @@ from xdsl_tvm.dialects.nvvm.copies import (
     CpAsyncMBarrierArriveOp,
     CpAsyncOp,
     CpAsyncWaitGroupOp,
+    FenceProxyOp,
     MBarrierArriveExpectTxOp,
     MBarrierArriveOp,
     MBarrierInitOp,
@@ -96,6 +99,7 @@ NVVM = Dialect(
         CpAsyncMBarrierArriveOp,
         CpAsyncOp,
         CpAsyncWaitGroupOp,
+        FenceProxyOp,
         GridDimXOp,
         GridDimYOp,
         GridDimZOp,
@@ -130,6 +134,8 @@ NVVM = Dialect(
         MMALayoutAttr,
         MMAShapeAttr,
         MMATypeAttr,
+        ProxyKindAttr,
+        SharedSpaceAttr,
     ],
 )
 """The part of MLIR's nvvm dialect that our lowering needs."""
@@ -152,6 +158,7 @@ __all__ = [
     "CpAsyncMBarrierArriveOp",
     "CpAsyncOp",
     "CpAsyncWaitGroupOp",
+    "FenceProxyOp",
     "IntrinsicOperation",
     "LaneIdOp",
     "LdMatrixOp",

@@ -87,6 +87,22 @@ class LdStMatrixEltTypeAttr(_WordAttribute):
     WORDS: ClassVar = ("b16",)
 
 
+@irdl_attr_definition
+class ProxyKindAttr(_WordAttribute):
+    """Which other way of accessing memory a fence is about."""
+
+    name = "nvvm.proxy_kind"
+    WORDS: ClassVar = ("async.shared",)
+
+
+@irdl_attr_definition
+class SharedSpaceAttr(_WordAttribute):
+    """Whose shared memory a fence is about: the block's."""
+
+    name = "nvvm.shared_space"
+    WORDS: ClassVar = ("cta",)
+
+
 class _ExtentsAttribute(ParametrizedAttribute, ABC):
     """Extents by name: `#nvvm.shape<m = 16, n = 8, k = 16>`."""
 

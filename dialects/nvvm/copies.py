@@ -30,6 +30,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.nvvm.attributes import ProxyKindAttr, SharedSpaceAttr
 from xdsl_tvm.dialects.nvvm.types import (
     CLUSTER_SPACE,
     GLOBAL_SPACE,
@@ -231,6 +232,35 @@ class CpAsyncBulkOp(IntrinsicOperation):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list((self.dst.type, self.src.type), printer.print_attribute)
+
+
+@irdl_op_definition
+class FenceProxyOp(IntrinsicOperation):
+    """Orders what was done before in shared memory before bulk copies after it (sm_90).
+
+    `nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space =
+    #nvvm.shared_space<cta>}`. Bulk copies access memory in another way than threads do.
+    """
+
+    name = "nvvm.fence.proxy"
+    INTRINSIC: ClassVar = "llvm.nvvm.fence.proxy.async.shared_cta"
+
+    kind = prop_def(ProxyKindAttr)
+    space = prop_def(SharedSpaceAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    traits = traits_def(ReadWriteEffect())
+
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__(
+            properties={
+                "kind": ProxyKindAttr("async.shared"),
+                "space": SharedSpaceAttr("cta"),
+            }
+        )
 
 
 # -------------------------------------------------------------------- barriers

@@ -201,8 +201,8 @@ def _updating(
     return update
 
 
-@action(tvm_llvm.FenceOp)
-def _fence(op: tvm_llvm.FenceOp) -> Action:
+@action(tvm_llvm.FenceOp, nvvm.FenceProxyOp)
+def _fence(op: Operation) -> Action:
     return _nothing
 
 

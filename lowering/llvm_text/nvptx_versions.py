@@ -59,6 +59,7 @@ ROWS: tuple[Row, ...] = (
     _row(r"cp\.async\.wait\.(?:group|all)", 80, 70),
     _row(r"cp\.async\.mbarrier\.arrive(?:\.noinc)?\.shared", 80, 70),
     _row(r"cp\.async\.bulk\.global\.to\.shared\.cluster", 90, 80),
+    _row(r"fence\.proxy\.async\.shared_cta", 90, 80),
     _row(r"cp\.async\.bulk\.shared\.cta\.to\.global", 90, 80),
     _row(r"cp\.async\.bulk\.(?:commit\.group|wait\.group)", 90, 80),
     _row(r"cp\.async\.bulk\.tensor\.g2s\.tile\.[12345]d", 90, 80),

@@ -558,6 +558,7 @@ def test_bulk_copies(tmp_path: Path) -> None:
     ptx = check(text, [a, np.zeros_like(a)], a, tmp_path, arch="sm_90")
     assert ".version 8.0" in ptx
     assert "cp.async.bulk.shared::cluster.global.mbarrier" in ptx
+    assert "fence.proxy.async.shared::cta" in ptx
     with pytest.raises(PassFailedException, match="needs sm_90 or later, not sm_80"):
         assembled(parse(text), tmp_path, "sm_80")
 

@@ -87,4 +87,6 @@ def copy_bulk(cv: DeviceConverter, op: tir.CallOp) -> None:
     cluster: LLVMPointerType = nvvm.pointer(nvvm.CLUSTER_SPACE)
     target = cv.build(tvm_llvm.AddrSpaceCastOp, [target], cluster)
     barrier = _barrier(cv, op, 5)
+    # The copy is to see the barrier, and to follow what threads did with the memory.
+    cv.emit(nvvm.FenceProxyOp())
     cv.emit(nvvm.CpAsyncBulkOp(target, source, barrier, word_operand(cv, op, 4)))

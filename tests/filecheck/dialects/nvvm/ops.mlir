@@ -70,6 +70,8 @@ llvm.func @copies(%d: !llvm.ptr<3>, %s: !llvm.ptr<1>) {
 llvm.func @barriers(%p: !llvm.ptr<3>, %g: !llvm.ptr<1>, %c: !llvm.ptr<7>, %i: i32) {
   // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
   nvvm.cp.async.shared.global %p, %g, 16, cache = cg, %i : !llvm.ptr<3>, !llvm.ptr<1>, i32
+  // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK: nvvm.mbarrier.init %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32
   nvvm.mbarrier.init %p, %i : !llvm.ptr<3>, i32
   // CHECK: nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<3> -> i64

@@ -29,7 +29,8 @@ tir.func @barriers(%a: !tir.handle) {
 // CHECK:         nvvm.mbarrier.arrive.expect_tx %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32 -> i64
 // CHECK:         nvvm.cp.async.mbarrier.arrive %{{.*}} : !llvm.ptr<3>
 // CHECK:         %[[TO:.*]] = tvm_llvm.addrspacecast %{{.*}} : !llvm.ptr<3> to !llvm.ptr<7>
-// CHECK:         nvvm.cp.async.bulk.shared.cluster.global %[[TO]], %{{.*}}, %{{.*}}, %{{.*}} : !llvm.ptr<7>, !llvm.ptr<1>
+// CHECK:         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT:    nvvm.cp.async.bulk.shared.cluster.global %[[TO]], %{{.*}}, %{{.*}}, %{{.*}} : !llvm.ptr<7>, !llvm.ptr<1>
 // CHECK:         scf.while () : () -> () {
 // CHECK:           %[[DONE:.*]] = nvvm.mbarrier.try_wait %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32 -> i1
 // CHECK:           %[[AGAIN:.*]] = arith.xori %[[DONE]], %{{.*}} : i1

@@ -55,6 +55,7 @@ cp.async.mbarrier.arrive.shared: S -> void
 cp.async.mbarrier.arrive.noinc.shared: S -> void
 cp.async.bulk.shared.cta.to.global: G, S, i32, i64 0, i1 false -> void
 cp.async.bulk.commit.group: -> void
+fence.proxy.async.shared_cta: -> void
 cp.async.bulk.wait.group: i32 0 -> void
 prefetch.global.L1: G -> void
 mbarrier.init.shared: S, i32 -> void
