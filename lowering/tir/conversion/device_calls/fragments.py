@@ -105,12 +105,13 @@ def _noted(cv: BodyConverter, allocation: tir.AllocateOp) -> tuple[Shape, str]:
     shape, layout = (
         annotations.data.get(f"fragment_{name}") for name in ("shape", "layout")
     )
-    if not isinstance(shape, StringAttr):
+    extents = shape.data.split(",") if isinstance(shape, StringAttr) else []
+    if len(extents) != 3 or not all(extent.strip().isdecimal() for extent in extents):
         raise cv.fail(
             "fragments need their shape as an annotation; run tir-infer-fragment",
             allocation,
         )
-    m, n, k = (int(extent) for extent in shape.data.split(","))
+    m, n, k = map(int, extents)
     text = layout.data if isinstance(layout, StringAttr) else ""
     return (m, n, k), _LAYOUTS.get(text, "")
 
