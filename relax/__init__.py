@@ -10,11 +10,11 @@ passes, and `relax.get_pipeline` gives several as one.
 import importlib
 from typing import Any
 
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.relax.signatures import Device
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.block_builder import BlockBuilder
 from xdsl_tvm.relax.calls import (
-    GlobalVar,
     call_dps_packed,
     call_packed,
     call_pure_packed,

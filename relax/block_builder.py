@@ -24,13 +24,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
 from xdsl_tvm.dialects.relax.types import verify_type
 from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
-from xdsl_tvm.relax.calls import GlobalVar
 from xdsl_tvm.relax.expr import Computed, Emittable, Expr, Placeholders, Var, as_expr
 from xdsl_tvm.relax.function_body import FunctionBody
 

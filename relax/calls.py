@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.relax.algebra import infer_call
 from xdsl_tvm.dialects.tir.annotations import annotation_attr
 from xdsl_tvm.relax.expr import Emittable, Expr, current_operands
@@ -30,26 +31,17 @@ from xdsl_tvm.relax.vocabulary import (
 )
 
 
-class GlobalVar:
-    """A function of the module that is built; calling it calls a Relax function."""
-
-    def __init__(self, name_hint: str, struct_info: relax.FuncType | None = None) -> None:
-        self.name_hint = name_hint
-        self.struct_info = struct_info
-        """The type of a Relax function, None for a TIR function."""
-
-    def __call__(self, *args: Emittable) -> Expr:
-        """The call of a Relax function. Raises VerifyException for wrong arguments."""
-        if self.struct_info is None:
-            raise VerifyException(
-                f"relax.call: @{self.name_hint} is no Relax function; use relax.call_tir"
-            )
-        operands = current_operands()
-        values = [operands.of(arg) for arg in args]
-        types = [value.type for value in values]
-        result = infer_call(f"function {self.name_hint}", self.struct_info, types)
-        impure = not self.struct_info.is_pure
-        return operands.expr(relax.CallOp(self.name_hint, values, result, impure))
+def call_function(function: GlobalVar, args: Sequence[Emittable]) -> Expr:
+    """The call of a Relax function of the module, which the variable stands for."""
+    name, type_ = function.name_hint, function.struct_info
+    if type_ is None:
+        raise VerifyException(
+            f"relax.call: @{name} is no Relax function; use relax.call_tir"
+        )
+    operands = current_operands()
+    values = [operands.of(arg) for arg in args]
+    result = infer_call(f"function {name}", type_, [value.type for value in values])
+    return operands.expr(relax.CallOp(name, values, result, not type_.is_pure))
 
 
 # ---- pieces ----

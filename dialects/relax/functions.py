@@ -60,6 +60,7 @@ from xdsl_tvm.dialects.relax.types import (
     used_symbols,
     verify_type,
 )
+from xdsl_tvm.dialects.tir.base_func import BaseFunc
 
 __all__ = [
     "FORCE_PURE",
@@ -102,7 +103,7 @@ class FunctionDefinition(IRDLOperation, ABC):
 
 
 @irdl_op_definition
-class FuncOp(FunctionDefinition):
+class FuncOp(FunctionDefinition, BaseFunc):
     """A function on tensors and other Relax values, with one result. TVM's `Function`.
 
     The names in angle brackets are the symbolic dimensions that the parameters define:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -14,7 +13,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import print_func_op_like
 from xdsl.ir import Attribute, Block, BlockArgument, Region
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -33,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.dominance import verify_dominance
 from xdsl_tvm.dialects.function_like import FunctionLike
 from xdsl_tvm.dialects.tir.annotations import FUNCTION_ATTRIBUTES, verify_annotations
+from xdsl_tvm.dialects.tir.base_func import BaseFunc
 from xdsl_tvm.dialects.tir.buffers import MatchBufferOp
 from xdsl_tvm.dialects.tir.types import is_expression_type
 
@@ -40,7 +39,7 @@ _OWN = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
 
 
 @irdl_op_definition
-class FuncOp(IRDLOperation):
+class FuncOp(BaseFunc):
     """A function on scalars, pointers and buffers, `PrimFunc`.
 
     Parameters are scalars, pointers, and handles; the buffers at handles are declared
@@ -123,18 +122,6 @@ class FuncOp(IRDLOperation):
                 if isinstance(op, MatchBufferOp) and isinstance(op.param, BlockArgument):
                     found[op.param] = op
         return found
-
-    def with_attr(self, key: str, value: Attribute) -> Self:
-        """A copy of the function with the attribute `key` set."""
-        copy = self.clone()
-        copy.attributes[key] = value
-        return copy
-
-    def without_attr(self, key: str) -> Self:
-        """A copy of the function without the attribute `key`."""
-        copy = self.clone()
-        copy.attributes.pop(key, None)
-        return copy
 
     @classmethod
     def parse(cls, parser: Parser) -> FuncOp:

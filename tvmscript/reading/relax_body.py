@@ -17,9 +17,9 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.types import used_symbols
-from xdsl_tvm.relax.calls import GlobalVar
 from xdsl_tvm.relax.expr import Expr, Var
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError

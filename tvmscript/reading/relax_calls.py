@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import NoneType
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.relax.signatures import Device
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
-from xdsl_tvm.relax.calls import GlobalVar
 from xdsl_tvm.relax.expr import Computed, Expr, Var
 from xdsl_tvm.relax.vocabulary import CALLS, Call, Parameter
 from xdsl_tvm.tvmscript.nodes import expressions as ex
