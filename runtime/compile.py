@@ -13,17 +13,27 @@ from xdsl_tvm.lowering.pipelines import Progress
 from xdsl_tvm.passes.relax.bind_params import BindParams
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable_base import Executable
+from xdsl_tvm.runtime.global_functions import registered_externs
 from xdsl_tvm.runtime.load import Source, load_module
 from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
+from xdsl_tvm.runtime.ndarray import host_value
 from xdsl_tvm.runtime.packed_calls import Externs
+from xdsl_tvm.runtime.pipelines import (
+    Pipeline,
+    TargetLike,
+    apply_pipelines,
+    target_or_current,
+)
 
 TARGETS = ("llvm", "cuda")
 
 
 def compile(
     module: Source,
-    target: str | Target = "llvm",
+    target: TargetLike | None = None,
     *,
+    relax_pipeline: Pipeline = "default",
+    tir_pipeline: Pipeline = "default",
     params: Mapping[str | int, Any] | None = None,
     opt_level: int = 2,
     optimize: bool = True,
@@ -37,11 +47,13 @@ def compile(
     """Compile a module for this machine.
 
     `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
-    `Target.parse` reads. `opt_level` is LLVM's, 0 to 3. With `optimize`, Relax functions
-    are lowered by `relax-default-pipeline`, and TIR functions for the processor are
-    scheduled by `tir-default-cpu-schedule`, unless they have a schedule, and lowered by
-    `tir-default-pipeline`; without, they are compiled as they are written. `arch` is the
-    GPU architecture, such as `sm_80`, by default that of the target, or else of the GPU.
+    `Target.parse` reads; by default it is `Target.current()`, or else `llvm`. Pipelines
+    are those of `apply_pipelines`, which run before all else. `opt_level` is LLVM's, 0 to
+    3. With `optimize`, Relax functions are lowered by `relax-default-pipeline`, and TIR
+    functions for the processor are scheduled by `tir-default-cpu-schedule`, unless they
+    have a schedule, and lowered by `tir-default-pipeline`; without, they are compiled as
+    they are written. `arch` is the GPU architecture, such as `sm_80`, by default that of
+    the target, or else of the GPU.
     The module is left as it is. Arrays that a function writes may overlap others, unless
     it has `tir.noalias`; such calls run code without a schedule, see `CompiledFunction`.
 
@@ -59,7 +71,8 @@ def compile(
     `kernel_times` of the executable returns the times. `progress` is called before each
     step; a module that is found in the cache has none. `externs` are the Python functions
     that Relax functions call by name, as `relax.call_packed` does: they get arrays on
-    memory that they must not keep, numbers and tuples.
+    memory that they must not keep, numbers and tuples. Those of `register_func` are known
+    without that.
 
     With `graphs`, calls on the GPU become CUDA graphs: the second of calls with the same
     addresses, numbers and extents is captured, and later ones replay it (docs/cuda.md).
@@ -77,9 +90,11 @@ def compile(
     is not installed, and RuntimeError if there is no GPU. A call of a compiled function
     raises RuntimeError if an assertion in it fails.
     """
-    kind, target_arch = _kind_and_arch(Target.parse(target))
+    goal = target_or_current(target)
+    kind, target_arch = _kind_and_arch(goal)
     arch = arch or target_arch
     loaded = load_module(module)
+    loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
     if params:
         loaded = _with_params(loaded, params)
     settings = Settings(
@@ -102,7 +117,7 @@ def compile(
         raise ValueError("graphs are for the target cuda; leave out graphs=True")
     # The executable keeps the module and lowers it in place where it has to.
     owned = loaded.clone() if loaded is module and not params else loaded
-    return NativeExecutable(owned, settings, externs)
+    return NativeExecutable(owned, settings, {**registered_externs(), **(externs or {})})
 
 
 def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
@@ -120,7 +135,8 @@ def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
             f"main; it has {', '.join(names) or 'none'}"
         )
     bound = module.clone()
-    BindParams(name, {**params}).apply(new_context(), bound)
+    arrays = {key: host_value(value) for key, value in params.items()}
+    BindParams(name, arrays).apply(new_context(), bound)
     return bound
 
 

@@ -39,6 +39,7 @@ from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.cuda_driver import Driver, default_driver
 from xdsl_tvm.runtime.cuda_graphs import CallGraphs
+from xdsl_tvm.runtime.device import Device, cuda
 from xdsl_tvm.runtime.device_array import DeviceArray, Stream, device_array
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
@@ -240,6 +241,10 @@ class CudaExecutable(Executable):
 
     def _write(self, name: str, value: int) -> None:
         ctypes.c_uint64.from_address(self._code.address(name)).value = value
+
+    @property
+    def device(self) -> Device:
+        return cuda()
 
     def array(self, array: Array) -> DeviceArray:
         """A copy of a numpy array on the GPU, for an argument of several calls."""

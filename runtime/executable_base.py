@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,10 +11,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.runtime import _fork as _fork
 from xdsl_tvm.runtime.packed_functions import PackedSignature
+from xdsl_tvm.runtime.runtime_module import RuntimeModule
 from xdsl_tvm.runtime.signature import Signature, signatures
 
 
-class Executable(ABC, Mapping[str, Callable[..., Any]]):
+class Executable(RuntimeModule):
     """Compiled functions, by name; `compile` returns one."""
 
     def __init__(self, module: ModuleOp) -> None:

@@ -10,6 +10,7 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl_tvm.interpreters.relax import InterpretedRelax
 from xdsl_tvm.interpreters.relax import interpret as interpret_module
 from xdsl_tvm.interpreters.tir import DEFAULT_STEP_LIMIT
+from xdsl_tvm.runtime.global_functions import registered_externs
 from xdsl_tvm.runtime.load import Source, load_module
 
 
@@ -31,8 +32,8 @@ def interpret(
     >>> interpret(Path("vector_add.mlir"))["vector_add"](a, b, c)
 
     `externs` are the Python functions that calls of packed and external functions reach,
-    by name. Of TIR functions, `functions` are xDSL implementations of ops of other
-    dialects, `step_limit` bounds the iterations of `tir.while` loops in one call,
+    by name, besides those of `register_func`. Of TIR functions, `functions` are xDSL
+    implementations of ops of other dialects, `step_limit` bounds the iterations of `tir.while` loops in one call,
     `vscale` is the run-time constant of that name, and `vectorize_threads=False` runs
     the threads of a kernel one after the other even where they could run together.
     `count_bank_conflicts=True` counts the accesses of shared memory:
@@ -47,7 +48,7 @@ def interpret(
     """
     return interpret_module(
         load_module(module),
-        externs=externs,
+        externs={**registered_externs(), **(externs or {})},
         functions=functions,
         step_limit=step_limit,
         vscale=vscale,

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Self, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -74,19 +75,33 @@ class Target(ParametrizedAttribute):
 
     def __init__(
         self,
-        kind: str,
+        kind: str | Mapping[str, object] | Target,
         attrs: Mapping[str, object] | None = None,
         *,
         tag: str = "",
         keys: Sequence[str] = (),
         features: Mapping[str, object] | None = None,
-        host: Target | None = None,
+        host: Target | str | Mapping[str, object] | None = None,
     ) -> None:
         """The target of a kind; `keys` are before those that follow from the rest.
 
+        With nothing but a host, `kind` may be any of the forms of `parse`, as in TVM.
         Raises ValueError for an unknown kind or attribute and a value of a wrong type.
         """
-        super().__init__(*_normalised(kind, attrs or {}, tag, keys, features or {}, host))
+        launcher = None if host is None else Target.parse(host)
+        if _is_kind(kind):
+            parameters = _normalised(
+                kind, attrs or {}, tag, keys, features or {}, launcher
+            )
+        elif attrs or tag or keys or features:
+            raise ValueError(
+                f"the target {kind!r} says its attributes itself; leave out others"
+            )
+        else:
+            parsed = Target.parse(kind)
+            parsed = parsed if launcher is None else parsed.with_host(launcher)
+            parameters = parsed.parameters
+        super().__init__(*parameters)
 
     # ---- reading ----
 
@@ -100,14 +115,46 @@ class Target(ParametrizedAttribute):
         """
         if isinstance(source, Target):
             return source
-        if not isinstance(source, str):
+        if isinstance(source, Mapping):
             return _from_dict(source)
+        if not isinstance(cast(object, source), str):
+            raise ValueError(
+                "a target is a string such as 'llvm', a dictionary or a Target, not "
+                f"{source!r}"
+            )
         text = source.strip()
         if text.startswith("{"):
             return _from_json(text)
         if text in TAGS:
             return _from_dict(TAGS[text])
         return _from_command_line(text)
+
+    @staticmethod
+    def list_kinds() -> list[str]:
+        """The names of the kinds."""
+        return list(KINDS)
+
+    # ---- the current target ----
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """The target of the innermost `with target:` of this thread, None outside.
+
+        Raises ValueError outside if `allow_none` is not set.
+        """
+        if _ENTERED.stack:
+            return _ENTERED.stack[-1]
+        if not allow_none:
+            raise ValueError("there is no current target; enter one: `with target:`")
+        return None
+
+    def __enter__(self) -> Self:
+        """Make this the current target of the thread."""
+        _ENTERED.stack.append(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        _ENTERED.stack.pop()
 
     # ---- asking ----
 
@@ -268,6 +315,25 @@ class Target(ParametrizedAttribute):
                 _print_field(printer, "features", self.features)
             if self.host_target is not None:
                 _print_field(printer, "host", self.host_target)
+
+
+class _Entered(threading.local):
+    """The targets that one thread has entered, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Target] = []
+
+
+_ENTERED = _Entered()
+
+
+def _is_kind(source: str | Mapping[str, object] | Target) -> TypeGuard[str]:
+    """Whether a form of a target is the name of a kind, known or not."""
+    return (
+        isinstance(source, str)
+        and source not in TAGS
+        and re.fullmatch(r"[\w.-]+", source) is not None
+    )
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -515,14 +581,8 @@ def _from_dict(fields: Mapping[str, object]) -> Target:
     features: dict[str, object] = {}
     for name in [name for name in rest if name.startswith(_FEATURE_PREFIX)]:
         features[name.removeprefix(_FEATURE_PREFIX)] = rest.pop(name)
-    return Target(
-        kind,
-        rest,
-        tag=tag,
-        keys=keys,
-        features=features,
-        host=None if host is None else _as_target(host),
-    )
+    launcher = None if host is None else _as_target(host)
+    return Target.new(_normalised(kind, rest, tag, keys, features, launcher))
 
 
 def _string_field(fields: dict[str, object], name: str) -> str:
@@ -563,3 +623,10 @@ def _from_command_line(text: str) -> Target:
 def _is_option(word: str) -> bool:
     """Whether a word starts an option, and is not the value of one, such as `-1`."""
     return re.match(r"--?[A-Za-z]", word) is not None
+
+
+def target_text(target: str | Mapping[str, object] | Target) -> str:
+    """A target as a string that `Target.parse` reads, for options of passes."""
+    if isinstance(target, str):
+        return target
+    return json.dumps(Target.parse(target).export())

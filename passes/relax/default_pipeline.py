@@ -6,15 +6,18 @@ takes part as soon as the registry knows its pass.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target import Target, target_text
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
+from xdsl_tvm.passes.infra.pipeline_registry import Maker, PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
@@ -177,21 +180,34 @@ class DefaultPipeline(CompositePass):
         return "cuda" if self.pipeline == "target" else self.pipeline
 
 
-def get_pipeline(name: str = "zero") -> CompilerPass:
-    """The passes `zero`, up to fused kernels, or `default_build`, without fusion.
+_NAMED: Final = PipelineRegistry(
+    {name: partial(DefaultPipeline, pipeline=name) for name in ROWS}
+    | {"default": partial(DefaultPipeline, pipeline="default_build")}
+)
+
+
+def get_pipeline(name: str = "zero", **options: object) -> CompilerPass:
+    """The passes `zero`, up to fused kernels, `default`, without fusion, or registered.
 
     TVM's `relax.get_pipeline`. Both are `relax-default-pipeline`, whose page says what
-    they lack. Raises ValueError for another name.
+    they lack. `options` are those of the function that `register_pipeline` decorates.
+    Raises ValueError for another name.
     """
-    if name not in ROWS:
-        raise ValueError(f"there is no pipeline '{name}'; use one of {', '.join(ROWS)}")
-    return DefaultPipeline(pipeline=name)
+    return _NAMED.find(name, **options)
 
 
-def get_default_pipeline(target: str = "llvm") -> CompilerPass:
+def register_pipeline(name: str) -> Callable[[Maker], Maker]:
+    """A decorator of a function that makes a pipeline, found by `get_pipeline`.
+
+    TVM's `relax.register_pipeline`. Raises ValueError for a name that is taken.
+    """
+    return _NAMED.register(name)
+
+
+def get_default_pipeline(target: str | Target = "llvm") -> CompilerPass:
     """The passes for a target, a CPU or cuda in a form that `Target.parse` reads.
 
     TVM's `relax.get_default_pipeline`, which `xdsl_tvm.compile` runs. The pass raises
     PassFailedException for other targets.
     """
-    return DefaultPipeline(target=target)
+    return DefaultPipeline(target=target_text(target))

@@ -16,9 +16,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
-from xdsl_tvm.dialects.tir.target import Target
+from xdsl_tvm.dialects.tir.target import Target, target_text
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
-from xdsl_tvm.passes.infra import CompositePass, PassContext
+from xdsl_tvm.passes.infra import CompilerPass, CompositePass, PassContext
+from xdsl_tvm.passes.infra.pipeline_registry import PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.bind_target import BindTarget
 from xdsl_tvm.passes.tir.verify_form import VerifyForm
@@ -235,3 +236,19 @@ def _checks(form: str) -> Iterator[ModulePass]:
     yield VerifyForm(form, verify_ops=True)
     if form != "blocks":
         yield VerifyWellFormed()
+
+
+_NAMED: Final = PipelineRegistry({"default": DefaultPipeline})
+
+
+def get_tir_pipeline(name: str = "default", **options: object) -> CompilerPass:
+    """The passes `default`, which are `tir-default-pipeline`, or registered ones.
+
+    TVM's `tir.get_tir_pipeline`. Raises ValueError for another name.
+    """
+    return _NAMED.find(name, **options)
+
+
+def get_default_tir_pipeline(target: str | Target = "llvm") -> CompilerPass:
+    """The passes for a target. TVM's `tir.get_default_tir_pipeline`."""
+    return DefaultPipeline(target=target_text(target))

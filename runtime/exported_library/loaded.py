@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,10 +18,12 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.runtime.exported_library.c_source import DESCRIPTION
 from xdsl_tvm.runtime.exported_library.description import signatures_of
+from xdsl_tvm.runtime.ndarray import host_value
+from xdsl_tvm.runtime.runtime_module import RuntimeModule
 from xdsl_tvm.runtime.signature import ResultTree
 
 
-class LoadedLibrary(Mapping[str, Callable[..., Any]]):
+class LoadedLibrary(RuntimeModule):
     """The functions of a library, by name."""
 
     def __init__(self, path: str | Path) -> None:
@@ -52,7 +54,7 @@ class LoadedLibrary(Mapping[str, Callable[..., Any]]):
         function = self._module[name]
 
         def call(*args: Any) -> Any:
-            result = function(*map(_argument, args))
+            result = function(*map(_argument, map(host_value, args)))
             if signature is None or signature.result is None:
                 return result
             return _result(signature.result, result)

@@ -1,0 +1,96 @@
+"""Functions of Python that programs call by name, registered once for all modules.
+
+TVM's `register_func` and `get_global_func`. A registered function gets `NDArray`s, on the
+memory of the program, as TVM's do; what is given to one compilation, by `externs`, gets
+arrays of numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar, overload
+
+from xdsl_tvm.runtime.ndarray import host_value, tvm_value
+
+Function: TypeAlias = Callable[..., Any]
+F = TypeVar("F", bound=Function)
+
+_FUNCTIONS: dict[str, Function] = {}
+
+
+@overload
+def register_func(func_name: F) -> F: ...
+@overload
+def register_func(func_name: str, f: F, override: bool = False) -> F: ...
+@overload
+def register_func(
+    func_name: str, f: None = None, override: bool = False
+) -> Callable[[F], F]: ...
+def register_func(
+    func_name: str | Function, f: Function | None = None, override: bool = False
+) -> Any:
+    """Register a function under a name, its own without one; also as a decorator.
+
+        @register_func("my.scale")
+        def scale(x: NDArray, out: NDArray) -> None:
+            out.copyfrom(x.numpy() * 2)
+
+    Modules that are compiled or interpreted afterwards call it: `relax.call_dps_packed`
+    with the arrays to write after the arguments, others for what it returns. Raises
+    ValueError for a name that is taken, unless `override` is set, and TypeError for what
+    cannot be called.
+    """
+    if not isinstance(func_name, str):
+        return register_func(func_name.__name__, func_name, override)
+    name = func_name
+
+    def register(function: Function) -> Function:
+        if not callable(function):
+            raise TypeError(f"register_func: '{name}' must be a function")
+        if name in _FUNCTIONS and not override:
+            raise ValueError(
+                f"register_func: there is a function '{name}' already; pass override=True"
+            )
+        _FUNCTIONS[name] = function
+        return function
+
+    return register if f is None else register(f)
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
+    """The function of a name.
+
+    Raises ValueError if there is none, unless `allow_missing` is set: then None.
+    """
+    found = _FUNCTIONS.get(name)
+    if found is None and not allow_missing:
+        known = ", ".join(sorted(_FUNCTIONS)) or "none"
+        raise ValueError(
+            f"there is no function '{name}'; register_func has registered {known}"
+        )
+    return found
+
+
+def list_global_func_names() -> list[str]:
+    """The names of all registered functions."""
+    return sorted(_FUNCTIONS)
+
+
+def remove_global_func(name: str) -> None:
+    """Forget a function. Raises ValueError if there is none."""
+    get_global_func(name)
+    del _FUNCTIONS[name]
+
+
+def registered_externs() -> dict[str, Function]:
+    """The registered functions as `compile` and `interpret` take externs."""
+    return {name: _on_arrays(function) for name, function in _FUNCTIONS.items()}
+
+
+def _on_arrays(function: Function) -> Function:
+    @wraps(function)
+    def called(*args: Any) -> Any:
+        return host_value(function(*map(tvm_value, args)))
+
+    return called
