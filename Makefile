@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := analysis benchmarks dialects docs examples frontend interpreters lowering passes relax \
-	runtime src targets tests tools tvmscript
+SOURCES := analysis benchmarks dialects docs examples frontend interpreters lowering namespaces \
+	passes relax runtime src targets tests tools tvmscript
 JOBS ?= 2
 LIT_SAMPLE ?= 6
 

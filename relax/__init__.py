@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 from xdsl_tvm.dialects.global_var import GlobalVar
+from xdsl_tvm.dialects.relax import FuncOp as Function
 from xdsl_tvm.dialects.relax.signatures import Device
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.block_builder import BlockBuilder
@@ -31,6 +32,7 @@ from xdsl_tvm.relax.expr import (
     Var,
     const,
 )
+from xdsl_tvm.relax.expr import as_expr as convert_to_expr
 from xdsl_tvm.relax.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,
@@ -46,6 +48,7 @@ __all__ = [
     "Device",
     "Expr",
     "FuncStructInfo",
+    "Function",
     "GlobalVar",
     "ObjectStructInfo",
     "PrimStructInfo",
@@ -64,25 +67,39 @@ __all__ = [
     "call_tir_inplace",
     "call_tir_with_grad",
     "const",
+    "convert_to_expr",
     "op",
     "sym",
 ]
 
 
-_PIPELINES = ("get_default_pipeline", "get_pipeline")
+_ELSEWHERE = {
+    "Executable": ("xdsl_tvm.runtime.executable_base", "Executable"),
+    "VirtualMachine": ("xdsl_tvm.runtime.virtual_machine", "VirtualMachine"),
+    "build": ("xdsl_tvm.runtime.building", "build_relax"),
+    "get_default_pipeline": (
+        "xdsl_tvm.passes.relax.default_pipeline",
+        "get_default_pipeline",
+    ),
+    "get_pipeline": ("xdsl_tvm.passes.relax.default_pipeline", "get_pipeline"),
+    "register_pipeline": ("xdsl_tvm.passes.relax.default_pipeline", "register_pipeline"),
+}
+"""Where names of TVM's `relax` are defined, and under which name."""
 
 
 def __getattr__(name: str) -> Any:
-    # TVM's `relax` is one namespace of the builder, passes and scripts. Here the builder
-    # is below the others, so their words are found when they are asked for.
+    # TVM's `relax` is one namespace of the builder, passes, scripts and the runtime. Here
+    # the builder is below the others, so their words are found when they are asked for.
     if name == "transform":
         return importlib.import_module("xdsl_tvm.relax.transform")
     if name == "frontend":
         return importlib.import_module("xdsl_tvm.relax.frontend")
-    if name in _PIPELINES:
-        home = importlib.import_module("xdsl_tvm.passes.relax.default_pipeline")
-    elif name.startswith("_"):
+    if name in _ELSEWHERE:
+        module, own = _ELSEWHERE[name]
+        return getattr(importlib.import_module(module), own)
+    if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    else:
-        home = importlib.import_module("xdsl_tvm.tvmscript.relax")
-    return getattr(home, name)
+    scripts = importlib.import_module("xdsl_tvm.tvmscript.relax")
+    if name in dir(scripts):
+        return getattr(scripts, name)
+    raise importlib.import_module("xdsl_tvm.tvm_words").missing("relax", name)

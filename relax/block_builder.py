@@ -47,6 +47,8 @@ class _Scope:
     """Values of the expressions that are part of the program."""
     outputs: list[Var] = field(default_factory=list[Var])
     """Of a dataflow block, what is visible after it; of a branch, its one result."""
+    given_out: list[tuple[Var, Var]] = field(default_factory=list[tuple[Var, Var]])
+    """Variables of a dataflow block, and what they are after it."""
     branches: dict[bool, Block] = field(default_factory=dict[bool, Block])
     """Of an if, the branches by the condition."""
 
@@ -126,12 +128,20 @@ class BlockBuilder:
             self._function = None
             self._scopes = []
 
-    def emit_func_output(self, output: Emittable) -> GlobalVar:
+    def emit_func_output(
+        self, output: Emittable, params: Sequence[Var] | None = None
+    ) -> GlobalVar:
         """End the function with its result; gives what calls it.
 
-        The type of the result holds only symbols of the parameters.
+        The type of the result holds only symbols of the parameters. `params` may repeat
+        what the function was begun with; they must be given there.
         """
         function, scope = self._open("emit_func_output", "function")
+        if params is not None and list(params) != list(function.params):
+            raise VerifyException(
+                f"relax.func @{function.name}: parameters are given where the function "
+                "is begun, as in bb.function(name, params)"
+            )
         value = self._place(as_expr(output))
         inputs = [param.struct_info for param in function.params]
         visible = parameter_symbols(inputs)
@@ -247,11 +257,13 @@ class BlockBuilder:
         for output, result in zip(inner.outputs, results, strict=True):
             set_name_hint(result, output.name_hint)
             output.value = result
+        for inside, output in inner.given_out:
+            inside.value = output.value
 
     def emit_output(self, value: Emittable, name_hint: str = "") -> Var:
         """Bind a value that is visible after the dataflow block, too.
 
-        A variable of the block is given out as it is.
+        A variable of the block is given out as it is, and is visible after it, too.
         """
         scope = self._scopes[-1] if self._scopes else None
         if scope is None or scope.kind != "dataflow":
@@ -262,6 +274,8 @@ class BlockBuilder:
         placed = self._place(expr)
         result = Var.bound(name_hint or expr.name_hint, placed)
         scope.outputs.append(result)
+        if isinstance(placed.owner, Operation) and placed.owner.parent is scope.block:
+            scope.given_out.append((expr, result))
         return result
 
     # ---- choices ----

@@ -135,8 +135,9 @@ def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
             f"main; it has {', '.join(names) or 'none'}"
         )
     bound = module.clone()
-    arrays = {key: host_value(value) for key, value in params.items()}
-    BindParams(name, arrays).apply(new_context(), bound)
+    BindParams(name, {key: host_value(each) for key, each in params.items()}).apply(
+        new_context(), bound
+    )
     return bound
 
 

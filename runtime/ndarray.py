@@ -92,6 +92,10 @@ class NDArray:
             raise ValueError("a part of an NDArray cannot be set; write x[:] = y")
         self.copyfrom(value)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        found = np.asarray(self.data, dtype)
+        return found.copy() if copy else found
+
     def __dlpack__(self, **options: Any) -> Any:
         return self.data.__dlpack__(**options)
 

@@ -7,7 +7,7 @@ returns their results as such.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from xdsl_tvm.runtime.device import Device
 from xdsl_tvm.runtime.ndarray import host_value, tvm_value
@@ -34,7 +34,7 @@ class VirtualMachine:
 
         A sequence of devices has that of the code first.
         """
-        if not isinstance(rt_mod, RuntimeModule):
+        if not isinstance(cast(object, rt_mod), RuntimeModule):
             raise TypeError(
                 "VirtualMachine runs what relax.build or load_module returns, not a "
                 f"{type(rt_mod).__name__}"

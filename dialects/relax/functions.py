@@ -180,6 +180,11 @@ class FuncOp(FunctionDefinition, BaseFunc):
         """The function's type as a value."""
         return FuncType.of(self.function_type.inputs, self.output_type, self.is_pure)
 
+    @property
+    def struct_info(self) -> FuncType:
+        """The function's type, TVM's word of it."""
+        return self.type
+
     # Hand-written: the symbols are between the name and the parameters, which the
     # declarative format cannot express together with named parameters.
     @classmethod

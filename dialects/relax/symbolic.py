@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from types import MappingProxyType
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from xdsl.utils.exceptions import VerifyException
 
@@ -68,8 +68,19 @@ class Apply:
 Atom: TypeAlias = Symbol | Apply
 Monomial: TypeAlias = tuple[Atom, ...]
 """A product, its factors sorted, a power written as repeated factors."""
-DimLike: TypeAlias = "Dim | int | str"
-"""A dimension, a constant, or the name of a symbol."""
+
+
+@runtime_checkable
+class Dimension(Protocol):
+    """What stands for a dimension, such as a variable `T.int64()`."""
+
+    def relax_dim(self) -> Dim:
+        """The dimension. Raises TypeError for what is none."""
+        ...
+
+
+DimLike: TypeAlias = "Dim | int | str | Dimension"
+"""A dimension, a constant, the name of a symbol, or what stands for one."""
 
 
 def _monomial_key(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
@@ -119,9 +130,15 @@ class Dim:
         if isinstance(value, str):
             return Dim.symbol(value)
         try:
-            return Dim.constant(operator.index(value))
+            # Whatever else stands for a dimension is rare, and slower to tell.
+            if hasattr(value, "__index__") or not isinstance(value, Dimension):
+                return Dim.constant(operator.index(cast(int, value)))
         except TypeError:
             raise ValueError(f"{value!r} is no dimension, which is an integer") from None
+        try:
+            return value.relax_dim()
+        except TypeError as error:
+            raise ValueError(str(error)) from None
 
     @property
     def value(self) -> int | None:

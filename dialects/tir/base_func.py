@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Self, overload
 
+from xdsl.ir import BlockArgument
 from xdsl.irdl import IRDLOperation
 
 from xdsl_tvm.dialects.scriptable import Scriptable
@@ -19,6 +20,11 @@ from xdsl_tvm.dialects.tir.annotations import (
 
 class BaseFunc(Scriptable, IRDLOperation, ABC):
     """A `tir.func` or a `relax.func`: its attributes and its script. TVM's `BaseFunc`."""
+
+    @property
+    def params(self) -> Sequence[BlockArgument]:
+        """The parameters."""
+        return tuple(self.regions[0].block.args) if self.regions[0].blocks else ()
 
     @property
     def attrs(self) -> Mapping[str, AnnotationValue]:

@@ -13,7 +13,7 @@ import re
 import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self, TypeAlias, TypeGuard, cast
+from typing import Protocol, Self, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -50,6 +50,15 @@ Exported: TypeAlias = "bool | int | str | list[Exported] | dict[str, Exported]"
 
 _FEATURE_PREFIX = "feature."
 _RESERVED = ("kind", "tag", "keys", "host")
+
+
+class DeviceLike(Protocol):
+    """A device of this machine: its kind, and its architecture if it is a GPU."""
+
+    @property
+    def device_type(self) -> int: ...
+    @property
+    def compute_version(self) -> str | None: ...
 
 
 @irdl_attr_definition
@@ -128,6 +137,20 @@ class Target(ParametrizedAttribute):
         if text in TAGS:
             return _from_dict(TAGS[text])
         return _from_command_line(text)
+
+    @staticmethod
+    def from_device(device: DeviceLike) -> Target:
+        """The target of a device of this machine, such as `cuda(0)`.
+
+        Raises ValueError for a device that is neither a processor nor a GPU of CUDA, and
+        RuntimeError where there is no GPU.
+        """
+        if device.device_type == DeviceType.CPU:
+            return Target("llvm")
+        if device.device_type != DeviceType.CUDA:
+            raise ValueError(f"there is no target for the device {device}")
+        version = device.compute_version or ""
+        return Target("cuda", {"arch": f"sm_{version.replace('.', '')}"})
 
     @staticmethod
     def list_kinds() -> list[str]:

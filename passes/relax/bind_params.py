@@ -135,6 +135,8 @@ class BindParams(CompilerPass):
     def _dense(self, key: Key, value: Any) -> ConstantValue:
         if isa(value, ConstantValue):
             return value
+        if hasattr(value, "__array__"):
+            value = np.asarray(value)
         if not isinstance(value, np.ndarray | np.generic | int | float | list):
             kind = type(value).__name__
             raise self._error(f"parameter {key} cannot be a {kind}; give an array")

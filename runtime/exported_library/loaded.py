@@ -107,3 +107,14 @@ def _result(tree: ResultTree, value: Any) -> Any:
             return tuple(int(extent) for extent in value)
         case "scalar":
             return value
+
+
+def load_library(path: str | Path, fmt: str = "") -> LoadedLibrary:
+    """The functions of a library, TVM's `tvm.runtime.load_module`.
+
+    Raises ValueError for another format than a shared library, and DiagnosticException
+    where `tvm_ffi` is missing, or the file is no library of `export_library`.
+    """
+    if fmt not in ("", "so"):
+        raise ValueError(f"load_module loads shared libraries, so, not '{fmt}'")
+    return LoadedLibrary(path)

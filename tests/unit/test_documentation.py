@@ -27,6 +27,7 @@ FOLDERS = (
     "frontend",
     "interpreters",
     "lowering",
+    "namespaces",
     "passes",
     "relax",
     "runtime",

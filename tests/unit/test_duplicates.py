@@ -17,6 +17,7 @@ PACKAGE = (
     "frontend",
     "interpreters",
     "lowering",
+    "namespaces",
     "passes",
     "relax",
     "runtime",

@@ -13,7 +13,13 @@ from support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 PACKAGE = ROOT / "src" / "xdsl_tvm"
-FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if path.is_symlink())
+HOMES = {
+    path.name: path.resolve().relative_to(ROOT).parts[0]
+    for path in PACKAGE.iterdir()
+    if path.is_symlink()
+}
+"""The folder that each link leads to; the namespaces of TVM are in one."""
+FOLDERS = sorted(set(HOMES.values()))
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -60,7 +66,7 @@ def crossings(path: Path, modules: Iterator[str]) -> set[str]:
     """The folders besides its own that a file imports from."""
     own = path.relative_to(ROOT).parts[0]
     parts = {module.split(".")[1] for module in modules if "." in module}
-    return (parts & set(FOLDERS)) - {own}
+    return {HOMES[part] for part in parts if part in HOMES} - {own}
 
 
 def test_every_folder_has_a_row():
@@ -143,8 +149,10 @@ def _module(path: Path) -> str:
 
 @pytest.mark.parametrize("folder", ["lowering", "runtime", "targets"])
 def test_modules_have_no_circle(folder: str):
-    """Not even by imports within functions."""
-    files = {_module(path): path for path in FILES if _in(path, folder)}
+    """Not even by imports within functions; the package looks names up in its modules."""
+    paths = [path for path in FILES if _in(path, folder)]
+    package = ROOT / folder / "__init__.py"
+    files = {_module(path): path for path in paths if path != package}
     left = {
         name: set(imported(ast.parse(path.read_text()))) & set(files) - {name}
         for name, path in files.items()

@@ -12,9 +12,8 @@ from support import paths
 from support.run_lines import run_line
 
 ROOT = paths.ROOT
-CODE_FOLDERS = sorted(
-    path.name for path in (ROOT / "src" / "xdsl_tvm").iterdir() if path.is_symlink()
-)
+PACKAGE = ROOT / "src" / "xdsl_tvm"
+CODE_FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if path.is_symlink())
 
 
 def run_python(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -31,10 +30,10 @@ def expected_files() -> set[str]:
     files = {f"xdsl_tvm/{path.name}" for path in (ROOT / "src/xdsl_tvm").glob("*.py")}
     files.add("xdsl_tvm/py.typed")
     for folder in CODE_FOLDERS:
-        code = (ROOT / folder).rglob("*.py")
-        data = [*(ROOT / folder).rglob("*.ll"), *(ROOT / folder).rglob("*.c")]
-        for path in (*code, *data):
-            files.add(f"xdsl_tvm/{path.relative_to(ROOT).as_posix()}")
+        linked = (PACKAGE / folder).resolve()
+        for kind in ("*.py", "*.ll", "*.c"):
+            for path in linked.rglob(kind):
+                files.add(f"xdsl_tvm/{folder}/{path.relative_to(linked).as_posix()}")
     return files
 
 

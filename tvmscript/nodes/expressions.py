@@ -63,6 +63,7 @@ from xdsl_tvm.dialects.tir.types import (
 )
 
 if TYPE_CHECKING:
+    from xdsl_tvm.dialects.relax.symbolic import Dim
     from xdsl_tvm.tvmscript.nodes.statements import Buffer
 
 
@@ -87,6 +88,13 @@ class Expr:
     def astype(self, dtype: str | Attribute) -> Expr:
         """The expression converted to `dtype`; see `cast`."""
         return cast(dtype, self)
+
+    def relax_dim(self) -> Dim:
+        """The dimension of Relax that it is. Raises ScriptTypeError if it is none."""
+        # Late: types of Relax are made of expressions.
+        from xdsl_tvm.tvmscript.nodes.relax_types import dim_of
+
+        return dim_of(self)
 
     def __add__(self, other: ExprLike) -> Expr:
         return add(self, other)

@@ -1,0 +1,13 @@
+"""TVM's `tvm.tir.transform`: the passes of `xdsl_tvm.passes.tir` by TVM's names.
+
+from xdsl_tvm.tir.transform import LowerInitBlock, prim_func_pass
+"""
+
+from collections.abc import Callable
+
+from xdsl_tvm.passes import tir
+from xdsl_tvm.passes.infra import CompilerPass
+
+
+def __getattr__(name: str) -> Callable[..., CompilerPass]:
+    return getattr(tir, name)

@@ -1,0 +1,303 @@
+"""The public names of TVM v0.20's everyday namespaces, and why some are not here.
+
+`WORDS` has the names, by the namespace without `tvm.`; `docs/tvm-words.md` is made of
+it. A name that is not here is an AttributeError that says why, and what is used in its
+place (`missing`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+WORDS: Final[Mapping[str, str]] = {
+    "": """
+        DataType DataTypeCode IRModule Object TVMError arith build compile container
+        contrib cpu cuda device dlight driver error ext_dev get_global_func hexagon
+        instrument ir meta_schedule metal nd opencl register_func register_object relax
+        rocm rpc runtime script support target te testing tir topi transform vpi vulkan
+    """,
+    "ir": """
+        Array Attrs BaseExpr BaseFunc CallingConv DictAttrs DummyGlobalInfo EnvFunc
+        FuncType GlobalInfo GlobalVar IRModule Map Node Op PointerType PrimExpr PrimType
+        Range RelaxExpr SequentialSpan SourceName Span TensorType TupleType Type VDevice
+        assert_structural_equal diagnostics get_first_structural_mismatch instrument
+        load_json make_node register_intrin_lowering register_op_attr save_json
+        structural_equal structural_hash transform
+    """,
+    "transform": """
+        ApplyPassToFunction ModulePass Pass PassContext PassInfo PrintIR Sequential
+        module_pass
+    """,
+    "instrument": """
+        DumpIR PassInstrument PassPrintingInstrument PassTimingInstrument PrintAfterAll
+        PrintBeforeAll pass_instrument
+    """,
+    "nd": """
+        NDArray array cpu cuda device empty ext_dev from_dlpack hexagon metal
+        numpyasarray opencl rocm vpi vulkan webgpu
+    """,
+    "runtime": """
+        DataType DataTypeCode Device Executable Module NDArray Object ObjectGeneric
+        ObjectPath PackedFunc Report Scriptable ShapeTuple String const convert cpu cuda
+        device disco enabled ext_dev hexagon load_module load_param_dict
+        load_param_dict_from_file load_static_library metal ndarray num_threads opencl
+        profiling rocm save_param_dict save_param_dict_to_file system_lib vm vpi vulkan
+    """,
+    "target": """
+        GenericFunc Target TargetKind VirtualDevice adreno arm_cpu bifrost codegen cuda
+        datatype detect_target generic_func hexagon intel_graphics intrin list_tags mali
+        override_native_generic_func riscv_cpu rocm
+    """,
+    "script": """
+        from_source highlight ir ir_builder ir_module parse parser relax tir
+    """,
+    "testing": """
+        assert_allclose enabled_targets main parametrize_targets requires_cuda
+        requires_gpu requires_llvm
+    """,
+    "tir": """
+        Add Allocate AllocateConst And Any AssertStmt AttrStmt BijectiveLayout Block
+        BlockDependenceInfo BlockRealize BlockScope Broadcast Buffer BufferLoad
+        BufferRealize BufferRegion BufferStore Call CallEffectKind Cast CommReducer
+        DataProducer DeclBuffer Div EQ Evaluate FloatImm FloorDiv FloorMod For ForKind GE
+        GT IfThenElse IndexMap IntImm IterVar LE LT Layout Let LetStmt MatchBufferRegion
+        Max Min Mod Mul NE Not Or Prefetch PrimExpr PrimFunc ProducerLoad ProducerRealize
+        ProducerStore Ramp Reduce Schedule ScheduleError ScheduleState Select SeqStmt
+        Shuffle SizeVar Stmt StmtSRef StringImm Sub TVMBackendAllocWorkspace
+        TVMBackendFreeWorkspace TensorIntrin Var While abs acos acosh add address_of all
+        analysis any asin asinh assume atan atan2 atanh bijective_layout bitwise_and
+        bitwise_not bitwise_or bitwise_xor build call_cpacked call_cpacked_lowered
+        call_extern call_intrin call_llvm_intrin call_llvm_pure_intrin call_packed
+        call_packed_lowered call_pure_extern call_tir ceil ceildiv clz comm_reducer const
+        convert copysign cos cosh create_barriers decl_buffer div dp4a
+        end_profile_intrinsic erf exp exp10 exp2 floor floordiv floormod fmod
+        get_active_lane_mask get_default_tir_pipeline get_tir_pipeline get_vscale_expr
+        hypot if_then_else indexdiv indexmod infinity ir_builder isfinite isinf isnan
+        isnullptr layout ldexp likely log log10 log1p log2 lookup_param
+        make_filled_simdgroup_matrix max max_value min min_value mma_fill mma_store
+        multiply nearbyint nextafter popcount pow power ptx_arrive_barrier
+        ptx_arrive_barrier_expect_tx ptx_commit_group ptx_cp_async ptx_cp_async_barrier
+        ptx_cp_async_bulk ptx_init_barrier_thread_count ptx_ldmatrix ptx_mma ptx_mma_sp
+        ptx_wait_barrier ptx_wait_group q_multiply_shift q_multiply_shift_per_axis
+        reinterpret ret round rsqrt schedule shift_left shift_right sigmoid
+        simdgroup_load simdgroup_multiply_accumulate simdgroup_store sin sinh sqrt
+        start_profile_intrinsic stmt_functor stmt_list stmt_seq subtract sum tan tanh
+        trace transform trunc truncdiv truncmod tvm_access_ptr tvm_bmma_sync
+        tvm_check_return tvm_fill_fragment tvm_load_matrix_sync tvm_mma_sync
+        tvm_stack_alloca tvm_stack_make_array tvm_stack_make_shape tvm_store_matrix_sync
+        tvm_struct_get tvm_struct_set tvm_thread_allreduce tvm_throw_last_error tvm_tuple
+        type_annotation undef vectorcombine vectorhigh vectorlow vscale
+    """,
+    "relax": """
+        Binding BindingBlock BlockBuilder Call Constant DataTypeImm DataflowBlock
+        DataflowBlockRewrite DataflowVar ExecBuilder Executable Expr ExprFunctor
+        ExternFunc FuncStructInfo FuncType Function GlobalVar Id If MatchCast
+        ObjectStructInfo ObjectType PackedFuncType PrimStructInfo PrimValue PyExprMutator
+        PyExprVisitor SeqExpr ShapeExpr ShapeStructInfo ShapeType Span StringImm
+        StructInfo TensorStructInfo TensorType Tuple TupleGetItem TupleStructInfo
+        TupleType Type VMInstrumentReturnKind Var VarBinding VirtualMachine analysis
+        backend binding_rewrite block_builder build call_dps_packed call_pure_packed
+        call_tir call_tir_inplace call_tir_with_grad const convert_to_expr distributed
+        dpl exec_builder expr expr_functor extern frontend get_default_pipeline
+        get_pipeline get_shape_of op register_pipeline struct_info te_tensor testing
+        training transform ty utils vm_build
+    """,
+}
+"""The names by namespace, `""` being `tvm` itself."""
+
+_OPERATIONS: Final = (
+    "programs are operations of xDSL, not trees of such objects; see "
+    "xdsl_tvm.dialects.{namespace}, and walk them with op.walk()"
+)
+_NO_DEVICE: Final = "code runs on cpu() and cuda() only"
+_NO_OBJECTS: Final = "values are those of Python, and there is no class of all of them"
+_TE: Final = (
+    "there are no tensor expressions; write T.prim_func, or operators of Relax, which "
+    "LegalizeOps makes functions of TIR"
+)
+_TYPES: Final = "types are attributes of xDSL; see xdsl_tvm.dialects"
+_SCHEDULE: Final = (
+    "there are no schedules by hand; `compile` schedules for the processor, and "
+    "tir-gpu-schedule for GPUs"
+)
+_TUNING: Final = "there is no tuning"
+_DTYPES: Final = "a dtype is its name, such as 'float32'"
+_SPANS: Final = "places in a text are locations of operations"
+_STATEMENTS: Final = (
+    "statements are operations, such as xdsl_tvm.dialects.tir.ForOp; scripts and "
+    "IRBuilder make them"
+)
+_PYTHON: Final = "Python's own, or numpy's, is used"
+_PARAMS: Final = "arrays are saved by numpy.savez and loaded by numpy.load"
+_BUILTIN_LIBRARY: Final = "external libraries of kernels are not called"
+
+_REASONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "": {
+        "DataType DataTypeCode": _DTYPES,
+        "Object register_object": _NO_OBJECTS,
+        "TVMError error": "errors are those of Python and xDSL: ValueError, TypeError, "
+        "RuntimeError, VerifyException, PassFailedException",
+        "arith": "the analyzer is xdsl_tvm.analysis.arith, on its own expressions",
+        "container": "tvm.ir.Array and Map are tuples and dictionaries",
+        "contrib support driver": _PYTHON,
+        "dlight": "xdsl_tvm.relax.get_default_pipeline('cuda') schedules for GPUs, and "
+        "tir-gpu-schedule by itself",
+        "meta_schedule": _TUNING,
+        "rpc": "code runs on this machine; export_library makes files for others",
+        "te topi": _TE,
+        "ext_dev hexagon metal opencl rocm vpi vulkan": _NO_DEVICE,
+    },
+    "ir": {
+        "Attrs DictAttrs make_node": "attributes are dictionaries, such as func.attrs",
+        "BaseExpr RelaxExpr Node Op EnvFunc register_op_attr": _OPERATIONS,
+        "PrimExpr": "it is xdsl_tvm.tir.PrimExpr",
+        "CallingConv": "it is the attribute calling_conv, a number",
+        "GlobalInfo": "global infos are attributes of the module",
+        "FuncType PointerType PrimType TensorType TupleType Type": _TYPES,
+        "SequentialSpan SourceName Span": _SPANS,
+        "diagnostics": "errors are exceptions of one line",
+        "get_first_structural_mismatch": "assert_structural_equal shows it",
+        "load_json save_json": "modules are saved as text: str(module), module.script()",
+    },
+    "instrument": {
+        "DumpIR": "`xdsl-tvm opt --print-ir-after-all` and PrintAfterAll print it",
+    },
+    "nd": {
+        "ext_dev hexagon metal opencl rocm vpi vulkan webgpu": _NO_DEVICE,
+        "numpyasarray": "array copies an array of numpy, from_dlpack shares it",
+    },
+    "runtime": {
+        "DataType DataTypeCode": _DTYPES,
+        "Object ObjectGeneric ObjectPath String convert": _NO_OBJECTS,
+        "PackedFunc": "functions are functions of Python; register_func registers one",
+        "Report profiling": "compile(module, profile=True) has kernel_times()",
+        "const": "it is xdsl_tvm.tir.const",
+        "disco": "there are no sessions of several machines",
+        "enabled": "extras say what is installed: cpu, cuda",
+        "load_static_library system_lib": "libraries are shared; see object_file for "
+        "object files",
+        "load_param_dict load_param_dict_from_file save_param_dict "
+        "save_param_dict_to_file": _PARAMS,
+        "num_threads": "XDSL_TVM_NUM_THREADS sets it; see xdsl_tvm.runtime.threads",
+        "ext_dev hexagon metal opencl rocm vpi vulkan": _NO_DEVICE,
+    },
+    "target": {
+        "GenericFunc generic_func override_native_generic_func": _PYTHON,
+        "VirtualDevice": "relax has I.vdevice",
+        "adreno arm_cpu bifrost cuda hexagon intel_graphics mali riscv_cpu rocm": (
+            "a target is a string, a dictionary or a tag: Target('nvidia/nvidia-a100')"
+        ),
+        "codegen detect_target": "Target.from_device says what this machine has",
+        "intrin": "rules are registered by tvm.ir.register_intrin_lowering",
+    },
+    "script": {
+        "highlight": "module.show() does it",
+        "ir_builder": "it is xdsl_tvm.tvmscript.builder; see docs/builder.md",
+    },
+    "testing": {
+        "enabled_targets parametrize_targets requires_cuda requires_gpu requires_llvm "
+        "main": "tests are marked by pytest itself",
+    },
+    "tir": {
+        "Allocate AllocateConst AssertStmt AttrStmt Block BlockRealize BufferRealize "
+        "BufferRegion BufferStore DeclBuffer Evaluate For ForKind IfThenElse "
+        "LetStmt MatchBufferRegion Prefetch SeqStmt Stmt While stmt_list "
+        "stmt_seq": _STATEMENTS,
+        "BlockDependenceInfo BlockScope Schedule ScheduleError ScheduleState StmtSRef "
+        "schedule": _SCHEDULE,
+        "Any": "an extent that is not known is a variable",
+        "BijectiveLayout Layout bijective_layout layout": "layouts are strings in "
+        "operators, and index maps: IndexMap",
+        "CallEffectKind": "effects are traits of operations",
+        "DataProducer ProducerLoad ProducerRealize ProducerStore Reduce sum": _TE,
+        "all any": "conditions are combined by T.And and T.Or",
+        "analysis": "analyses are in xdsl_tvm.analysis.tir; passes named tir-verify-… "
+        "check programs",
+        "call_tir": "a function of the module is called by its GlobalVar",
+        "indexdiv indexmod": "T.floordiv and T.floormod are the same on indices",
+        "ir_builder": "it is xdsl_tvm.tvmscript.builder; see docs/builder.md",
+        "get_vscale_expr": "T.vscale() is the expression",
+        "stmt_functor": "walk operations with op.walk(); expressions are rewritten by "
+        "patterns of xDSL",
+        "trace": "print a value by a packed call",
+    },
+    "relax": {
+        "Binding BindingBlock Call DataflowBlock If MatchCast SeqExpr VarBinding "
+        "DataflowBlockRewrite binding_rewrite Constant": _OPERATIONS,
+        "DataTypeImm StringImm": "dtypes and strings are arguments of operators only",
+        "DataflowVar": "a variable of a dataflow block is a Var",
+        "ExecBuilder exec_builder vm_build VMInstrumentReturnKind": "there is no "
+        "bytecode; Relax is compiled to machine code",
+        "ExprFunctor PyExprMutator PyExprVisitor expr_functor": "operations are visited "
+        "with op.walk() and rewritten by patterns of xDSL; "
+        "xdsl_tvm.relax.transform.function_pass makes a pass of a function",
+        "extern": "functions of the runtime are called by their names",
+        "FuncType ObjectType PackedFuncType ShapeType TensorType TupleType Type ty "
+        "StructInfo": "a struct info is a type of the dialect: relax.TensorStructInfo(…)",
+        "Id": "variables are equal to themselves only",
+        "Span": _SPANS,
+        "analysis": "analyses are in xdsl_tvm.analysis.relax",
+        "backend": _BUILTIN_LIBRARY,
+        "distributed": "functions run on one device",
+        "dpl": "patterns are those of xDSL's rewriter",
+        "get_shape_of": "expr.shape has the dimensions, relax.op.shape_of the value",
+        "te_tensor": _TE,
+        "testing utils": _PYTHON,
+        "training": "there are no gradients of Relax functions",
+    },
+}
+"""Why names are not here, several at once."""
+
+
+@cache
+def words(namespace: str) -> tuple[str, ...]:
+    """TVM's names in a namespace, in order."""
+    return tuple(sorted(WORDS[namespace].split()))
+
+
+def has_word(namespace: str, name: str) -> bool:
+    """Whether TVM has a name in a namespace."""
+    return name in words(namespace)
+
+
+@cache
+def _reasons(namespace: str) -> Mapping[str, str]:
+    return {
+        name: reason.format(namespace=namespace or "tir")
+        for names, reason in _REASONS.get(namespace, {}).items()
+        for name in names.split()
+    }
+
+
+def is_refused(namespace: str, name: str) -> bool:
+    """Whether a name of TVM is not here for a reason."""
+    return name in _reasons(namespace)
+
+
+def module_of(namespace: str) -> str:
+    """The module that stands for a namespace of TVM."""
+    return f"xdsl_tvm.{namespace}" if namespace else "xdsl_tvm"
+
+
+def reason(namespace: str, name: str) -> str | None:
+    """Why a name of TVM is not here; None if it is, or if TVM does not have it either."""
+    if not has_word(namespace, name):
+        return None
+    if hasattr(importlib.import_module(module_of(namespace)), name):
+        return None
+    return _reasons(namespace)[name]
+
+
+def missing(namespace: str, name: str) -> AttributeError:
+    """What to raise for a name that a namespace does not have."""
+    where = module_of(namespace)
+    why = _reasons(namespace).get(name)
+    if why is not None:
+        return AttributeError(f"{where} has no '{name}': {why}")
+    near = difflib.get_close_matches(name, words(namespace), 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return AttributeError(f"module '{where}' has no attribute '{name}'{hint}")
