@@ -5,8 +5,8 @@
 
 Generated are one page a pass in `docs/passes/`, with the program `docs/examples/PASS.py`
 where there is one, the index of them, `docs/tir.md`, `docs/relax.md`,
-`docs/tir-builtins.md`, `docs/tir-attributes.md`, `docs/pipelines.md` and
-`docs/configuration.md`.
+`docs/tir-builtins.md`, `docs/tir-attributes.md`, `docs/pipelines.md`,
+`docs/configuration.md` and `docs/tvm-words.md`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from configuration_page import configuration_page
 from pipelines_page import pipelines_page
 from relax_page import relax_page
 from tir_page import tir_page
+from tvm_words_page import tvm_words_page
 
 from xdsl_tvm.passes.infra.contract import Contract, all_contracts, markdown_table, page
 
@@ -32,6 +33,7 @@ PIPELINES = ROOT / "docs" / "pipelines.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"
 TIR = ROOT / "docs" / "tir.md"
 RELAX = ROOT / "docs" / "relax.md"
+TVM_WORDS = ROOT / "docs" / "tvm-words.md"
 SECTIONS = {
     "TIR": "passes.tir",
     "Relax": "passes.relax",
@@ -102,6 +104,7 @@ def generated_files() -> dict[Path, str]:
     files[CONFIGURATION] = configuration_page()
     files[TIR] = tir_page()
     files[RELAX] = relax_page()
+    files[TVM_WORDS] = tvm_words_page()
     files[PAGES / "README.md"] = _passes_page(contracts)
     return files
 

@@ -1,1 +1,10 @@
 """Models of other formats as Relax, by TVM's names: `relax.frontend.onnx`."""
+
+import importlib
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name == "detach_params":
+        return importlib.import_module("xdsl_tvm.relax.frontend.onnx").detach_params
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,11 +7,12 @@ from typing import cast
 import pytest
 from support.ir import parse
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, i32
 from xdsl.ir import Operation
 
 from xdsl_tvm import IRModule
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.passes.infra import PassContext, module_pass
 from xdsl_tvm.passes.relax import DeadCodeElimination
 
@@ -65,3 +66,82 @@ def test_what_is_no_function() -> None:
         IRModule({"main": cast(Operation, "text")})
     with pytest.raises(TypeError, match="not ConstantOp"):
         IRModule({"main": arith.ConstantOp.from_int_and_width(1, i32)})
+
+
+def _module() -> IRModule:
+    (func,) = parse(MODULE).ops
+    return IRModule({"main": func, "g": tir.FuncOp("g", ([i32], []))})
+
+
+def test_variables_of_functions() -> None:
+    mod = _module()
+    main, g = mod.get_global_vars()
+    assert [main.name_hint, g.name_hint] == ["main", "g"]
+    assert mod[main] is mod["main"]
+    assert mod.get_global_var("g") == g != main
+    assert repr(g) == 'I.GlobalVar("g")'
+    assert g.struct_info is None
+    assert main.struct_info == cast(relax.FuncOp, mod["main"]).struct_info
+    assert list(mod) == [main, g] == list(mod.functions)
+    assert mod.functions[g] is mod["g"]
+    assert [name.name_hint for name, _ in mod.functions_items()] == ["g", "main"]
+    assert "main" in mod
+    assert g in mod
+    assert "f" not in mod
+    assert 3 not in mod
+    with pytest.raises(ValueError, match="there is no function 'f'; it has main, g"):
+        mod.get_global_var("f")
+    with pytest.raises(TypeError, match="a string or a GlobalVar as its name, not int"):
+        mod[cast(str, 3)]
+
+
+def test_functions_are_set_and_deleted() -> None:
+    mod = _module()
+    old = mod.clone()
+    mod["g"] = tir.FuncOp("other", ([], []))
+    mod[GlobalVar("h")] = mod["main"]
+    assert [var.name_hint for var in mod] == ["main", "g", "h"]
+    assert len(cast(tir.FuncOp, mod["g"]).params) == 0
+    assert mod["h"] is not mod["main"]
+    del mod["h"]
+    assert "h" not in mod
+    mod.update_func(mod.get_global_var("g"), old["g"])
+    assert str(mod) == str(old)
+    mod.update({"k": tir.FuncOp("k", ([], []))})
+    mod.update(old)
+    assert [var.name_hint for var in mod] == ["main", "g", "k"]
+    mod.verify()
+    with pytest.raises(KeyError, match="h"):
+        del mod["h"]
+
+
+def test_attributes_of_modules_and_functions() -> None:
+    mod = _module()
+    changed = mod.with_attr("level", 3).with_attrs({"names": ["a", "b"], "on": True})
+    assert isinstance(changed, IRModule)
+    assert changed.attrs == {"level": 3, "names": ["a", "b"], "on": True}
+    assert changed.get_attr("level") == 3
+    assert changed.without_attr("level").get_attr("level") is None
+    assert mod.attrs == {}
+    assert IRModule({}, attrs={"k": "v"}).attrs == {"k": "v"}
+    func = cast(tir.FuncOp, mod["g"])
+    other = func.with_attr("a", 1).with_attr({"b": "x", "c": 2.5})
+    assert other.attrs == {"a": 1, "b": "x", "c": 2.5}
+    assert other.without_attr("a").attrs == {"b": "x", "c": 2.5}
+    assert other.with_attrs({"d": None}).attrs == {"d": None}
+    assert func.attrs == {}
+    assert [param.type for param in func.params] == [i32]
+    with pytest.raises(ValueError, match="a value of type object cannot be"):
+        func.with_attr("a", object())
+
+
+def test_module_of_one_function() -> None:
+    func = tir.FuncOp("f", ([], []))
+    assert "main" in IRModule.from_expr(func)
+    assert "name" in IRModule.from_expr(func.with_attr("global_symbol", "name"))
+
+
+def test_global_infos() -> None:
+    mod = IRModule({})
+    mod.attributes["tir.global_infos"] = DictionaryAttr({"dummy": ArrayAttr([])})
+    assert mod.global_infos == {"dummy": ()}

@@ -1,7 +1,7 @@
 """Targets: TVM's forms, the attribute, and what they answer."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.ir import parse
@@ -17,6 +17,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from xdsl_tvm.dialects.tir import Target
+from xdsl_tvm.dialects.tir.target import target_text
 from xdsl_tvm.dialects.tir.target_kinds import (
     KINDS,
     DeviceType,
@@ -281,3 +282,28 @@ def test_virtual_devices_hold_targets():
         parse(short.replace("cuda -arch=sm_80", "cud"))
     with pytest.raises(ParseError, match=r"expected a #tir\.target, a string"):
         parse(short.replace('"cuda -arch=sm_80"', "3"))
+
+
+def test_targets_are_made_of_all_forms() -> None:
+    text = '{"kind": "cuda", "arch": "sm_80"}'
+    for form in ("cuda -arch=sm_80", {"kind": "cuda", "arch": "sm_80"}, text):
+        assert Target(form) == Target("cuda", {"arch": "sm_80"})
+        assert Target(form, host="llvm").host_target == Target("llvm")
+        assert Target.parse(target_text(form)) == Target(form)
+    assert Target("nvidia/nvidia-a100").attr("arch") == "sm_80"
+    assert Target(Target("llvm")) == Target("llvm")
+    assert "hexagon" in Target.list_kinds()
+    with pytest.raises(ValueError, match="'cuda -arch=sm_80' says its attributes itself"):
+        Target("cuda -arch=sm_80", {"arch": "sm_90"})
+    with pytest.raises(ValueError, match="a dictionary or a Target, not 3"):
+        Target(cast(str, 3))
+
+
+def test_the_current_target() -> None:
+    assert Target.current() is None
+    with Target("cuda") as outer:
+        with Target("llvm") as inner:
+            assert Target.current() == inner == Target("llvm")
+        assert Target.current(allow_none=False) is outer
+    with pytest.raises(ValueError, match="there is no current target; enter one"):
+        Target.current(allow_none=False)

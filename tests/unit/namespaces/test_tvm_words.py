@@ -1,0 +1,89 @@
+"""Every public name of TVM's everyday namespaces is here, or says why not."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from xdsl.dialects.builtin import i64
+
+import xdsl_tvm as tvm
+from xdsl_tvm import relax, tir
+from xdsl_tvm.script import tir as T
+from xdsl_tvm.tvm_words import WORDS, has_word, missing, module_of, reason, words
+
+
+@pytest.mark.parametrize("namespace", WORDS, ids=lambda name: name or "tvm")
+def test_names_are_here_or_have_a_reason(namespace: str) -> None:
+    module = importlib.import_module(module_of(namespace))
+    assert len(words(namespace)) == len(set(words(namespace)))
+    here = [name for name in words(namespace) if reason(namespace, name) is None]
+    assert here
+    for name in words(namespace):
+        if name not in here:
+            with pytest.raises(AttributeError, match=f"has no '{name}': "):
+                getattr(module, name)
+
+
+@pytest.mark.parametrize("namespace", WORDS, ids=lambda name: name or "tvm")
+def test_no_reason_is_stale(namespace: str) -> None:
+    """A reason is of a name that TVM has and that is not here."""
+    module = importlib.import_module(module_of(namespace))
+    refused = [n for n in dir(module) if not n.startswith("_")]
+    for name in refused:
+        assert " has no '" not in str(missing(namespace, name)), name
+
+
+def test_other_names() -> None:
+    assert has_word("relax", "build")
+    assert not has_word("relax", "bulid")
+    with pytest.raises(
+        AttributeError, match="no attribute 'bulid'; did you mean 'build'"
+    ):
+        relax.bulid
+    with pytest.raises(AttributeError, match="'xdsl_tvm' has no attribute 'zzz'$"):
+        tvm.zzz
+    with pytest.raises(AttributeError, match="xdsl_tvm has no 'te': there are no tensor"):
+        tvm.te
+
+
+def test_names_lead_to_one_definition() -> None:
+    assert tvm.ir.transform.Sequential is tvm.transform.Sequential
+    assert tvm.ir.instrument.PrintAfterAll is tvm.instrument.PrintAfterAll
+    assert tvm.runtime.NDArray is tvm.nd.NDArray
+    assert tvm.script.parser.tir is tvm.script.tir is T
+    assert tvm.ir.IRModule is tvm.IRModule
+    assert tvm.register_global_func is tvm.register_func
+    assert tvm.transform.PassTimingInstrument is tvm.instrument.PassTimingInstrument
+    assert tvm.runtime.vm.VirtualMachine is relax.VirtualMachine
+    assert relax.Executable is tvm.runtime.Executable is tvm.Executable
+    assert "nvidia/nvidia-a100" in tvm.target.list_tags()
+    assert tir.transform.Simplify().name == "tir-simplify"
+
+
+def test_expressions_of_tir() -> None:
+    n = tir.Var("n", "int64")
+    assert n.type == i64
+    total = tir.add(n, tir.const(2, "int64")) * tir.convert(3)
+    assert total.dtype == "int64"
+    assert isinstance(tir.if_then_else(n < 3, n, total), tir.PrimExpr)
+    assert tir.const(1.5, "float32").dtype == "float32"
+    data = tir.decl_buffer((4,), "float32")
+    assert data[0].dtype == "float32"
+
+
+def test_symbols_are_dimensions() -> None:
+    n = tir.Var("n", "int64")
+    info = relax.TensorStructInfo((n * 2, 4, n), "float32")
+    assert info == relax.TensorStructInfo((relax.sym("n") * 2, 4, "n"), "float32")
+    shape = relax.ShapeExpr([n, n + 1])
+    assert shape.struct_info == relax.ShapeStructInfo(["n", relax.sym("n") + 1])
+    with pytest.raises(Exception, match="a symbolic dimension is an int64, not a int32"):
+        relax.ShapeExpr([tir.Var("m", "int32")])
+
+
+def test_assert_allclose() -> None:
+    tvm.testing.assert_allclose(tvm.nd.array([1.0, 2.0]), [1.0, 2.0 + 1e-8])
+    for other in ([1.0, 2.1], [1.0], [[1.0, 2.0]]):
+        with pytest.raises(AssertionError):
+            tvm.testing.assert_allclose([1.0, 2.0], other)
