@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final, NamedTuple
+
+from markdown_parts import table, title
 
 from xdsl_tvm.tvm_words import WORDS, module_of, reason, words
 
@@ -66,6 +69,8 @@ w = tvm.nd.array(np.full((4, 8), -1, "float32"))
 tvm.testing.assert_allclose(vm["main"](x, w).numpy(), np.zeros((2, 8)))
 print(vm.time_evaluator("main", tvm.cpu(), number=3)(x, w).mean, "seconds")
 ```
+
+[examples/tvm_words](../examples/tvm_words/README.md) has longer programs.
 
 ## What is different
 
@@ -247,8 +252,25 @@ _ROOTS: Final[Mapping[str, str]] = {
 """What the first part of a word stands for."""
 
 
+_REASONS: Final[Mapping[str, str]] = {
+    "nn": "models are built by relax.BlockBuilder, scripts, or from ONNX and StableHLO",
+    "relax.BlockBuilder.emit_te": "there are no tensor expressions",
+    "relax.frontend.torch": "models of PyTorch are read from ONNX",
+    "relax.transform.AttachExternModules": "external code is not linked",
+    "relax.transform.FuseOpsByPattern": "external libraries of kernels are not called",
+    "relax.transform.LowerRuntimeBuiltin": "there is no bytecode",
+    "relax.transform.MetaSchedule": "there is no tuning",
+    "relax.transform.RunCodegen": "external libraries of kernels are not called",
+    "relax.transform.VMShapeLower": "there is no bytecode",
+}
+"""Why words that begin so are not here, where the error does not say it."""
+
+
 def lookup(word: str) -> str | None:
-    """What keeps a word of an area from being here, None if it is."""
+    """What keeps a word of an area from being here, None if it is.
+
+    Raises KeyError for a word that is not here and has no reason.
+    """
     first, _, rest = word.partition(".")
     path = f"{_ROOTS[first]}.{rest}" if rest else _ROOTS[first]
     found: Any = importlib.import_module("xdsl_tvm")
@@ -256,9 +278,18 @@ def lookup(word: str) -> str | None:
         try:
             found = _part(found, part)
         except AttributeError as error:
-            _, _, why = str(error).partition(": ")
-            return why or f"there is no {word}"
+            return _why(word, error)
     return None
+
+
+def _why(word: str, error: AttributeError) -> str:
+    _, _, said = str(error).partition(": ")
+    if said:
+        return said
+    for beginning, why in _REASONS.items():
+        if word.startswith(beginning):
+            return why
+    raise KeyError(f"{word} is not here, and has no reason: {error}")
 
 
 def _part(found: Any, name: str) -> Any:
@@ -267,60 +298,58 @@ def _part(found: Any, name: str) -> Any:
     except AttributeError:
         if not isinstance(found, ModuleType):
             raise
-        try:
-            return importlib.import_module(f"{found.__name__}.{name}")
-        except ModuleNotFoundError:
-            pass
-        raise
+        path = f"{found.__name__}.{name}"
+        if importlib.util.find_spec(path) is None:
+            raise
+        return importlib.import_module(path)
 
 
-def _area_rows() -> Iterator[str]:
+def area_counts(area: Area) -> tuple[int, int, dict[str, list[str]]]:
+    """How many words of an area are here, of how many, and the others by reason."""
+    used = list(dict.fromkeys(area.words.split()))
+    missing: defaultdict[str, list[str]] = defaultdict(list)
+    for word in used:
+        if (why := lookup(word)) is not None:
+            missing[why].append(word)
+    return len(used) - sum(map(len, missing.values())), len(used), dict(missing)
+
+
+def _area_rows() -> Iterator[tuple[str, str, str]]:
     for area in AREAS:
-        used = list(dict.fromkeys(area.words.split()))
-        missing: defaultdict[str, list[str]] = defaultdict(list)
-        for word in used:
-            if (why := lookup(word)) is not None:
-                missing[why].append(f"`{word}`")
-        count = len(used) - sum(map(len, missing.values()))
-        whys = "; ".join(f"{', '.join(names)}: {why}" for why, names in missing.items())
-        yield f"| {area.title} | {count} of {len(used)} | {whys.replace('|', chr(92) + '|')} |"
+        here, count, missing = area_counts(area)
+        whys = (f"{_code(names)}: {why}" for why, names in missing.items())
+        yield area.title, f"{here} of {count}", "; ".join(whys)
 
 
-def _namespace(name: str) -> list[str]:
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _namespace(name: str) -> str:
     refused: defaultdict[str, list[str]] = defaultdict(list)
     here: list[str] = []
     for word in words(name):
         why = reason(name, word)
         if why is None:
-            here.append(f"`{word}`")
+            here.append(word)
         else:
-            refused[why].append(f"`{word}`")
-    title = f"tvm.{name}" if name else "tvm"
+            refused[why].append(word)
+    heading = f"### tvm.{name}" if name else "### tvm"
     count = f"{len(here)} of {len(words(name))} names are in `{module_of(name)}`"
-    lines = [f"### {title}", "", f"{count}: {', '.join(here)}.", ""]
+    text = f"{heading}\n\n{count}: {_code(here)}.\n\n"
     if refused:
-        lines += ["| not here | why |", "|---|---|"]
-        lines += [f"| {', '.join(names)} | {why} |" for why, names in refused.items()]
-        lines += [""]
-    return lines
+        rows = ((_code(names), why) for why, names in refused.items())
+        text += table(("not here", "why"), rows) + "\n"
+    return text
 
 
 def tvm_words_page() -> str:
     """The page: an example, differences, words of tutorials, names by namespace."""
-    lines = [
-        _HEAD,
-        "## By page of TVM's documentation",
-        "",
-        "How many of the words that the programs of a page use are here, and what keeps "
-        "the others from being here.",
-        "",
-        "| page | here | not here |",
-        "|---|---|---|",
-        *_area_rows(),
-        "",
-        "## By namespace",
-        "",
-    ]
-    for name in WORDS:
-        lines += _namespace(name)
-    return "\n".join(lines).rstrip() + "\n"
+    areas = table(("page", "here", "not here"), _area_rows())
+    names = "".join(map(_namespace, WORDS))
+    return (
+        f"{_HEAD}{title('By page')}"
+        "How many of the words that programs of TVM's pages use are here, and what keeps "
+        f"others\nfrom being here.\n\n{areas}{title('By namespace')}"
+        f"{names.rstrip()}\n"
+    )

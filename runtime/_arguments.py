@@ -18,7 +18,7 @@ import numpy as np
 from xdsl_tvm.analysis.named_arguments import in_order
 from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.runtime.ndarray import host_value
+from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     Extents,
@@ -322,9 +322,10 @@ class Arguments:
         return run
 
     def _taken(self, argument: Any, where: str, name: str) -> Array:
-        argument = host_value(argument)
-        if isinstance(argument, np.ndarray):
-            return cast(Array, argument)
+        if isinstance(argument, NDArray):
+            argument = argument.data
+            if isinstance(argument, np.ndarray):
+                return argument
         try:
             found = self._arrays.take(argument)
         except (BufferError, ValueError) as error:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 from xdsl_tvm.passes import tir
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir import Apply as Apply
+from xdsl_tvm.passes.tir import Filter as Filter
+from xdsl_tvm.passes.tir import prim_func_pass as prim_func_pass
 
 
 def __getattr__(name: str) -> Callable[..., CompilerPass]:

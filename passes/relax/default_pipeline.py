@@ -180,10 +180,11 @@ class DefaultPipeline(CompositePass):
         return "cuda" if self.pipeline == "target" else self.pipeline
 
 
-_NAMED: Final = PipelineRegistry(
+NAMED: Final = PipelineRegistry(
     {name: partial(DefaultPipeline, pipeline=name) for name in ROWS}
     | {"default": partial(DefaultPipeline, pipeline="default_build")}
 )
+"""Those of `get_pipeline`."""
 
 
 def get_pipeline(name: str = "zero", **options: object) -> CompilerPass:
@@ -193,7 +194,7 @@ def get_pipeline(name: str = "zero", **options: object) -> CompilerPass:
     they lack. `options` are those of the function that `register_pipeline` decorates.
     Raises ValueError for another name.
     """
-    return _NAMED.find(name, **options)
+    return NAMED.find(name, **options)
 
 
 def register_pipeline(name: str) -> Callable[[Maker], Maker]:
@@ -201,7 +202,7 @@ def register_pipeline(name: str) -> Callable[[Maker], Maker]:
 
     TVM's `relax.register_pipeline`. Raises ValueError for a name that is taken.
     """
-    return _NAMED.register(name)
+    return NAMED.register(name)
 
 
 def get_default_pipeline(target: str | Target = "llvm") -> CompilerPass:

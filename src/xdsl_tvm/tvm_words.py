@@ -110,8 +110,8 @@ WORDS: Final[Mapping[str, str]] = {
 """The names by namespace, `""` being `tvm` itself."""
 
 _OPERATIONS: Final = (
-    "programs are operations of xDSL, not trees of such objects; see "
-    "xdsl_tvm.dialects.{namespace}, and walk them with op.walk()"
+    "programs are operations of xdsl_tvm.dialects, not trees of such objects; walk them "
+    "with op.walk()"
 )
 _NO_DEVICE: Final = "code runs on cpu() and cuda() only"
 _NO_OBJECTS: Final = "values are those of Python, and there is no class of all of them"
@@ -267,7 +267,7 @@ def has_word(namespace: str, name: str) -> bool:
 @cache
 def _reasons(namespace: str) -> Mapping[str, str]:
     return {
-        name: reason.format(namespace=namespace or "tir")
+        name: reason
         for names, reason in _REASONS.get(namespace, {}).items()
         for name in names.split()
     }

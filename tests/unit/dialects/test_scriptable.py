@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -58,10 +59,10 @@ def test_it_is_printed(
 
 
 def test_html(module: IRModule, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "prim_func" in module._repr_html_()
+    assert "prim_func" in _html(module)
     monkeypatch.setitem(sys.modules, "pygments", None)
-    assert module._repr_html_().startswith("<pre># from tvm.script import ir as I")
-    assert "T.Buffer((4,), &quot;float32&quot;)" in module._repr_html_()
+    assert _html(module).startswith("<pre># from tvm.script import ir as I")
+    assert "T.Buffer((4,), &quot;float32&quot;)" in _html(module)
 
 
 def test_in_a_notebook(
@@ -69,13 +70,21 @@ def test_in_a_notebook(
 ) -> None:
     shell = type("ZMQInteractiveShell", (), {})()
     shown: list[str] = []
-    display = SimpleNamespace(HTML=lambda text: text, display=shown.append)
+    display = SimpleNamespace(HTML=str, display=shown.append)
     ipython = SimpleNamespace(get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     module.show()
-    assert shown == [module._repr_html_()]
+    assert shown == [_html(module)]
     assert capsys.readouterr().out == ""
+
+
+def _in_capitals(text: str, mode: object) -> str:
+    return text.upper()
+
+
+def _html(module: Any) -> str:
+    return module._repr_html_()
 
 
 def test_black(
@@ -84,7 +93,7 @@ def test_black(
     monkeypatch.setitem(sys.modules, "black", None)
     with pytest.raises(ValueError, match="needs the package black: pip install black"):
         module.show(black_format=True)
-    black = SimpleNamespace(FileMode=dict, format_str=lambda text, mode: text.upper())
+    black = SimpleNamespace(FileMode=dict, format_str=_in_capitals)
     monkeypatch.setitem(sys.modules, "black", black)
     module.show(black_format=True)
     assert capsys.readouterr().out == module.script().upper() + "\n"

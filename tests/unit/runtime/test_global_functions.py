@@ -25,6 +25,10 @@ def double(x: Any) -> Any:
     return x * 2
 
 
+def less(x: Any) -> Any:
+    return x - 1
+
+
 def test_names() -> None:
     assert register_func("my.double", double) is double
     assert register_func("other")(double) is double
@@ -73,8 +77,7 @@ def test_the_interpreter_calls_them() -> None:
     module = _registered()
     x = np.arange(4, dtype="float32")
     np.testing.assert_array_equal(xdsl_tvm.interpret(module)["main"](x), x * 3 + 1)
-    other = {"my.pair": lambda x: x - 1}
-    found = xdsl_tvm.interpret(module, externs=other)["main"](x)
+    found = xdsl_tvm.interpret(module, externs={"my.pair": less})["main"](x)
     np.testing.assert_array_equal(found, x * 3 - 1)
 
 
