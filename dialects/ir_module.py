@@ -59,6 +59,17 @@ class IRModule(ModuleOp, Scriptable):
         name = symbol.data if isinstance(symbol, StringAttr) else "main"
         return IRModule({name: expr})
 
+    @staticmethod
+    def of(module: ModuleOp) -> IRModule:
+        """A copy of a module that finds its functions by name."""
+        copy = module.clone()
+        return IRModule.create(
+            attributes=copy.attributes,
+            properties=copy.properties,
+            regions=[copy.detach_region(copy.body)],
+            location=copy.location,
+        )
+
     # ---- functions ----
 
     def __getitem__(self, name: str | GlobalVar) -> Operation:

@@ -25,7 +25,6 @@ are here:
 | `from tvm import relax, tir` | `from xdsl_tvm import relax, tir` |
 | `from tvm.script import ir as I` | `from xdsl_tvm.script import ir as I` |
 
-<!-- checked -->
 ```python
 import numpy as np
 

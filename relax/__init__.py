@@ -23,6 +23,7 @@ from xdsl_tvm.relax.calls import (
     call_tir_inplace,
     call_tir_with_grad,
 )
+from xdsl_tvm.relax.expr import Computed as Call
 from xdsl_tvm.relax.expr import (
     Expr,
     PrimValue,
@@ -45,6 +46,7 @@ from xdsl_tvm.relax.struct_info import (
 
 __all__ = [
     "BlockBuilder",
+    "Call",
     "Device",
     "Expr",
     "FuncStructInfo",
@@ -75,6 +77,8 @@ __all__ = [
 
 _ELSEWHERE = {
     "Executable": ("xdsl_tvm.runtime.executable_base", "Executable"),
+    "PyExprMutator": ("xdsl_tvm.relax.expr_functor", "PyExprMutator"),
+    "PyExprVisitor": ("xdsl_tvm.relax.expr_functor", "PyExprVisitor"),
     "VirtualMachine": ("xdsl_tvm.runtime.virtual_machine", "VirtualMachine"),
     "build": ("xdsl_tvm.runtime.building", "build_relax"),
     "get_default_pipeline": (
@@ -92,6 +96,8 @@ def __getattr__(name: str) -> Any:
     # the builder is below the others, so their words are found when they are asked for.
     if name == "transform":
         return importlib.import_module("xdsl_tvm.relax.transform")
+    if name == "expr_functor":
+        return importlib.import_module("xdsl_tvm.relax.expr_functor")
     if name == "frontend":
         return importlib.import_module("xdsl_tvm.relax.frontend")
     if name in _ELSEWHERE:

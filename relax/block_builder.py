@@ -77,8 +77,13 @@ class BlockBuilder:
     it is computed once in the block where it is emitted, and where that is visible.
     """
 
-    def __init__(self) -> None:
-        self._functions: dict[str, Operation] = {}
+    def __init__(self, mod: ModuleOp | None = None) -> None:
+        """A builder of a new module, or of a copy of one."""
+        self._start = IRModule() if mod is None else IRModule.of(mod)
+        """The module without the functions that are built: its attributes."""
+        self._functions = {var.name_hint: op for var, op in self._start.functions.items()}
+        for op in self._functions.values():
+            op.detach()
         self._scopes: list[_Scope] = []
         self._function: _Function | None = None
 
@@ -183,6 +188,25 @@ class BlockBuilder:
         self._functions[name] = added
         return GlobalVar(name, added.type if isinstance(added, relax.FuncOp) else None)
 
+    def update_func(self, gv: GlobalVar, func: Operation) -> None:
+        """Put a function of TIR or Relax in the place of one.
+
+        Raises VerifyException if there is none, and for what is no function.
+        """
+        name = gv.name_hint
+        if name not in self._functions:
+            raise VerifyException(f"update_func: there is no function @{name}")
+        if not isinstance(func, tir.FuncOp | relax.FuncOp):
+            raise VerifyException(
+                f"update_func: '{name}' must be a function of tir or relax, not "
+                f"{func.name}"
+            )
+        self._functions[name] = func.clone()
+
+    def take_func(self, gv: GlobalVar) -> Operation:
+        """Remove a function from the module, and return it."""
+        return self._functions.pop(gv.name_hint)
+
     def _free_name(self, hint: str) -> str:
         taken = set(self._functions)
         if self._function is not None:
@@ -199,7 +223,8 @@ class BlockBuilder:
             raise VerifyException(
                 f"relax.func @{self._function.name} is not finished yet"
             )
-        module = IRModule({name: op.clone() for name, op in self._functions.items()})
+        module = self._start.clone()
+        module.update({name: op.clone() for name, op in self._functions.items()})
         for func in module.body.block.ops:
             if isinstance(func, relax.FuncOp):
                 func.verify_()

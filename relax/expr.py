@@ -24,7 +24,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
 from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
-from xdsl_tvm.dialects.relax.symbolic import DimLike
+from xdsl_tvm.dialects.relax.symbolic import Dimension, DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name, is_integer
 from xdsl_tvm.relax.reading import Operands, current_reader
 from xdsl_tvm.relax.struct_info import DtypeLike, PrimStructInfo, struct_info_of
@@ -224,6 +224,11 @@ class Computed(Expr):
         self.op = op
         self.operands = tuple(operands)
 
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        """The expressions of the operands, TVM's `Call.args`."""
+        return self.operands
+
 
 class Placeholders(Operands):
     """Placeholders that an operation is made on, and the expressions they stand for."""
@@ -388,7 +393,7 @@ def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Compute
     if dtype is None:
         dtype = "float32" if isinstance(value, float) else "int64"
     if isinstance(value, float) or "float" in _name(dtype):
-        if isinstance(value, relax.Dim | str):
+        if isinstance(value, relax.Dim | str | Dimension):
             raise VerifyException(f"relax.prim_value: {value} is an integer")
         element = PrimStructInfo(dtype).dtype
         attribute = FloatAttr(float(value), cast(Any, element))

@@ -226,15 +226,13 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "trace": "print a value by a packed call",
     },
     "relax": {
-        "Binding BindingBlock Call DataflowBlock If MatchCast SeqExpr VarBinding "
+        "Binding BindingBlock DataflowBlock If MatchCast SeqExpr VarBinding "
         "DataflowBlockRewrite binding_rewrite Constant": _OPERATIONS,
         "DataTypeImm StringImm": "dtypes and strings are arguments of operators only",
         "DataflowVar": "a variable of a dataflow block is a Var",
         "ExecBuilder exec_builder vm_build VMInstrumentReturnKind": "there is no "
         "bytecode; Relax is compiled to machine code",
-        "ExprFunctor PyExprMutator PyExprVisitor expr_functor": "operations are visited "
-        "with op.walk() and rewritten by patterns of xDSL; "
-        "xdsl_tvm.relax.transform.function_pass makes a pass of a function",
+        "ExprFunctor": "expressions are visited by PyExprVisitor and PyExprMutator",
         "extern": "functions of the runtime are called by their names",
         "FuncType ObjectType PackedFuncType ShapeType TensorType TupleType Type ty "
         "StructInfo": "a struct info is a type of the dialect: relax.TensorStructInfo(…)",

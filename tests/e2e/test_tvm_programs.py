@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
@@ -25,4 +26,14 @@ def test_a_program_runs(
     makers = dict(vars(default_pipeline.NAMED)["_makers"])
     monkeypatch.setattr(default_pipeline.NAMED, "_makers", makers)
     runpy.run_path(str(program), run_name="__main__")
+    assert "class Module:" in capsys.readouterr().out
+
+
+def test_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program of docs/tvm-words.md, as a reader would run it, from a file."""
+    page = (paths.ROOT / "docs" / "tvm-words.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "page.py"
+    file.write_text(program)
+    runpy.run_path(str(file), run_name="__main__")
     assert "class Module:" in capsys.readouterr().out
