@@ -394,7 +394,8 @@ def PrimValue(value: DimLike | float, dtype: DtypeLike | None = None) -> Compute
         dtype = "float32" if isinstance(value, float) else "int64"
     if isinstance(value, float) or "float" in _name(dtype):
         if isinstance(value, relax.Dim | str | Dimension):
-            raise VerifyException(f"relax.prim_value: {value} is an integer")
+            dim = relax.Dim.of(value)
+            raise VerifyException(f"relax.prim_value: {dim} is an integer")
         element = PrimStructInfo(dtype).dtype
         attribute = FloatAttr(float(value), cast(Any, element))
         return Computed(relax.PrimValueOp(attribute), ())

@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.call_arguments import Insert, as_list, as_value
@@ -40,6 +39,7 @@ from xdsl_tvm.dialects.relax.properties import (
 from xdsl_tvm.dialects.relax.symbolic import (
     Dim,
     DimLike,
+    are_dims,
     ceildiv,
     maximum,
     minimum,
@@ -188,7 +188,7 @@ class ReshapeOp(OperatorOp, HasFolderInterface, HasCanonicalizationPatternsInter
     def complete_arguments(cls, arguments: dict[str, object], insert: Insert) -> None:
         """Replaces 0 by the operand's dimension, and -1 by what is left."""
         x, shape = as_value(arguments["x"]), as_list(arguments["shape"])
-        if x is not None and isa(shape, list[Dim | int | str]):
+        if x is not None and shape is not None and are_dims(shape):
             arguments["shape"] = list(reshape_dims(x.type, shape))
 
     def infer_result_type(self) -> Attribute:

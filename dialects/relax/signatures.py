@@ -41,7 +41,7 @@ from xdsl_tvm.dialects.relax.call_arguments import Device as Device
 from xdsl_tvm.dialects.relax.call_arguments import Insert as Insert
 from xdsl_tvm.dialects.relax.call_arguments import as_list, as_value
 from xdsl_tvm.dialects.relax.operators import OperatorOp
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, Dimension, are_dims
 from xdsl_tvm.dialects.tir.index_map import IndexFunction, IndexMapAttr
 from xdsl_tvm.dialects.tir.types import parse_dtype
 
@@ -259,7 +259,7 @@ def _shape(value: object, insert: Insert) -> SSAValue | None:
     if (given := as_value(value)) is not None:
         return given
     dims = as_list(value)
-    if dims is None or not isa(dims, list[Dim | int | str]):
+    if dims is None or not are_dims(dims):
         return None
     try:
         return insert(relax.ShapeOp(dims))
@@ -272,7 +272,7 @@ def _prim(value: object, insert: Insert) -> SSAValue | None:
     match value:
         case bool():
             return insert(relax.PrimValueOp(int(value), i1))
-        case int() | Dim():
+        case int() | Dim() | Dimension():
             return insert(relax.PrimValueOp(value))
         case float():
             return insert(relax.PrimValueOp(FloatAttr(value, f32)))

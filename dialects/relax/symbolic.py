@@ -13,12 +13,20 @@ The text is that of the normal form: `n`, `64`, `m * n + n * 2 - 1`,
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import (
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 from xdsl.utils.exceptions import VerifyException
 
@@ -81,6 +89,11 @@ class Dimension(Protocol):
 
 DimLike: TypeAlias = "Dim | int | str | Dimension"
 """A dimension, a constant, the name of a symbol, or what stands for one."""
+
+
+def are_dims(values: Sequence[object]) -> TypeGuard[list[DimLike]]:
+    """Whether all are dimensions, or stand for such."""
+    return all(isinstance(value, Dim | int | str | Dimension) for value in values)
 
 
 def _monomial_key(monomial: Monomial) -> tuple[int, tuple[str, ...]]:

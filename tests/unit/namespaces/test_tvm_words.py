@@ -6,6 +6,7 @@ import importlib
 
 import pytest
 from xdsl.dialects.builtin import i64
+from xdsl.utils.exceptions import VerifyException
 
 import xdsl_tvm as tvm
 from xdsl_tvm import relax, tir
@@ -77,8 +78,14 @@ def test_symbols_are_dimensions() -> None:
     assert info == relax.TensorStructInfo((relax.sym("n") * 2, 4, "n"), "float32")
     shape = relax.ShapeExpr([n, n + 1])
     assert shape.struct_info == relax.ShapeStructInfo(["n", relax.sym("n") + 1])
-    with pytest.raises(Exception, match="a symbolic dimension is an int64, not a int32"):
-        relax.ShapeExpr([tir.Var("m", "int32")])
+    x = relax.Var("x", info)
+    flat = relax.op.reshape(x, (n * n * 8,))
+    assert flat.struct_info == relax.TensorStructInfo([relax.sym("n") * "n" * 8])
+    assert relax.PrimValue(n).struct_info == relax.PrimStructInfo("int64", "n")
+    with pytest.raises(VerifyException, match=r"relax\.prim_value: n is an integer"):
+        relax.PrimValue(n, "float32")
+    with pytest.raises(VerifyException, match="a symbolic dimension is an int64, not a"):
+        relax.TensorStructInfo([tir.Var("m", "int32")])
 
 
 def test_assert_allclose() -> None:
