@@ -46,6 +46,7 @@ _OTHERS = {
 }
 """Names that are others where they are defined."""
 _NAMESPACES = (
+    "dlight",
     "instrument",
     "ir",
     "nd",

@@ -52,6 +52,12 @@ WORDS: Final[Mapping[str, str]] = {
         datatype detect_target generic_func hexagon intel_graphics intrin list_tags mali
         override_native_generic_func riscv_cpu rocm
     """,
+    "dlight": """
+        ApplyDefaultSchedule ScheduleRule analysis base benchmark cpu gpu
+    """,
+    "dlight.gpu": """
+        Fallback GEMV GeneralReduction LowBatchGEMV Matmul RMSNorm Reduction Transpose
+    """,
     "script": """
         from_source highlight ir ir_builder ir_module parse parser relax tir
     """,
@@ -144,8 +150,6 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "arith": "the analyzer is xdsl_tvm.analysis.arith, on its own expressions",
         "container": "tvm.ir.Array and Map are tuples and dictionaries",
         "contrib support driver": _PYTHON,
-        "dlight": "xdsl_tvm.relax.get_default_pipeline('cuda') schedules for GPUs, and "
-        "tir-gpu-schedule by itself",
         "meta_schedule": _TUNING,
         "rpc": "code runs on this machine; export_library makes files for others",
         "te topi": _TE,
@@ -164,7 +168,7 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "load_json save_json": "modules are saved as text: str(module), module.script()",
     },
     "instrument": {
-        "DumpIR": "`xdsl-tvm opt --print-ir-after-all` and PrintAfterAll print it",
+        "DumpIR": "PrintAfterAll prints it, and so does xdsl-tvm opt --print-ir-after",
     },
     "nd": {
         "ext_dev hexagon metal opencl rocm vpi vulkan webgpu": _NO_DEVICE,
@@ -193,6 +197,11 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "codegen detect_target": "Target.from_device says what this machine has",
         "intrin": "rules are registered by tvm.ir.register_intrin_lowering",
+    },
+    "dlight": {
+        "analysis base": "rules are chosen by tir-gpu-schedule itself",
+        "benchmark": "times are taken by time_evaluator, and by benchmarks/",
+        "cpu": "compile schedules for the processor by itself",
     },
     "script": {
         "highlight": "module.show() does it",

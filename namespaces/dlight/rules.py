@@ -1,0 +1,5 @@
+"""What rules of schedules are."""
+
+
+class ScheduleRule:
+    """A rule that `ApplyDefaultSchedule` takes."""
