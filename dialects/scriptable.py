@@ -6,7 +6,6 @@ and as HTML in a notebook. Colours need the package pygments.
 
 from __future__ import annotations
 
-import html
 import importlib
 import sys
 from typing import Any, Final, cast
@@ -125,7 +124,10 @@ def _coloured(text: str, style: str | None) -> str:
 def _as_html(text: str, style: str | None) -> str:
     pygments = _pygments(style)
     if pygments is None:
-        return f"<pre>{html.escape(text)}</pre>"
+        # Late: few notebooks lack pygments.
+        from html import escape
+
+        return f"<pre>{escape(text)}</pre>"
     return _rendered(
         pygments, text, "HtmlFormatter", style=style or "default", noclasses=True
     )

@@ -96,6 +96,8 @@ def __getattr__(name: str) -> Any:
     # the builder is below the others, so their words are found when they are asked for.
     if name == "transform":
         return importlib.import_module("xdsl_tvm.relax.transform")
+    if name == "analysis":
+        return importlib.import_module("xdsl_tvm.relax.analysis")
     if name == "expr_functor":
         return importlib.import_module("xdsl_tvm.relax.expr_functor")
     if name == "frontend":

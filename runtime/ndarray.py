@@ -63,10 +63,16 @@ class NDArray:
     def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
         """Copy the elements to an array of the same dtype and shape, or to a new one.
 
-        Raises ValueError for an array that differs.
+        Raises ValueError for an array that differs, and TypeError for what is neither an
+        NDArray nor a device.
         """
         if isinstance(target, Device):
             return array(self, target, mem_scope)
+        if not isinstance(cast(object, target), NDArray):
+            raise TypeError(
+                "copyto needs an NDArray or a device, such as cpu(), not a "
+                f"{type(target).__name__}"
+            )
         return target.copyfrom(self)
 
     def copyfrom(self, source_array: NDArray | ArrayLike) -> NDArray:

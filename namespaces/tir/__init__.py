@@ -17,7 +17,7 @@ from xdsl_tvm.passes.tir.default_pipeline import (
     get_tir_pipeline,
 )
 from xdsl_tvm.runtime.building import build_tir
-from xdsl_tvm.tir import transform
+from xdsl_tvm.tir import analysis, transform
 from xdsl_tvm.tvm_words import has_word, is_refused, missing
 from xdsl_tvm.tvmscript import tir as script
 from xdsl_tvm.tvmscript.nodes.expressions import (
@@ -46,6 +46,7 @@ __all__ = [
     "PrimFunc",
     "TensorIntrin",
     "add",
+    "analysis",
     "build",
     "const",
     "convert",

@@ -224,8 +224,6 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "CallEffectKind": "effects are traits of operations",
         "DataProducer ProducerLoad ProducerRealize ProducerStore Reduce sum": _TE,
         "all any": "conditions are combined by T.And and T.Or",
-        "analysis": "analyses are in xdsl_tvm.analysis.tir; passes named tir-verify-… "
-        "check programs",
         "call_tir": "a function of the module is called by its GlobalVar",
         "indexdiv indexmod": "T.floordiv and T.floormod are the same on indices",
         "ir_builder": "it is xdsl_tvm.tvmscript.builder; see docs/builder.md",
@@ -247,7 +245,6 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "StructInfo": "a struct info is a type of the dialect: relax.TensorStructInfo(…)",
         "Id": "variables are equal to themselves only",
         "Span": _SPANS,
-        "analysis": "analyses are in xdsl_tvm.analysis.relax",
         "backend": _BUILTIN_LIBRARY,
         "distributed": "functions run on one device",
         "dpl": "patterns are those of xDSL's rewriter",

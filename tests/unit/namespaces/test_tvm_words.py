@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 
 import pytest
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import StringAttr, i64
 from xdsl.utils.exceptions import VerifyException
 
 import xdsl_tvm as tvm
 from xdsl_tvm import relax, tir
+from xdsl_tvm.script import parse
 from xdsl_tvm.script import tir as T
 from xdsl_tvm.tvm_words import WORDS, has_word, missing, module_of, reason, words
 
@@ -59,6 +60,24 @@ def test_names_lead_to_one_definition() -> None:
     assert relax.Executable is tvm.runtime.Executable is tvm.Executable
     assert "nvidia/nvidia-a100" in tvm.target.list_tags()
     assert tir.transform.Simplify().name == "tir-simplify"
+
+
+def test_analyses() -> None:
+    module = parse("""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def f(A: T.Buffer((4,), "float32")):
+        A[0] = T.float32(0)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return x
+""")
+    assert relax.analysis.well_formed(module)
+    assert tir.analysis.verify_well_formed(module)
+    module["main"].attributes["global_symbol"] = StringAttr("other")
+    assert not relax.analysis.well_formed(module)
 
 
 def test_expressions_of_tir() -> None:

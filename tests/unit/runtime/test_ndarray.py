@@ -67,6 +67,8 @@ def test_copies() -> None:
         x.copyfrom(np.ones(4))
     with pytest.raises(ValueError, match=r"cannot take int64\[3\]; convert it"):
         x[:] = [1, 2, 3]
+    with pytest.raises(TypeError, match="copyto needs an NDArray or a device, such as c"):
+        x.copyto(cast(Any, np.ones(3)))
     with pytest.raises(ValueError, match=r"write x\[:\] = y"):
         x[1:] = np.ones(2)
 

@@ -1,0 +1,6 @@
+"""TVM's `tvm.tir.analysis`: `tir.analysis.verify_well_formed(mod)`.
+
+What else there is to ask of TIR programs is in `xdsl_tvm.analysis.tir`.
+"""
+
+from xdsl_tvm.analysis.tir.well_formed import verify_well_formed as verify_well_formed
