@@ -75,7 +75,9 @@ print(vm.time_evaluator("main", tvm.cpu(), number=3)(x, w).mean, "seconds")
 
 - A module is a `builtin.module` of xDSL, and its functions are operations, `tir.func` and
   `relax.func`: what works on those, such as `op.walk()`, works on them, and TVM's methods
-  do, too. TVM's objects of expressions and statements are not there.
+  do, too. TVM's objects of statements and bindings are not there. What `tir.Add(x, y)`,
+  `tir.Buffer(shape)` and their kin make is an expression of scripts; they are functions,
+  not classes, so `isinstance` asks for `tir.PrimExpr`.
 - Modules and functions can be changed. `mod[name] = func` and `update_func` do, and what
   begins with `with_` or `without_` returns a copy. A pass leaves its argument as it is.
 - `attrs` are values of Python; `func.params` are values of xDSL, with `name_hint` and

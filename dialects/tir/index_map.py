@@ -77,6 +77,13 @@ class IndexMapAttr(ParametrizedAttribute):
             _affine(function), None if inverse is None else _affine(inverse)
         )
 
+    @staticmethod
+    def from_func(
+        mapping_function: IndexFunction, inverse_index_map: IndexFunction | None = None
+    ) -> IndexMapAttr:
+        """The map of a function, as `of`, by TVM's name."""
+        return IndexMapAttr.of(mapping_function, inverse_index_map)
+
     @property
     def rank(self) -> int:
         """How many indices it takes."""

@@ -226,6 +226,7 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "all any": "conditions are combined by T.And and T.Or",
         "call_tir": "a function of the module is called by its GlobalVar",
         "indexdiv indexmod": "T.floordiv and T.floormod are the same on indices",
+        "Let": "it is T.Let(body, where={variable: value})",
         "ir_builder": "it is xdsl_tvm.tvmscript.builder; see docs/builder.md",
         "get_vscale_expr": "T.vscale() is the expression",
         "stmt_functor": "walk operations with op.walk(); expressions are rewritten by "

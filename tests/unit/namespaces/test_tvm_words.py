@@ -87,6 +87,11 @@ def test_expressions_of_tir() -> None:
     assert total.dtype == "int64"
     assert isinstance(tir.if_then_else(n < 3, n, total), tir.PrimExpr)
     assert tir.const(1.5, "float32").dtype == "float32"
+    swap = tir.IndexMap.from_func(lambda i, j: (j, i))
+    assert swap.map_indices([1, 2]) == (2, 1)
+    x = tir.Var("x", "float32")
+    for name in ("exp", "floor", "abs", "tanh", "isnan", "sigmoid"):
+        assert isinstance(getattr(tir, name)(x), tir.PrimExpr)
     data = tir.decl_buffer((4,), "float32")
     assert data[0].dtype == "float32"
 
