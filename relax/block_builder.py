@@ -181,7 +181,7 @@ class BlockBuilder:
                 f"add_func: '{name_hint}' must be a function of tir or relax, "
                 f"not {func.name}"
             )
-        name = self._free_name(name_hint)
+        name = self.free_name(name_hint)
         added = func.clone()
         if "global_symbol" in added.attributes and added.sym_name.data != name:
             added.attributes["global_symbol"] = StringAttr(name)
@@ -207,7 +207,8 @@ class BlockBuilder:
         """Remove a function from the module, and return it."""
         return self._functions.pop(gv.name_hint)
 
-    def _free_name(self, hint: str) -> str:
+    def free_name(self, hint: str) -> str:
+        """A name that no function has: the hint, with a number if it is taken."""
         taken = set(self._functions)
         if self._function is not None:
             taken.add(self._function.name)

@@ -70,6 +70,11 @@ def _check_walkable(op: Operation) -> None:
         raise VerifyException(
             f"{op.name} is not visited; run relax.transform.LambdaLift before"
         )
+    if len(op.results) > 1 and not isinstance(op, relax.DataflowOp):
+        raise VerifyException(
+            f"{op.name} has {len(op.results)} results and is not visited; operations of "
+            "Relax have one"
+        )
 
 
 class PyExprVisitor:
@@ -152,14 +157,17 @@ class PyExprMutator:
         params = [Var(arg.name_hint or "arg", arg.type) for arg in op.args]
         self._values = dict(zip(op.args, params, strict=True))
         attributes = dict(op.attributes)
-        name = f"{op.sym_name.data}_rewritten"
         builder = self.builder_
+        name = builder.free_name(op.sym_name.data)
         with builder.function(name, params, attributes, op.is_pure, private=True):
             self._block(op.body.block)
             builder.emit_func_output(self._values[op.return_op.value])
         result = builder.take_func(GlobalVar(name))
         assert isinstance(result, relax.FuncOp)
         result.sym_name = op.sym_name
+        if result.return_op.value.type == op.return_op.value.type:
+            # The declared type may say less.
+            result.function_type = op.function_type
         return result
 
     def visit_call_(self, call: Computed) -> Expr:

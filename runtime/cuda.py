@@ -246,6 +246,12 @@ class CudaExecutable(Executable):
     def device(self) -> Device:
         return cuda()
 
+    def get_source(self, fmt: str = "") -> str:
+        """The PTX of all kernels. Raises ValueError for another format than `ptx`."""
+        if fmt not in ("", "ptx"):
+            raise ValueError(f"there is no source of the format '{fmt}'; use ptx")
+        return self.ptx
+
     def array(self, array: Array) -> DeviceArray:
         """A copy of a numpy array on the GPU, for an argument of several calls."""
         self._driver.activate()

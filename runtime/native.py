@@ -173,6 +173,12 @@ class NativeExecutable(Executable):
         )
         return llvm_ir(context, self._module)
 
+    def get_source(self, fmt: str = "") -> str:
+        """The LLVM IR, TVM's format `ll`. Raises ValueError for another format."""
+        if fmt not in ("", "ll"):
+            raise ValueError(f"there is no source of the format '{fmt}'; use ll")
+        return self.llvm_ir
+
     def object_file(self, path: str | Path) -> None:
         """Write the object file, for a linker, to `path`.
 

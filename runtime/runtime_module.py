@@ -48,6 +48,10 @@ class RuntimeModule(ABC, Mapping[str, Callable[..., Any]]):
             )
         return names[0]
 
+    def get_source(self, fmt: str = "") -> str:
+        """The code, as text. Raises ValueError for a format that there is not."""
+        raise ValueError(f"{type(self).__name__} has machine code only")
+
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
         """The function of a name. Raises KeyError if there is none."""
         return self[name]

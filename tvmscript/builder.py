@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
-from xdsl.dialects.builtin import ModuleOp, NoneType
+from xdsl.dialects.builtin import NoneType
 
 from xdsl_tvm.analysis.tir.well_formed import verify_well_formed
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects import ir_module, tir
 from xdsl_tvm.tvmscript.nodes.expressions import (
     ExprLike,
     IntImm,
@@ -186,7 +186,7 @@ class IRBuilder:
             raise BuilderError(f"{self.frames[-1].what} is still open")
         return IRModule(dict(self.functions), self.module_attrs, self.global_infos)
 
-    def get(self) -> ModuleOp:
+    def get(self) -> ir_module.IRModule:
         """What was built as a verified module, completed as scripts are: with root blocks
         and the regions that blocks do not state (docs/spec/tvmscript.md §9).
 

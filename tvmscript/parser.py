@@ -418,12 +418,7 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, object]]:
 
 def module_op(module: ReadModule) -> IRModule:
     """The ops of a module, verified where its functions ask for it."""
-    op = IRModule()
-    emitted = _emitted(module)
-    op.attributes.update(emitted.attributes)
-    for function in list(emitted.body.block.ops):
-        function.detach()
-        op.body.block.add_op(function)
+    op = _emitted(module)
     op.body.block.add_ops(read.op for read in module.relax_functions.values())
     for captured in module.captured.items():
         _add_captured(op, *captured)
@@ -438,7 +433,7 @@ def module_op(module: ReadModule) -> IRModule:
     return op
 
 
-def _emitted(module: ReadModule) -> ModuleOp:
+def _emitted(module: ReadModule) -> IRModule:
     # All functions of a module come from one source.
     read = next(
         iter((*module.functions.values(), *module.relax_functions.values())), None

@@ -50,10 +50,8 @@ class BaseFunc(Scriptable, IRDLOperation, ABC):
         return copy
 
     def with_attrs(self, attr_map: Mapping[str, object]) -> Self:
-        """A copy of the function that has these attributes and no others."""
-        copy = self.clone()
-        copy.attributes.clear()
-        return copy.with_attr(attr_map)
+        """A copy of the function with the attributes of a dictionary set."""
+        return self.with_attr(attr_map)
 
     def without_attr(self, key: str) -> Self:
         """A copy of the function without an attribute."""

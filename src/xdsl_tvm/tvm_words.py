@@ -205,7 +205,6 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "script": {
         "highlight": "module.show() does it",
-        "ir_builder": "it is xdsl_tvm.tvmscript.builder; see docs/builder.md",
     },
     "testing": {
         "enabled_targets parametrize_targets requires_cuda requires_gpu requires_llvm "
@@ -227,7 +226,7 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "call_tir": "a function of the module is called by its GlobalVar",
         "indexdiv indexmod": "T.floordiv and T.floormod are the same on indices",
         "Let": "it is T.Let(body, where={variable: value})",
-        "ir_builder": "it is xdsl_tvm.tvmscript.builder; see docs/builder.md",
+        "ir_builder": "it is xdsl_tvm.script.ir_builder; see docs/builder.md",
         "get_vscale_expr": "T.vscale() is the expression",
         "stmt_functor": "walk operations with op.walk(); expressions are rewritten by "
         "patterns of xDSL",

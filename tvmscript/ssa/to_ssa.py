@@ -17,7 +17,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     LocationAttr,
-    ModuleOp,
     StringAttr,
     UnitAttr,
 )
@@ -25,6 +24,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.ir_module import IRModule
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir.annotations import annotation_attr
 from xdsl_tvm.dialects.tir.assembly import Mixed
@@ -70,7 +70,7 @@ Locate: TypeAlias = Callable[[int | None, int | None], LocationAttr]
 """The location of operations of the statement at a line and a column."""
 
 
-def module_to_ssa(module: st.IRModule, locate: Locate | None = None) -> ModuleOp:
+def module_to_ssa(module: st.IRModule, locate: Locate | None = None) -> IRModule:
     """The module of node trees that have been completed (docs/spec/tvmscript.md §9).
 
     Operations have the locations that `locate` tells for their statements. The result is
@@ -81,7 +81,10 @@ def module_to_ssa(module: st.IRModule, locate: Locate | None = None) -> ModuleOp
         _Function(function, module.functions, locate).build()
         for function in module.functions.values()
     ]
-    return ModuleOp(functions, _module_attributes(module))
+    result = IRModule()
+    result.body.block.add_ops(functions)
+    result.attributes.update(_module_attributes(module))
+    return result
 
 
 def _module_attributes(module: st.IRModule) -> dict[str, Attribute]:

@@ -128,7 +128,7 @@ def test_attributes_of_modules_and_functions() -> None:
     other = func.with_attr("a", 1).with_attr({"b": "x", "c": 2.5})
     assert other.attrs == {"a": 1, "b": "x", "c": 2.5}
     assert other.without_attr("a").attrs == {"b": "x", "c": 2.5}
-    assert other.with_attrs({"d": None}).attrs == {"d": None}
+    assert func.with_attrs({"d": None, "e": True}).attrs == {"d": None, "e": True}
     assert func.attrs == {}
     assert [param.type for param in func.params] == [i32]
     with pytest.raises(ValueError, match="a value of type object cannot be"):

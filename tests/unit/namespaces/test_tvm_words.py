@@ -12,6 +12,7 @@ import xdsl_tvm as tvm
 from xdsl_tvm import relax, tir
 from xdsl_tvm.script import parse
 from xdsl_tvm.script import tir as T
+from xdsl_tvm.script.ir_builder import IRBuilder
 from xdsl_tvm.tvm_words import WORDS, has_word, missing, module_of, reason, words
 
 
@@ -78,6 +79,16 @@ class Module:
     assert tir.analysis.verify_well_formed(module)
     module["main"].attributes["global_symbol"] = StringAttr("other")
     assert not relax.analysis.well_formed(module)
+
+
+def test_the_builder_makes_a_module() -> None:
+    with IRBuilder() as builder, T.prim_func():
+        T.func_name("f")
+        data = T.arg("A", T.Buffer((4,), "float32"))
+        T.buffer_store(data, 0.0, [0])
+    module = builder.get()
+    assert isinstance(module, tvm.IRModule)
+    assert "A[0] = T.float32(0" in module.script()
 
 
 def test_expressions_of_tir() -> None:

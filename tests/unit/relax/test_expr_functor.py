@@ -78,6 +78,22 @@ def test_a_mutator_that_changes_nothing(module: IRModule) -> None:
     assert str(module) == before
 
 
+def test_a_declared_type_is_kept() -> None:
+    """Also one that says less than the value, and names that others begin with."""
+    module = parse("""
+@I.ir_module
+class Module:
+    @R.function
+    def main_1(x: R.Tensor((4,), "float32")) -> R.Tensor(ndim=1, dtype="float32"):
+        return R.negative(x)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Object:
+        return Module.main_1(x)
+""")
+    assert_structural_equal(rewritten(module, PyExprMutator(module)), module)
+
+
 def test_calls_are_replaced(module: IRModule) -> None:
     @mutator
     class ReluToNegative(PyExprMutator):

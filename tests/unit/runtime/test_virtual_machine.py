@@ -102,6 +102,9 @@ def test_the_entry(module: IRModule, executable: Executable) -> None:
     assert isinstance(executable, tvm.runtime.Module)
     assert executable(X, Y)[0].tolist() == [1, 2, 3, 4]
     twice = tvm.build(_twice(module))
+    assert "define" in twice.get_source("ll")
+    with pytest.raises(ValueError, match="no source of the format 'asm'; use ll"):
+        twice.get_source("asm")
     assert twice.entry_name == "twice"
     out = tvm.nd.empty((4,))
     twice.get_function("twice")(X, out)
@@ -124,6 +127,8 @@ def test_libraries(module: IRModule, tmp_path: Path) -> None:
         pytest.skip(str(error))
     loaded = tvm.runtime.load_module(str(path))
     out = tvm.nd.empty((4,), "float32")
+    with pytest.raises(ValueError, match="LoadedLibrary has machine code only"):
+        loaded.get_source()
     loaded(tvm.nd.array(X), out)
     assert out.numpy().tolist() == [0, 2, 4, 6]
     vm = relax.VirtualMachine(loaded, tvm.cpu())
@@ -179,6 +184,9 @@ def test_parameters_are_arrays_of_tvm(module: IRModule) -> None:
 def test_on_the_gpu() -> None:
     kernels = load_module(Path(__file__).parents[3] / "examples/kernels/vector_add.mlir")
     executable = CudaExecutable(kernels, driver=simulated_driver(kernels))
+    assert executable.get_source() == executable.get_source("ptx") == executable.ptx
+    with pytest.raises(ValueError, match="no source of the format 'cu'; use ptx"):
+        executable.get_source("cu")
     vm = relax.VirtualMachine(executable, tvm.cuda())
     a, b, c = tvm.nd.array(X), tvm.nd.array(Y), tvm.nd.empty((4,), "float32")
     vm["vector_add"](a, b, c)
