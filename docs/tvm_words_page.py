@@ -69,7 +69,9 @@ tvm.testing.assert_allclose(vm["main"](x, w).numpy(), np.zeros((2, 8)))
 print(vm.time_evaluator("main", tvm.cpu(), number=3)(x, w).mean, "seconds")
 ```
 
-[examples/tvm_words](../examples/tvm_words/README.md) has longer programs.
+[examples/tvm_words](../examples/tvm_words/README.md) has longer programs. The commands of
+`xdsl-tvm` run a program with TVM's own imports by `--execute`: `import tvm` finds this
+package then ([tvmscript.md](tvmscript.md#on-the-command-line)).
 
 ## What is different
 

@@ -2,18 +2,22 @@
 
 A file as text never runs; it holds definitions, imports and assignments, no other Python.
 A file with more in it, such as helper functions, has to be executed, which runs whatever
-it says. While it runs, `import tvm` and `from tvm.script import tir as T` find the
-namespaces of this package, whether TVM is installed or not.
+it says. While it runs, `import tvm`, `from tvm import relax` and `from tvm.script import
+tir as T` find the modules of this package, whether TVM is installed or not.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import sys
 import traceback
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +29,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.tvmscript.errors import ScriptError
-from xdsl_tvm.tvmscript.parser import default_names, parse
+from xdsl_tvm.tvmscript.parser import parse
 from xdsl_tvm.tvmscript.reading.source import Definition, Source, first_line
 
 T = TypeVar("T")
@@ -203,10 +207,12 @@ def _tvm_is_ours() -> Generator[None]:
     before = {name: sys.modules[name] for name in list(sys.modules) if _is_tvm(name)}
     for name in before:
         del sys.modules[name]
-    sys.modules.update(_tvm_modules())
+    finder = _OursAsTVM()
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
+        sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if _is_tvm(name)]:
             del sys.modules[name]
         sys.modules.update(before)
@@ -216,18 +222,43 @@ def _is_tvm(name: str) -> bool:
     return name.partition(".")[0] == "tvm"
 
 
-def _tvm_modules() -> dict[str, ModuleType]:
-    """Modules with TVM's names whose contents are the namespaces."""
-    names = default_names()
-    tvm, script = ModuleType("tvm"), ModuleType("tvm.script")
-    spaces = {key: names[key] for key in ("ir", "relax", "tir")}
-    spaces["tirx"] = spaces["tir"]
-    found = {"tvm": tvm, "tvm.script": script}
-    for key, space in spaces.items():
-        assert isinstance(space, ModuleType)
-        found[f"tvm.{key}"] = found[f"tvm.script.{key}"] = space
-        setattr(tvm, key, space)
-        setattr(script, key, space)
-    vars(script)["ir_module"] = vars(spaces["ir"])["ir_module"]
-    vars(tvm)["script"] = script
+class _OursAsTVM(MetaPathFinder, Loader):
+    """Finds `tvm.x` as `xdsl_tvm.x`, the very module, whatever `x` is."""
+
+    def __init__(self) -> None:
+        self._specs: dict[str, ModuleSpec | None] = {}
+        """What says where our modules are from, by TVM's names."""
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
+        found = _ours(fullname) if _is_tvm(fullname) else None
+        if found is None:
+            return None
+        return spec_from_loader(fullname, self, is_package=hasattr(found, "__path__"))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        found = _ours(spec.name)
+        assert found is not None
+        self._specs[spec.name] = found.__spec__
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import has put its own in the place.
+        assert module.__spec__ is not None
+        module.__spec__ = self._specs[module.__spec__.name]
+
+
+def _ours(name: str) -> ModuleType | None:
+    """Our module for one of TVM; `tirx` is newer TVM's name of `tir`."""
+    first, *rest = ("tir" if part == "tirx" else part for part in name.split("."))
+    found = importlib.import_module(f"xdsl_{first}")
+    for part in rest:
+        below = f"{found.__name__}.{part}"
+        if hasattr(found, "__path__") and importlib.util.find_spec(below) is not None:
+            found = importlib.import_module(below)
+        elif isinstance(attribute := getattr(found, part, None), ModuleType):
+            found = attribute
+        else:
+            return None
     return found

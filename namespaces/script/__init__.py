@@ -10,6 +10,8 @@ from xdsl_tvm.tvm_words import missing
 from xdsl_tvm.tvmscript import ir, parse, relax, tir
 from xdsl_tvm.tvmscript.decorators import ir_module
 
+tirx = tir
+"""Newer TVM's name of `tir`."""
 from_source = parse
 """The module of a text, a function or a class, as TVM's `tvm.script.from_source`."""
 

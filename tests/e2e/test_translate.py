@@ -350,7 +350,7 @@ def test_errors_of_executed_python(
     assert error == f"error: {file}:2: ZeroDivisionError: division by zero\n"
     file.write_text("from tvm.script import tir as T\nfrom tvm import te\n")
     error = error_of(capsys, file, "--execute")
-    assert f"{file}:2: ImportError: cannot import name 'te' from 'tvm'" in error
+    assert f"{file}:2: ImportError: cannot import name 'te' from 'xdsl_tvm'" in error
     file.write_text("x = 1\n")
     assert "defines no function or class" in error_of(capsys, file, "--execute")
 
