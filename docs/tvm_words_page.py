@@ -80,6 +80,7 @@ package then ([tvmscript.md](tvmscript.md#on-the-command-line)).
   do, too. TVM's objects of statements and bindings are not there. What `tir.Add(x, y)`,
   `tir.Buffer(shape)` and their kin make is an expression of scripts; they are functions,
   not classes, so `isinstance` asks for `tir.PrimExpr`.
+- `print(mod)` writes the text of MLIR, `mod.show()` and `mod.script()` TVMScript.
 - Modules and functions can be changed. `mod[name] = func` and `update_func` do, and what
   begins with `with_` or `without_` returns a copy. A pass leaves its argument as it is.
 - `attrs` are values of Python; `func.params` are values of xDSL, with `name_hint` and
