@@ -55,7 +55,9 @@ def _call(op: Operation, operands: list[Expr]) -> Computed:
     }
     clone = op.clone(mapped)
     changed = any(old.type != new.type for old, new in mapped.items())
-    if changed and isinstance(clone, InferredResultOp):
+    if changed and isinstance(clone, relax.TupleOp):
+        clone = relax.TupleOp(clone.operands)
+    elif changed and isinstance(clone, InferredResultOp):
         clone = type(clone).create(
             operands=clone.operands,
             result_types=[clone.infer_result_type()],

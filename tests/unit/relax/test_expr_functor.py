@@ -137,8 +137,8 @@ def test_types_follow(module: IRModule) -> None:
     text = """
 @R.function
 def main(x: R.Tensor((4,), "float32")):
-    y = R.nn.relu(x)
-    return R.add(y, R.const(1, "float32"))
+    y = (x, R.nn.relu(x))
+    return R.add(y[1], R.const(1, "float32"))
 """
     short = parse(text)
     result = rewritten(short, Wider(short))
