@@ -323,9 +323,10 @@ class Arguments:
 
     def _taken(self, argument: Any, where: str, name: str) -> Array:
         if isinstance(argument, NDArray):
-            argument = argument.data
-            if isinstance(argument, np.ndarray):
-                return argument
+            data = argument.data
+            if isinstance(data, np.ndarray):
+                return data
+            argument = data
         try:
             found = self._arrays.take(argument)
         except (BufferError, ValueError) as error:
