@@ -11,7 +11,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
 )
@@ -20,7 +19,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
-from xdsl_tvm.analysis.relax.well_formed import NUM_INPUT
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.cuda_graph import (
     GET_CACHED_ALLOC,
@@ -38,6 +36,7 @@ from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.infra.module_symbols import SymbolNames, module_symbols
 from xdsl_tvm.passes.relax._memory_plan.storages import common_anchor
 from xdsl_tvm.passes.relax.rewriting.bindings import LEAVES, allow_effects
+from xdsl_tvm.passes.relax.rewriting.signatures import input_count
 
 CONFIG: Final = "relax.backend.use_cuda_graph"
 CAPTURED_SYMBOLS: Final = "relax.rewrite_cuda_graph.capture_symbolic_vars"
@@ -156,9 +155,11 @@ class _Search:
         self.storages: list[relax.AllocStorageOp] = []
         self.regions: list[list[Operation]] = []
         self._symbols = symbols
-        self._static: set[SSAValue] = set(func.args[_num_input(func) :])
+        inputs = input_count(func, RewriteCUDAGraph.name)
+        weights = () if inputs is None else func.args[inputs:]
+        self._static: set[SSAValue] = set(weights)
         self._capturable = set(_captured_symbols(func))
-        for weight in func.args[_num_input(func) :]:
+        for weight in weights:
             self._capturable.update(definable_symbols(weight.type))
         self._returned: set[Operation] = set()
         self._region: list[Operation] = []
@@ -238,19 +239,6 @@ def _is_tensors(type_: Attribute) -> bool:
     if isinstance(type_, relax.TupleType):
         return all(map(_is_tensors, type_.fields.data))
     return TensorInfo.of(type_) is not None
-
-
-def _num_input(func: relax.FuncOp) -> int:
-    """The number of parameters that differ between calls."""
-    found = func.attributes.get(NUM_INPUT)
-    if found is None:
-        return len(func.args)
-    if isinstance(found, IntegerAttr) and 0 <= found.value.data <= len(func.args):
-        return found.value.data
-    raise PassFailedException(
-        f"{RewriteCUDAGraph.name}: {NUM_INPUT} of @{func.sym_name.data} is {found}; give "
-        f"an integer from 0 to {len(func.args)}, the number of its parameters"
-    )
 
 
 def _captured_symbols(func: relax.FuncOp) -> list[str]:

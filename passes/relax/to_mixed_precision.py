@@ -24,7 +24,7 @@ from xdsl_tvm.passes.relax._mixed_precision.policies import (
 )
 from xdsl_tvm.passes.relax.rewriting.call_sites import update_signature
 from xdsl_tvm.passes.relax.rewriting.insertion import by_function
-from xdsl_tvm.passes.relax.rewriting.signatures import references
+from xdsl_tvm.passes.relax.rewriting.signatures import only_calls, references
 from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
 _DTYPES = {"float16": f16, "float32": f32}
@@ -155,13 +155,7 @@ class ToMixedPrecision(CompilerPass):
         users: Sequence[Operation],
         chosen: Sequence[BlockArgument],
     ) -> None:
-        for user in users:
-            if not isinstance(user, relax.CallOp):
-                raise PassFailedException(
-                    f"{self.name}: {user.name} uses @{func.sym_name.data}, whose "
-                    "parameters would become f16; call the function there, or leave "
-                    "them out of fp16_input_names"
-                )
+        for user in only_calls(func, users, self.name):
             for arg in chosen:
                 cast = relax.AstypeOp(user.arguments[arg.index], f16)
                 cast.location = user.location

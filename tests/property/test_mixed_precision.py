@@ -21,7 +21,7 @@ FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 M = "tensor<4x4xf32>"
 PAIR = f"!relax.tuple<{M}, {M}>"
-CALL = f' attributes {{global_symbol = "main"}} '
+CALL = ' attributes {global_symbol = "main"} '
 
 
 def graph(seed: int) -> str:

@@ -34,6 +34,7 @@ _SPECIALIZE = frozenset(
     {
         "relax-bind-params",
         "relax-bind-symbolic-vars",
+        "relax-bundle-model-params",
         "tir-bf16-storage-legalize",
         "tir-fp8-storage-legalize",
         "tir-pointer-value-type-rewrite",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_tvm.analysis.relax.well_formed import NUM_INPUT
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND
 from xdsl_tvm.dialects.relax.symbolic import Dim
@@ -33,6 +34,42 @@ def find_function(module: ModuleOp, name: str) -> relax.FuncOp | None:
         if "global_symbol" not in func.attributes and func.sym_name.data == name:
             return func
     return None
+
+
+def input_count(func: relax.FuncOp, pass_name: str) -> int | None:
+    """The number of parameters that differ between calls, None where nothing says it.
+
+    Those after them are weights. Raises PassFailedException, naming the pass, for a
+    `num_input` that is no number of parameters.
+    """
+    found = func.attributes.get(NUM_INPUT)
+    if found is None:
+        return None
+    if isinstance(found, IntegerAttr) and 0 <= found.value.data <= len(func.args):
+        return found.value.data
+    raise PassFailedException(
+        f"{pass_name}: {NUM_INPUT} of @{func.sym_name.data} is {found}; give an integer "
+        f"from 0 to {len(func.args)}, the number of its parameters"
+    )
+
+
+def only_calls(
+    func: relax.FuncOp, users: Iterable[Operation], pass_name: str
+) -> list[relax.CallOp]:
+    """The calls of a function whose parameters change.
+
+    Raises PassFailedException, naming the pass, where one of `users`, which name the
+    function, is no call.
+    """
+    calls: list[relax.CallOp] = []
+    for user in users:
+        if not isinstance(user, relax.CallOp):
+            raise PassFailedException(
+                f"{pass_name}: {user.name} uses @{func.sym_name.data} without calling "
+                "it, and its parameters would change; use another function there"
+            )
+        calls.append(user)
+    return calls
 
 
 def references(module: ModuleOp) -> dict[str, list[Operation]]:

@@ -16,7 +16,7 @@ relax.func @integers(%w: tensor<4xi32>) -> tensor<4xi32> {
 
 // -----
 
-// CHECK: relax-to-mixed-precision: relax.global_ref uses @referenced, whose parameters would become f16; call the function there, or leave them out of fp16_input_names
+// CHECK: relax-to-mixed-precision: relax.global_ref uses @referenced without calling it, and its parameters would change; use another function there
 !f = !relax.func<(tensor<4xf32>) -> tensor<4xf32>>
 relax.func @referenced(%w: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %w : tensor<4xf32>
