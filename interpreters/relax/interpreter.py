@@ -66,6 +66,10 @@ def _tensor_to_shape(array: Array) -> tuple[int, ...]:
     return tuple(int(extent) for extent in array)
 
 
+def _reset_item(fields: tuple[Any, ...], index: int) -> None:
+    """Nothing: a field that is dropped is one that nothing reads any more."""
+
+
 _RUNTIME: Externs = {
     "relax.run.nonzero": nonzero,
     "relax.run.print": print,
@@ -74,6 +78,7 @@ _RUNTIME: Externs = {
     "vm.builtin.ensure_zero_offset": _same,
     "vm.builtin.reshape": _reshape,
     "vm.builtin.tensor_to_shape": _tensor_to_shape,
+    "vm.builtin.tuple_reset_item": _reset_item,
 }
 """Functions of TVM's runtime that programs call by name."""
 

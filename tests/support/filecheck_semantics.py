@@ -35,6 +35,7 @@ _SPECIALIZE = frozenset(
         "relax-bind-params",
         "relax-bind-symbolic-vars",
         "relax-bundle-model-params",
+        "relax-lift-transform-params",
         "tir-bf16-storage-legalize",
         "tir-fp8-storage-legalize",
         "tir-pointer-value-type-rewrite",
