@@ -254,7 +254,10 @@ def _invoke_closure(
     closure, *arguments = frame.read(op)
     if not callable(closure):
         raise TypeCheckError(f"a {type(closure).__name__} is no closure")
-    return (closure(*arguments),)
+    found = closure(*arguments)
+    # A function of Python that returns nothing gives None.
+    is_nothing = found is None and op.result.type == relax.VOID
+    return ((),) if is_nothing else (found,)
 
 
 def _null_value(frame: Frame, op: relax.NullValueOp) -> tuple[Any, ...]:

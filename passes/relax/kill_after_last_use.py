@@ -82,10 +82,14 @@ class KillAfterLastUse(CompilerPass):
         functions = relax_functions(op)
         for func in functions:
             if func.body.blocks:
-                _end_lives(func)
+                end_lives(func)
 
 
-def _end_lives(func: relax.FuncOp) -> None:
+def end_lives(func: relax.FuncOp) -> None:
+    """End the lives of values in a function without dataflow blocks.
+
+    Raises PassFailedException for a dataflow block.
+    """
     _remove_trivial_names(func)
     uses = _LastUses()
     uses.visit_block(func.body.block)

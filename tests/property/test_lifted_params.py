@@ -20,6 +20,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.passes.relax.bundle_model_params import BundleModelParams
+from xdsl_tvm.passes.relax.lazy_get_input import LazyGetInput
+from xdsl_tvm.passes.relax.lazy_set_output import LazySetOutput
+from xdsl_tvm.passes.relax.lazy_transform_params import LazyTransformParams
 from xdsl_tvm.passes.relax.lift_transform_params import LiftTransformParams
 
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
@@ -193,3 +196,38 @@ def test_bundled_params() -> None:
         result.verify()
         found = interpret(result)["main"](*inputs, tuple(weights))
         assert same(found, interpret(module)["main"](*inputs, *weights)), seed
+
+
+def test_weights_are_fetched_and_results_stored() -> None:
+    for seed in range(FIRST, FIRST + COUNT):
+        model = Model(seed)
+        module = parse(model.text)
+        inputs, weights = map(model.arguments, (model.inputs, model.weights))
+        expected = interpret(module)["main"](*inputs, *weights)
+        result = LazySetOutput()(LazyGetInput()(module))
+        result.verify()
+        asked, stored = list[int](), dict[int, Any]()
+
+        def get(index: int, weights: list[Any] = weights, asked: Any = asked) -> Any:
+            asked.append(index)
+            return weights[index]
+
+        nothing = interpret(result)["main"](*inputs, get, stored.__setitem__)
+        assert nothing == (), seed
+        assert same([stored[index] for index in range(len(expected))], expected), seed
+        assert len(set(asked)) == len(asked), seed
+
+
+def test_weights_are_transformed_one_by_one() -> None:
+    for seed in range(FIRST, FIRST + COUNT):
+        model = Model(seed)
+        module = LiftTransformParams()(parse(model.text))
+        weights = model.arguments(model.weights)
+        expected = interpret(module)["main_transform_params"](tuple(weights))
+        result = LazyTransformParams()(module)
+        result.verify()
+        stored = dict[int, Any]()
+        externs = {"get_item": weights.__getitem__, "set_item": stored.__setitem__}
+        interpret(result, externs=externs)["main_transform_params"]()
+        assert sorted(stored) == list(range(len(expected))), seed
+        assert same([stored[index] for index in sorted(stored)], expected), seed

@@ -51,7 +51,13 @@ NEEDS: dict[str, str] = {
 }
 """For a pass, a pipeline that brings any program to its input form."""
 ELSEWHERE = frozenset(
-    {"relax-bind-params", "relax-bind-symbolic-vars", "relax-convert-to-memref"}
+    {
+        "relax-bind-params",
+        "relax-bind-symbolic-vars",
+        "relax-convert-to-memref",
+        "relax-lazy-get-input",
+        "relax-lazy-set-output",
+    }
 )
 """Passes with tests of their own: they leave the dialect, or change what is called."""
 
