@@ -55,6 +55,7 @@ ELSEWHERE = frozenset(
         "relax-bind-params",
         "relax-bind-symbolic-vars",
         "relax-convert-to-memref",
+        "relax-gradient",
         "relax-lazy-get-input",
         "relax-lazy-set-output",
     }

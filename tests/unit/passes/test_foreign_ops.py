@@ -98,6 +98,7 @@ STOCK: tuple[type[ModulePass], ...] = (
 )
 OPTIONS = {
     "relax-bind-params": '{func_name="main"}',
+    "relax-gradient": '{func_name="main"}',
     "tir-bind-target": '{target="cuda" host="llvm"}',
     "tir-narrow-data-type": "{target_bits=32}",
     "tir-verify-form": "{form=packed}",
