@@ -36,8 +36,8 @@ from xdsl_tvm.interpreters.errors import (
     named_arguments,
     unsupported,
 )
-from xdsl_tvm.interpreters.relax.indexing import nonzero, unique
 from xdsl_tvm.interpreters.relax.operators import EVALUATIONS
+from xdsl_tvm.interpreters.relax.runtime_functions import RUNTIME
 from xdsl_tvm.interpreters.relax.steps import STEPS, Killed, check
 from xdsl_tvm.interpreters.relax.values import (
     Array,
@@ -51,36 +51,6 @@ from xdsl_tvm.interpreters.relax.values import (
 )
 
 Externs: TypeAlias = Mapping[str, Callable[..., Any]]
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _reshape(array: Array, shape: tuple[int, ...]) -> Array:
-    """The same memory under another shape."""
-    return array.reshape(shape)
-
-
-def _tensor_to_shape(array: Array) -> tuple[int, ...]:
-    return tuple(int(extent) for extent in array)
-
-
-def _reset_item(fields: tuple[Any, ...], index: int) -> None:
-    """Nothing: a field that is dropped is one that nothing reads any more."""
-
-
-_RUNTIME: Externs = {
-    "relax.run.nonzero": nonzero,
-    "relax.run.print": print,
-    "relax.run.unique": unique,
-    "vm.builtin.copy": _same,
-    "vm.builtin.ensure_zero_offset": _same,
-    "vm.builtin.reshape": _reshape,
-    "vm.builtin.tensor_to_shape": _tensor_to_shape,
-    "vm.builtin.tuple_reset_item": _reset_item,
-}
-"""Functions of TVM's runtime that programs call by name."""
 
 
 class InterpretedRelax(
@@ -195,7 +165,7 @@ class InterpretedRelax(
     def call_external(self, name: str, values: Sequence[Any]) -> Any:
         """Call a Python function; one of the caller's, or of the runtime."""
         self.mark_written(values)
-        function = self.externs.get(name, _RUNTIME.get(name))
+        function = self.externs.get(name, RUNTIME.get(name))
         if function is None:
             raise InterpretationError(
                 f"no function {name} is known; pass it, as in "

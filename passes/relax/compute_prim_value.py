@@ -120,7 +120,7 @@ def _function(
         set_name_hint(argument, parameter)
     if isinstance(value, DimAttr):
         given = dict(zip(parameters, block.args, strict=True))
-        result = _emitted(value.data, given, block)
+        result = emitted(value.data, given, block)
         if dtype != i64:
             block.add_op(cast := tir.CastOp(result, dtype))
             result = cast.result
@@ -133,7 +133,7 @@ def _function(
     return func
 
 
-def _emitted(dim: Dim, symbols: Mapping[str, SSAValue], block: Block) -> SSAValue:
+def emitted(dim: Dim, symbols: Mapping[str, SSAValue], block: Block) -> SSAValue:
     """The value of a dimension, of i64."""
 
     def constant(value: int) -> SSAValue:

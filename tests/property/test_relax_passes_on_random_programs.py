@@ -44,10 +44,15 @@ NEEDS: dict[str, str] = {
     "relax-fuse-tir": "relax-legalize-ops,relax-annotate-tir-op-pattern,relax-fuse-ops",
     "relax-kill-after-last-use": FLAT,
     "relax-lower-alloc-tensor": ALLOCATED,
+    "relax-lower-runtime-builtin": FLAT,
     "relax-rewrite-dataflow-reshape": "relax-legalize-ops",
     "relax-remove-purity-checking": FLAT,
     "relax-rewrite-cuda-graph": f"{ALLOCATED},relax-static-plan-block-memory",
     "relax-static-plan-block-memory": ALLOCATED,
+    "relax-vm-shape-lower": (
+        f"{ALLOCATED},relax-static-plan-block-memory,relax-lower-alloc-tensor,"
+        "relax-kill-after-last-use,relax-lower-runtime-builtin,relax-compute-prim-value"
+    ),
 }
 """For a pass, a pipeline that brings any program to its input form."""
 ELSEWHERE = frozenset(
