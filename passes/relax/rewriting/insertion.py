@@ -31,6 +31,15 @@ def by_function(
             yield found, values_with_written_memory(func, writers)
 
 
+def function_around(op: Operation) -> relax.FuncOp:
+    """The Relax function that holds an operation."""
+    parent = op.parent_op()
+    while not isinstance(parent, relax.FuncOp):
+        assert parent is not None, "in a function"
+        parent = parent.parent_op()
+    return parent
+
+
 class BindingBuilder(LocatedBuilder):
     """Inserts Relax operations before one, with its location.
 

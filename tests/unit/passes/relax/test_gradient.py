@@ -272,10 +272,11 @@ def check(module: ModuleOp, values: Sequence[Array], rest: Sequence[Array] = ())
     value, derivatives = interpret(result)["main_adjoint"](*values, *rest)
     assert value == before(*values, *rest)
     rng = np.random.default_rng(4)
-    for index, found in enumerate(derivatives):
+    by_values: list[Array] = list(derivatives)
+    for index, found in enumerate(by_values):
         assert found.shape == values[index].shape
         for _ in range(2):
-            direction = np.asarray(rng.standard_normal(found.size)).reshape(found.shape)
+            direction = rng.standard_normal(found.size).reshape(found.shape)
             step = 1e-5
             ends: list[float] = []
             for sign in (1, -1):
