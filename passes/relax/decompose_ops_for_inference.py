@@ -66,7 +66,7 @@ class DecomposeOpsForInference(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = GreedyRewritePatternApplier(
-            [DecomposeBatchNormPattern(), NameDimensionsPattern(cache(_unique_names))],
+            [DecomposeBatchNormPattern(), NameDimensionsPattern(cache(symbol_names))],
             dce_enabled=False,
         )
         for func in op.ops:
@@ -95,7 +95,8 @@ class DecomposeBatchNormPattern(RewritePattern):
         rewriter.replace(op, (), [builder.insert(relax.TupleOp(typed))])
 
 
-def _unique_names(func: relax.FuncOp) -> UniqueNames:
+def symbol_names(func: relax.FuncOp) -> UniqueNames:
+    """Names that the symbols of a function leave."""
     return UniqueNames(defined_symbols(func))
 
 
@@ -109,7 +110,7 @@ class NameDimensionsPattern(RewritePattern):
     def __init__(
         self, names: Callable[[relax.FuncOp], UniqueNames] | None = None
     ) -> None:
-        self._names = names or _unique_names
+        self._names = names or symbol_names
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -145,15 +146,31 @@ def normalized_for_inference(
     op: relax.BatchNormOp, builder: BindingBuilder
 ) -> SSAValue | None:
     """The normalized data, computed where `builder` inserts; None for unknown types."""
+    if not is_decomposable(op):
+        return None
+    return normalized_by(op, builder, op.moving_mean, op.moving_var)
+
+
+def is_decomposable(op: relax.BatchNormOp) -> bool:
+    """Whether ranks and dtypes are known well enough to write the arithmetic."""
+    info = TensorInfo.of(op.data.type)
+    if float_dtype(op.operands) is None or info is None or info.rank is None:
+        return False
+    return not hide_symbols(op.operands, op)
+
+
+def normalized_by(
+    op: relax.BatchNormOp, builder: BindingBuilder, mean: SSAValue, variance: SSAValue
+) -> SSAValue:
+    """The data normalized by vectors, for a decomposable operation."""
     dtype = float_dtype(op.operands)
     info = TensorInfo.of(op.data.type)
-    if dtype is None or info is None or info.rank is None:
-        return None
-    if hide_symbols(op.operands, op):
-        return None
+    assert dtype is not None, "decomposable"
+    assert info is not None, "decomposable"
+    assert info.rank is not None, "decomposable"
     rank, axis = info.rank, op.axis.value.data % info.rank
-    mean = builder.along(op.moving_mean, rank, axis)
-    variance = builder.along(op.moving_var, rank, axis)
+    mean = builder.along(mean, rank, axis)
+    variance = builder.along(variance, rank, axis)
     epsilon = builder.number(op.epsilon.value.data, dtype)
     root = builder.insert(relax.SqrtOp(builder.insert(relax.AddOp(variance, epsilon))))
     value = builder.insert(relax.SubtractOp(op.data, mean))

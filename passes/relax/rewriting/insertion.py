@@ -15,6 +15,7 @@ from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import Inserted, LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import is_base_of
+from xdsl_tvm.dialects.relax.functions import is_set
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
 Found = TypeVar("Found", bound=Operation)
@@ -38,6 +39,11 @@ def function_around(op: Operation) -> relax.FuncOp:
         assert parent is not None, "in a function"
         parent = parent.parent_op()
     return parent
+
+
+def is_primitive(op: Operation) -> bool:
+    """Whether an operation is in a function that stands for one kernel."""
+    return is_set(function_around(op).attributes.get("Primitive"))
 
 
 class BindingBuilder(LocatedBuilder):
