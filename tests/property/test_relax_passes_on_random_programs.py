@@ -63,6 +63,7 @@ ELSEWHERE = frozenset(
         "relax-gradient",
         "relax-lazy-get-input",
         "relax-lazy-set-output",
+        "relax-update-v-device",
     }
 )
 """Passes with tests of their own: they leave the dialect, or change what is called."""

@@ -99,6 +99,9 @@ STOCK: tuple[type[ModulePass], ...] = (
 OPTIONS = {
     "relax-bind-params": '{func_name="main"}',
     "relax-gradient": '{func_name="main"}',
+    "relax-update-v-device": (
+        '{new_vdevice="#relax.vdevice<\\"cuda\\", 0, \\"global\\">"}'
+    ),
     "tir-bind-target": '{target="cuda" host="llvm"}',
     "tir-narrow-data-type": "{target_bits=32}",
     "tir-verify-form": "{form=packed}",
