@@ -5,8 +5,8 @@
 
 Generated are one page a pass in `docs/passes/`, with the program `docs/examples/PASS.py`
 where there is one, the index of them, `docs/tir.md`, `docs/relax.md`,
-`docs/tir-builtins.md`, `docs/tir-attributes.md`, `docs/pipelines.md`,
-`docs/configuration.md` and `docs/tvm-words.md`.
+`docs/relax-transforms.md`, `docs/tir-builtins.md`, `docs/tir-attributes.md`,
+`docs/pipelines.md`, `docs/configuration.md` and `docs/tvm-words.md`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from builtins_page import builtins_page
 from configuration_page import configuration_page
 from pipelines_page import pipelines_page
 from relax_page import relax_page
+from relax_transforms_page import relax_transforms_page
 from tir_page import tir_page
 from tvm_words_page import tvm_words_page
 
@@ -34,6 +35,7 @@ CONFIGURATION = ROOT / "docs" / "configuration.md"
 TIR = ROOT / "docs" / "tir.md"
 RELAX = ROOT / "docs" / "relax.md"
 TVM_WORDS = ROOT / "docs" / "tvm-words.md"
+RELAX_TRANSFORMS = ROOT / "docs" / "relax-transforms.md"
 SECTIONS = {
     "TIR": "passes.tir",
     "Relax": "passes.relax",
@@ -105,6 +107,7 @@ def generated_files() -> dict[Path, str]:
     files[TIR] = tir_page()
     files[RELAX] = relax_page()
     files[TVM_WORDS] = tvm_words_page()
+    files[RELAX_TRANSFORMS] = relax_transforms_page()
     files[PAGES / "README.md"] = _passes_page(contracts)
     return files
 

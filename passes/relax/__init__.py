@@ -17,5 +17,9 @@ from xdsl_tvm.passes.infra.sequential import pass_attribute
 __all__ = ["DataflowBlockPass", "FunctionPass", "dataflowblock_pass", "function_pass"]
 
 
+_FORMER = {"VMBuiltinLower": "LowerRuntimeBuiltin"}
+"""Names that TVM has for passes besides those of their classes."""
+
+
 def __getattr__(name: str) -> Callable[..., CompilerPass]:
-    return pass_attribute(__name__, "relax", name)
+    return pass_attribute(__name__, "relax", _FORMER.get(name, name))
