@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import dtypes, relax
+from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.convolution import AnyConvolutionOp
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo, TupleType
@@ -207,7 +208,7 @@ class _Conversion:
             else:
                 dtype = _dtype(type_)
                 assert dtype is not None, "of a tensor"
-                made = self._insert(relax.AstypeOp(value, dtype, type_), user)
+                made = _before(user, relax.AstypeOp(value, dtype, type_))
                 made.name_hint = value.name_hint
             self.versions[key] = made
         return self.versions[key]
@@ -217,19 +218,14 @@ class _Conversion:
             fields = list(value.owner.operands)
         else:
             count = range(len(type_.fields.data))
-            fields = [self._insert(relax.GetItemOp(value, k), user) for k in count]
+            fields = [_before(user, relax.GetItemOp(value, k)) for k in count]
         cast = [self._as(f, t, user) for f, t in zip(fields, type_.fields, strict=True)]
-        return self._insert(relax.TupleOp(cast), user)
+        return _before(user, relax.TupleOp(cast))
 
     def _written(self, value: SSAValue, user: Operation) -> SSAValue:
         """A value as it was written."""
         found = self.current.get(value)
         return value if found is None else self._as(found, value.type, user)
-
-    def _insert(self, op: Operation, user: Operation) -> SSAValue:
-        op.location = user.location
-        Rewriter.insert_op(op, InsertPoint.before(user))
-        return op.results[0]
 
     # ---- operations ----
 
@@ -338,7 +334,7 @@ class _Conversion:
             key = (value, f16)
             if key not in self.versions:
                 attribute = FloatAttr(number.value.value.data, f16)
-                made = self._insert(relax.PrimValueOp(attribute), user)
+                made = _before(user, relax.PrimValueOp(attribute))
                 self.versions[key] = made
             return self.versions[key]
         found = self.current.get(value, value)
@@ -351,10 +347,14 @@ class _Conversion:
 
     def _take_over(self, op: Operation, new: Operation) -> None:
         """Let `new` compute what `op` did."""
-        result = self._insert(new, op)
+        result = _before(op, new)
         result.name_hint = op.results[0].name_hint
         self.current[op.results[0]] = result
         self.replaced.append(op)
+
+
+def _before(user: Operation, op: Operation) -> SSAValue:
+    return LocatedBuilder(user).insert(op)
 
 
 def _is_unused(op: Operation) -> bool:

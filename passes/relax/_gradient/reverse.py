@@ -9,22 +9,14 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax
-
-# The modules of rules enter them into the tables.
-from xdsl_tvm.passes.relax._gradient import elementwise as _elementwise
-from xdsl_tvm.passes.relax._gradient import networks as _networks
-from xdsl_tvm.passes.relax._gradient import tensors as _tensors
-from xdsl_tvm.passes.relax._gradient import windows as _windows
 from xdsl_tvm.passes.relax._gradient.builder import (
-    RULES,
-    TUPLE_RULES,
     Adjoint,
     GradientBuilder,
     is_differentiable,
     unsupported,
 )
+from xdsl_tvm.passes.relax._gradient.rules import RULES, TUPLE_RULES
 
-_LOADED = (_elementwise, _networks, _tensors, _windows)
 _CHECKPOINTS = (relax.StartCheckpointOp, relax.EndCheckpointOp)
 _SAME = (relax.AliasOp, relax.MatchCastOp)
 

@@ -20,7 +20,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.relax import LegalizeOps
-from xdsl_tvm.passes.relax._gradient.builder import RULES, TUPLE_RULES
+from xdsl_tvm.passes.relax._gradient.rules import RULES, TUPLE_RULES
 from xdsl_tvm.passes.relax.gradient import Gradient
 
 Array = np.ndarray[Any, Any]
