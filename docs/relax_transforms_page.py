@@ -110,7 +110,6 @@ _IPC = "needs memory that processes of a GPU share, which only TVM's runtime has
 _PATTERNS = "serves external code generators, of which none is part of the project"
 _REPLACEMENTS = "needs kernels that a user writes for operators; not implemented"
 REASONS = {
-    "AllocateWorkspace": _EXTERNAL,
     "AlterOpImpl": _REPLACEMENTS,
     "AttachExternModules": "attaches modules of TVM's runtime, which attributes cannot "
     "hold; compiled functions get theirs by `compile(module, externs=…)`",
@@ -130,8 +129,6 @@ REASONS = {
     "SplitCallTIRByPattern": _EXTERNAL,
     "SplitLayoutRewritePreproc": "needs kernels that MetaSchedule has annotated; its "
     "counterpart for default schedules is `relax-block-convolutions`",
-    "UpdateParamStructInfo": "takes a Python function from variables to types; "
-    "`relax-bind-symbolic-vars` makes dimensions numbers",
 }
 """Why a name has no pass, where it has none."""
 _OTHERS = {

@@ -39,6 +39,7 @@ _SPECIALIZE = frozenset(
         "relax-lazy-set-output",
         "relax-lazy-transform-params",
         "relax-lift-transform-params",
+        "relax-update-param-struct-info",
         "tir-bf16-storage-legalize",
         "tir-fp8-storage-legalize",
         "tir-pointer-value-type-rewrite",
