@@ -108,9 +108,7 @@ _TUNING = "needs the tuning of MetaSchedule; kernels have default schedules here
 _EXTERNAL = "needs an external code generator; none is part of the project"
 _IPC = "needs memory that processes of a GPU share, which only TVM's runtime has"
 _PATTERNS = "serves external code generators, of which none is part of the project"
-_REPLACEMENTS = "needs kernels that a user writes for operators; not implemented"
 REASONS = {
-    "AlterOpImpl": _REPLACEMENTS,
     "AttachExternModules": "attaches modules of TVM's runtime, which attributes cannot "
     "hold; compiled functions get theirs by `compile(module, externs=…)`",
     "FastMathTransform": "`tvm-expand-math` writes math functions as polynomials with "
