@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import dtypes, relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.convolution import AnyConvolutionOp
@@ -71,9 +72,9 @@ class ToMixedPrecision(CompilerPass):
     Leaves alone: what is outside of dataflow blocks; operators with tensors of an unknown
         dtype, or of floats other than f16 and f32; memory that something writes in
         place; tensors that a function literal takes from outside with symbols
-    Errors: another `out_dtype`; a name in `fp16_input_names` of no parameter, or of one
-        that is not a tensor of f32; a function with such a parameter that the module
-        uses without calling it
+    Errors: another `out_dtype`; a name in `fp16_input_names` of no parameter, of one that
+        is not a tensor of f32, or of one that something writes in place; a function with
+        such a parameter that the module uses without calling it
     Attributes: read: none; created: none; removed: none
     Differs from TVM: a tensor is not cast twice to one dtype. Attention keeps its bias,
         scale and mask, which TVM drops. An operator whose dtypes were f16 before stays
@@ -112,13 +113,21 @@ class ToMixedPrecision(CompilerPass):
         found = dict.fromkeys(names, False)
         casts: list[relax.AstypeOp] = []
         used: dict[str, list[Operation]] | None = None
+        writers = Writers(module)
         for func in module.ops:
             if not isinstance(func, relax.FuncOp) or not func.body.blocks:
                 continue
             chosen = [a for a in func.args if not names.isdisjoint(_names_of(a))]
             if not chosen:
                 continue
+            written = values_with_written_memory(func, writers)
             for arg in chosen:
+                if arg in written:
+                    raise PassFailedException(
+                        f"{self.name}: memory of parameter {arg.index} of "
+                        f"@{func.sym_name.data} is written, which an f16 copy would not "
+                        "be; leave it out of fp16_input_names"
+                    )
                 found.update((name, True) for name in _names_of(arg) if name in names)
                 casts.append(self._convert_parameter(func, arg))
             update_signature(func)
@@ -293,7 +302,7 @@ class _Conversion:
     def _is_convertible(self, op: OperatorOp) -> bool:
         """Whether an operator reads f32, and could read f16 as far as types say."""
         leaves = [leaf for value in op.operands for leaf in _leaves(value.type)]
-        if f32 not in leaves or isinstance(op.properties.get("pad_value"), FloatAttr):
+        if f32 not in leaves:
             return False
         leaves += _leaves(op.result.type)
         return (

@@ -25,3 +25,11 @@ relax.func @user() -> !f {
   %f = relax.global_ref @referenced : !f
   relax.return %f : !f
 }
+
+// -----
+
+// CHECK: relax-to-mixed-precision: memory of parameter 0 of @written is written, which an f16 copy would not be; leave it out of fp16_input_names
+relax.func impure @written(%w: tensor<4xf32>) -> tensor<4xf32> {
+  relax.call_packed "my.write"(%w) : (tensor<4xf32>) -> ()
+  relax.return %w : tensor<4xf32>
+}
