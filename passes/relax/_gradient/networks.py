@@ -58,11 +58,12 @@ def nll_loss(b: GradientBuilder, op: relax.NLLLossOp, g: SSAValue) -> Sequence[A
         b.insert(relax.PrimValueOp(FloatAttr(each, dtype))) for each in (1.0, 0.0)
     )
     hits = b.insert(relax.OneHotOp(op.targets, one, zero, depth, axis))
-    ignored = np.asarray(op.ignore_index.value.data, numpy_dtype(b.dtype(op.targets)))
-    number = b.insert(relax.ConstantOp(dense_of(ignored)))
-    counts = b.insert(relax.NotEqualOp(op.targets, number))
-    mask = b.insert(relax.AstypeOp(counts, dtype))
-    hits = b.multiply(hits, b.insert(relax.ExpandDimsOp(mask, [axis])))
+    ignored, integers = op.ignore_index.value.data, numpy_dtype(b.dtype(op.targets))
+    if np.iinfo(integers).min <= ignored <= np.iinfo(integers).max:
+        number = dense_of(np.asarray(ignored, integers))
+        counts = relax.NotEqualOp(op.targets, b.insert(relax.ConstantOp(number)))
+        mask = b.insert(relax.AstypeOp(b.insert(counts), dtype))
+        hits = b.multiply(hits, b.insert(relax.ExpandDimsOp(mask, [axis])))
     chosen = hits
     if op.weights is not None:
         weights = b.reshape(op.weights, [depth, *[1] * len(others[axis:])])
