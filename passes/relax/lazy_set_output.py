@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.analysis.relax.well_formed import NUM_INPUT
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
@@ -51,9 +52,10 @@ class LazySetOutput(CompilerPass):
               relax.return %r : !relax.tuple<>
 
         Results are the fields of a tuple, or the value itself. One that a dataflow block
-        makes is handed out after the block, a parameter at the start, a constant at the
-        end. The parameter is the last input, where `num_input` tells inputs from
-        weights, and otherwise the last. Time is linear in the size of the module.
+        makes is handed out after the block, a parameter at the start; a constant, and a
+        tensor that something writes, at the end. The parameter is the last input, where
+        `num_input` tells inputs from weights, and otherwise the last. Time is linear in
+        the size of the module.
     Leaves alone: private functions
     Errors: a `num_input` that is no number of parameters; a public function that the
         module itself uses
@@ -65,10 +67,11 @@ class LazySetOutput(CompilerPass):
     name = "relax-lazy-set-output"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        writers = Writers(op)
         for func in public_functions(op, self.name):
-            self._rewrite(func)
+            self._rewrite(func, values_with_written_memory(func, writers))
 
-    def _rewrite(self, func: relax.FuncOp) -> None:
+    def _rewrite(self, func: relax.FuncOp, written: set[SSAValue]) -> None:
         count = input_count(func, self.name)
         place = len(func.args) if count is None else count
         output = func.body.block.insert_arg(_SET, place)
@@ -80,4 +83,4 @@ class LazySetOutput(CompilerPass):
             number = relax.PrimValueOp(index)
             return [number, relax.CallIndirectOp(output, [number, value], relax.VOID)]
 
-        store_results(func, store)
+        store_results(func, store, written)

@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
@@ -87,7 +88,7 @@ class LazyTransformParams(CompilerPass):
     extra_set_item_params: tuple[int, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        used = references(op)
+        used, writers = references(op), Writers(op)
         for func in op.ops:
             if not isinstance(func, relax.FuncOp) or not func.body.blocks:
                 continue
@@ -97,9 +98,9 @@ class LazyTransformParams(CompilerPass):
                         f"{self.name}: {users[0].name} uses @{func.sym_name.data}, which "
                         "would take no weights; call it from outside only"
                     )
-                self._rewrite(func)
+                self._rewrite(func, values_with_written_memory(func, writers))
 
-    def _rewrite(self, func: relax.FuncOp) -> None:
+    def _rewrite(self, func: relax.FuncOp, written: set[SSAValue]) -> None:
         for dataflow in [op for op in func.walk() if isinstance(op, relax.DataflowOp)]:
             inline_dataflow(dataflow)
         count = input_count(func, self.name) or 0
@@ -116,7 +117,7 @@ class LazyTransformParams(CompilerPass):
         func.attributes.pop(relax.FORCE_PURE, None)
         update_signature(func, erase_symbols(func.output_type, visible))
         if self.fset_item:
-            store_results(func, self._store)
+            store_results(func, self._store, written)
         end_lives(func)
 
     def _fetch(self, builder: LocatedBuilder, index: int) -> SSAValue:

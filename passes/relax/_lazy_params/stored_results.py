@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import UnitAttr
@@ -17,11 +18,14 @@ Store: TypeAlias = Callable[[int, SSAValue], list[Operation]]
 """What hands out the result of a number."""
 
 
-def store_results(func: relax.FuncOp, store: Store) -> None:
+def store_results(
+    func: relax.FuncOp, store: Store, written: AbstractSet[SSAValue]
+) -> None:
     """Hand out the fields of a function's result, or the result, where they are made.
 
-    Parameters are handed out at the start, constants at the end. The function returns
-    nothing then, and has effects.
+    Parameters are handed out at the start; constants, and `written` values, whose memory
+    something writes after they were made, at the end. The function returns nothing then,
+    and has effects.
     """
     last = func.return_op
     after: dict[Operation | Block, Operation] = {}
@@ -29,7 +33,8 @@ def store_results(func: relax.FuncOp, store: Store) -> None:
     for index, value in enumerate(results):
         ops = store(index, value)
         owner = value.owner
-        if isinstance(owner, LEAVES):
+        is_last = isinstance(owner, LEAVES) or value in written
+        if is_last:
             place = InsertPoint.before(last)
         elif owner in after:
             place = InsertPoint.after(after[owner])
@@ -41,7 +46,7 @@ def store_results(func: relax.FuncOp, store: Store) -> None:
         for op in ops:
             op.location = source.location
         Rewriter.insert_op(ops, place)
-        if not isinstance(owner, LEAVES):
+        if not is_last:
             after[owner] = ops[-1]
     returned = last.value.owner
     nothing = relax.TupleOp([])

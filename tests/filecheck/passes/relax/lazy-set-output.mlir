@@ -64,3 +64,20 @@ relax.func @block(%x: !x) -> !relax.tuple<!x, !x> attributes {global_symbol = "b
 relax.func @private(%x: !x) -> !x {
   relax.return %x : !x
 }
+
+// -----
+
+// A tensor that is written after it is made is handed out at the end.
+
+!x = tensor<4xf32>
+
+// CHECK: relax.func impure @written(
+// CHECK-NEXT: %[[Y:.*]] = relax.builtin.alloc_tensor
+// CHECK-NEXT: relax.call_packed "my.fill"(%[[Y]])
+// CHECK-NEXT: relax.prim_value 0
+// CHECK-NEXT: relax.call_indirect impure
+relax.func impure @written() -> !x attributes {global_symbol = "written"} {
+  %y = relax.builtin.alloc_tensor on 0 scope "global" : !x
+  relax.call_packed "my.fill"(%y) : (!x) -> ()
+  relax.return %y : !x
+}
