@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
@@ -70,7 +71,7 @@ class Gradient(CompilerPass):
         function.
     Leaves alone: the module, if it has no such function; the function itself
     Errors: a body that is not one dataflow block and a result made of its outputs; a
-        target that is no float tensor of rank 0; a name in `require_grads` of no value,
+        function that writes memory in place; a target that is no float tensor of rank 0; a name in `require_grads` of no value,
         of several, or of one that holds no floats; an operator without a gradient
         between the two, or with operands of unknown ranks or shapes; a symbol
         `NAME_adjoint` that is taken
@@ -98,6 +99,11 @@ class Gradient(CompilerPass):
         name = f"{func.sym_name.data}_adjoint"
         if name in module_symbols(op):
             raise self._error(f"the module has a symbol @{name} already; rename it")
+        if values_with_written_memory(func, Writers(op)):
+            raise self._error(
+                f"@{func.sym_name.data} writes memory of its values, which derivatives "
+                "may need; run it before passes that make calls in place"
+            )
         copy = func.clone()
         copy.sym_name = StringAttr(name)
         copy.attributes["global_symbol"] = StringAttr(name)

@@ -83,3 +83,19 @@ relax.func @main(%x: !s) -> !s {
 relax.func @main_adjoint(%x: !s) -> !s {
   relax.return %x : !s
 }
+
+// -----
+
+!v = tensor<3xf32>
+!s = tensor<f32>
+
+// CHECK: relax-gradient: @main writes memory of its values, which derivatives may need; run it before passes that make calls in place
+relax.func @main(%x: !v) -> !s {
+  %r = relax.dataflow -> (!s) {
+    %e = relax.exp %x : (!v) -> !v
+    %w = relax.call_inplace_packed "my.scale"(%e) inplace [0] : (!v) -> !v
+    %s = relax.sum %w : (!v) -> !s
+    relax.output %s : !s
+  }
+  relax.return %r : !s
+}
