@@ -71,10 +71,10 @@ class Gradient(CompilerPass):
         function.
     Leaves alone: the module, if it has no such function; the function itself
     Errors: a body that is not one dataflow block and a result made of its outputs; a
-        function that writes memory in place; a target that is no float tensor of rank 0; a name in `require_grads` of no value,
-        of several, or of one that holds no floats; an operator without a gradient
-        between the two, or with operands of unknown ranks or shapes; a symbol
-        `NAME_adjoint` that is taken
+        function that writes memory in place; a target that is no float tensor of rank 0;
+        a name in `require_grads` of no value, of several, or of one that holds no floats;
+        an operator without a gradient between the two, or with operands of unknown ranks
+        or shapes; a symbol `NAME_adjoint` that is taken
     Attributes: read: `global_symbol`; created: `global_symbol` on the new function;
         removed: none
     Differs from TVM: operators are only required to have a gradient where the target
