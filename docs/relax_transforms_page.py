@@ -125,8 +125,6 @@ REASONS = {
     "PatternCheckContext": _PATTERNS,
     "RunCodegen": _EXTERNAL,
     "SplitCallTIRByPattern": _EXTERNAL,
-    "SplitLayoutRewritePreproc": "needs kernels that MetaSchedule has annotated; its "
-    "counterpart for default schedules is `relax-block-convolutions`",
 }
 """Why a name has no pass, where it has none."""
 _OTHERS = {
