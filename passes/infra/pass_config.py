@@ -148,7 +148,9 @@ _OPTIONS: dict[str, ConfigOption] = {
         "RewriteCUDAGraph: on, kernels of constant memory are functions to capture"
     ),
     "relax.fallback_device_type": ConfigOption(int, None, _LATER),
-    "relax.lift_transform_params.consume_params": _flag(_LATER),
+    "relax.lift_transform_params.consume_params": _flag(
+        "LiftTransformParams: each weight is dropped from its tuple once it is read"
+    ),
     "relax.transform.apply_legalize_ops": _flag(
         "LegalizeOps: off, it does nothing", default=True
     ),

@@ -26,7 +26,7 @@ from xdsl_tvm.passes.relax.lazy_transform_params import LazyTransformParams
 from xdsl_tvm.passes.relax.lift_transform_params import LiftTransformParams
 
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 T = "tensor<4xf32>"
 S = "tensor<?xf32, #relax.dims<[n]>>"
 D = "tensor<?xf32, #relax.dims<[n * 2]>>"
