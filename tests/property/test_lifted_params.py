@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.relax.bundle_model_params import BundleModelParams
 from xdsl_tvm.passes.relax.lazy_get_input import LazyGetInput
 from xdsl_tvm.passes.relax.lazy_set_output import LazySetOutput
@@ -231,3 +232,11 @@ def test_weights_are_transformed_one_by_one() -> None:
         interpret(result, externs=externs)["main_transform_params"]()
         assert sorted(stored) == list(range(len(expected))), seed
         assert same([stored[index] for index in sorted(stored)], expected), seed
+
+
+def test_a_context_says_whether_weights_are_dropped() -> None:
+    module = parse(Model(FIRST).text)
+    with PassContext(config={"relax.lift_transform_params.consume_params": True}):
+        dropping = LiftTransformParams()(module)
+    assert "vm.builtin.tuple_reset_item" in str(dropping)
+    assert "vm.builtin.tuple_reset_item" not in str(LiftTransformParams()(module))
