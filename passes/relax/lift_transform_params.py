@@ -216,17 +216,18 @@ class LiftTransformParams(CompilerPass):
             module.body.block.add_op(new)
         elif not isinstance(old, relax.FuncOp) or not _is_transform(old):
             raise self._error(
-                f"{old.name} @{name} is no function from a tuple of weights to a tuple; "
-                "rename it"
+                f"{old.name} @{name} is no pure function from a tuple of weights to a "
+                "tuple; rename it"
             )
         elif not is_identity:
             Rewriter.replace_op(old, compose(old, new), ())
 
 
 def _is_transform(func: relax.FuncOp) -> bool:
-    """Whether a function is one from a tuple to a tuple."""
+    """Whether a function is one from a tuple to a tuple, without effects."""
     return (
         bool(func.body.blocks)
+        and func.is_pure
         and len(func.args) == 1
         and isinstance(func.args[0].type, relax.TupleType)
         and isinstance(func.output_type, relax.TupleType)

@@ -38,7 +38,7 @@ relax.func @other(%x: !t) -> !t {
 !t = tensor<4xf32>
 
 // CHECK: relax-lift-transform-params: @other has 2 weights and @main 1; a common transform needs as many
-// OWN: relax-lift-transform-params: relax.func @main_transform_params is no function from a tuple of weights to a tuple; rename it
+// OWN: relax-lift-transform-params: relax.func @main_transform_params is no pure function from a tuple of weights to a tuple; rename it
 relax.func @main(%x: !t, %w: !t) -> !t attributes {num_input = 1 : i64} {
   relax.return %x : !t
 }
