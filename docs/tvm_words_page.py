@@ -262,10 +262,8 @@ _REASONS: Final[Mapping[str, str]] = {
     "relax.frontend.torch": "models of PyTorch are read from ONNX",
     "relax.transform.AttachExternModules": "external code is not linked",
     "relax.transform.FuseOpsByPattern": "external libraries of kernels are not called",
-    "relax.transform.LowerRuntimeBuiltin": "there is no bytecode",
     "relax.transform.MetaSchedule": "there is no tuning",
     "relax.transform.RunCodegen": "external libraries of kernels are not called",
-    "relax.transform.VMShapeLower": "there is no bytecode",
 }
 """Why words that begin so are not here, where the error does not say it."""
 
