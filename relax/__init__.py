@@ -102,6 +102,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("xdsl_tvm.relax.expr_functor")
     if name == "frontend":
         return importlib.import_module("xdsl_tvm.relax.frontend")
+    if name in ("backend", "dpl"):
+        return importlib.import_module(f"xdsl_tvm.relax.{name}")
     if name in _ELSEWHERE:
         module, own = _ELSEWHERE[name]
         return getattr(importlib.import_module(module), own)

@@ -31,7 +31,15 @@ from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.functions import FORCE_PURE, parameter_symbols
 from xdsl_tvm.dialects.relax.types import verify_type
 from xdsl_tvm.dialects.tir.annotations import annotation_attr, is_true
-from xdsl_tvm.relax.expr import Computed, Emittable, Expr, Placeholders, Var, as_expr
+from xdsl_tvm.relax.expr import (
+    Computed,
+    Emittable,
+    Expr,
+    Placeholders,
+    Var,
+    as_expr,
+    operands_first,
+)
 from xdsl_tvm.relax.function_body import FunctionBody
 
 _Kind: TypeAlias = Literal["function", "dataflow", "if", "branch"]
@@ -188,7 +196,7 @@ class BlockBuilder:
         self._functions[name] = added
         return GlobalVar(name, added.type if isinstance(added, relax.FuncOp) else None)
 
-    def update_func(self, gv: GlobalVar, func: Operation) -> None:
+    def update_func(self, gv: GlobalVar, updated_func: Operation) -> None:
         """Put a function of TIR or Relax in the place of one.
 
         Raises VerifyException if there is none, and for what is no function.
@@ -196,12 +204,12 @@ class BlockBuilder:
         name = gv.name_hint
         if name not in self._functions:
             raise VerifyException(f"update_func: there is no function @{name}")
-        if not isinstance(func, tir.FuncOp | relax.FuncOp):
+        if not isinstance(updated_func, tir.FuncOp | relax.FuncOp):
             raise VerifyException(
                 f"update_func: '{name}' must be a function of tir or relax, not "
-                f"{func.name}"
+                f"{updated_func.name}"
             )
-        self._functions[name] = func.clone()
+        self._functions[name] = updated_func.clone()
 
     def take_func(self, gv: GlobalVar) -> Operation:
         """Remove a function from the module, and return it."""
@@ -304,6 +312,26 @@ class BlockBuilder:
             scope.given_out.append((expr, result))
         return result
 
+    @contextmanager
+    def function_literal(
+        self, params: Sequence[Var], pure: bool = True
+    ) -> Generator[Block]:
+        """Fill the block of a function in the open one; its parameters are `params`.
+
+        What is visible outside can be used in it. The block has no terminator yet.
+        """
+        self._fillable("function_literal")
+        assert self._function is not None
+        name = self._function.name
+        inner = _Function(params, pure, {}, _function_body(name, params))
+        inner.body.is_pure = pure
+        outer, self._function = self._function, inner
+        try:
+            with self._inside(_Scope("function", inner.body.entry)):
+                yield inner.body.entry
+        finally:
+            self._function = outer
+
     # ---- choices ----
 
     @contextmanager
@@ -404,26 +432,8 @@ class BlockBuilder:
     # ---- from expressions to operations ----
 
     def _place(self, expr: Expr) -> SSAValue:
-        """The value of an expression, computed here unless it is already.
-
-        Iterative, since a model may be one deep expression.
-        """
-        pending = [expr]
-        while pending:
-            current = pending[-1]
-            if isinstance(current, Var) or self._find(current) is not None:
-                pending.pop()
-                continue
-            assert isinstance(current, Computed)
-            missing = [
-                operand
-                for operand in current.operands
-                if not isinstance(operand, Var) and self._find(operand) is None
-            ]
-            if missing:
-                pending += reversed(missing)
-                continue
-            pending.pop()
+        """The value of an expression, computed here unless it is already."""
+        for current in operands_first(expr, lambda each: self._find(each) is not None):
             op = self._build(current)
             self._insert(op, "")
             self._scopes[-1].placed[current] = _result(op)
@@ -439,8 +449,7 @@ class BlockBuilder:
 
     def _build(self, expr: Computed) -> Operation:
         """The operation of an expression whose operands are computed."""
-        values = map(self._value_here, expr.operands)
-        return expr.op.clone(dict(zip(expr.op.operands, values, strict=True)))
+        return expr.with_operands([self._value_here(each) for each in expr.operands])
 
     def _insert(self, op: Operation, name_hint: str) -> None:
         self._body.add(op)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import operator
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
 from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
 from xdsl_tvm.dialects.relax.signatures import OPERATORS, dtype_of
@@ -62,6 +63,33 @@ class Expr:
         if info is None or info.dtype is None:
             raise VerifyException(f"{self.struct_info} has no known dtype")
         return dtype_name(info.dtype)
+
+    def matched_value(self) -> tuple[SSAValue, Callable[[SSAValue], Expr]]:
+        """A value that patterns match, and the expression of each value in it.
+
+        What is not in the program is computed apart from it.
+        """
+        block, exprs = Block(), dict[SSAValue, Expr]()
+        values = dict[Expr, SSAValue]()
+
+        def value_of(expr: Expr) -> SSAValue:
+            if isinstance(expr, Var) and expr not in values:
+                values[expr] = expr.value_or_stand_in
+                exprs[values[expr]] = expr
+            return values[expr]
+
+        def expr_of(value: SSAValue) -> Expr:
+            found = exprs.get(value)
+            return Var.bound(value.name_hint or "", value) if found is None else found
+
+        for each in operands_first(self, values.__contains__):
+            op = each.with_operands([value_of(operand) for operand in each.operands])
+            block.add_op(op)
+            if not op.results:
+                raise VerifyException(f"{op.name} gives nothing that could be matched")
+            values[each] = op.results[0]
+            exprs[op.results[0]] = each
+        return value_of(self), expr_of
 
     # ---- operators ----
 
@@ -189,6 +217,7 @@ class Var(Expr):
         """The name, empty for a value of a script that no name stands for."""
         self.value: SSAValue | None = None
         """The value in the program, once there is one."""
+        self._stand_in: SSAValue | None = None
 
     def __repr__(self) -> str:
         return f"<relax.Var '{self.name_hint}' of {self.struct_info}>"
@@ -207,6 +236,16 @@ class Var(Expr):
             f"relax.Var '{self.name_hint}' has no value: it is no parameter of the "
             "function, and nothing was bound to it"
         )
+
+    @property
+    def value_or_stand_in(self) -> SSAValue:
+        """The value in the program, or one that stands for it while there is none."""
+        if self.value is not None:
+            return self.value
+        if self._stand_in is None:
+            self._stand_in = Block(arg_types=[self.struct_info]).args[0]
+            set_name_hint(self._stand_in, self.name_hint)
+        return self._stand_in
 
     @classmethod
     def bound(cls, name_hint: str, value: SSAValue) -> Self:
@@ -228,6 +267,35 @@ class Computed(Expr):
     def args(self) -> tuple[Expr, ...]:
         """The expressions of the operands, TVM's `Call.args`."""
         return self.operands
+
+    def with_operands(self, values: Sequence[SSAValue]) -> Operation:
+        """A copy of the operation that computes it of these values."""
+        return self.op.clone(dict(zip(self.op.operands, values, strict=True)))
+
+
+def operands_first(expr: Expr, is_placed: Callable[[Expr], bool]) -> Iterator[Computed]:
+    """The expressions that an expression is made of, itself the last.
+
+    Those that are placed are left out; what is given is to be placed before the next one
+    is asked for. Iterative, since a model may be one deep expression.
+    """
+    pending = [expr]
+    while pending:
+        current = pending[-1]
+        if isinstance(current, Var) or is_placed(current):
+            pending.pop()
+            continue
+        assert isinstance(current, Computed)
+        missing = [
+            operand
+            for operand in current.operands
+            if not isinstance(operand, Var) and not is_placed(operand)
+        ]
+        if missing:
+            pending += reversed(missing)
+            continue
+        pending.pop()
+        yield current
 
 
 class Placeholders(Operands):

@@ -1,298 +1,581 @@
-"""Visiting and rewriting Relax functions, in the words of TVM's `relax.expr_functor`.
+"""Visitors and mutators of Relax programs, TVM's `relax.expr_functor`.
 
-    @mutator
+A subclass overrides `visit_…_` methods, which get expressions of the builder: variables
+as `Var`, all else as `Computed`, whose `op` is the operation of the program; calls are
+`Call`, with `args` and `attrs`. Constants, shapes, numbers and tuples that an operation
+takes are visited where they are used, as in TVM. Functions are `relax.func` operations.
+
+    @relax.expr_functor.mutator
     class ReluToGelu(PyExprMutator):
         def visit_call_(self, call):
+            call = self.visit_expr_post_order(call)
             if call.op.name == "relax.nn.relu":
                 return relax.op.nn.gelu(call.args[0])
-            return super().visit_call_(call)
+            return call
 
-    rewriter = ReluToGelu(mod)
-    for gv, func in mod.functions_items():
-        if isinstance(func, relax.Function):
-            rewriter.builder_.update_func(gv, rewriter.visit_expr(func))
-    mod = rewriter.builder_.get()
-
-A call is an operation of the function with expressions as arguments, `relax.Call`:
-`call.op` is the operation, whose `name` is TVM's, and `call.args` are its operands, so a
-function that is called is an attribute of `call.op`. Constants, tuples and fields have
-methods of their own. Other operations, dataflow blocks, branches and casts are walked
-through, and not visited. What TVM visits besides is refused by the decorators.
+Strings and dtypes are attributes of operations here, so nothing visits them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.analysis.relax.dataflow_patterns.expressions import (
+    ExternName,
+    GlobalName,
+    OperatorName,
+    call_view,
+    is_dataflow_variable,
+)
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.global_var import GlobalVar
+from xdsl_tvm.dialects.ir_module import IRModule
+from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import InferredResultOp
+from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.relax.block_builder import BlockBuilder
 from xdsl_tvm.relax.expr import Computed, Expr, Placeholders, Var
+from xdsl_tvm.relax.program_reader import (
+    Binding,
+    BindingBlock,
+    Call,
+    DataflowBlock,
+    MatchCast,
+    ProgramReader,
+    SeqExpr,
+    VarBinding,
+)
 
-C = TypeVar("C", bound=type)
+__all__ = [
+    "Binding",
+    "BindingBlock",
+    "Call",
+    "DataflowBlock",
+    "MatchCast",
+    "MutationBuilder",
+    "PyExprMutator",
+    "PyExprVisitor",
+    "SeqExpr",
+    "VarBinding",
+    "mutator",
+    "visitor",
+]
 
-_WALKED = (relax.DataflowOp, relax.IfOp, relax.MatchCastOp, relax.AliasOp)
-_TERMINATORS = (relax.ReturnOp, relax.OutputOp, relax.YieldOp)
-_METHODS: dict[type[Operation], str] = {
-    relax.ConstantOp: "visit_constant_",
-    relax.TupleOp: "visit_tuple_",
-    relax.GetItemOp: "visit_tuple_getitem_",
-}
-"""The methods for operations that are no calls."""
-
-
-def _call(op: Operation, operands: list[Expr]) -> Computed:
-    """The operation as an expression of others; its type follows from theirs."""
-    placeholders = Placeholders()
-    mapped = {
-        old: placeholders.of(new) for old, new in zip(op.operands, operands, strict=True)
-    }
-    clone = op.clone(mapped)
-    changed = any(old.type != new.type for old, new in mapped.items())
-    if changed and isinstance(clone, relax.TupleOp):
-        clone = relax.TupleOp(clone.operands)
-    elif changed and isinstance(clone, InferredResultOp):
-        clone = type(clone).create(
-            operands=clone.operands,
-            result_types=[clone.infer_result_type()],
-            properties=clone.properties,
-            attributes=clone.attributes,
-        )
-    return placeholders.expr(clone)
+_Class = TypeVar("_Class", bound=type)
 
 
-def _check_walkable(op: Operation) -> None:
-    if op.regions and not isinstance(op, _WALKED):
-        raise VerifyException(
-            f"{op.name} is not visited; run relax.transform.LambdaLift before"
-        )
-    if len(op.results) > 1 and not isinstance(op, relax.DataflowOp):
-        raise VerifyException(
-            f"{op.name} has {len(op.results)} results and is not visited; operations of "
-            "Relax have one"
-        )
+Visited: TypeAlias = (
+    "Expr | SeqExpr | relax.FuncOp | GlobalVar | OperatorName | ExternName"
+)
+
+_METHODS: Sequence[tuple[type[Operation], str]] = (
+    (relax.ConstantOp, "visit_constant_"),
+    (relax.TupleOp, "visit_tuple_"),
+    (relax.ShapeOp, "visit_shape_expr_"),
+    (relax.PrimValueOp, "visit_prim_value_"),
+    (relax.GetItemOp, "visit_tuple_getitem_"),
+    (relax.LambdaOp, "visit_function_"),
+    (relax.IfOp, "visit_if_"),
+    (relax.GlobalRefOp, "visit_global_ref_"),
+)
 
 
-class PyExprVisitor:
-    """Sees each call, constant, tuple and field of a function, in order."""
+class _ExprFunctor:
+    """Finds the method for an expression, a binding or a block."""
 
-    def visit_expr(self, expr: Expr | relax.FuncOp) -> None:
-        """Visit a function, or an expression by itself."""
-        if isinstance(expr, relax.FuncOp):
-            self.visit_function_(expr)
-        elif isinstance(expr, Computed):
-            self._visit(expr)
-        else:
-            self.visit_var_(cast(Var, expr))
+    def __init__(self) -> None:
+        self._reader = ProgramReader()
 
-    def visit_function_(self, op: relax.FuncOp) -> None:
-        """Visit what a function holds."""
-        for each in _operations(op):
-            operands: list[Expr] = [_variable(value) for value in each.operands]
-            self._visit(_call(each, operands))
+    def visit_expr(self, expr: Visited) -> Any:
+        """Visit an expression, a function or a body. Raises TypeError for all else."""
+        return getattr(self, _method(expr))(expr)
 
-    def _visit(self, expr: Computed) -> None:
-        getattr(self, _METHODS.get(type(expr.op), "visit_call_"))(expr)
+    def visit_binding(self, binding: Binding) -> None:
+        """Visit a binding."""
+        is_cast = isinstance(binding, MatchCast)
+        name = "visit_match_cast_" if is_cast else "visit_var_binding_"
+        getattr(self, name)(binding)
 
-    def visit_call_(self, op: Computed) -> None:
-        """Visit a call: its arguments."""
-        for argument in op.args:
-            self.visit_expr(argument)
+    def visit_binding_block(self, block: BindingBlock) -> None:
+        """Visit a block of bindings."""
+        is_dataflow = isinstance(block, DataflowBlock)
+        name = "visit_dataflow_block_" if is_dataflow else "visit_binding_block_"
+        getattr(self, name)(block)
+
+    def visit_var_def(self, var: Var) -> None:
+        """Visit a variable where it is bound."""
+        is_dataflow = var.value is not None and is_dataflow_variable(var.value)
+        getattr(self, "visit_dataflow_var_def_" if is_dataflow else "visit_var_def_")(var)
+
+    # ---- definitions and leaves, which hold nothing ----
+
+    def visit_var_def_(self, var: Var) -> None:
+        """Visit a variable where it is bound."""
+
+    def visit_dataflow_var_def_(self, var: Var) -> None:
+        """Visit a variable of a dataflow block where it is bound."""
+
+    def visit_binding_block_(self, block: BindingBlock) -> None:
+        """Visit bindings that follow each other."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+
+
+def _method(expr: object) -> str:
+    match expr:
+        case Var():
+            is_dataflow = expr.value is not None and is_dataflow_variable(expr.value)
+            return "visit_dataflow_var_" if is_dataflow else "visit_var_"
+        case Computed():
+            for kind, name in _METHODS:
+                if isinstance(expr.op, kind):
+                    return name
+            return "visit_call_"
+        case SeqExpr():
+            return "visit_seq_expr_"
+        case relax.FuncOp():
+            return "visit_function_"
+        case GlobalVar():
+            return "visit_global_var_"
+        case OperatorName():
+            return "visit_op_"
+        case ExternName():
+            return "visit_extern_func_"
+        case _:
+            raise TypeError(
+                f"visit_expr: a {type(expr).__name__} is no expression; visit functions, "
+                "and expressions of the builder"
+            )
+
+
+def _retyped(op: Operation, old: Operation) -> Operation:
+    """A copy of an operation, with the type that follows where those of operands do not
+    stay."""
+    types = list(op.operand_types)
+    if types != list(old.operand_types):
+        if isinstance(op, relax.TupleOp):
+            Rewriter.replace_value_with_new_type(op.result, relax.TupleType.of(types))
+        elif isinstance(op, InferredResultOp):
+            Rewriter.replace_value_with_new_type(op.result, op.infer_result_type())
+    return op
+
+
+def _callee(op: Operation) -> GlobalVar | OperatorName | ExternName | None:
+    """What a call names as its callee, None for a value."""
+    view = call_view(op)
+    callee = None if view is None else view.callee
+    if isinstance(callee, GlobalName):
+        return GlobalVar(callee.name)
+    return callee if isinstance(callee, OperatorName | ExternName) else None
+
+
+def _function(expr: object) -> relax.FuncOp | relax.LambdaOp:
+    """The function that is visited."""
+    func = expr.op if isinstance(expr, Computed) else expr
+    assert isinstance(func, relax.FuncOp | relax.LambdaOp)
+    return func
+
+
+class PyExprVisitor(_ExprFunctor):
+    """Visits a program; a subclass overrides what it is interested in.
+
+    An overriding method visits what is in its argument by `super().visit_…_(…)`.
+    """
 
     def visit_constant_(self, op: Computed) -> None:
         """Visit a constant."""
 
-    def visit_tuple_(self, op: Computed) -> None:
-        """Visit a tuple: its fields."""
-        PyExprVisitor.visit_call_(self, op)
+    def visit_shape_expr_(self, op: Computed) -> None:
+        """Visit a shape."""
 
-    def visit_tuple_getitem_(self, op: Computed) -> None:
-        """Visit a field of a tuple: the tuple."""
-        PyExprVisitor.visit_call_(self, op)
+    def visit_prim_value_(self, op: Computed) -> None:
+        """Visit a scalar."""
 
     def visit_var_(self, op: Var) -> None:
-        """Visit the use of a variable."""
+        """Visit a variable where it is used."""
+
+    def visit_dataflow_var_(self, op: Var) -> None:
+        """Visit a variable of a dataflow block where it is used."""
+
+    def visit_op_(self, op: OperatorName) -> None:
+        """Visit the operator of a call."""
+
+    def visit_extern_func_(self, op: ExternName) -> None:
+        """Visit the function of the runtime that is called."""
+
+    def visit_global_var_(self, op: GlobalVar) -> None:
+        """Visit a function of the module where it is named."""
+
+    def visit_global_ref_(self, op: Computed) -> None:
+        """Visit a function of the module as a value."""
+        assert isinstance(op.op, relax.GlobalRefOp)
+        self.visit_expr(GlobalVar(op.op.callee.root_reference.data))
+
+    def visit_tuple_(self, op: Computed) -> None:
+        """Visit a tuple."""
+        self._visit_operands(op)
+
+    def visit_tuple_getitem_(self, op: Computed) -> None:
+        """Visit a field of a tuple."""
+        self._visit_operands(op)
+
+    def visit_call_(self, op: Call) -> None:
+        """Visit a call: what is called, then the arguments."""
+        callee = _callee(op.op)
+        if callee is not None:
+            self.visit_expr(callee)
+        self._visit_operands(op)
+
+    def _visit_operands(self, op: Computed) -> None:
+        for operand in op.operands:
+            self.visit_expr(operand)
+
+    def visit_function_(self, op: relax.FuncOp | Computed) -> None:
+        """Visit a function of the module, or a literal: parameters, then the body."""
+        func = _function(op)
+        for arg in func.args:
+            self.visit_var_def(self._reader.var(arg))
+        self.visit_expr(self._reader.sequence(func.body.block))
+
+    def visit_seq_expr_(self, op: SeqExpr) -> None:
+        """Visit a body: the blocks, then the result."""
+        for block in op.blocks:
+            self.visit_binding_block(block)
+        self.visit_expr(op.body)
+
+    def visit_if_(self, op: Computed) -> None:
+        """Visit a choice: the condition, then both branches."""
+        self._visit_operands(op)
+        for region in op.op.regions:
+            self.visit_expr(self._reader.sequence(region.block))
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """Visit a binding: the value, then the variable."""
+        self.visit_expr(binding.value)
+        self.visit_var_def(binding.var)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """Visit a cast: the value, then the variable."""
+        self.visit_expr(binding.value)
+        self.visit_var_def(binding.var)
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> None:
+        """Visit the bindings of a dataflow block."""
+        self.visit_binding_block_(block)
 
 
-def _operations(function: relax.FuncOp) -> Iterator[Operation]:
-    """What a visitor sees of a function."""
-    for op in function.body.walk():
-        _check_walkable(op)
-        if not isinstance(op, (*_WALKED, *_TERMINATORS)):
-            yield op
+class MutationBuilder(BlockBuilder):
+    """The builder of a mutator: what it emits is in the function that is mutated."""
+
+    def __init__(self, mod: ModuleOp | None = None) -> None:
+        super().__init__()
+        given = IRModule() if mod is None else mod.clone()
+        self._module = IRModule.create(
+            attributes=given.attributes,
+            properties=given.properties,
+            regions=[given.detach_region(given.body)],
+            location=given.location,
+        )
+        self.variables: dict[SSAValue, Expr] = {}
+        """What is used for the values of the functions that are visited."""
+
+    def update_func(self, gv: GlobalVar | str, updated_func: Operation) -> None:
+        """Put a function into the module, in the place of the one of that name.
+
+        Raises VerifyException where there is none.
+        """
+        name = gv if isinstance(gv, str) else gv.name_hint
+        found = SymbolTable.lookup_symbol(self._module, name)
+        if found is None:
+            raise VerifyException(
+                f"update_func: the module has no function @{name}; add it with add_func"
+            )
+        new = updated_func.clone()
+        new.properties["sym_name"] = StringAttr(name)
+        Rewriter.replace_op(found, new, [])
+
+    def get(self) -> IRModule:
+        """The module with its new functions, verified."""
+        result = self._module.clone()
+        for op in self._functions.values():
+            result.body.block.add_op(op.clone())
+        result.verify()
+        return result
+
+    def take(self, name: str) -> relax.FuncOp:
+        """The function that was built last, which is not part of the module yet."""
+        func = self._functions.pop(name)
+        assert isinstance(func, relax.FuncOp)
+        return func
+
+    def value_of(self, expr: Expr) -> SSAValue:
+        """The value of an expression in the block that is open."""
+        return self._place(expr)
+
+    def lookup_binding(self, var: Var) -> Expr | None:
+        """What a variable is bound to; None for parameters."""
+        value = var.value
+        return ProgramReader().computed(value.op) if isinstance(value, OpResult) else None
+
+    def _build(self, expr: Computed) -> Operation:
+        op = super()._build(expr)
+        return _retyped(op, expr.op)
+
+    def _value_here(self, expr: Expr) -> SSAValue:
+        # Methods may return expressions of what they were given, with variables of the
+        # old function, as TVM's do: those that nothing has changed are the same there.
+        if isinstance(expr, Var) and expr.value is not None:
+            new = self.variables.get(expr.value)
+            if new is not None and new is not expr:
+                return self._place(new)
+        return super()._value_here(expr)
 
 
-def _variable(value: SSAValue) -> Var:
-    return Var.bound(value.name_hint or "", value)
+class PyExprMutator(_ExprFunctor):
+    """Rewrites a program; a subclass overrides what it changes.
 
-
-class PyExprMutator:
-    """Rewrites functions: each call, constant, tuple and field by its method.
-
-    A method returns the expression to take the place of the given one, whose arguments
-    are rewritten already. It may emit others before, by `builder_.emit`.
+    Methods for expressions return the expression to use instead, `visit_function_` the
+    new function, verified. A function is built anew by `builder_`, binding by binding, so
+    `self.builder_.emit(...)` in a method emits before the binding that is visited. `mod`
+    is the module that `self.builder_.get()` returns, after `update_func`.
     """
 
     def __init__(self, mod: ModuleOp | None = None) -> None:
-        self.builder_ = BlockBuilder(mod)
-        """Builds the functions; it begins with those of the module."""
-        self._values: dict[SSAValue, Expr] = {}
+        super().__init__()
+        self.builder_ = MutationBuilder(mod)
+        self._variables = self.builder_.variables
 
-    def visit_expr(self, expr: relax.FuncOp | Expr) -> relax.FuncOp | Expr:
-        """The function, or the expression, after the rewriting.
+    # ---- for methods of subclasses ----
 
-        Raises TypeError for a method that returns no expression, and VerifyException for
-        what does not fit in its place.
-        """
-        if isinstance(expr, relax.FuncOp):
-            return self.visit_function_(expr)
-        return self._visit(expr) if isinstance(expr, Computed) else expr
+    def visit_expr_post_order(self, expr: Expr) -> Any:
+        """The expression with its operands visited, and its type inferred again."""
+        if not isinstance(expr, Computed):
+            return self.visit_expr(expr)
+        if expr.op.regions:
+            return getattr(self, _method(expr))(expr)
+        return self._rebuilt(expr)
 
-    def visit_function_(self, op: relax.FuncOp) -> relax.FuncOp:
-        """The function, with all that it holds rewritten."""
-        params = [Var(arg.name_hint or "arg", arg.type) for arg in op.args]
-        self._values = dict(zip(op.args, params, strict=True))
-        attributes = dict(op.attributes)
-        builder = self.builder_
-        name = builder.free_name(op.sym_name.data)
-        with builder.function(name, params, attributes, op.is_pure, private=True):
-            self._block(op.body.block)
-            builder.emit_func_output(self._values[op.return_op.value])
-        result = builder.take_func(GlobalVar(name))
-        assert isinstance(result, relax.FuncOp)
-        result.sym_name = op.sym_name
-        if result.return_op.value.type == op.return_op.value.type:
-            # The declared type may say less.
-            result.function_type = op.function_type
-        return result
+    def lookup_binding(self, var: Var) -> Expr | None:
+        """What a variable of the new function is bound to; None for parameters."""
+        return self.builder_.lookup_binding(var)
 
-    def visit_call_(self, call: Computed) -> Expr:
-        """What takes the place of a call: the call itself."""
-        return call
+    def set_var_remap(self, var: Var, new: Expr) -> None:
+        """Use an expression where a variable of the old function was used."""
+        self._variables[var.ssa] = new
+
+    def get_var_remap(self, var: Var) -> Expr:
+        """What is used for a variable of the old function, KeyError for nothing."""
+        return self._variables[var.ssa]
+
+    # ---- expressions ----
 
     def visit_constant_(self, op: Computed) -> Expr:
-        """What takes the place of a constant."""
+        """What a constant becomes."""
+        return op
+
+    def visit_shape_expr_(self, op: Computed) -> Expr:
+        """What a shape becomes."""
+        return op
+
+    def visit_prim_value_(self, op: Computed) -> Expr:
+        """What a scalar becomes."""
+        return op
+
+    def visit_global_ref_(self, op: Computed) -> Expr:
+        """What a function of the module as a value becomes."""
+        return self._rebuilt(op)
+
+    def visit_var_(self, op: Var) -> Expr:
+        """What a variable becomes where it is used."""
+        return op if op.value is None else self._variables.get(op.value, op)
+
+    def visit_dataflow_var_(self, op: Var) -> Expr:
+        """What a variable of a dataflow block becomes where it is used."""
+        return op if op.value is None else self._variables.get(op.value, op)
+
+    def visit_global_var_(self, op: GlobalVar) -> GlobalVar:
+        """The function of the module that is called instead."""
+        return op
+
+    def visit_op_(self, op: OperatorName) -> OperatorName:
+        """The operator of a call, which only `visit_call_` can change."""
+        return op
+
+    def visit_extern_func_(self, op: ExternName) -> ExternName:
+        """The function of the runtime that is called instead."""
         return op
 
     def visit_tuple_(self, op: Computed) -> Expr:
-        """What takes the place of a tuple."""
-        return op
+        """What a tuple becomes."""
+        return self._rebuilt(op)
 
     def visit_tuple_getitem_(self, op: Computed) -> Expr:
-        """What takes the place of a field of a tuple."""
-        return op
+        """What a field of a tuple becomes."""
+        return self._rebuilt(op)
 
-    def lookup_binding(self, var: Var) -> Computed | None:
-        """The expression that a variable was bound to; None for a parameter."""
-        owner = var.ssa.owner
-        if isinstance(owner, Block | relax.DataflowOp | relax.IfOp):
-            return None
-        return _call(owner, [_variable(value) for value in owner.operands])
+    def visit_call_(self, op: Call) -> Expr:
+        """What a call becomes."""
+        return self._rebuilt(op)
 
-    # ---- rewriting ----
+    def _rebuilt(self, expr: Computed) -> Computed:
+        """The expression of what its operands and its callee become."""
+        placeholders = Placeholders()
+        new = [self._expect(self.visit_expr(each), each) for each in expr.operands]
+        values = [placeholders.of(each) for each in new]
+        op = expr.with_operands(values)
+        callee = _callee(op)
+        if callee is not None and not isinstance(callee, OperatorName):
+            changed = self.visit_expr(callee)
+            if isinstance(changed, GlobalVar):
+                op.properties["callee"] = SymbolRefAttr(changed.name_hint)
+            elif isinstance(changed, ExternName):
+                op.properties["callee"] = StringAttr(changed.name)
+        result = placeholders.expr(_retyped(op, expr.op))
+        return Call(result.op, result.operands) if isinstance(expr, Call) else result
 
-    def _visit(self, expr: Computed) -> Expr:
-        method = _METHODS.get(type(expr.op), "visit_call_")
-        result = cast(object, getattr(self, method)(expr))
-        if not isinstance(result, Expr):
+    def _expect(self, given: object, old: object) -> Expr:
+        """What a method has returned. Raises TypeError for what is no expression."""
+        if not isinstance(given, Expr):
             raise TypeError(
-                f"{type(self).__name__}.{method} must return an expression for "
-                f"{expr.op.name}, not {type(result).__name__}"
+                f"{type(self).__name__}.{_method(old)} must return an expression, not "
+                f"{type(given).__name__}"
             )
+        return given
+
+    # ---- functions and blocks ----
+
+    def visit_function_(self, op: relax.FuncOp | Computed) -> Any:
+        """The new function of the module, or what a literal becomes."""
+        func = _function(op)
+        params = [Var(arg.name_hint or "_", arg.type) for arg in func.args]
+        self._variables.update(zip(func.args, params, strict=True))
+        for arg in func.args:
+            self.visit_var_def(self._reader.var(arg))
+        sequence = self._reader.sequence(func.body.block)
+        if isinstance(func, relax.LambdaOp):
+            return self._literal(func, params, sequence)
+        name, attributes = func.sym_name.data, func.attributes
+        with self.builder_.function(name, params, attributes, func.is_pure, private=True):
+            body = self._expect(self.visit_expr(sequence), sequence)
+            self.builder_.emit_func_output(body)
+        result = self.builder_.take(name)
+        if is_base_of(func.output_type, result.output_type):
+            inputs = [arg.type for arg in result.args]
+            result.function_type = FunctionType.from_lists(inputs, [func.output_type])
+        result.location = func.location
+        result.verify()
         return result
 
-    def _block(self, block: Block) -> None:
-        builder = self.builder_
-        for op in block.ops:
-            _check_walkable(op)
-            match op:
-                case relax.ReturnOp() | relax.YieldOp():
-                    pass
-                case relax.DataflowOp():
-                    with builder.dataflow():
-                        self._block(op.body.block)
-                case relax.OutputOp():
-                    outputs = op.parent_op()
-                    assert isinstance(outputs, relax.DataflowOp)
-                    for value, result in zip(op.values, outputs.outputs, strict=True):
-                        given = self._values[value]
-                        self._values[result] = builder.emit_output(
-                            given, result.name_hint or ""
-                        )
-                case relax.IfOp():
-                    self._if(op)
-                case relax.MatchCastOp():
-                    found = builder.match_cast(
-                        self._values[op.operands[0]], _type(op), _hint(op)
-                    )
-                    self._values[op.result] = found
-                case relax.AliasOp():
-                    found = builder.emit(self._values[op.operands[0]], _hint(op))
-                    self._values[op.results[0]] = found
-                case _:
-                    self._operation(op)
+    def _literal(
+        self, func: relax.LambdaOp, params: Sequence[Var], sequence: SeqExpr
+    ) -> Expr:
+        own = func.own_value
+        all_params = list(params)
+        if own is not None:
+            itself = Var(own.name_hint or "_", own.type)
+            self._variables[own] = itself
+            all_params.insert(0, itself)
+        pure = func.is_pure and not func.is_forced_pure
+        with self.builder_.function_literal(all_params, pure) as block:
+            body = self._expect(self.visit_expr(sequence), sequence)
+            block.add_op(relax.ReturnOp(self.builder_.value_of(body)))
+        new = relax.LambdaOp(
+            [param.struct_info for param in params],
+            func.type.ret,
+            Region(block),
+            symbols=func.symbol_names,
+            attributes=func.attributes,
+            impure=not func.is_pure,
+            recursive=own is not None,
+            var_name=None if func.var_name is None else func.var_name.data,
+        )
+        new.location = func.location
+        return Computed(new, ())
 
-    def _operation(self, op: Operation) -> None:
-        new = self._visit(_call(op, [self._values[value] for value in op.operands]))
-        if not isinstance(new, Var):
-            new = self.builder_.emit(new, _hint(op))
-        for result in op.results:
-            self._values[result] = new
+    def visit_seq_expr_(self, op: SeqExpr) -> Expr:
+        """Visit the blocks of a body; what its result becomes."""
+        for block in op.blocks:
+            self.visit_binding_block(block)
+        return self._expect(self.visit_expr(op.body), op.body)
 
-    def _if(self, op: relax.IfOp) -> None:
-        builder = self.builder_
-        condition = self._values[op.condition]
-        with builder.If(condition, op.result.name_hint or "") as found:
-            for branch, region in (
-                (builder.Then, op.true_region),
-                (builder.Else, op.false_region),
-            ):
-                with branch():
-                    self._block(region.block)
-                    last = region.block.last_op
-                    assert isinstance(last, relax.YieldOp), "verified"
-                    builder.emit_branch_output(self._values[last.value])
-        self._values[op.result] = found
+    def visit_if_(self, op: Computed) -> Expr:
+        """What a choice becomes: it is emitted, branch by branch."""
+        true, false = (self._reader.sequence(region.block) for region in op.op.regions)
+        condition = self._expect(self.visit_expr(op.operands[0]), op.operands[0])
+        with self.builder_.If(condition, op.op.results[0].name_hint or "") as result:
+            with self.builder_.Then():
+                self.builder_.emit_branch_output(self.visit_expr(true))
+            with self.builder_.Else():
+                self.builder_.emit_branch_output(self.visit_expr(false))
+        return result
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> None:
+        """Build a dataflow block of what its bindings become."""
+        outputs = list[Expr]()
+        with self.builder_.dataflow():
+            self.visit_binding_block_(block)
+            for value in block.op.output_op.values:
+                expr = self._reader.expr(value)
+                new = self._expect(self.visit_expr(expr), expr)
+                outputs.append(self.builder_.emit_output(new, value.name_hint or ""))
+        self._variables.update(zip(block.op.outputs, outputs, strict=True))
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """Bind a variable to what its value becomes."""
+        self.visit_var_def(binding.var)
+        new = self._expect(self.visit_expr(binding.value), binding.value)
+        if isinstance(binding.value, Var):
+            # A second name stays one.
+            new = self.builder_.emit(new, binding.var.name_hint)
+            self._variables[binding.var.ssa] = new
+        else:
+            self.bind(binding.var, new)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """Bind a variable to what is cast."""
+        self.visit_var_def(binding.var)
+        new = self._expect(self.visit_expr(binding.value), binding.value)
+        name = binding.var.name_hint
+        cast_value = self.builder_.match_cast(new, binding.struct_info, name)
+        self._variables[binding.var.ssa] = cast_value
+
+    def bind(self, var: Var, value: Expr) -> None:
+        """Emit a value and use it where a variable of the old function was used."""
+        if isinstance(value, Var) and value.struct_info == var.struct_info:
+            new: Expr = value
+        else:
+            new = self.builder_.emit(value, var.name_hint)
+        if var.value is not None:
+            self._variables[var.value] = new
 
 
-def _type(op: Operation) -> Attribute:
-    return op.results[0].type
+def visitor(visitor_cls: _Class) -> _Class:
+    """Marks a subclass of `PyExprVisitor`, as TVM does. TypeError for other classes."""
+    return _checked(visitor_cls, PyExprVisitor, "visitor")
 
 
-def _hint(op: Operation) -> str:
-    return op.results[0].name_hint or "" if op.results else ""
+def mutator(mutator_cls: _Class) -> _Class:
+    """Marks a subclass of `PyExprMutator`, as TVM does. TypeError for other classes."""
+    return _checked(mutator_cls, PyExprMutator, "mutator")
 
 
-def _checked(cls: C, base: type) -> C:
-    if not issubclass(cls, base):
-        raise TypeError(f"{cls.__name__} must derive from {base.__name__}")
-    for name in vars(cls):
-        if name.startswith("visit_") and not hasattr(base, name):
-            known = [each for each in vars(base) if each.startswith("visit_")]
-            raise TypeError(
-                f"{cls.__name__}.{name} would never be called; there are "
-                f"{', '.join(known)}"
-            )
+def _checked(cls: _Class, base: type, name: str) -> _Class:
+    if not isinstance(cast("object", cls), type) or not issubclass(cls, base):
+        raise TypeError(
+            f"relax.expr_functor.{name} decorates a subclass of {base.__name__}, not "
+            f"{getattr(cls, '__name__', cls)!r}"
+        )
+    unknown = [
+        key for key in vars(cls) if key.startswith("visit_") and not hasattr(base, key)
+    ]
+    if unknown:
+        hint = did_you_mean(unknown[0], [k for k in dir(base) if k.startswith("visit_")])
+        raise TypeError(f"{cls.__name__}: nothing calls {unknown[0]}{hint}")
     return cls
-
-
-def visitor(visitor_cls: C) -> C:
-    """Checks a class that derives from `PyExprVisitor`.
-
-    Raises TypeError for one that does not, and for a method that nothing calls.
-    """
-    return _checked(visitor_cls, PyExprVisitor)
-
-
-def mutator(mutator_cls: C) -> C:
-    """Checks a class that derives from `PyExprMutator`.
-
-    Raises TypeError for one that does not, and for a method that nothing calls.
-    """
-    return _checked(mutator_cls, PyExprMutator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from types import FrameType, FunctionType
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.ir_module import IRModule
@@ -24,6 +24,9 @@ from xdsl_tvm.tvmscript.reading.definitions import (
 )
 from xdsl_tvm.tvmscript.reading.macros import Macro
 from xdsl_tvm.tvmscript.reading.relax_body import RelaxMarker
+
+if TYPE_CHECKING:
+    from xdsl_tvm.relax.dpl import PatternMatchingRewriter
 
 
 class PrimFuncDecorator(PrimFuncFrame):
@@ -188,6 +191,19 @@ class RelaxFunction(RelaxMarker):
         if is_member_of_module(function):
             return function
         return read_live_relax(function, self, _caller())
+
+
+def rewriter(definition: type) -> PatternMatchingRewriter:
+    """`R.rewriter`: reads a class into a rewriter of functions and modules.
+
+    The class is a module with the functions `pattern` and `replacement`; see
+    `PatternMatchingRewriter.from_module` of `xdsl_tvm.relax.dpl`.
+    """
+    from xdsl_tvm.relax.dpl import PatternMatchingRewriter
+
+    _require(definition, type, "R.rewriter decorates a class")
+    module = read_live_module(definition, ir_module, _caller())
+    return PatternMatchingRewriter.from_module(module)
 
 
 def _caller() -> FrameType | None:

@@ -322,7 +322,7 @@ def is_member_of_module(function: FunctionType) -> bool:
         return False
     last = decorators[-1]
     name = last.func if isinstance(last, ast.Call) else last
-    return ast.unparse(name).split(".")[-1] == "ir_module"
+    return ast.unparse(name).split(".")[-1] in ("ir_module", "rewriter")
 
 
 class _LiveReader:

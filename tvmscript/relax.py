@@ -11,6 +11,7 @@ from __future__ import annotations
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean as _did_you_mean
 from xdsl_tvm.tvmscript.decorators import function as function
 from xdsl_tvm.tvmscript.decorators import macro as macro
+from xdsl_tvm.tvmscript.decorators import rewriter as rewriter
 from xdsl_tvm.tvmscript.nodes import relax_types as _relax_types
 from xdsl_tvm.tvmscript.reading.relax_body import DataflowFrame as _DataflowFrame
 from xdsl_tvm.tvmscript.reading.relax_values import const as const

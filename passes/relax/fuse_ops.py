@@ -9,31 +9,24 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Attribute, Block, Operation, OpResult
 
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, written_operands
 from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
-from xdsl_tvm.dialects.relax.functions import is_set, parameter_symbols
-from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import ShapeType, substitute_symbols, used_symbols
+from xdsl_tvm.dialects.relax.functions import is_set
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.infra.module_symbols import SymbolNames, module_symbols
+from xdsl_tvm.passes.relax._grouped_functions.functions import CODEGEN, PRIMITIVE
+from xdsl_tvm.passes.relax._grouped_functions.group_body import GroupBody
 from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
     AnyFusedCall,
     NotMergeableError,
     bind_call,
 )
 from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
-from xdsl_tvm.passes.relax.rewriting.symbols import hide_symbols
 
-PRIMITIVE = "Primitive"
-"""The attribute of functions that are one kernel each."""
-CODEGEN = "Codegen"
-"""The attribute of functions that another compiler makes."""
 MAX_DEPTH = "relax.FuseOps.max_depth"
 
 
@@ -414,129 +407,15 @@ class _Functions:
 
     def replace(self, members: Sequence[_Node]) -> None:
         """Put a call in the place of a group's last operation, and drop the others."""
-        body = _Body([member.op for member in members])
+        body = GroupBody([member.op for member in members])
         last = members[-1].op
-        if body.free and hide_symbols(body.arguments, last):
+        if not body.can_replace(last):
             return
         key = body.key()
         name = self.made.get(key)
         if name is None:
             name = self.made[key] = self.names.unique(body.name())
-            function = body.function(name)
+            function = body.function(name, {PRIMITIVE: IntegerAttr(1, i32)})
             function.location = last.location
             self.module.body.block.add_op(function)
-        arguments = list(body.arguments)
-        if body.free:
-            shape = relax.ShapeOp(body.free)
-            shape.location = last.location
-            Rewriter.insert_op(shape, InsertPoint.before(last))
-            arguments.append(shape.result)
-        call = relax.CallOp(name, arguments, last.results[0].type)
-        call.location = last.location
-        Rewriter.replace_op(last, call)
-        for member in reversed(members[:-1]):
-            Rewriter.erase_op(member.op)
-
-
-class _Body:
-    """The operations of a group, as the body of a function."""
-
-    def __init__(self, ops: Sequence[Operation]) -> None:
-        inside = {result for op in ops for result in op.results}
-        outside = dict.fromkeys(
-            operand for op in ops for operand in op.operands if operand not in inside
-        )
-        literals = [v for v in outside if isinstance(v.owner, _LITERALS)]
-        self.arguments = [v for v in outside if not isinstance(v.owner, _LITERALS)]
-        """What the function is called with."""
-        self.ops: list[Operation] = [
-            *(value.owner for value in literals if isinstance(value.owner, Operation)),
-            *ops,
-        ]
-        inputs = [argument.type for argument in self.arguments]
-        bound = parameter_symbols(inputs)
-        self.symbols = [*bound, *self._used(inputs)]
-        """All symbols, in the order of the parameters and then of their use."""
-        self.symbols = list(dict.fromkeys(self.symbols))
-        self.free = [name for name in self.symbols if name not in bound]
-        """The symbols that come as a shape."""
-
-    def _used(self, inputs: Sequence[Attribute]) -> Iterator[str]:
-        for type_ in inputs:
-            yield from used_symbols(type_)
-        for op in self.ops:
-            for type_ in op.result_types:
-                yield from used_symbols(type_)
-            for attribute in op.properties.values():
-                if isinstance(attribute, DimAttr):
-                    yield from attribute.data.symbols()
-                elif isinstance(attribute, DimsAttr):
-                    for dim in attribute.known or ():
-                        yield from dim.symbols()
-
-    def key(self) -> object:
-        """Equal for bodies that differ in the names of symbols only."""
-        names = {
-            name: Dim.symbol(f"s{number}") for number, name in enumerate(self.symbols)
-        }
-        values = list(self.arguments)
-        numbers = {value: number for number, value in enumerate(values)}
-        lines: list[object] = [substitute_symbols(v.type, names) for v in values]
-        for op in self.ops:
-            properties = [
-                (key, _renamed(value, names)) for key, value in op.properties.items()
-            ]
-            operands = tuple(numbers[operand] for operand in op.operands)
-            for result in op.results:
-                numbers[result] = len(numbers)
-            types = tuple(substitute_symbols(t, names) for t in op.result_types)
-            extra = tuple(sorted(op.attributes.items()))
-            lines.append((op.name, tuple(sorted(properties)), operands, types, extra))
-        return tuple(lines)
-
-    def name(self) -> str:
-        """`fused_` and the names of the functions that are called."""
-        names = [
-            op.callee.root_reference.data
-            for op in self.ops
-            if isinstance(op, relax.CallTIROp | relax.CallTIRInplaceOp)
-        ]
-        return "_".join(("fused", *names))
-
-    def function(self, name: str) -> relax.FuncOp:
-        """A private function that computes the group's last result."""
-        types = [argument.type for argument in self.arguments]
-        if self.free:
-            types.append(ShapeType.of(self.free))
-        entry, inner = Block(arg_types=types), Block()
-        copies = dict[SSAValue, SSAValue](zip(self.arguments, entry.args, strict=False))
-        for argument, param in zip(self.arguments, entry.args, strict=False):
-            param.name_hint = argument.name_hint
-        inner.add_ops([op.clone(copies) for op in self.ops])
-        result = copies[self.ops[-1].results[0]]
-        inner.add_op(relax.OutputOp(result))
-        dataflow = relax.DataflowOp([result.type], Region(inner))
-        entry.add_ops([dataflow, relax.ReturnOp(dataflow.outputs[0])])
-        return relax.FuncOp(
-            name,
-            types,
-            result.type,
-            Region(entry),
-            symbols=self.symbols,
-            attributes={PRIMITIVE: IntegerAttr(1, i32)},
-        )
-
-
-_LITERALS = (relax.ShapeOp, relax.PrimValueOp)
-
-
-def _renamed(attribute: Attribute, names: dict[str, Dim]) -> Attribute:
-    match attribute:
-        case DimAttr(data=dim):
-            return DimAttr(dim.substitute(names))
-        case DimsAttr(data=dims):
-            return DimsAttr(
-                tuple(None if d is None else d.substitute(names) for d in dims)
-            )
-        case _:
-            return attribute
+        body.replace_by_call(name)

@@ -41,6 +41,7 @@ from xdsl_tvm.passes.infra.module_symbols import (
     module_symbols,
     named_symbols,
 )
+from xdsl_tvm.passes.relax._grouped_functions.functions import PRIMITIVE
 from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
     AnyFusedCall,
     NotMergeableError,
@@ -48,7 +49,6 @@ from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
     buffer_parameters,
 )
 from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
-from xdsl_tvm.passes.relax.fuse_ops import PRIMITIVE
 from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
 
 _KEPT = ("tir.noalias", "target", "tir.is_scheduled")

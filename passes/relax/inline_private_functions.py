@@ -14,7 +14,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.analysis.call_cycles import callees_first
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import erase_symbols, is_base_of, solve_symbols
-from xdsl_tvm.dialects.relax.attributes import SymbolsAttr
 from xdsl_tvm.dialects.relax.calls import is_impure
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import definable_symbols, substitute_symbols
@@ -25,7 +24,7 @@ from xdsl_tvm.passes.relax.dead_code_elimination import remove_unused_bindings
 from xdsl_tvm.passes.relax.normalize import Normalize
 from xdsl_tvm.passes.relax.rewriting.call_sites import PrivateFunction, private_functions
 from xdsl_tvm.passes.relax.rewriting.symbols import (
-    substitute_in_operation,
+    rename_symbols,
     symbols_of_casts,
     type_at,
 )
@@ -138,7 +137,7 @@ class _Inliner:
         for name in symbols_of_casts(func):
             values[name] = Dim.symbol(names.unique(name))
         copy = func.clone()
-        _rename(copy, values)
+        rename_symbols(copy, values)
         returned = copy.return_op.value
         if isinstance(returned, BlockArgument) and returned in copy.args:
             returned = arguments[returned.index]
@@ -223,13 +222,3 @@ def _as_type(value: SSAValue, type_: Attribute, call: relax.CallOp) -> SSAValue:
     op.location = call.location
     Rewriter.insert_op(op, InsertPoint.before(call))
     return op.result
-
-
-def _rename(func: relax.FuncOp, values: dict[str, Dim]) -> None:
-    """Replace the symbols of a function and of the casts in it."""
-    substitute_in_operation(func, values)
-    for op in func.body.walk():
-        substitute_in_operation(op, values)
-        if isinstance(op, relax.MatchCastOp) and op.defined_symbols:
-            renamed = tuple(str(values[name]) for name in op.defined_symbols)
-            op.defines = SymbolsAttr(renamed)

@@ -29,6 +29,10 @@ ALLOCATED = "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite"
 VARIANTS: dict[str, tuple[str, ...]] = {
     "relax-convert-to-dataflow": ("", "min_size=1", "min_size=6"),
     "relax-eliminate-common-subexpr": ("", "call_only=true"),
+    "relax-fuse-ops-by-pattern": (
+        'patterns="generic."',
+        'patterns="generic." annotate_codegen=true bind_constants=false',
+    ),
     "relax-rewrite-cuda-graph": ("use_cuda_graph=true",),
     "relax-topological-sort": tuple(
         f'order="{order}" direction="from-{end}"'
@@ -46,6 +50,7 @@ NEEDS: dict[str, str] = {
     "relax-lower-alloc-tensor": ALLOCATED,
     "relax-lower-runtime-builtin": FLAT,
     "relax-rewrite-dataflow-reshape": "relax-legalize-ops",
+    "relax-merge-composite-functions": 'relax-fuse-ops-by-pattern{patterns="generic."}',
     "relax-remove-purity-checking": FLAT,
     "relax-rewrite-cuda-graph": f"{ALLOCATED},relax-static-plan-block-memory",
     "relax-static-plan-block-memory": ALLOCATED,

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
-from xdsl_tvm.dialects.relax.attributes import DimAttr, Dims, DimsAttr
+from xdsl_tvm.dialects.relax.attributes import DimAttr, Dims, DimsAttr, SymbolsAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import substitute_symbols, used_symbols
 from xdsl_tvm.passes.relax.rewriting.dataflow import defining_block
@@ -76,6 +76,20 @@ def verify_substituted(op: Operation, pass_name: str) -> None:
             f"{pass_name}: {error}; what is known of its dimensions says that it always "
             "fails, correct the program"
         ) from error
+
+
+def rename_symbols(func: relax.FuncOp, values: Mapping[str, Dim]) -> None:
+    """Replace the symbols of a function and of the casts in it.
+
+    `values` has one for each symbol that a cast defines, a symbol by itself. What the
+    function says that it defines is not changed.
+    """
+    substitute_in_operation(func, values)
+    for op in func.body.walk():
+        substitute_in_operation(op, values)
+        if isinstance(op, relax.MatchCastOp) and op.defined_symbols:
+            renamed = tuple(str(values[name]) for name in op.defined_symbols)
+            op.defines = SymbolsAttr(renamed)
 
 
 def defined_symbols(func: relax.FuncOp) -> set[str]:
