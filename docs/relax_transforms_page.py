@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from markdown_parts import table, title
 
-from xdsl_tvm.passes import relax
 from xdsl_tvm.passes.infra.contract import Contract, all_contracts
+from xdsl_tvm.relax import transform
 
 _HEAD = """# Passes over Relax in TVM
 
@@ -107,22 +107,17 @@ NAMES = (
 _TUNING = "needs the tuning of MetaSchedule; kernels have default schedules here"
 _EXTERNAL = "needs an external code generator; none is part of the project"
 _IPC = "needs memory that processes of a GPU share, which only TVM's runtime has"
-_PATTERNS = "serves external code generators, of which none is part of the project"
 REASONS = {
     "AttachExternModules": "attaches modules of TVM's runtime, which attributes cannot "
     "hold; compiled functions get theirs by `compile(module, externs=…)`",
     "FastMathTransform": "`tvm-expand-math` writes math functions as polynomials with "
     "stated bounds for every program",
     "FewShotTuning": _TUNING,
-    "FuseOpsByPattern": _PATTERNS,
-    "FusionPattern": _PATTERNS,
     "IPCAllReduceRewrite": _IPC,
     "LowerGPUIPCAllocStorage": _IPC,
-    "MergeCompositeFunctions": _PATTERNS,
     "MetaScheduleApplyDatabase": _TUNING,
     "MetaScheduleTuneIRMod": _TUNING,
     "MetaScheduleTuneTIR": _TUNING,
-    "PatternCheckContext": _PATTERNS,
     "RunCodegen": _EXTERNAL,
     "SplitCallTIRByPattern": _EXTERNAL,
 }
@@ -130,6 +125,8 @@ REASONS = {
 _OTHERS = {
     "DataflowBlockPass": "a base class of passes in Python",
     "FunctionPass": "a base class of passes in Python",
+    "FusionPattern": "a pattern for `relax-fuse-ops-by-pattern`",
+    "PatternCheckContext": "what checks of such patterns get",
     "VMBuiltinLower": "a former name of "
     "[`relax-lower-runtime-builtin`](passes/relax-lower-runtime-builtin.md)",
     "dataflowblock_pass": "a decorator that makes a pass of a Python function",
@@ -152,7 +149,7 @@ def _row(name: str, passes: dict[str, Contract]) -> tuple[str, str]:
     if (contract := passes.get(name)) is not None:
         link = f"[`{contract.name}`](passes/{contract.name}.md)"
         return f"`{name}`", f"{link}: {contract.summary}"
-    if name in _OTHERS and getattr(relax, name, None) is not None:
+    if name in _OTHERS and getattr(transform, name, None) is not None:
         return f"`{name}`", _OTHERS[name]
     return f"`{name}`", f"none: {REASONS[name]}"
 

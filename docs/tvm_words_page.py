@@ -261,7 +261,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "relax.BlockBuilder.emit_te": "there are no tensor expressions",
     "relax.frontend.torch": "models of PyTorch are read from ONNX",
     "relax.transform.AttachExternModules": "external code is not linked",
-    "relax.transform.FuseOpsByPattern": "external libraries of kernels are not called",
     "relax.transform.MetaSchedule": "there is no tuning",
     "relax.transform.RunCodegen": "external libraries of kernels are not called",
 }
