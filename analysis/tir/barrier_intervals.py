@@ -84,6 +84,7 @@ class _Races(BarrierWalk):
         super().__init__(launch, level)
         self.clash: Clash | None = None
         self._skipped = skipped
+        self.collect()
         self.walk()
 
     def _watches(self, buffer: SSAValue) -> bool:

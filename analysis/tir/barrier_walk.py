@@ -31,6 +31,7 @@ from xdsl_tvm.analysis.arith.expr import (
     view,
 )
 from xdsl_tvm.analysis.derivation import derivation
+from xdsl_tvm.analysis.tir.access_families import FamilyTable
 from xdsl_tvm.analysis.tir.builtin_offsets import position_of
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.analysis.tir.thread_separation import (
@@ -166,6 +167,9 @@ class BarrierWalk:
         if level is Level.WARP:
             self._keep_warps_together(variables)
         self._separation = Separation(variables, blocks_meet=level is Level.GRID)
+        self._families = FamilyTable(self._separation)
+        self._is_collecting = False
+        """Whether the walk adds accesses to families, and compares none."""
         row = self._axes.get("threadIdx.x")
         self._lanes: SSAValue | None = None
         """The axis that counts the threads of a warp, where there is one."""
@@ -180,6 +184,12 @@ class BarrierWalk:
         self._path = [(self._next_run(), self._root, False)]
         self._block(self._root.body.block, {})
         self._path.pop()
+
+    def collect(self) -> None:
+        """Walk the kernel for the families of its accesses, which walks go by then."""
+        self._is_collecting = True
+        self.walk()
+        self._is_collecting = False
 
     def _resolve(
         self, conflicts: Sequence[ThreadAccess], access: ThreadAccess, state: State
@@ -466,6 +476,7 @@ class BarrierWalk:
         with self._saving(state) as before:
             # Where an iteration may have no barrier, those far apart meet, too.
             sweeps = 2 if together or not is_alike else 3
+            sweeps = 1 if self._is_collecting else sweeps
             for ahead in range(sweeps if extent is None else min(sweeps, int(extent))):
                 if is_alike:
                     self._iterations[op.loop_var] = Iteration(run, ahead, ahead == 2)
@@ -669,6 +680,9 @@ class BarrierWalk:
             dict(self._iterations),
             tuple(self._path),
         )
+        if self._is_collecting:
+            self._families.add(access)
+            return
         if self._in_async:
             self._in_flight[access.key] = access
         self._note(access, state)
@@ -689,6 +703,20 @@ class BarrierWalk:
         """Whether two threads of the level may access one element; one of both writes."""
         if a.memory is not None and b.memory is not None and a.memory is not b.memory:
             return False
+        one, other = self._whole(a), self._whole(b)
+        is_alone = one is a and other is b
+        return (is_alone or self._may_clash(one, other)) and self._may_clash(a, b)
+
+    def _whole(self, access: ThreadAccess) -> ThreadAccess:
+        """The access for all of its family, at the place of this one."""
+        found = self._families.whole(access)
+        if found.indices is access.indices:
+            return access
+        indices, conditions = found.indices, found.conditions
+        return replace(access, indices=indices, conditions=conditions)
+
+    def _may_clash(self, a: ThreadAccess, b: ThreadAccess) -> bool:
+        """Whether they may meet in the same or in different iterations of loops."""
         return self._may_meet(a, b) and any(
             self._may_meet(*pair) for pair in self._by_iterations(a, b)
         )

@@ -173,6 +173,7 @@ class Separation:
                     )
         self._known: dict[object, bool] = {}
         self._lanes: dict[object, SSAValue] = {}
+        self._polynomials: dict[Expr, Polynomial] = {}
 
     def lane(
         self,
@@ -194,6 +195,13 @@ class Separation:
             lane = self._lanes[key] = Block(arg_types=[dtype]).args[0]
             self.variables[lane] = Variable(Kind.LOOP, 0, count - 1)
         return lane
+
+    def polynomial(self, index: Expr) -> Polynomial:
+        """The normal form of an index, which is asked for again and again."""
+        found = self._polynomials.get(index)
+        if found is None:
+            found = self._polynomials[index] = polynomial(index)
+        return found
 
     def are_separate(
         self,
@@ -260,7 +268,7 @@ class Separation:
             one == other and _is_alike_compact(a.buffer, b.buffer)
         ):
             pairs = zip(a.indices, b.indices, strict=True)
-            return [(polynomial(index), polynomial(other)) for index, other in pairs]
+            return [(self.polynomial(i), self.polynomial(j)) for i, j in pairs]
         first, second = _flat(a.buffer, a.indices), _flat(b.buffer, b.indices)
         if first is None or second is None:
             return None
@@ -690,14 +698,31 @@ class _Pair:
         """Whether no two threads that differ on `wanted` have equal indices."""
         rest = [self._without_common(*pair) for pair in self.dimensions]
         first, second = [pair[0] for pair in rest], [pair[1] for pair in rest]
+        is_done = False
         for is_periodic in (False, True):
             if is_periodic:
                 self.periods = self._find_periods((*first, *second), wanted)
-            one = self._points(self.a, first, wanted, 0)
-            other = None if one is None else self._points(self.b, second, wanted, 1)
-            if one is not None and other is not None:
-                return _are_apart(one, other)
+            # Conditions have variables of their own, which make the points many more.
+            for conditions in self._kept_conditions():
+                one = self._points(first, wanted, 0, conditions[0])
+                if one is None:
+                    break
+                other = self._points(second, wanted, 1, conditions[1])
+                if other is None:
+                    break
+                if _are_apart(one, other):
+                    return True
+                is_done = True
+            if is_done:
+                return False
         return False
+
+    def _kept_conditions(self) -> Iterator[tuple[Sequence[Expr], Sequence[Expr]]]:
+        """The conditions of both accesses to go by: none, then all, if there are any."""
+        yield (), ()
+        both = self.a.conditions, self.b.conditions
+        if any(both):
+            yield both
 
     def _find_periods(
         self, indices: Sequence[Polynomial], wanted: set[SSAValue]
@@ -731,12 +756,15 @@ class _Pair:
 
     def _points(
         self,
-        access: ThreadAccess,
         indices: Sequence[Polynomial],
         wanted: set[SSAValue],
         side: int,
+        kept: Sequence[Expr],
     ) -> _Points | None:
-        """The elements of an access in all combinations of its variables."""
+        """The elements of an access in all combinations of its variables.
+
+        Of its conditions, those of `kept` count.
+        """
         atoms = [atom for index in indices for m in index.terms for atom in m]
         common = [
             value
@@ -752,7 +780,7 @@ class _Pair:
         if self._count(names) == 0:
             return _Points([], np.zeros(0, np.int64))
         conditions: list[Expr] = []
-        for part in (p for c in access.conditions for p in conjuncts(c)):
+        for part in (p for c in kept for p in conjuncts(c)):
             more = dict.fromkeys((*names, *leaf_values(part)))
             is_whole = self.periods.keys().isdisjoint(leaf_values(part))
             if is_whole and self._count(more) <= MAX_POINTS:

@@ -85,6 +85,7 @@ class BarrierPlanner(BarrierWalk):
 
         Raises PassFailedException for a conflict in code that threads reach apart.
         """
+        self.collect()
         inserted = -1
         while inserted < len(self._own):
             inserted = len(self._own)
@@ -116,7 +117,7 @@ class BarrierPlanner(BarrierWalk):
     # ---- loops ----
 
     def _for(self, op: tir.ForOp, state: State) -> bool:
-        if op not in self._planned:
+        if op not in self._planned and not self._is_collecting:
             self._planned.add(op)
             if not self._parted and self._is_uniform(op.min, op.extent):
                 self._plan(op)
