@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import pairwise, product
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Cmp, Expr, Not, Value
@@ -67,8 +67,8 @@ class FamilyTable:
     _members: dict[object, dict[Constants, _Member]] = field(
         default_factory=dict[object, dict[Constants, "_Member"]]
     )
-    _wholes: dict[object, ThreadAccess | None] = field(
-        default_factory=dict[object, ThreadAccess | None]
+    _wholes: dict[object, dict[Constants, ThreadAccess]] = field(
+        default_factory=dict[object, dict[Constants, ThreadAccess]]
     )
     _split: dict[object, tuple[object, Constants, _Member] | None] = field(
         default_factory=dict[object, "tuple[object, Constants, _Member] | None"]
@@ -91,11 +91,13 @@ class FamilyTable:
             return access
         key, constants, member = found
         members = self._members.get(key, {})
-        if len(members) < 2 or members.get(constants) != member:
+        # Of accesses at one place under different conditions, the first one is added.
+        same = members.get(constants)
+        if same is None or same.constants != member.constants:
             return access
         if key not in self._wholes:
-            self._wholes[key] = _whole(members, self.separation)
-        return self._wholes[key] or access
+            self._wholes[key] = _wholes(members, self.separation)
+        return self._wholes[key].get(constants, access)
 
     def _split_off(
         self, access: ThreadAccess
@@ -143,19 +145,13 @@ class FamilyTable:
         return (terms, comparison.predicate, isinstance(part, Not)), constant
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Member:
     """An access, its conditions one by one, and the constants of these."""
 
     access: ThreadAccess
     parts: tuple[Expr, ...]
     constants: Constants
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Member) and self.constants == other.constants
-
-    def __hash__(self) -> int:
-        return hash(self.constants)
 
 
 def _is_wide(index: Expr) -> bool:
@@ -168,17 +164,25 @@ def _is_wide(index: Expr) -> bool:
     )
 
 
-def _whole(
+def _wholes(
     members: Mapping[Constants, _Member], separation: Separation
-) -> ThreadAccess | None:
-    """The access for all members; None where their constants are no progressions."""
-    places = sorted(members)
-    loops = progressions(places)
-    if loops is None:
-        return None
-    first = members[places[0]]
+) -> dict[Constants, ThreadAccess]:
+    """For each member that is not alone the access for all of its family."""
+    found: dict[Constants, ThreadAccess] = {}
+    for each in progressions(members):
+        if each.loops:
+            places = list(each.values())
+            whole = _whole([members[place] for place in places], each, separation)
+            found.update(dict.fromkeys(places, whole))
+    return found
+
+
+def _whole(
+    members: Sequence[_Member], places: Progressions, separation: Separation
+) -> ThreadAccess:
+    """The access for all members, whose indices are in the order of loops."""
+    first, counts = members[0], [count for count, _ in places.loops]
     assert first.access.indices is not None
-    counts = [count for count, _ in loops]
 
     def shifted(index: Expr, steps: Sequence[int]) -> Expr:
         for number, (count, step) in enumerate(zip(counts, steps, strict=True)):
@@ -189,7 +193,7 @@ def _whole(
 
     conditions: list[Expr] = []
     for position, part in enumerate(first.parts):
-        values = [members[place].constants[position] for place in places]
+        values = [member.constants[position] for member in members]
         steps = _steps(values, counts)
         if steps is None:
             continue
@@ -200,36 +204,58 @@ def _whole(
             part = Not(moved) if isinstance(part, Not) else moved
         conditions.append(part)
     indices = [
-        shifted(index, [step[position] for _, step in loops])
+        shifted(index, [step[position] for _, step in places.loops])
         for position, index in enumerate(first.access.indices)
     ]
     return replace(first.access, indices=tuple(indices), conditions=tuple(conditions))
 
 
-def progressions(values: Sequence[Constants]) -> list[tuple[int, Constants]] | None:
-    """Counts and steps whose multiples, added to the first value, are the values.
+@dataclass(frozen=True)
+class Progressions:
+    """A first value, and those that multiples of steps added to it make."""
 
-    The values ascend. Those of `[(0,), (1,), (8,), (9,)]` are `[(2, (1,)), (2, (8,))]`;
-    None where the values are no such sums.
+    first: Constants
+    loops: tuple[tuple[int, Constants], ...] = ()
+    """How many multiples of each step, from 0 on; the innermost loop is the first."""
+
+    def values(self) -> Iterator[Constants]:
+        """All values, in the order of the loops."""
+        loops = [range(count) for count, _ in reversed(self.loops)]
+        for numbers in product(*loops):
+            value = self.first
+            for number, (_, step) in zip(reversed(numbers), self.loops, strict=True):
+                value = tuple(x + number * s for x, s in zip(value, step, strict=True))
+            yield value
+
+
+def progressions(values: Iterable[Constants]) -> list[Progressions]:
+    """Few sums of progressions that have each of different values once.
+
+    `0, 1, 8, 9` is one of two loops, of steps 1 and 8; `0, 1, 8` is `0, 1` and `8`.
     """
-    found: list[tuple[int, Constants]] = []
-    rest = list(values)
-    while len(rest) > 1:
-        step = _minus(rest[1], rest[0])
-        count = 2
-        while count < len(rest) and _minus(rest[count], rest[count - 1]) == step:
-            count += 1
-        starts = rest[::count]
-        runs = [
-            tuple(x + number * s for x, s in zip(start, step, strict=True))
-            for start in starts
-            for number in range(count)
-        ]
-        if runs != rest:
-            return None
-        found.append((count, step))
-        rest = starts
-    return found
+    result: list[Progressions] = []
+    pending = [(sorted(values), tuple[tuple[int, Constants], ...]())]
+    while pending:
+        starts, loops = pending.pop()
+        if len(starts) == 1:
+            result.append(Progressions(starts[0], loops))
+            continue
+        known = set(starts)
+        step = min(_minus(y, x) for x, y in pairwise(starts))
+        runs: dict[int, list[Constants]] = {}
+        for start in starts:
+            if _minus(start, step) not in known:
+                count, last = 1, _plus(start, step)
+                while last in known:
+                    count, last = count + 1, _plus(last, step)
+                runs.setdefault(count, []).append(start)
+        for count, found in runs.items():
+            pending.append((found, loops if count == 1 else (*loops, (count, step))))
+    return result
+
+
+def _plus(one: Constants, other: Constants) -> Constants:
+    return tuple(x + y for x, y in zip(one, other, strict=True))
 
 
 def _minus(one: Constants, other: Constants) -> Constants:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
 
 from xdsl.ir import Block, SSAValue
@@ -277,9 +278,11 @@ class Divisions:
     def joins(self) -> Iterator[tuple[frozenset[SSAValue], Dimension]]:
         """Dividends, each with the variables of its quotient and its remainder.
 
-        Quotients and remainders in dividends get variables as well.
+        Quotients and remainders in dividends get variables as well. The dividend of a
+        quotient by a constant and that of a remainder need to be equal modulo it only.
         """
-        halves: dict[tuple[Polynomial, Polynomial], dict[type[Expr], SSAValue]] = {}
+        quotients: list[_Division] = []
+        remainders: list[_Division] = []
         seen: set[Expr] = set()
         while len(seen) < len(self.variables):
             for atom, variable in list(self.variables.items()):
@@ -287,11 +290,70 @@ class Divisions:
                     continue
                 seen.add(atom)
                 assert isinstance(atom, FloorDiv | FloorMod)
-                dividend = polynomial(atom.lhs)
-                both = halves.setdefault((dividend, polynomial(atom.rhs)), {})
-                both[type(atom)] = variable
-                if len(both) > 1:
-                    yield frozenset(both.values()), self.replaced((dividend, dividend))
+                kind, others = quotients, remainders
+                if isinstance(atom, FloorMod):
+                    kind, others = remainders, quotients
+                for found in _divisions(atom, variable):
+                    kind.append(found)
+                    for other in others:
+                        if found.residue == other.residue:
+                            whole = found if kind is quotients else other
+                            both = frozenset((variable, other.variable))
+                            yield both, self.replaced((whole.dividend, whole.dividend))
+
+
+@dataclass(frozen=True)
+class _Division:
+    """What a quotient or a remainder is of."""
+
+    dividend: Polynomial
+    divisor: Polynomial
+    variable: SSAValue
+
+    @cached_property
+    def residue(self) -> tuple[Polynomial, Polynomial]:
+        """The divisor, and what is equal to the dividend modulo it, if it is a constant.
+
+        That has small coefficients, and no remainders by what makes no difference.
+        """
+        divisor = self.divisor.as_constant
+        if divisor is None or divisor < 1:
+            return self.divisor, self.dividend
+        terms: dict[Monomial, int] = {}
+        pending = list(self.dividend.terms.items())
+        while pending:
+            monomial, factor = pending.pop()
+            match monomial:
+                case (FloorMod(lhs, Const(value=int(period))),) if (
+                    period > 0 and factor * period % divisor == 0
+                ):
+                    inner = polynomial(lhs).terms.items()
+                    pending += [(m, factor * f) for m, f in inner]
+                case _:
+                    terms[monomial] = (terms.get(monomial, 0) + factor) % divisor
+        return self.divisor, Polynomial(terms)
+
+
+def _divisions(atom: FloorDiv | FloorMod, variable: SSAValue) -> Iterator[_Division]:
+    """What an atom is of: `(a + x // 4) // 9` is `(4 * a + x) // 36`, too."""
+    dividend, divisor = polynomial(atom.lhs), polynomial(atom.rhs)
+    yield _Division(dividend, divisor, variable)
+    number = divisor.as_constant
+    while isinstance(atom, FloorDiv) and number is not None and number > 0:
+        for monomial, factor in dividend.terms.items():
+            match monomial:
+                case (FloorDiv(lhs, Const(value=int(inner))),) if (
+                    inner > 0 and factor == 1
+                ):
+                    rest = dividend - Polynomial({monomial: 1})
+                    dividend = _constant(inner) * rest + polynomial(lhs)
+                    number *= inner
+                    yield _Division(dividend, _constant(number), variable)
+                    break
+                case _:
+                    pass
+        else:
+            return
 
 
 def _renamed(index: Polynomial, names: Mapping[Expr, Expr]) -> Polynomial:

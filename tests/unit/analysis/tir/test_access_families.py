@@ -2,48 +2,126 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, SSAValue
 
-from xdsl_tvm.analysis.tir.access_families import progressions
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value
+from xdsl_tvm.analysis.tir.access_families import (
+    families,
+    progressions,
+)
+from xdsl_tvm.analysis.tir.thread_separation import (
+    Kind,
+    Separation,
+    ThreadAccess,
+    Variable,
+    evaluate,
+)
+from xdsl_tvm.dialects import tir
 
 
 @pytest.mark.parametrize(
-    ("values", "found"),
+    ("values", "count"),
     [
-        ([7], []),
-        ([0, 1], [(2, 1)]),
-        ([3, 5, 7, 9], [(4, 2)]),
-        ([0, 1, 8, 9, 16, 17], [(2, 1), (3, 8)]),
-        ([0, 2, 3], None),
-        ([0, 1, 8], None),
-        ([0, 1, 2, 8, 9], None),
+        ([7], 1),
+        ([0, 1], 1),
+        ([3, 5, 7, 9], 1),
+        ([0, 1, 8, 9, 16, 17], 1),
+        ([0, 2, 3], 2),
+        ([0, 1, 8], 2),
+        ([0, 1, 2, 8, 9], 2),
+        ([0, 1, 8, 9, 32, 33, 40], 3),
     ],
 )
-def test_progressions(values: list[int], found: list[tuple[int, int]] | None) -> None:
-    assert progressions(values) == found
+def test_progressions(values: list[int], count: int) -> None:
+    found = progressions([(value,) for value in values])
+    assert len(found) == count
+    assert sorted(v for each in found for (v,) in each.values()) == values
+
+
+@given(st.sets(st.tuples(st.integers(-20, 20), st.integers(-3, 3)), min_size=1))
+def test_progressions_have_each_value_once(values: set[tuple[int, int]]) -> None:
+    found = [value for each in progressions(values) for value in each.values()]
+    assert len(found) == len(values)
+    assert set(found) == values
 
 
 @given(
     st.integers(-50, 50),
     st.lists(st.tuples(st.integers(2, 4), st.integers(1, 5)), max_size=3),
 )
-def test_values_of_nested_loops_are_progressions(
-    first: int, loops: list[tuple[int, int]]
-) -> None:
-    """As many as the loops have iterations, where a step passes over the inner loops."""
+def test_values_of_nested_loops_are_one(first: int, loops: list[tuple[int, int]]) -> None:
+    """Where gaps grow outward, there is one sum of progressions."""
     steps: list[tuple[int, int]] = []
     reach = 0
     for count, gap in loops:
-        step = reach + gap
+        step = reach + gap + (steps[-1][1] if steps else 0)
         steps.append((count, step))
         reach += (count - 1) * step
     offsets = [range(0, count * step, step) for count, step in steps]
-    values = sorted(first + sum(each) for each in product(*offsets))
-    found = progressions(values)
-    assert found is not None
-    ranges = [range(0, count * step, step) for count, step in found]
-    assert sorted(first + sum(each) for each in product(*ranges)) == values
+    values = {(first + sum(each),) for each in product(*offsets)}
+    assert len(progressions(values)) == 1
+
+
+def _number(value: int) -> Expr:
+    return smart.const(value, i32)
+
+
+def _tile(
+    rows: int, limit: int, *, drop: int = -1
+) -> tuple[Separation, list[ThreadAccess]]:
+    """Stores of a thread of 4 to its column of rows of 5, those below a limit."""
+    block = Block(arg_types=[i32, tir.BufferType([1000], i32)])
+    thread, buffer = block.args
+    operation = tir.EvaluateOp(thread)
+    accesses: list[ThreadAccess] = []
+    for row in range(rows):
+        index = smart.add(Value(thread), _number(row * 5))
+        inside = smart.lt(smart.add(Value(thread), _number(row)), _number(limit))
+        conditions = () if row == drop else (inside,)
+        accesses.append(
+            ThreadAccess(operation, buffer, buffer, (index,), conditions, writes=True)
+        )
+    variables: dict[SSAValue, Variable] = {thread: Variable(Kind.THREAD, 0, 3)}
+    return Separation(variables), accesses
+
+
+def _reached(access: ThreadAccess, separation: Separation) -> set[int]:
+    """The elements that an access reaches, by the values of all its variables."""
+    assert access.indices is not None
+    names = list(separation.variables)
+    extents = [separation.variables[name] for name in names]
+    found: set[int] = set()
+    for point in product(*(range(int(v.low), int(v.high) + 1) for v in extents)):
+        columns = dict(zip(names, point, strict=True))
+        if all(evaluate(each, columns) for each in access.conditions):
+            found.add(int(evaluate(access.indices[0], columns)))
+    return found
+
+
+@pytest.mark.parametrize("drop", [-1, 0, 2])
+def test_a_family_reaches_what_its_members_do(drop: int) -> None:
+    """Its comparisons move with its indices, so that it reaches nothing else."""
+    separation, accesses = _tile(4, 5, drop=drop)
+    found = families(accesses, separation)
+    sizes = {-1: [4], 0: [1, 3], 2: [1, 1, 2]}
+    assert sorted(len(each.members) for each in found) == sizes[drop]
+    for each in found:
+        members = set[int]().union(*(_reached(m, separation) for m in each.members))
+        assert _reached(each.whole, separation) == members
+
+
+def test_a_comparison_that_moves_otherwise_is_left_out() -> None:
+    separation, accesses = _tile(3, 5)
+    inside = smart.lt(accesses[2].conditions[0].operands[0], _number(9))
+    accesses[2] = replace(accesses[2], conditions=(inside,))
+    (found,) = families(accesses, separation)
+    assert found.whole.conditions == ()
+    assert _reached(found.whole, separation) == {*range(4), *range(5, 9), *range(10, 14)}

@@ -322,3 +322,65 @@ def test_effort() -> None:
         return calls(lambda: CHECK(module))
 
     assert effort(80) < 5 * effort(20)
+
+
+def divided_copy(planes: int = 3364, period: int = 841, scale: int = 256) -> str:
+    """Each thread of 26912 x 256 stores one element, counted in planes of 58 x 58."""
+    return f"""
+@T.prim_func
+def main(C_data: T.handle("float32", "global")):
+    x = T.launch_thread("blockIdx.x", 26912)
+    t = T.launch_thread("threadIdx.x", 256)
+    C = T.decl_buffer((6889472,), data=C_data)
+    C[
+        x // 841 * 215296
+        + (x % {period} * 64 + t // 4) // 841 * 3364
+        + (x * {scale} + t) % {planes}
+    ] = T.float32(1)
+"""
+
+
+def test_quotients_and_remainders_of_different_dividends() -> None:
+    """Dividends equal modulo the divisor count as one, others do not."""
+    CHECK.apply(new_context(), parse_script(divided_copy()))
+    CHECK.apply(new_context(), parse_script(divided_copy(scale=256 + 3364)))
+    for text in (
+        divided_copy(planes=3363),
+        divided_copy(period=840),
+        divided_copy(scale=255),
+    ):
+        with pytest.raises(PassFailedException, match="may (store|access) one element"):
+            CHECK.apply(new_context(), parse_script(text))
+
+
+def unrolled_tile(rows: int, *, columns: int = 4095) -> str:
+    """Blocks of 4 x 32 threads with so many rows each of a ragged matrix."""
+    stores = "\n".join(
+        f"""
+    if x % 32 * 128 + y * 32 + t < {columns} and x // 32 * {rows} + {row} < 1000:
+        C[x // 32 * {rows * 4095} + x % 32 * 128 + y * 32 + t + {row * 4095}] = (
+            T.float32({row})
+        )"""
+        for row in range(rows)
+    )
+    return f"""
+@T.prim_func
+def main(C_data: T.handle("float32", "global")):
+    x = T.launch_thread("blockIdx.x", 4096)
+    y = T.launch_thread("threadIdx.y", 4)
+    t = T.launch_thread("threadIdx.x", 32)
+    C = T.decl_buffer(({4096 * 4095},), data=C_data)
+    {stores}
+"""
+
+
+def test_effort_of_unrolled_loops() -> None:
+    """What differs by constants is compared at once, also under conditions."""
+
+    def effort(rows: int) -> int:
+        module = parse_script(unrolled_tile(rows))
+        return calls(lambda: CHECK(module))
+
+    assert effort(32) < 6 * effort(8)
+    with pytest.raises(PassFailedException, match="may (store|access) one element"):
+        CHECK.apply(new_context(), parse_script(unrolled_tile(4, columns=4096)))
