@@ -94,6 +94,8 @@ def _condition(row: Row) -> str:
     ]
     if row.when is not None:
         parts.append(f"with `{row.when}`")
+    if row.by_target is not None:
+        parts.append("or, where that is not set, for CUDA of `sm_80` or later")
     if row.unless is not None:
         parts.append(f"unless `{row.unless}`")
     return ", ".join(parts)

@@ -374,14 +374,15 @@ def lower_to_llvm(
 
 
 def lower_to_gpu(
-    ctx: Context, module: ModuleOp, progress: Progress | None = None
+    ctx: Context, module: ModuleOp, arch: str, progress: Progress | None = None
 ) -> None:
     """Lower the Relax functions and thread-bound TIR functions of a module, in place.
 
-    Each becomes a `func.func` that launches kernels of a `gpu.module`. Raises
-    PassFailedException where something has no lowering for the GPU.
+    Each becomes a `func.func` that launches kernels of a `gpu.module`. Schedules use what
+    `arch` has. Raises PassFailedException where something has no lowering for the GPU.
     """
-    text = gpu_pipeline(relax=has_relax_functions(module))
+    target = f"cuda -arch={arch}"
+    text = gpu_pipeline(target, relax=has_relax_functions(module))
     run_pipeline(ctx, module, text, progress)
 
 
@@ -398,7 +399,7 @@ def lower_to_nvvm(
     the llvm and nvvm dialects; the host functions stay as they launch kernels. Raises
     PassFailedException where something has no lowering for a GPU of `arch`.
     """
-    lower_to_gpu(ctx, module)
+    lower_to_gpu(ctx, module, arch)
     kernels, successors = _taken_out(module)
     try:
         if successors:
@@ -418,7 +419,7 @@ def lower_to_driver_calls(
     kernels.
     """
     refuse_foreign(module)
-    lower_to_gpu(ctx, module, progress)
+    lower_to_gpu(ctx, module, arch, progress)
     kernels, successors = _taken_out(module)
     if not successors:
         raise PassFailedException(NO_KERNEL)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from xdsl_tvm.analysis.all_ops import outermost_ops
@@ -43,6 +46,18 @@ def is_same_code(a: Target, b: Target) -> bool:
         b.attrs,
         b.features,
     )
+
+
+def cuda_capability(target: Target) -> int:
+    """The compute capability that a CUDA target names: 80 for `sm_80`, 90 for `sm_90a`.
+
+    0 for a target that names none, and for other devices.
+    """
+    arch = target.attrs.data.get("arch")
+    name = arch.data if isinstance(arch, StringAttr) else ""
+    found = re.fullmatch(r"sm_(\d+)[af]?", name)
+    is_cuda = target.device_type is DeviceType.CUDA
+    return int(found[1]) if is_cuda and found is not None else 0
 
 
 _CAN_FAIL = (DeviceType.CPU, DeviceType.EXT_DEV, DeviceType.HEXAGON)

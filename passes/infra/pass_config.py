@@ -207,7 +207,8 @@ _OPTIONS: dict[str, ConfigOption] = {
     "tir.ptx_ldg32": _flag("tir-default-pipeline: InjectPTXLDG32, twice"),
     "tir.reset_start_id": _flag("InstrumentProfileIntrinsics: numbers begin at 0"),
     "tir.use_async_copy": _flag(
-        "tir-default-pipeline: LowerAsyncDMA and InjectPTXAsyncCopy"
+        "tir-default-pipeline: LowerAsyncDMA and InjectPTXAsyncCopy; not set, the second "
+        "for CUDA of sm_80 or later"
     ),
     "tir.vtcm_capacity": ConfigOption(int, 0, "VerifyVTCMLimit: the limit; 0 for none"),
 }

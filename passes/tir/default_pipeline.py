@@ -22,6 +22,7 @@ from xdsl_tvm.passes.infra import CompilerPass, CompositePass, PassContext
 from xdsl_tvm.passes.infra.pipeline_registry import PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.tir.bind_target import BindTarget
+from xdsl_tvm.passes.tir.rewriting.default_targets import uses_async_copy
 from xdsl_tvm.passes.tir.verify_form import VerifyForm
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
 
@@ -60,13 +61,20 @@ class Row:
     """The options of the pass in the reference's list, by the context."""
     when: str | None = None
     """The configuration key that adds the pass, where it is not always present."""
+    by_target: Callable[[Target, PassContext], bool] | None = None
+    """What adds the pass where the key is not set."""
     unless: str | None = None
     """The configuration key that drops it."""
     form: str | None = None
     """The form (`analysis/tir/forms.py`) that all programs have after it."""
 
-    def is_enabled(self, context: PassContext) -> bool:
-        """Whether the configuration of the context has the pass in the list."""
+    def is_enabled(self, context: PassContext, target: Target | None = None) -> bool:
+        """Whether the configuration of the context has the pass in the list.
+
+        `target` is what the code is for, where that may add the pass.
+        """
+        if self.by_target is not None and target is not None:
+            return self.by_target(target, context)
         if self.when is not None and not _flag(context, self.when):
             return False
         return self.unless is None or not _flag(context, self.unless)
@@ -128,7 +136,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("ThreadSync", _fixed(storage_scope="warp")),
     Row("InferFragment"),
     Row("LowerThreadAllreduce"),
-    Row("InjectPTXAsyncCopy", when="tir.use_async_copy"),
+    Row("InjectPTXAsyncCopy", when="tir.use_async_copy", by_target=uses_async_copy),
     Row("InjectPTXLDG32", when="tir.ptx_ldg32"),
     Row("AnnotateDeviceRegions"),
     Row("SplitHostDevice", form="host-device"),
@@ -141,12 +149,14 @@ ROWS: Final[tuple[Row, ...]] = (
 """The reference's pipeline in its order, whether or not the passes exist."""
 
 
-def enabled_rows(context: PassContext, until: str | None = None) -> Iterator[Row]:
-    """The rows that run under a context, up to the first one of the name `until`."""
+def enabled_rows(
+    context: PassContext, target: Target, until: str | None = None
+) -> Iterator[Row]:
+    """The rows that run for a target, up to the first one of the name `until`."""
     for row in ROWS:
         if row.name == until:
             return
-        if row.is_enabled(context):
+        if row.is_enabled(context, target):
             yield row
 
 
@@ -166,8 +176,9 @@ class DefaultPipeline(CompositePass):
         as far as the configuration has them (docs/pipelines.md);
         `xdsl-tvm opt --print-pipeline` prints the list. Functions that have a target
         keep it; the host is that of the target, or the target itself where it is a CPU,
-        or else `llvm`. Passes that a PassContext disables do not run, and its
-        instruments see each of them.
+        or else `llvm`. Where `tir.use_async_copy` is not set, InjectPTXAsyncCopy runs for
+        a target that names a CUDA `arch` of `sm_80` or later. Passes that a PassContext
+        disables do not run, and its instruments see each of them.
             tir-default-pipeline{target="llvm"}  →
                 tir-bind-target{target="llvm" host="llvm"}, tir-lower-init-block, …
     Leaves alone: functions that are not TIR's
@@ -176,7 +187,8 @@ class DefaultPipeline(CompositePass):
     Attributes: read: those of the passes; created: those of the passes; removed: those of
         the passes
     Differs from TVM: the target is an option of the pass, which binds it as TVM's build
-        does before its pipeline; `debug` and `until` are ours.
+        does before its pipeline; `debug` and `until` are ours. TVM runs
+        InjectPTXAsyncCopy only where `tir.use_async_copy` is on.
     """
 
     name = "tir-default-pipeline"
@@ -197,7 +209,7 @@ class DefaultPipeline(CompositePass):
         found: list[ModulePass] = [BindTarget(self.target, self._host_of(target))]
         if self.debug:
             found.extend(_checks(form))
-        for row in enabled_rows(context, self.until):
+        for row in enabled_rows(context, target, self.until):
             found.append(row.find()(**row.options(context)))
             form = row.form or form
             if self.debug:

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.passes.infra import CompilerPass, PassContext
+from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import match_combined
 from xdsl_tvm.passes.tir._gpu_schedule.columns import schedule_columns
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
@@ -35,7 +35,10 @@ from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
 from xdsl_tvm.passes.tir._schedule.maps import is_map
 from xdsl_tvm.passes.tir._schedule.transpose import match_transpose
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
-from xdsl_tvm.passes.tir.rewriting.default_targets import parsed_target
+from xdsl_tvm.passes.tir.rewriting.default_targets import (
+    parsed_target,
+    uses_async_copy,
+)
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
@@ -63,8 +66,9 @@ class GPUSchedule(CompilerPass):
         `tensor_core_tile` (128): the most rows and columns of a tile of such a product,
         chosen likewise
         `stages`: how many tiles of an operand such a product has in shared memory; from 2
-        on, copies are asynchronous, which needs `tir.use_async_copy` in the passes that
-        follow. The default is 4 where the PassContext has that key on, else 1
+        on, copies are asynchronous where the passes that follow make them so. The default
+        is 4 where `tir.use_async_copy` of the PassContext is on, or is not set and the
+        target names a CUDA `arch` of `sm_80` or later, else 1
         `fuse_multiply_add` (true): products without tensor cores round once per term;
         false rounds the product as well
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
@@ -166,12 +170,10 @@ class GPUSchedule(CompilerPass):
                 threads = min(self.threads, _power_of_two(threads_of(target, func)))
                 _Function(self._device(target, threads)).schedule(func)
 
-    @property
-    def _stages(self) -> int:
+    def _stages(self, target: Target) -> int:
         if self.stages is not None:
             return self.stages
-        is_on = bool(PassContext.current().get_config("tir.use_async_copy", bool))
-        return _STAGES if is_on else 1
+        return _STAGES if uses_async_copy(target) else 1
 
     def _device(self, target: Target, threads: int) -> Device:
         with_units = self.tensor_cores and has_matrix_units(target)
@@ -184,7 +186,7 @@ class GPUSchedule(CompilerPass):
             self.tile_terms,
             with_units and threads >= WARP * UnitsKernel.WARPS,
             self.tensor_core_tile,
-            self._stages,
+            self._stages(target),
             self.fuse_multiply_add,
         )
 

@@ -325,7 +325,8 @@ def simulated_driver(
 ) -> NotingDriver:
     """A driver whose launches run the kernels of a module in the simulator."""
     split = module.clone()
-    text = gpu_pipeline(relax=has_relax_functions(module))
+    target = f"cuda -arch=sm_{capability[0]}{capability[1]}"
+    text = gpu_pipeline(target, relax=has_relax_functions(module))
     run_pipeline(new_context(), split, text.partition(",tir-lower-warp-memory")[0])
     split_launches(new_context(), split)
     for op in list(split.body.ops):

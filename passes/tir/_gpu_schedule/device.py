@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.tir.function_target import cuda_capability
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
@@ -48,16 +47,12 @@ def threads_of(target: Target, func: tir.FuncOp) -> int:
 
 
 _UNITS_SINCE = 80
-"""The compute capability from which on `ptx_mma` of 16 terms and `cp.async` exist."""
+"""The compute capability from which on `ptx_mma` of 16 terms exists."""
 
 
 def has_matrix_units(target: Target) -> bool:
     """Whether a target is a CUDA GPU whose products of f16 and bf16 sum in f32."""
-    arch = target.attrs.data.get("arch")
-    name = arch.data if isinstance(arch, StringAttr) else ""
-    found = re.fullmatch(r"sm_(\d+)[af]?", name)
-    is_cuda = target.device_type is DeviceType.CUDA
-    return is_cuda and found is not None and int(found[1]) >= _UNITS_SINCE
+    return cuda_capability(target) >= _UNITS_SINCE
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,21 @@ def test_configuration_adds_rows(key: str) -> None:
     assert CONDITIONAL[key] <= set(on)
 
 
+def test_target_adds_asynchronous_copies() -> None:
+    """An architecture that has them uses them, unless the configuration says not to."""
+    newer, older = (
+        DefaultPipeline("cuda -arch=sm_90a"),
+        DefaultPipeline("cuda -arch=sm_75"),
+    )
+    name = "InjectPTXAsyncCopy"
+    assert name in _names(newer)
+    assert name not in _names(older)
+    with PassContext(config={"tir.use_async_copy": False}):
+        assert name not in _names(newer)
+    with PassContext(config={"tir.use_async_copy": True}):
+        assert name in _names(older)
+
+
 def test_configuration_drops_storage_rewrite() -> None:
     with PassContext(config={"tir.disable_storage_rewrite": True}):
         names = [row.name for row in ROWS if row.is_enabled(PassContext.current())]
