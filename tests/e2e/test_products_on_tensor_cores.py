@@ -88,6 +88,6 @@ def test_products_need_an_architecture() -> None:
             m=32, n=32, k=64, a=(32, 64), b=(64, 32), at_a="vi, vk", at_b="vk, vj"
         )
     )
-    GPUSchedule("cuda -arch=sm_80", tensor_cores=True).apply(new_context(), module)
+    GPUSchedule("cuda -arch=sm_80", stages=1).apply(new_context(), module)
     with pytest.raises(Exception, match="needs sm_75 or later, not sm_70"):
         llvm_ir(new_context(), module, "nvptx", "sm_70", check=True)

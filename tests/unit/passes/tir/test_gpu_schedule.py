@@ -543,7 +543,7 @@ def test_products_without_units(schedule: GPUSchedule, dtype: str) -> None:
     text = product(32, 32, 64, dtype, turned=False, after=False)
     made = str(scheduled(text, schedule))
     assert '"ptx_mma"' not in made
-    assert '"shared"' in made
+    assert '"shared' in made
 
 
 def test_results_are_stored_in_pairs() -> None:
