@@ -34,6 +34,7 @@ from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.tir.access_families import FamilyTable
 from xdsl_tvm.analysis.tir.builtin_offsets import position_of
 from xdsl_tvm.analysis.tir.memory_order import memory_of
+from xdsl_tvm.analysis.tir.radix_split import with_outer_remainders
 from xdsl_tvm.analysis.tir.thread_separation import (
     Iteration,
     Kind,
@@ -144,6 +145,7 @@ class BarrierWalk:
         self._root = launch
         self._level = level
         self._trees: dict[SSAValue, Expr] = {}
+        self._normal: dict[Expr, Expr] = {}
         self._axes: dict[str, SSAValue] = {}
         self._conditions: list[Expr] = []
         self._iterations: dict[SSAValue, Iteration] = {}
@@ -435,7 +437,7 @@ class BarrierWalk:
         self._parted -= 1
 
     def _tree(self, value: SSAValue) -> Expr:
-        return view(value, self._trees)
+        return with_outer_remainders(view(value, self._trees), self._normal)
 
     def _launch(self, op: tir.LaunchThreadOp, state: State) -> bool:
         return self._block(op.body.block, state)

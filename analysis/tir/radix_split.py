@@ -23,6 +23,7 @@ from xdsl_tvm.analysis.arith.expr import (
     FloorMod,
     Not,
     Value,
+    fold,
     leaf_values,
 )
 from xdsl_tvm.analysis.arith.facts import NEGATED, conjuncts
@@ -296,10 +297,11 @@ class Divisions:
                 for found in _divisions(atom, variable):
                     kind.append(found)
                     for other in others:
-                        if found.residue == other.residue:
-                            whole = found if kind is quotients else other
+                        pair = (found, other) if kind is quotients else (other, found)
+                        dividend = _common_dividend(*pair)
+                        if dividend is not None:
                             both = frozenset((variable, other.variable))
-                            yield both, self.replaced((whole.dividend, whole.dividend))
+                            yield both, self.replaced((dividend, dividend))
 
 
 @dataclass(frozen=True)
@@ -332,6 +334,55 @@ class _Division:
                 case _:
                     terms[monomial] = (terms.get(monomial, 0) + factor) % divisor
         return self.divisor, Polynomial(terms)
+
+
+def _common_dividend(quotient: _Division, remainder: _Division) -> Polynomial | None:
+    """What a quotient and a remainder determine; None if they are of two values.
+
+    `x // (n * m)` is a quotient of `x // n` as well.
+    """
+    if quotient.residue == remainder.residue:
+        return quotient.dividend
+    match list(remainder.dividend.terms.items()):
+        case [((FloorDiv(lhs, rhs),), 1)] if (
+            polynomial(lhs) == quotient.dividend
+            and polynomial(rhs) * remainder.divisor == quotient.divisor
+            and isinstance(rhs, Const)
+            and rhs.value > 0
+        ):
+            return remainder.dividend
+        case _:
+            return None
+
+
+def with_outer_remainders(index: Expr, known: dict[Expr, Expr]) -> Expr:
+    """The tree with `x % (n * m) // n` as `x // n % m`, for constants `n` above 0.
+
+    `known` holds the results of all parts.
+    """
+    return fold(index, _with_outer_remainder, known)
+
+
+def _with_outer_remainder(node: Expr, operands: list[Expr]) -> Expr:
+    if tir.lanes_of(node.dtype) != 1:
+        return node
+    match node.rebuilt(tuple(operands)):
+        case FloorDiv(FloorMod(value, divisor), Const(value=int(inner))) as found if (
+            inner > 0 and not isinstance(divisor, Const)
+        ):
+            rest = polynomial(divisor).exact_quotient(_constant(inner))
+            if rest is None or not rest.fits(divisor.dtype):
+                return found
+            quotient = FloorDiv(value, found.operands[1])
+            return FloorMod(quotient, rest.to_expr(divisor.dtype))
+        case FloorMod(value, divisor) if not isinstance(divisor, Const):
+            # Equal divisors are to be one tree.
+            normal = polynomial(divisor)
+            if normal.fits(divisor.dtype):
+                return FloorMod(value, normal.to_expr(divisor.dtype))
+            return FloorMod(value, divisor)
+        case found:
+            return found
 
 
 def _divisions(atom: FloorDiv | FloorMod, variable: SSAValue) -> Iterator[_Division]:

@@ -353,6 +353,36 @@ def test_quotients_and_remainders_of_different_dividends() -> None:
             CHECK.apply(new_context(), parse_script(text))
 
 
+def transposed(limit: str) -> str:
+    """Tiles of 32 columns of matrices of 64 rows and `p + 1` columns, by blocks."""
+    return f"""
+@T.prim_func
+def main(c: T.handle, p: T.int32):
+    C = T.match_buffer(c, (12, 64, p + 1))
+    x = T.launch_thread("blockIdx.x", p // 32 * 24 + 24)
+    y = T.launch_thread("threadIdx.y", 8)
+    t = T.launch_thread("threadIdx.x", 32)
+    D = T.Buffer((12 * 64 * (p + 1),), data=C.data)
+    if {limit}:
+        D[
+            x // (p // 32 * 2 + 2) * (p + 1) * 64
+            + x % (p // 32 * 2 + 2) // 2 * 32
+            + x % 2 * (p + 1) * 32
+            + y * (p + 1)
+            + t
+        ] = T.float32(1)
+"""
+
+
+def test_quotients_of_remainders_by_symbols() -> None:
+    """`x % (2 * m) // 2` is `x // 2 % m`, which a condition may have."""
+    limit = "x // 2 % (p // 32 + 1) * 32 + t <= p"
+    CHECK.apply(new_context(), parse_script(transposed(limit)))
+    for wrong in (limit.replace("<= p", "<= p + 1"), limit.replace("// 2 %", "// 3 %")):
+        with pytest.raises(PassFailedException, match=r"may (store|access) one element"):
+            CHECK.apply(new_context(), parse_script(transposed(wrong)))
+
+
 def unrolled_tile(rows: int, *, columns: int = 4095) -> str:
     """Blocks of 4 x 32 threads with so many rows each of a ragged matrix."""
     stores = "\n".join(
