@@ -18,6 +18,7 @@ import numpy as np
 from xdsl_tvm.analysis.named_arguments import in_order
 from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
@@ -294,6 +295,7 @@ class Arguments:
         name = f"{spec}"
         binders = _binders(spec, bound)
         place = None if self._arrays is HOST else self._arrays.place
+        unit = "" if self._arrays is HOST else f" to {KERNEL_ALIGNMENT} bytes"
         self._add_checks(spec, where)
 
         def run(argument: Any, symbols: Symbols) -> Array:
@@ -311,7 +313,7 @@ class Arguments:
             for binder in binders:
                 binder(value, symbols)
             if value.flags.num & needed != needed:
-                raise ValueError(f"{where} {_flaw(value, contiguous)}")
+                raise ValueError(f"{where} {_flaw(value, contiguous, unit)}")
             if place is None:
                 return value
             try:
@@ -402,11 +404,11 @@ _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 """Bits of `flags.num`, as numpy's C API defines them."""
 
 
-def _flaw(value: Array, contiguous: bool) -> str:
+def _flaw(value: Array, contiguous: bool, unit: str) -> str:
     if contiguous and not value.flags.c_contiguous:
         return "must be C-contiguous; pass numpy.ascontiguousarray of it"
     if not value.flags.aligned:
-        return "must be aligned; pass a copy of it"
+        return f"must be aligned{unit}; pass a copy of it"
     return "is written, but the array is read-only; pass a copy of it"
 
 

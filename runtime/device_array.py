@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.interpreters.data.packed import dtype_of
+from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime.cuda_driver import DEVICE, Driver
 from xdsl_tvm.runtime.packed_functions import DLTensor
 
@@ -27,7 +28,7 @@ class Flags(NamedTuple):
     """What is asked of the flags of a numpy array."""
 
     num: int
-    """C-contiguous, aligned and writeable, as bits of numpy's C API."""
+    """C-contiguous, aligned for kernels and writeable, as bits of numpy's C API."""
 
     @property
     def c_contiguous(self) -> bool:
@@ -108,7 +109,8 @@ class DeviceArray:
         self.strides = compact if strides is None else strides
         """In bytes."""
         dense = self.strides == compact or self.size == 0
-        aligned = address % dtype.itemsize == 0
+        unit = max(dtype.itemsize, KERNEL_ALIGNMENT)
+        aligned = address % unit == 0 or self.size == 0
         self.flags = Flags(dense * 0x1 | aligned * 0x100 | writeable * 0x400)
 
     @staticmethod

@@ -95,7 +95,9 @@ class ConvertToGPU(CompilerPass):
         over threads: run tir-lower-thread-allreduce
     Attributes: read: `global_symbol`, `tir.noalias`, `target`,
         `tir.kernel_launch_params`; created: gpu.container_module, gpu.known_block_size,
-        `llvm.noalias` on memref arguments; removed: all others of the function
+        `llvm.noalias` on memref arguments, and `llvm.align` on those that all launches
+        pass from the start of a buffer whose `data_alignment` is a multiple of 16
+        bytes; removed: all others of the function
     Differs from TVM: TVM generates code of the functions after LowerDeviceKernelLaunch.
         Asserts in kernels are dropped; TVM assumes that they hold.
     """

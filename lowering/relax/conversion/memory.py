@@ -38,6 +38,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Value,
     memories,
 )
+from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
@@ -172,7 +173,9 @@ class MemoryCode(ExtentCode):
     ) -> SSAValue:
         """Memory at an offset of a memref of bytes."""
         element = element_bytes(dtype)
-        rest, aligned = offset % element, f"the offset is no multiple of {element} bytes"
+        # Kernels expect more of the memory that they are passed.
+        unit = max(element, KERNEL_ALIGNMENT) if self.view.on_gpu else element
+        rest, aligned = offset % unit, f"the offset is no multiple of {unit} bytes"
         if rest.value:
             raise self.cv.fail(aligned)
         self.require_extents([*dims, offset])

@@ -17,6 +17,12 @@ from xdsl.traits import SymbolTable
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.tir.conversion.types import compact_strides, memref_of, signless
 
+KERNEL_ALIGNMENT = 16
+"""Kernels may expect that memory which the host passes starts at such an address.
+
+It is what a thread accesses at once at most.
+"""
+
 
 def bound_symbols(func: tir.FuncOp) -> list[SSAValue]:
     """The `tir.shape_var`s that the buffers of parameters bind, in order of binding.

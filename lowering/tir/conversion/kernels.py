@@ -11,8 +11,10 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
+    DictionaryAttr,
     FunctionType,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -30,7 +32,10 @@ from xdsl_tvm.dialects.tir.annotations import (
     integer_of,
 )
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
-from xdsl_tvm.lowering.tir.conversion.calling_convention import argument_types
+from xdsl_tvm.lowering.tir.conversion.calling_convention import (
+    KERNEL_ALIGNMENT,
+    argument_types,
+)
 from xdsl_tvm.lowering.tir.conversion.device_calls.converter import DeviceConverter
 from xdsl_tvm.lowering.tir.conversion.device_calls.fragments import (
     bytes_of_fragments,
@@ -39,9 +44,9 @@ from xdsl_tvm.lowering.tir.conversion.device_calls.fragments import (
 from xdsl_tvm.lowering.tir.conversion.device_calls.table import DEVICE_CALLS
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.functions import (
+    NOALIAS,
     bind_parameters,
     is_noalias,
-    noalias_arguments,
 )
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
@@ -64,6 +69,7 @@ AXES = (*tir.BLOCK_TAGS, *tir.THREAD_TAGS)
 """The thread axes of a launch, in the order of its operands."""
 
 ARGUMENT_ATTRIBUTES = "arg_attrs"
+ALIGN = "llvm.align"
 """Attribute of a `gpu.func`: what `func.func` has as a property of this name."""
 
 MODULE_NAME = "kernels"
@@ -83,6 +89,10 @@ class Kernels:
     module: ModuleOp
     sources: Mapping[str, tir.FuncOp]
     """The kernels as functions of TIR, by the symbols that launches name."""
+    aligned: dict[tir.FuncOp, list[bool]] = field(
+        default_factory=dict[tir.FuncOp, list[bool]]
+    )
+    """Which arguments all launches pass at multiples of `KERNEL_ALIGNMENT`."""
     _gpu_module: gpu.ModuleOp | None = None
     _names: set[str] = field(default_factory=set[str])
 
@@ -124,6 +134,26 @@ class Kernels:
             return None
         return self.sources.get(name.value.data)
 
+    def note_launch(self, kernel: tir.FuncOp, arguments: Sequence[SSAValue]) -> None:
+        """Note how what a launch passes is aligned."""
+        found = [_is_aligned(argument) for argument in arguments]
+        before = self.aligned.get(kernel, found)
+        self.aligned[kernel] = [a and b for a, b in zip(before, found, strict=True)]
+
+
+def _is_aligned(pointer: SSAValue) -> bool:
+    """Whether a pointer is to the start of a buffer that is aligned as kernels expect."""
+    owner = pointer.owner
+    if isinstance(owner, tir.AllocateOp):
+        return True
+    if not isinstance(owner, tir.DataOp):
+        return False
+    buffer = tir.buffer_definition(owner.buffer)
+    if isinstance(buffer, tir.DeclBufferOp):
+        return _is_aligned(buffer.data)
+    is_start = isinstance(buffer, tir.MatchBufferOp | tir.AllocBufferOp)
+    return is_start and buffer.alignment % KERNEL_ALIGNMENT == 0
+
 
 def launch_parameters(kernel: tir.FuncOp) -> list[str]:
     """What a launch of a kernel passes after the arguments: the extents of these axes.
@@ -158,8 +188,9 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     block_size = kernel.block_size
     if DYNAMIC_INDEX not in block_size:
         attributes["gpu.known_block_size"] = DenseArrayBase.from_list(i32, block_size)
-    if is_noalias(source):
-        attributes[ARGUMENT_ATTRIBUTES] = noalias_arguments(inputs)
+    known = _argument_attributes(source, inputs, kernels)
+    if known != [DictionaryAttr({})] * len(known):
+        attributes[ARGUMENT_ATTRIBUTES] = ArrayAttr(known)
     function = gpu.FuncOp.create(
         properties={
             "function_type": FunctionType.from_lists(inputs, []),
@@ -170,6 +201,22 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     )
     function.location = source.location
     kernels.add(function)
+
+
+def _argument_attributes(
+    source: tir.FuncOp, inputs: Sequence[Attribute], kernels: Kernels
+) -> list[DictionaryAttr]:
+    """What is known of the arguments of a kernel: that they are apart, and aligned."""
+    aligned = kernels.aligned.get(source, [False] * len(inputs))
+    alignment = IntegerAttr(KERNEL_ALIGNMENT, i64)
+    found: list[DictionaryAttr] = []
+    for dtype, is_aligned in zip(inputs, aligned, strict=True):
+        known: dict[str, Attribute] = {}
+        if isinstance(dtype, MemRefType):
+            known |= {NOALIAS: UnitAttr()} if is_noalias(source) else {}
+            known |= {ALIGN: alignment} if is_aligned else {}
+        found.append(DictionaryAttr(known))
+    return found
 
 
 def _symbols(module: ModuleOp) -> set[str]:
@@ -207,6 +254,7 @@ class HostConverter(BodyConverter):
             super().call(op)
             return
         count = len(kernel.function_type.inputs)
+        self.kernels.note_launch(kernel, op.args[1 : 1 + count])
         arguments = [self._argument(arg) for arg in op.args[1 : 1 + count]]
         sizes = dict(zip(launch_parameters(kernel), op.args[1 + count :], strict=True))
         dynamic = sizes.pop(USE_DYNAMIC_SHARED, None)
