@@ -34,8 +34,10 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     gep_index,
     zeros,
 )
+from xdsl_tvm.lowering.to_llvm._known_alignment import known_alignment
 from xdsl_tvm.lowering.to_llvm.convert_memref_to_llvm import (
     alignment_of,
+    byte_size,
     plain_store,
     storage_type,
     strides_of,
@@ -61,6 +63,8 @@ class ConvertVectorToLLVM(CompilerPass):
           →
             %p = llvm.getelementptr inbounds %m[%i] : …, f32
             %v = llvm.load %p {alignment = 4} : !llvm.ptr -> vector<4xf32>
+        where the alignment is that of an element, or a greater one that follows from
+        `llvm.align` of a parameter and from what the index is a multiple of.
         vector.broadcast → insertelement and shufflevector; extract and insert at one
         position → extractelement, insertelement; shuffle → shufflevector; fma →
         llvm.intr.fma
@@ -68,8 +72,8 @@ class ConvertVectorToLLVM(CompilerPass):
         tvm-verify-llvm-legal names
     Errors: vectors of i1 in memory, vectors of several dimensions, memrefs whose last
         stride is not 1
-    Attributes: read: `nontemporal` of vector.store, which the llvm.store gets; created:
-        none; removed: none
+    Attributes: read: `nontemporal` of vector.store, which the llvm.store gets, and
+        `llvm.align` of parameters; created: none; removed: none
     Differs from TVM: TVM generates LLVM vectors from TIR directly
     """
 
@@ -138,7 +142,7 @@ def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
             [address],
             convert_type(op.result.type),
             ordering=_ORDER_NONE,
-            alignment=alignment_of(op, element),
+            alignment=_alignment(op, element),
         )
     ]
 
@@ -146,8 +150,21 @@ def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
 def _store(run: Conversion, op: vector.StoreOp) -> list[SSAValue]:
     _require_simple(op, op.vector.type)
     address, element = _address(run, op, op.base, op.indices)
-    run.insert_op(plain_store(op, run.operand(op.vector), address, element))
+    store = plain_store(op, run.operand(op.vector), address, element)
+    store.properties["alignment"] = _alignment(op, element)
+    run.insert_op(store)
     return []
+
+
+def _alignment(op: vector.LoadOp | vector.StoreOp, element: Attribute) -> IntegerAttr:
+    """That of an element, or what is known beyond that, up to the whole vector."""
+    type = cast("MemRefType[Any]", op.base.type)
+    vector_type = (op.result if isinstance(op, vector.LoadOp) else op.vector).type
+    strides, size = strides_of(op, type), byte_size(op, element)
+    whole = byte_size(op, convert_type(vector_type))
+    known = min(known_alignment(op.base, op.indices, strides, size), whole)
+    natural = alignment_of(op, element)
+    return IntegerAttr(known, i64) if known > natural.value.data else natural
 
 
 def _broadcast(run: Conversion, op: vector.BroadcastOp) -> list[SSAValue]:

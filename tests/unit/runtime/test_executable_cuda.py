@@ -259,7 +259,8 @@ def test_views_of_other_libraries() -> None:
     for changes, text in (
         ({"strides": (8,)}, "must be C-contiguous"),
         ({"mask": 1}, "has a mask"),
-        ({"data": (a.address + 1, False)}, "must be aligned"),
+        ({"data": (a.address + 1, False)}, "must be aligned to 16 bytes"),
+        ({"data": (a.address + 4, False)}, "argument 'A' must be aligned to 16 bytes"),
     ):
         with pytest.raises(ValueError, match=text):
             function(Foreign(a, **changes), b, c)

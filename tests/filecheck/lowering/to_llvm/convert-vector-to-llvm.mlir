@@ -43,3 +43,31 @@ func.func @bypass(%m: memref<16xf32>, %v: vector<4xf32>, %i: index) {
 // CHECK-LABEL: func.func @bypass(
 // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64, nontemporal} : vector<4xf32>, !llvm.ptr
 // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<4xf32>, !llvm.ptr
+
+// What a parameter promises, and what an index is a multiple of, align a vector.
+
+llvm.func @aligned(%p: !llvm.ptr {llvm.align = 16 : i64}, %i: i32, %j: i32, %q: !llvm.ptr) {
+  %m = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<?xf32>
+  %n = builtin.unrealized_conversion_cast %q : !llvm.ptr to memref<?xf32>
+  %c2 = arith.constant 2 : i32
+  %c4 = arith.constant 4 : i32
+  %c24 = arith.constant 24 : i32
+  %x = arith.muli %i, %c24 : i32
+  %y = arith.muli %j, %c4 : i32
+  %z = arith.addi %x, %y : i32
+  %w = arith.addi %z, %c2 : i32
+  %k = arith.index_cast %z : i32 to index
+  %l = arith.index_cast %w : i32 to index
+  %v = vector.load %m[%k] : memref<?xf32>, vector<4xf32>
+  vector.store %v, %m[%l] : memref<?xf32>, vector<4xf32>
+  vector.store %v, %n[%k] : memref<?xf32>, vector<4xf32>
+  %half = vector.load %m[%k] : memref<?xf32>, vector<2xf32>
+  vector.store %half, %m[%k] : memref<?xf32>, vector<2xf32>
+  llvm.return
+}
+// CHECK-LABEL: llvm.func @aligned
+// CHECK:         llvm.load %{{.*}} {alignment = 16 : i64}
+// CHECK:         llvm.store {{.*}} {alignment = 8 : i64}
+// CHECK:         llvm.store {{.*}} {alignment = 4 : i64}
+// CHECK:         llvm.load %{{.*}} {alignment = 8 : i64}
+// CHECK:         llvm.store {{.*}} {alignment = 8 : i64}
