@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from xdsl.ir import SSAValue
 
+from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values, substitute
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import (
     match_combined,
@@ -25,6 +26,8 @@ class RowNest:
     nest: Nest
     rows: tuple[Axis, ...]
     columns: tuple[Axis, ...]
+    units: tuple[Axis, ...]
+    """Axes of one iteration, which are neither."""
     reduction: Reduction | None
 
     @property
@@ -49,7 +52,7 @@ def match_rows(nests: Sequence[Nest]) -> Rows | None:
     first = next((each for each in reductions if each is not None), None)
     if first is None:
         return None
-    depth = len(first.nest.spatial)
+    depth = len(_wide(first.nest.spatial))
     found: list[RowNest] = []
     for nest, reduction in zip(nests, reductions, strict=True):
         one = _as_rows(nest, reduction, depth)
@@ -65,12 +68,19 @@ def match_rows(nests: Sequence[Nest]) -> Rows | None:
 
 def _as_rows(nest: Nest, reduction: Reduction | None, depth: int) -> RowNest | None:
     if reduction is not None:
-        if len(nest.spatial) != depth:
-            return None
-        return RowNest(nest, nest.spatial, nest.carried, reduction)
-    if not is_map(nest) or len(nest.axes) < depth:
+        rows, columns = _wide(nest.spatial), _wide(nest.carried) or nest.carried
+    else:
+        wide = _wide(nest.axes)
+        rows, columns = wide[:depth], wide[depth:]
+    if len(rows) != depth or not (reduction is not None or is_map(nest)):
         return None
-    return RowNest(nest, nest.axes[:depth], nest.axes[depth:], None)
+    units = tuple(axis for axis in nest.axes if axis not in (*rows, *columns))
+    return RowNest(nest, rows, columns, units, reduction)
+
+
+def _wide(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes that may have several iterations."""
+    return tuple(axis for axis in axes if axis.size != 1)
 
 
 def _is_along_row(found: Reduction) -> bool:
@@ -119,6 +129,7 @@ def _with_buffers(found: Sequence[RowNest]) -> Rows | None:
     for number, one in enumerate(found):
         own = [Value(axis.variable) for axis in (*one.rows, *one.columns)]
         known: dict[Expr, Expr] = dict(zip(own, variables, strict=False))
+        known |= {Value(a.variable): smart.const(0, a.variable.type) for a in one.units}
         for access in one.nest.accesses:
             indices = tuple(substitute(index, known) for index in access.indices)
             places.setdefault(access.buffer, set()).add(indices)

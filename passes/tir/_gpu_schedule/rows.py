@@ -156,9 +156,11 @@ class _Kernel:
 
     def _rows_of(self, one: RowNest) -> Point:
         extents = [axis.extent for axis in one.rows]
+        zeros = [smart.const(0, axis.extent.dtype) for axis in one.units]
+        found = points(one.units, zeros)
         if not extents:
-            return {}
-        return points(one.rows, split_index(self.row, extents))
+            return found
+        return {**found, **points(one.rows, split_index(self.row, extents))}
 
     # ---- elements ----
 

@@ -44,7 +44,7 @@ tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", t
 // CHECK:           arith.mulf %[[X]], %[[KS]] : f32
 // CHECK:           "gpu.return"()
 // CHECK:         sym_name = "scale_kernel", gpu.known_block_size = array<i32: 128, 1, 1>
-// CHECK-SAME:      arg_attrs = [{llvm.noalias}, {}, {}]
+// CHECK-SAME:      arg_attrs = [{llvm.noalias, llvm.align = 16 : i64}, {}, {}]
 
 // -----
 

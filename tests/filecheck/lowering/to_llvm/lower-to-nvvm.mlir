@@ -19,7 +19,7 @@ tir.func @fill(%a: !tir.handle) attributes {global_symbol = "fill"} {
 // CHECK:       func.func @fill(
 // CHECK:         "gpu.launch_func"
 // CHECK:       "gpu.module"() <{sym_name = "kernels"}> ({
-// CHECK:         llvm.func @fill_kernel(%{{.*}}: !llvm.ptr<1> {llvm.noalias}) attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>} {
+// CHECK:         llvm.func @fill_kernel(%{{.*}}: !llvm.ptr<1> {llvm.noalias, llvm.align = 16 : i64}) attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>} {
 // CHECK:           nvvm.read.ptx.sreg.tid.x : i32
 // CHECK:           llvm.store
 // CHECK:           llvm.return

@@ -245,6 +245,27 @@ def test_softmax_is_one_kernel(dtype: str, size: str) -> None:
     check(softmax(m, n, dtype), [a], [result], DTYPES[dtype])
 
 
+def test_dimensions_of_one_element_are_no_rows() -> None:
+    """Reductions that keep the dimension, as Relax has them, share rows with maps."""
+    text = softmax(5, 24, "float32")
+    for buffer in ("high", "total"):
+        made = f"{buffer} = T.alloc_buffer((5"
+        text = text.replace(f"{made},)", f"{made}, 1)")
+        text = text.replace(f"{buffer}[vi]", f"{buffer}[vi, 0]")
+        loop = f"""    for i, k in T.grid(5, 24):
+        with T.block("{buffer}"):
+            vi, vk = T.axis.remap("SR", [i, k])
+"""
+        kept = loop.replace("i, k", "i, z, k").replace("5, 24", "5, 1, 24")
+        kept = kept.replace("vi, vk", "vi, vz, vk").replace("SR", "SSR")
+        assert loop in text
+        text = text.replace(loop, kept)
+    a = numbers("float32", 5, 24)
+    e = np.exp(a.astype("f8"))
+    result = (e / e.sum(axis=1, keepdims=True)).astype("f4")
+    check(text, [a], [result], DTYPES["float32"])
+
+
 def test_elements_of_rows_stay_with_their_threads() -> None:
     found = [
         op.type.shape.data[0].data
