@@ -203,33 +203,40 @@ def test_what_is_left_over_is_after_whole_blocks() -> None:
 # ---- rows ----
 
 
-def softmax(m: object, n: object, dtype: str) -> str:
+def softmax(m: object, n: object, dtype: str, *, kept: bool = False) -> str:
+    """With `kept`, results of rows have a second dimension, of one element."""
+    shape, of_row = (f"({m}, 1)", "[vi, 0]") if kept else (f"({m},)", "[vi]")
+    loop, row, kinds = f"i, k in T.grid({m}, {n})", "[vi]", ("vi, vk", "SR", "i, k")
+    if kept:
+        loop, row = f"i, z, k in T.grid({m}, 1, {n})", "[vi, vz]"
+        kinds = "vi, vz, vk", "SSR", "i, z, k"
+    reduced = f'{kinds[0]} = T.axis.remap("{kinds[1]}", [{kinds[2]}])'
     return script(
         [f"A {m}x{n} {dtype}", f"C {m}x{n} {dtype}"],
         f"""
-    high = T.alloc_buffer(({m},), "{dtype}")
+    high = T.alloc_buffer({shape}, "{dtype}")
     e = T.alloc_buffer(({m}, {n}), "{dtype}")
-    total = T.alloc_buffer(({m},), "{dtype}")
-    for i, k in T.grid({m}, {n}):
+    total = T.alloc_buffer({shape}, "{dtype}")
+    for {loop}:
         with T.block("high"):
-            vi, vk = T.axis.remap("SR", [i, k])
+            {reduced}
             with T.init():
-                high[vi] = T.min_value("{dtype}")
-            high[vi] = T.max(high[vi], A[vi, vk])
+                high{row} = T.min_value("{dtype}")
+            high{row} = T.max(high{row}, A[vi, vk])
     for i, k in T.grid({m}, {n}):
         with T.block("e"):
             vi, vk = T.axis.remap("SS", [i, k])
-            e[vi, vk] = T.exp(A[vi, vk] - high[vi])
-    for i, k in T.grid({m}, {n}):
+            e[vi, vk] = T.exp(A[vi, vk] - high{of_row})
+    for {loop}:
         with T.block("total"):
-            vi, vk = T.axis.remap("SR", [i, k])
+            {reduced}
             with T.init():
-                total[vi] = T.Cast("{dtype}", 0)
-            total[vi] = total[vi] + e[vi, vk]
+                total{row} = T.Cast("{dtype}", 0)
+            total{row} = total{row} + e[vi, vk]
     for i, k in T.grid({m}, {n}):
         with T.block("C"):
             vi, vk = T.axis.remap("SS", [i, k])
-            C[vi, vk] = e[vi, vk] / total[vi]
+            C[vi, vk] = e[vi, vk] / total{of_row}
 """,
     )
 
@@ -247,22 +254,10 @@ def test_softmax_is_one_kernel(dtype: str, size: str) -> None:
 
 def test_dimensions_of_one_element_are_no_rows() -> None:
     """Reductions that keep the dimension, as Relax has them, share rows with maps."""
-    text = softmax(5, 24, "float32")
-    for buffer in ("high", "total"):
-        made = f"{buffer} = T.alloc_buffer((5"
-        text = text.replace(f"{made},)", f"{made}, 1)")
-        text = text.replace(f"{buffer}[vi]", f"{buffer}[vi, 0]")
-        loop = f"""    for i, k in T.grid(5, 24):
-        with T.block("{buffer}"):
-            vi, vk = T.axis.remap("SR", [i, k])
-"""
-        kept = loop.replace("i, k", "i, z, k").replace("5, 24", "5, 1, 24")
-        kept = kept.replace("vi, vk", "vi, vz, vk").replace("SR", "SSR")
-        assert loop in text
-        text = text.replace(loop, kept)
     a = numbers("float32", 5, 24)
     e = np.exp(a.astype("f8"))
     result = (e / e.sum(axis=1, keepdims=True)).astype("f4")
+    text = softmax(5, 24, "float32", kept=True)
     check(text, [a], [result], DTYPES["float32"])
 
 
