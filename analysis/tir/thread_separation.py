@@ -65,6 +65,8 @@ from xdsl_tvm.dialects.tir.types import bytes_of, is_integer_type
 MAX_POINTS = 1 << 17
 """Combinations of variables of one access that are evaluated at most."""
 
+_FEW_POINTS = 1 << 12
+"""So many take less time than other methods."""
 _MAX_COMBINATIONS = 1 << 12
 """Combinations of values of loops that are evaluated at most for a part of an index."""
 _MAX_OFFSETS = 64
@@ -242,6 +244,9 @@ class Separation:
         )
         if pair.by_digits(wanted):
             return True
+        few = replace(pair, most_points=_FEW_POINTS)
+        if few.by_points(wanted):
+            return True
         extents = [*_extents(a.buffer), *_extents(b.buffer)]
         # The facts are made before the first of them is assumed.
         with self._analyzer.assumed(tuple(self._at_least_one(extents))):
@@ -373,6 +378,8 @@ class _Pair:
     blocks_meet: bool
     joins: Sequence[tuple[frozenset[SSAValue], Dimension]] = ()
     """What is equal as well where some variables are."""
+    most_points: int = MAX_POINTS
+    """Combinations of variables of one access that are evaluated at most."""
     periods: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Numbers modulo which values are looked at, where there are too many of them."""
 
@@ -775,7 +782,7 @@ class _Pair:
             if self._ahead(value) is not None
         ]
         names = dict.fromkeys((*wanted, *leaf_values(*atoms), *common))
-        if self._count(names) > MAX_POINTS:
+        if self._count(names) > self.most_points:
             return None
         if self._count(names) == 0:
             return _Points([], np.zeros(0, np.int64))
@@ -783,7 +790,7 @@ class _Pair:
         for part in (p for c in kept for p in conjuncts(c)):
             more = dict.fromkeys((*names, *leaf_values(part)))
             is_whole = self.periods.keys().isdisjoint(leaf_values(part))
-            if is_whole and self._count(more) <= MAX_POINTS:
+            if is_whole and self._count(more) <= self.most_points:
                 names = more
                 conditions.append(part)
         columns = self._columns(list(names), side)

@@ -276,9 +276,8 @@ class ProductKernel(ABC):
         value = _loaded_value(found.a if is_a else found.b)
         behind = ops_behind(self.nest, value)
         ours = [access for access in self.nest.accesses if access.op in behind]
-        wide = [axis for axis in found.terms if axis.size != 1]
-        along = bool(wide) and any(access.step(wide[-1]) == 1 for access in ours)
         axes = found.rows if is_a else found.columns
+        along = _is_longer(_run(found.terms, ours), _run(axes, ours), self.depth)
         lines = self.tile_rows if is_a else self.tile_columns
         inner = [axis for axis in (found.terms if along else axes) if axis.size != 1]
         loaded = [access for access in ours if access.op is value.owner]
@@ -441,6 +440,25 @@ class ProductKernel(ABC):
 
 def _split(flat: Expr, axes: Sequence[Axis]) -> Point:
     return points(axes, split_index(flat, [axis.extent for axis in axes]))
+
+
+def _run(axes: Sequence[Axis], accesses: Sequence[Access]) -> Axis | None:
+    """The innermost of the axes, if what is accessed along it is next to each other."""
+    wide = [axis for axis in axes if axis.size != 1]
+    if not wide or not any(access.step(wide[-1]) == 1 for access in accesses):
+        return None
+    return wide[-1]
+
+
+def _is_longer(terms: Axis | None, lines: Axis | None, enough: int) -> bool:
+    """Whether more terms than lines are next to each other, of a tile of so many terms.
+
+    Windows of images have a few terms next to each other, and as many lines as there are
+    columns in the image.
+    """
+    if terms is None or lines is None or terms.size is None:
+        return terms is not None
+    return terms.size >= min(enough, lines.size or enough)
 
 
 def _loaded_value(value: SSAValue) -> SSAValue:
