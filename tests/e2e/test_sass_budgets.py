@@ -1,7 +1,8 @@
-"""Budgets of the machine code of the example kernels; `ptxas` and `nvdisasm` make it.
+"""Budgets of machine code; `ptxas` and `nvdisasm` make it.
 
-No kernel spills or has a stack. What the hottest loop holds is exact where the algorithm
-says it, and at most so much otherwise.
+The kernels are the examples, and what the GPU schedule writes. No kernel spills or has a
+stack. What the hottest loop holds is exact where the algorithm says it, and at most so
+much otherwise.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from functools import cache
 
 import pytest
 from support import paths
+from support.gpu_schedules import MANY
+from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
+from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.llvm_jit import ptx
 from xdsl_tvm.runtime.load import load_module
 from xdsl_tvm.runtime.sass import KernelCode, find_program, machine_code
 from xdsl_tvm.tools.cli import main
+from xdsl_tvm.tvmscript import parse
 
 pytestmark = pytest.mark.skipif(
     None in (find_program("ptxas"), find_program("nvdisasm")),
@@ -76,6 +82,91 @@ def test_softmax_of_threads(arch: str) -> None:
     assert found.count("SHFL") == 16
     assert found.count("MUFU") <= 3
     assert len(found.loops) == 0
+
+
+# ---- what the schedule writes ----
+
+PRODUCT = """
+@T.prim_func
+def main(A: T.Buffer((4096, 4096), "{dtype}"), B: T.Buffer((4096, 4096), "{dtype}"),
+         C: T.Buffer((4096, 4096), "float32")):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    for i, j, t in T.grid(4096, 4096, 4096):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, t])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast(
+                "float32", B[vk, vj])
+"""
+MODEL = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((512, 1024), "{dtype}"), b: R.Tensor((1024,), "{dtype}")):
+        with R.dataflow():
+            y = {value}
+            R.output(y)
+        return y
+"""
+SCHEDULED_FOR = ARCHITECTURES if MANY else ("sm_90",)
+
+
+def only_kernel(module: ModuleOp, arch: str) -> KernelCode:
+    """The machine code of a module of one kernel, which spills nothing."""
+    context = new_context()
+    kernels = lower_to_driver_calls(context, module, arch)
+    text = ptx(llvm_ir(context, kernels, "nvptx", arch), arch)
+    (found,) = machine_code(text, arch).values()
+    assert (found.spill_bytes, found.stack_bytes) == (0, 0)
+    assert found.count("LDL") == found.count("STL") == 0
+    return found
+
+
+def scheduled_product(dtype: str, arch: str) -> KernelCode:
+    module = parse(PRODUCT.format(dtype=dtype))
+    GPUSchedule(f"cuda -arch={arch}").apply(new_context(), module)
+    return only_kernel(module, arch)
+
+
+@pytest.mark.parametrize("arch", SCHEDULED_FOR)
+def test_scheduled_product_of_tensor_cores(arch: str) -> None:
+    """A step of 32 terms of a tile of 128 x 128, by four warps."""
+    found = scheduled_product("float16", arch)
+    loop = found.hottest_loop("HMMA")
+    assert loop is not None
+    assert [loop.count(name) for name in ("HMMA", "LDSM", "LDGSTS")] == [64, 16, 8]
+    assert loop.count("LDGSTS.E.BYPASS.128") == 8
+    assert len(loop.instructions) - 64 - 16 - 8 <= 64
+    # Results are stored in pairs; a multiprocessor has registers for two blocks.
+    assert found.count("STG.E.64") == found.count("STG") == 64
+    assert found.registers <= 255
+
+
+@pytest.mark.skipif(not MANY, reason="one product is assembled in the ordinary run")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_scheduled_product_of_threads(arch: str) -> None:
+    """At least 88 % are multiply-adds; operands come as four elements at a time."""
+    loop = scheduled_product("float32", arch).hottest_loop("FFMA")
+    assert loop is not None
+    assert loop.count("FFMA") >= 0.88 * len(loop.instructions)
+    assert loop.count("LDS.128") == loop.count("LDS") == 16
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"] if MANY else ["float32"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "R.nn.relu(R.add(x, b))",
+        "R.nn.softmax(x, axis=-1)",
+        "R.nn.layer_norm(x, b, b, axes=[-1])",
+    ],
+)
+def test_memory_is_accessed_by_16_bytes(value: str, dtype: str) -> None:
+    """What is bound by memory is one kernel, with accesses as wide as they can be."""
+    found = only_kernel(parse(MODEL.format(value=value, dtype=dtype)), "sm_90")
+    assert found.count("LDG.E.128") == found.count("LDG") > 0
+    assert found.count("STG.E.128") == found.count("STG") > 0
 
 
 def test_estimate(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,21 +83,29 @@ class Device:
     def lanes(self, nests: Sequence[Nest], axis: Axis) -> int:
         """How many neighbours along an axis a thread accesses at once.
 
-        They are as many as there are of the widest type in `vector_bytes`, and divide the
-        extent; 1 where no nest can access some at once.
+        They are as many as `lanes_of` says, or half of them again and again until they
+        divide the extent; 1 where no nest can access some at once.
         """
         fit = [nest for nest in nests if is_vectorizable(nest, axis)]
         if not fit or axis.size is None:
             return 1
         lanes = min(self.lanes_of(nest) for nest in fit)
-        return lanes if axis.size % lanes == 0 else 1
+        while axis.size % lanes:
+            lanes //= 2
+        return lanes
 
     def lanes_of(self, nest: Nest) -> int:
-        """How many elements of the widest type of a nest are accessed at once."""
+        """How many elements of a nest are accessed at once.
+
+        They are as many of the narrowest type as are in `vector_bytes`, but at most two
+        accesses of the widest type.
+        """
         types = [_element_type(access.buffer) for access in nest.accesses]
         if any(tir.bits_of_lane(each) < _LEAST_BITS for each in types):
             return 1
-        return max(self.vector_bytes // max(map(tir.bytes_of_lane, types)), 1)
+        sizes = [tir.bytes_of_lane(each) for each in types]
+        most = 2 * self.vector_bytes // max(sizes)
+        return max(min(self.vector_bytes // min(sizes), most), 1)
 
 
 _LEAST_BITS = 8

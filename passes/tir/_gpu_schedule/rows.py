@@ -105,7 +105,8 @@ class _Kernel:
             for one in self.found.nests
             if one.wide
         ]
-        return max(own) if all(n in (1, max(own)) for n in own) else min(own)
+        # Where some nests have wider types, they access as many by two accesses.
+        return max(own) if all(n == 1 or 2 * n >= max(own) for n in own) else min(own)
 
     @cached_property
     def threads(self) -> tuple[int, int]:
