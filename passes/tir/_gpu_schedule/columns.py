@@ -1,16 +1,27 @@
 """The GPU schedule of reductions across what is next to each other.
 
-The threads of a warp have neighbouring results, each warp of a block every so many-th
-term of them; then the threads with the same result combine what they have.
+Each thread has neighbouring results, as many as it accesses at once, and every so
+many-th term of them; then the threads with the same results combine what they have. A
+product of a few rows with a matrix that is in memory by terms is such a reduction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import i32
+
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulator, write_allreduce
+from xdsl_tvm.passes.tir._gpu_schedule.allreduce import (
+    Accumulator,
+    accumulator,
+    write_allreduce,
+)
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
+    ENOUGH_BLOCKS,
     WARP,
     Device,
     ceildiv,
@@ -19,7 +30,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     name_of,
     threads_for,
 )
-from xdsl_tvm.passes.tir._loops.loop_nest import Axis
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     is_not_empty,
     points,
@@ -29,6 +40,10 @@ from xdsl_tvm.passes.tir._schedule.axes import (
 from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
+_ROW_BYTES = 64
+"""Neighbouring bytes that are accessed together at least: two sectors."""
+_AT_A_TIME = 4
+"""So many terms of a thread are loaded before the first of them is used."""
 _UNROLLED = 8
 """So many steps at most are unrolled."""
 _MANY_RESULTS = 1 << 17
@@ -41,50 +56,108 @@ def schedule_columns(code: LoopCode, found: Reduction, device: Device) -> None:
     spatial = list(nest.spatial)
     column = _column(spatial)
     outer = [axis for axis in spatial if axis is not column]
-    width = threads_for(column.extent, min(WARP, device.threads))
+    lanes = device.lanes([nest], column)
+    units = smart.floordiv(column.extent, smart.const(lanes, column.extent.dtype))
+    width = _width(found, column, lanes, device)
     terms = product_of([axis.extent for axis in nest.carried])
     height = threads_for(terms, device.threads // width)
     size = smart.literal(product_of([axis.extent for axis in spatial]))
-    if size is not None and size >= _MANY_RESULTS:
+    if size is not None and size >= _MANY_RESULTS * lanes:
         height = 1
-    extents = [axis.extent for axis in outer]
-    extents.append(ceildiv(column.extent, width))
+    # Blocks of the same columns follow each other: what they share is in the cache.
+    extents = [ceildiv(units, width), *(axis.extent for axis in outer)]
     with (
         kernel(code, product_of(extents), width, height) as (block, row, lane),
         code.block(name_of([nest])),
     ):
-        *before, stretch = split_index(block, extents)
+        stretch, *others = split_index(block, extents)
         step = smart.const(width, column.extent.dtype)
-        place = smart.add(smart.mul(stretch, step), smart.cast(step.dtype, lane))
-        here = {**points(outer, before), **points([column], [place])}
-        inside = in_range(place, column.extent, width)
-        own = accumulator(code, found, 1)
+        unit = smart.add(smart.mul(stretch, step), smart.cast(step.dtype, lane))
+        first = smart.mul(unit, smart.const(lanes, step.dtype))
+
+        def here(lane: Expr) -> Point:
+            place = smart.add(first, smart.cast(first.dtype, lane))
+            return {**points(outer, others), **points([column], [place])}
+
+        inside = in_range(unit, units, width)
+        own = accumulator(code, found, lanes)
         own.begin()
-        steps = ceildiv(terms, height)
-        count = smart.literal(steps)
-        is_short = count is not None and count <= _UNROLLED
-        kind = tir.ForKind.UNROLLED if is_short else tir.ForKind.SERIAL
-        lane_of_term = smart.cast(terms.dtype, row)
-        with code.when(inside), code.loop("k", steps, kind) as number:
-            first = smart.mul(number, smart.const(height, terms.dtype))
-            term = smart.add(first, lane_of_term)
-            with code.when(in_range(term, terms, height)):
-                values = split_index(term, [axis.extent for axis in nest.carried])
-                at = {**here, **points(nest.carried, values)}
-                own.add(nest.value_at(code, found.term, at), _zero(column))
-        total = own.total()
+        _add_terms(code, found, own, height, inside, row, here)
         if height > 1:
-            total = write_allreduce(code, found.combiner, total, row)
+            for number in range(lanes):
+                place = smart.const(number, i32)
+                mine = code.load(own.buffer, place)
+                total = write_allreduce(code, found.combiner, mine, row)
+                code.store(total, own.buffer, place)
         is_first = smart.eq(row, smart.const(0, row.dtype))
         stores = smart.conjunction(inside, is_not_empty(nest.carried))
-        with code.when(smart.conjunction(is_first, stores) if height > 1 else stores):
-            own.store(found, here, total)
+        if height > 1:
+            stores = smart.conjunction(is_first, stores)
+        with code.when(stores), _each_lane(code, lanes) as lane:
+            own.store(found, here(lane), code.load(own.buffer, lane))
+
+
+def _add_terms(
+    code: LoopCode,
+    found: Reduction,
+    own: Accumulator,
+    height: int,
+    inside: Expr,
+    row: Expr,
+    here: Callable[[Expr], Point],
+) -> None:
+    """Every so many-th term of neighbouring results, some of them at a time."""
+    carried = found.nest.carried
+    terms = product_of([axis.extent for axis in carried])
+    steps = ceildiv(terms, height)
+    count = smart.literal(steps)
+    is_short = count is not None and count <= _UNROLLED
+    some = 1 if is_short else _AT_A_TIME
+    kind = tir.ForKind.UNROLLED if is_short else tir.ForKind.SERIAL
+    with (
+        code.when(inside),
+        code.loop("k", ceildiv(terms, height * some), kind) as group,
+        code.loop("u", smart.const(some, terms.dtype), tir.ForKind.UNROLLED) as step,
+    ):
+        number = smart.add(smart.mul(group, smart.const(some, terms.dtype)), step)
+        start = smart.mul(number, smart.const(height, terms.dtype))
+        term = smart.add(start, smart.cast(terms.dtype, row))
+        with code.when(in_range(term, terms, height * some)):
+            values = split_index(term, [axis.extent for axis in carried])
+            at = points(carried, values)
+            with _each_lane(code, own.lanes) as lane:
+                point = {**here(lane), **at}
+                own.add(found.nest.value_at(code, found.term, point), lane)
+
+
+@contextmanager
+def _each_lane(code: LoopCode, lanes: int) -> Generator[Expr]:
+    """Neighbouring results of a thread, at once."""
+    if lanes == 1:
+        yield smart.const(0, i32)
+        return
+    count = smart.const(lanes, i32)
+    with code.loop("v", count, tir.ForKind.VECTORIZED) as lane:
+        yield lane
+
+
+def _width(found: Reduction, column: Axis, lanes: int, device: Device) -> int:
+    """How many threads are next to each other.
+
+    A warp, or fewer where there would be too few blocks, but as many as access some
+    neighbouring bytes of a row.
+    """
+    units = smart.floordiv(column.extent, smart.const(lanes, column.extent.dtype))
+    width = threads_for(units, min(WARP, device.threads))
+    results = smart.literal(product_of([axis.extent for axis in found.nest.spatial]))
+    if results is None:
+        return width
+    least = max(_ROW_BYTES // (lanes * tir.bytes_of_lane(found.dtype)), 1)
+    while width > least and results < width * lanes * ENOUGH_BLOCKS:
+        width //= 2
+    return width
 
 
 def _column(spatial: list[Axis]) -> Axis:
     wide = [axis for axis in spatial if axis.size != 1]
     return (wide or spatial)[-1]
-
-
-def _zero(axis: Axis) -> Expr:
-    return smart.const(0, axis.extent.dtype)

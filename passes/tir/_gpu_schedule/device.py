@@ -31,6 +31,8 @@ GPUS = frozenset(
     )
 )
 """Devices whose functions are schedules of threads."""
+ENOUGH_BLOCKS = 108
+"""The multiprocessors of an A100; those of an H100 are 132."""
 WARP = 32
 """Threads that run in step."""
 

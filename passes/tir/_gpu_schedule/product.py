@@ -24,6 +24,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulated_type
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
+    ENOUGH_BLOCKS,
     Device,
     ceildiv,
     in_range,
@@ -49,8 +50,6 @@ _LEAST = 8
 """Fewer rows or columns are a product of vectors and a matrix, bound by memory."""
 _LEAST_TERMS = 4
 _BYTE = 8
-_ENOUGH_BLOCKS = 108
-"""The multiprocessors of an A100; those of an H100 are 132."""
 _SYMBOLIC_TILE = 64
 """The most rows and columns of a tile where extents are not known."""
 _ASYNC_BYTES = (4, 8, 16)
@@ -185,7 +184,7 @@ class ProductKernel(ABC):
             return max(min(tile, _SYMBOLIC_TILE), least)
         rows, columns, *others = known
         while tile // 2 >= least:
-            if -(-rows // tile) * -(-columns // tile) * prod(others) >= _ENOUGH_BLOCKS:
+            if -(-rows // tile) * -(-columns // tile) * prod(others) >= ENOUGH_BLOCKS:
                 break
             tile //= 2
         return tile

@@ -84,12 +84,17 @@ def _wide(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def _is_along_row(found: Reduction) -> bool:
-    """Whether neighbouring terms are next to each other, or results are not."""
+    """Whether neighbouring terms are next to each other, or results are not.
+
+    What is the same for neighbouring results, as the vector that a matrix is multiplied
+    with, is read from the cache, and says nothing.
+    """
     terms = [a for a in found.nest.accesses if a.buffer is not found.result.buffer]
     wide = [axis for axis in found.nest.carried if axis.size != 1]
     results = [axis for axis in found.nest.spatial if axis.size != 1]
     if not wide or not results:
         return True
+    terms = [access for access in terms if access.step(results[-1]) != 0] or terms
     along = any(access.step(wide[-1]) == 1 for access in terms)
     across = any(access.step(results[-1]) == 1 for access in terms)
     return along or not across
