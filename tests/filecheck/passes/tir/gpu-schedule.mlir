@@ -125,7 +125,7 @@ tir.func @rows(%a: !tir.handle, %b: !tir.handle) {
 
 // -----
 
-// Warps have neighbouring columns, and share their terms.
+// Threads have four neighbouring columns each, and rows of threads share their terms.
 
 tir.func @columns(%a: !tir.handle, %b: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.buffer<64x20xi32>
@@ -151,12 +151,14 @@ tir.func @columns(%a: !tir.handle, %b: !tir.handle) {
 // CHECK-LABEL: tir.func @columns
 // CHECK:         tir.for "ty" %[[TY:.*]] = %{{.*}} thread_binding "threadIdx.y"
 // CHECK:         tir.for "tx" %[[TX:.*]] = %{{.*}} thread_binding "threadIdx.x"
-// CHECK:           %[[COLUMN:.*]] = tir.add %{{.*}}, %[[TX]] : i32
-// CHECK:           tir.for "k" %{{.*}} unrolled {
-// CHECK:             %[[ROW:.*]] = tir.add %{{.*}}, %[[TY]] : i32
-// CHECK-NEXT:        tir.load %A[%[[ROW]], %[[COLUMN]]] : i32
+// CHECK:           %[[UNIT:.*]] = tir.add %{{.*}}, %[[TX]] : i32
+// CHECK:             tir.for "v" %[[V:.*]] = %{{.*}} vectorized {
+// CHECK:               %[[FIRST:.*]] = tir.mul %[[UNIT]], %{{.*}} : i32
+// CHECK-NEXT:          %[[COLUMN:.*]] = tir.add %[[FIRST]], %[[V]] : i32
+// CHECK-NEXT:          tir.load %A[%[[TY]], %[[COLUMN]]] : i32
 // CHECK:           tir.thread_allreduce [%{{.*}}] into [%{{.*}}] over [%[[TY]]]
-// CHECK:           tir.store %{{.*}}, %B[%[[COLUMN]]] : i32
+// CHECK:           tir.for "v" %{{.*}} = %{{.*}} vectorized {
+// CHECK:             tir.store %{{.*}}, %B[%{{.*}}] : i32
 
 // -----
 

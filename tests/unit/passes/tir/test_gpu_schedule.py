@@ -431,6 +431,32 @@ def test_product(dtype: str, sizes: tuple[Any, Any, Any], turned: bool) -> None:
     assert ('"shared"' in str(scheduled(text))) == is_tile
 
 
+@pytest.mark.parametrize("by_terms", [True, False])
+def test_few_rows_and_a_matrix(by_terms: bool) -> None:
+    """The matrix is accessed as it is in memory, by several elements at once."""
+    f = "float32"
+    shape, at = ("70x24", "vk, vj") if by_terms else ("24x70", "vj, vk")
+    text = script(
+        [f"A 2x70 {f}", f"B {shape} {f}", f"C 2x24 {f}"],
+        f"""
+    for i, j, t in T.grid(2, 24, 70):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, t])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[{at}]
+""",
+    )
+    a, b = numbers(f, 2, 70), numbers(f, *map(int, shape.split("x")))
+    check(text, [a, b], [a @ (b if by_terms else b.T)], 1e-4)
+    vectors = [
+        tir.constant_value(op.extent)
+        for op in scheduled(text).walk()
+        if isinstance(op, tir.ForOp) and op.kind.data is tir.ForKind.VECTORIZED
+    ]
+    assert vectors == ([4, 4] if by_terms else [2])
+
+
 def test_convolution() -> None:
     f = "float32"
     text = script(
