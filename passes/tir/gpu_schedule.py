@@ -53,7 +53,8 @@ class GPUSchedule(CompilerPass):
     Options:
         `target`: the target of functions that have none, as `Target.parse` takes it
         `threads` (256): threads of a block, where there is work for so many
-        `vector_bytes` (16): what a thread accesses at once of neighbouring elements
+        `vector_bytes` (16): what a thread accesses at once of neighbouring elements, of
+        the narrowest type of a nest, and at most twice as much of wider ones
         `warp_row` (1024): up to so many elements, a row has the threads of a warp
         `row_in_registers` (8192): up to so many elements, what nests hand on of a row
         stays with the threads
@@ -102,10 +103,14 @@ class GPUSchedule(CompilerPass):
         next to each other, with the nests after and before them that share their rows, as
         in softmax and norms: a warp or a block reduces a row, by `tir.thread_allreduce`,
         and elements that no other nest needs stay with their threads (`rows.py`). *Other
-        reductions*: warps have neighbouring results, and share their terms
-        (`columns.py`). *Contractions* of 8 rows and columns or more, such as matrix
+        reductions*, also products of fewer than 8 rows with a matrix that is in memory by
+        terms: a thread has the neighbouring results of one access, rows of threads share
+        their terms, and 4 of a thread are loaded at a time (`columns.py`).
+        *Contractions* of 8 rows and columns or more, such as matrix
         products and convolutions: tiles of the operands in shared memory, of the result
-        in registers, with a map after it that works on the results (`product.py`).
+        in registers, with a map after it that works on the results (`product.py`). An
+        operand is copied along what is next to each other for longer, its terms or its
+        rows or columns, as windows of images are along the image.
         Contractions of f16 or bf16 operands whose terms are summed in that type or in f32
         become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`. Where both
         operands are loads of neighbours, of 4 bytes at least, and there are several

@@ -48,8 +48,9 @@ class VerifyThreadSync(CompilerPass):
         makes them once more.
     Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
         need no barrier. Memory of different parameters is taken to be different.
-        Memory that an op other than a load or a store names is accessed as a whole. Time
-        is quadratic in the different accesses of one memory between two barriers, and
+        Memory that an op other than a load or a store names is accessed as a whole.
+        Accesses that differ by constants, as those of an unrolled loop, are compared as
+        one first. Time is quadratic in the others of one memory between two barriers, and
         doubles with each loop around a barrier.
     Errors: two accesses that may conflict, with the buffer; a read of memory of the
         kernel that nothing in the kernel writes
