@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import cast
 
 from onnx import (
     GraphProto,
@@ -17,12 +16,10 @@ from onnx import (
     ValueInfoProto,
 )
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.ir_module import IRModule
-from xdsl_tvm.dialects.relax import FuncOp
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.dialects.relax.symbolic import RESERVED
 from xdsl_tvm.frontend.onnx import operators
@@ -38,7 +35,7 @@ from xdsl_tvm.frontend.onnx.graph import (
 )
 from xdsl_tvm.frontend.onnx.model import checked, load
 from xdsl_tvm.frontend.onnx.values import Array, Value
-from xdsl_tvm.interpreters.relax.values import constant_array
+from xdsl_tvm.frontend.params import detach_params
 from xdsl_tvm.relax.expr import Var
 
 __all__ = ["detach_params", "from_onnx", "operators"]
@@ -72,21 +69,6 @@ def from_onnx(
     return _Conversion(
         proto, folder, dict(shape_dict or {}), dtype_dict, opset, keep_params_in_input
     ).module()
-
-
-def detach_params(module: IRModule) -> tuple[IRModule, dict[str, list[Array]]]:
-    """A module without the attributes `params`, and their arrays by function."""
-    result = module.clone()
-    params: dict[str, list[Array]] = {}
-    for func in result.body.block.ops:
-        if not isinstance(func, FuncOp) or "params" not in func.attributes:
-            continue
-        attribute = func.attributes.pop("params")
-        assert isinstance(attribute, ArrayAttr)
-        params[func.sym_name.data] = [
-            constant_array(each) for each in cast("ArrayAttr[Attribute]", attribute)
-        ]
-    return result, params
 
 
 class _Conversion:

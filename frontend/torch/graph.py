@@ -1,0 +1,110 @@
+"""An exported program without torch: inputs, nodes and outputs as plain values.
+
+`reading.py` makes it of an `ExportedProgram`, and `convert.py` converts it. So what is
+converted can be written, and tested, where torch is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.interpreters.relax.values import Array
+
+DTYPES = (
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+)
+"""The dtypes that are converted, whose names in torch are TVM's."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """The value of an input or of a node, as an argument."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class TensorMeta:
+    """What torch knows of a tensor: dimensions, and the name of the dtype."""
+
+    dims: tuple[Dim, ...]
+    dtype: str
+    is_contiguous: bool = True
+    """Whether the elements are in memory in row-major order, without gaps."""
+    layout: str = "strided"
+
+
+@dataclass(frozen=True)
+class Other:
+    """What is neither a tensor nor an integer, such as a truth value of sizes."""
+
+    kind: str
+
+
+Meta: TypeAlias = "TensorMeta | Dim | Other | None"
+"""What torch knows of a value; a dimension is a value that is an integer."""
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A call of an operator.
+
+    `arguments` holds all parameters of the operator's schema by name: `Ref`, numbers,
+    dimensions, text, names of dtypes, None, and lists of those.
+    """
+
+    name: str
+    target: str
+    """The operator and its overload, `aten.add.Tensor`; `getitem` is a result's part."""
+    arguments: Mapping[str, object]
+    result: Meta | Sequence[Meta]
+    where: str = ""
+    """File and line of the call, where torch knows them."""
+
+    def __str__(self) -> str:
+        at = f" at {self.where}" if self.where else ""
+        return f"node '{self.name}' ({self.target}){at}"
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of the graph, which the user passes or the program holds."""
+
+    name: str
+    kind: Literal["user", "parameter", "buffer", "constant"]
+    meta: Meta
+    target: str = ""
+    """The name of a parameter or buffer in the module."""
+    array: Array | None = None
+    """The elements of what the program holds."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A program: the nodes in their order, and what is returned."""
+
+    inputs: Sequence[Input]
+    nodes: Sequence[GraphNode]
+    outputs: Sequence[object]
+    """Arguments as those of nodes."""
+    ranges: Mapping[str, tuple[int, int | None]] = field(
+        default_factory=dict[str, "tuple[int, int | None]"]
+    )
+    """The least and the greatest values of symbols; None is any."""
