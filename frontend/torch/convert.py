@@ -26,6 +26,7 @@ from xdsl_tvm.frontend.torch import operators
 from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
     DTYPES,
+    RANDOM,
     Graph,
     GraphNode,
     Input,
@@ -53,23 +54,6 @@ SKIPPED = frozenset(
 
 GETITEM = "getitem"
 """The target of what is one of the results of a node."""
-
-RANDOM = frozenset(
-    f"aten.{name}"
-    for name in (
-        "bernoulli.p",
-        "multinomial.default",
-        "native_dropout.default",
-        "rand.default",
-        "rand_like.default",
-        "randint.low",
-        "randint.default",
-        "randn.default",
-        "randn_like.default",
-        "randperm.default",
-    )
-)
-"""Operators whose results are random, which nothing in Relax is."""
 
 
 def from_graph(
@@ -137,7 +121,7 @@ def refuse_unsupported(nodes: Iterable[GraphNode]) -> None:
 def _reason_against(node: GraphNode) -> str | None:
     """What of a node is not converted."""
     if node.target in RANDOM:
-        return f"{node.target}, whose result is random"
+        return f"{node.target}, random, which module.eval() may have none of"
     if isinstance(node.result, Dim) and node.target not in CONVERTERS:
         return None
     is_condition = isinstance(node.result, Other) and node.result.kind == "SymBool"

@@ -32,6 +32,23 @@ DTYPES = (
 )
 """The dtypes that are converted, whose names in torch are TVM's."""
 
+RANDOM = frozenset(
+    f"aten.{name}"
+    for name in (
+        "bernoulli.p",
+        "multinomial.default",
+        "native_dropout.default",
+        "rand.default",
+        "rand_like.default",
+        "randint.low",
+        "randint.default",
+        "randn.default",
+        "randn_like.default",
+        "randperm.default",
+    )
+)
+"""Operators whose results are random, which nothing in Relax is."""
+
 
 @dataclass(frozen=True)
 class Ref:

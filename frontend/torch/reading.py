@@ -18,6 +18,7 @@ from xdsl_tvm.dialects.relax.symbolic import RESERVED, Dim, ceildiv, maximum, mi
 from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
     DTYPES,
+    RANDOM,
     Graph,
     GraphNode,
     Input,
@@ -91,6 +92,7 @@ def _decomposed(torch: Any, program: Any, converted: frozenset[str]) -> Any:
         for node in program.graph.nodes
         if node.op == "call_function"
         and str(node.target) not in converted
+        and str(node.target) not in RANDOM
         and node.target in more
     }
     return _run(program, {each: more[each] for each in left}) if left else program
@@ -255,7 +257,9 @@ class _Reader:
                 for size in value.shape
             )
             layout = str(value.layout).removeprefix("torch.")
-            is_contiguous = layout != "strided" or bool(value.is_contiguous())
+            # Of symbolic sizes torch would have to assume something.
+            is_known = layout == "strided" and all(dim.value is not None for dim in dims)
+            is_contiguous = is_known and bool(value.is_contiguous())
             if value.is_quantized:
                 layout = "quantized"
             return TensorMeta(dims, _name(value.dtype), is_contiguous, layout)
@@ -299,8 +303,8 @@ class _Reader:
         found: dict[str, str] = {}
         for symbol, places in sources.items():
             for place in places:
-                source = getattr(place, "name", "")
-                name = given.get(source() if callable(source) else source, "")
+                source: Any = getattr(place, "name", "")
+                name = given.get(str(source() if callable(source) else source), "")
                 is_free = name.isidentifier() and name not in RESERVED
                 if is_free and name[0] != "_" and name not in found.values():
                     found.setdefault(str(symbol), name)
@@ -325,13 +329,13 @@ class _Reader:
 
 
 _FUNCTIONS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
-    "Add": operator.add,
-    "Mul": operator.mul,
-    "FloorDiv": operator.floordiv,
-    "CleanDiv": operator.floordiv,
+    "Add": Dim.__add__,
+    "Mul": Dim.__mul__,
+    "FloorDiv": Dim.__floordiv__,
+    "CleanDiv": Dim.__floordiv__,
     "CeilDiv": ceildiv,
-    "Mod": operator.mod,
-    "PythonMod": operator.mod,
+    "Mod": Dim.__mod__,
+    "PythonMod": Dim.__mod__,
     "Max": maximum,
     "Min": minimum,
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.frontend.torch.node import Node, Value, cast_to, converts
@@ -55,16 +53,14 @@ def _scalar_tensor(node: Node) -> Value:
 def _arange(node: Node) -> Value:
     start: Dim | float = node.scalar("start") if node.has("start") else 0
     step: Dim | float = node.scalar("step") if node.has("step") else 1
-    end = node.scalar("end")
-    numbers = (start, end, step)
+    numbers = (start, node.scalar("end"), step)
     if all(isinstance(each, Dim | int) for each in numbers):
-        start, end, step = (relax.PrimValue(each, "int64") for each in numbers)
-        return cast_to(op.arange(start, end, step, "int64"), node.dtype)
-    if any(isinstance(each, Dim) for each in numbers):
-        raise node.error("a range of floats must have known numbers")
+        scalars = [relax.PrimValue(each, "int64") for each in numbers]
+        return cast_to(op.arange(*scalars, "int64"), node.dtype)
+    count = node.dims[0].value
+    if count is None:
+        raise node.error("the length of a range of floats must be a known number")
     first, width = node.constant(start, "float64"), node.constant(step, "float64")
-    (count,) = (dim.value for dim in node.dims)
-    assert count == math.ceil((node.number("end") - float(start)) / float(step))
     places = op.astype(op.arange(count, dtype="int64"), "float64")
     return cast_to(op.add(first, op.multiply(places, width)), node.dtype)
 

@@ -123,7 +123,8 @@ for _torch, _relax in _COMPARISONS.items():
 for _torch, _relax in _LOGICAL.items():
     converts(_torch)(_logical(_relax))
 for _torch, _pair in _BITWISE.items():
-    converts(f"{_torch}.Tensor", f"{_torch}.Scalar", f"{_torch}.Scalar_Tensor")(
+    _names = (_torch, f"__{_torch.removeprefix('bitwise_')}__")
+    converts(*(f"{_name}.{_kind}" for _name in _names for _kind in ("Tensor", "Scalar")))(
         _bitwise(_pair)
     )
 
@@ -445,20 +446,14 @@ def _masked_fill(node: Node) -> Value:
 @converts(
     "alias",
     "clone",
-    "contiguous",
     "detach",
     "detach_copy",
-    "dropout",
-    "lift_fresh_copy",
-    "lift_fresh",
 )
 def _identity(node: Node) -> Value:
-    if node.flag("train") and node.number("p") != 0:
-        raise node.error("dropout is random while it trains; export module.eval()")
-    return node.expr("input" if "input" in node.arguments else "self")
+    return node.expr()
 
 
-@converts("_to_copy", "to.dtype", "to.dtype_layout", "type_as")
+@converts("_to_copy", "type_as")
 def _to(node: Node) -> Value:
     return cast_to(node.expr(), node.dtype)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.frontend.torch.node import Node, Value, cast_to, converts
+from xdsl_tvm.frontend.torch.node import Node, Results, Value, cast_to, converts
 from xdsl_tvm.frontend.torch.operators.layout import broadcast, reshaped, transposed
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
@@ -24,6 +24,47 @@ def from_front(node: Node, indices: Expr, extent: Dim) -> Expr:
 @converts("embedding")
 def _embedding(node: Node) -> Value:
     return op.take(node.expr("weight"), node.expr("indices"), 0)
+
+
+@converts("_embedding_bag", "_embedding_bag_forward_only")
+def _embedding_bag(node: Node) -> Results:
+    """Sums, means or greatest elements of the rows of each bag."""
+    if any(map(node.is_used, (1, 2, 3))):
+        raise node.error("only its first result is converted")
+    weight, indices = node.expr("weight"), node.emit(node.expr("indices"))
+    offsets = op.astype(node.expr("offsets"), "int64")
+    count, bags = indices.shape[0], node.dims[0]
+    if (length := count.value) is None:
+        raise node.error("the number of indices must be a known number")
+    rows = op.take(weight, indices, 0)
+    if (factors := node.optional("per_sample_weights")) is not None:
+        rows = op.multiply(rows, op.expand_dims(factors, [1]))
+    # The bag of a row is the last one that begins before it.
+    places = relax.const(node.places(length)[:, None])
+    begun = op.less_equal(op.expand_dims(offsets, [0]), places)
+    if node.flag("include_last_offset"):
+        begun = op.strided_slice(begun, [1], [0], [bags])
+    bag = op.sum(op.astype(begun, "int64"), [1], True)
+    bag = op.subtract(bag, relax.const(1, "int64"))
+    padding = node.integer("padding_idx")
+    counted = op.not_equal(indices, node.constant(padding, indices.dtype))
+    counted = op.expand_dims(counted, [1])
+    mode, zero = node.integer("mode"), node.constant(0, node.dtype)
+    lowest = node.constant(float("-inf"), node.dtype)
+    rows = node.emit(op.where(counted, rows, lowest if mode == 2 else zero))
+    bag = node.emit(bag)
+    if mode == 2:
+        begin = op.full(node.dims, lowest, node.dtype)
+        found = node.emit(op.scatter_nd(begin, bag, rows, "max"))
+        return [op.where(op.equal(found, lowest), zero, found), None, None, None]
+    zeros = op.zeros(node.dims, node.dtype)
+    total = op.scatter_nd(zeros, bag, rows, "add")
+    if mode == 0:
+        return [total, None, None, None]
+    ones = broadcast(op.astype(counted, node.dtype), rows.shape)
+    number = op.scatter_nd(zeros, bag, ones, "add")
+    one = node.constant(1, node.dtype)
+    return [op.divide(total, op.maximum(number, one)), None, None, None]
 
 
 @converts("index_select")
@@ -188,27 +229,37 @@ def _index(node: Node) -> Value:
     return transposed(result, order)
 
 
+def _masked(x: Expr, indices: Sequence[object], values: Expr) -> tuple[Expr, Expr] | None:
+    """A mask of the first axes and what is put there, which is the same everywhere."""
+    masks = [each for each in indices if isinstance(each, Expr)]
+    if len(masks) != 1 or masks[0].dtype != "bool" or indices[0] is not masks[0]:
+        return None
+    shape = list(masks[0].shape)
+    rest = len(x.shape) - len(shape)
+    common = len(values.shape) - rest
+    if any(dim.value != 1 for dim in values.shape[: max(common, 0)]):
+        return None
+    value = reshaped(values, values.shape[max(common, 0) :])
+    return reshaped(masks[0], [*shape, *[Dim.constant(1)] * rest]), value
+
+
 @converts("index_put", "_unsafe_index_put")
 def _index_put(node: Node) -> Value:
     x = node.expr()
     given, values = node.items("indices"), cast_to(node.expr("values"), node.dtype)
     add = node.flag("accumulate")
-    masks = [each for each in given if isinstance(each, Expr)]
-    if len(masks) == 1 and masks[0].dtype == "bool" and isinstance(given[0], Expr):
-        spread = len(x.shape) - len(masks[0].shape)
-        if all(dim.value == 1 for dim in values.shape):
-            mask = op.reshape(masks[0], [*masks[0].shape, *[1] * spread])
-            value = op.reshape(values, [])
-            return op.where(mask, op.add(x, value) if add else value, x)
+    if (chosen := _masked(x, given, values)) is not None:
+        mask, value = chosen
+        return op.where(mask, op.add(x, value) if add else value, x)
     where = positions(node, x, given, values.shape)
     order, count = where.order, len(where.shape)
     moved = transposed(x, order)
     rest = list(moved.shape[where.indices_count :])
     # The values are broadcast to what would be chosen, and moved as the data is.
-    chosen = [*rest[: where.at], *where.shape, *rest[where.at :]]
+    wide = [*rest[: where.at], *where.shape, *rest[where.at :]]
     back = list(range(where.at, where.at + count))
     back += range(where.at)
-    back += range(where.at + count, len(chosen))
-    updates = transposed(broadcast(values, chosen), back)
+    back += range(where.at + count, len(wide))
+    updates = transposed(broadcast(values, wide), back)
     result = op.scatter_nd(moved, where.indices, updates, "add" if add else "update")
     return transposed(result, [order.index(axis) for axis in range(len(order))])

@@ -22,12 +22,9 @@ from xdsl_tvm.relax.expr import Expr
 @converts(
     "_reshape_alias",
     "_unsafe_view",
-    "flatten.using_ints",
-    "reshape",
     "squeeze",
     "squeeze.dim",
     "squeeze.dims",
-    "unflatten.int",
     "unsqueeze",
     "view",
     "view_copy",
@@ -44,7 +41,7 @@ def reshaped(x: Expr, dims: Sequence[Dim]) -> Expr:
     return op.reshape(x, list(dims))
 
 
-@converts("expand", "expand_copy", "broadcast_to", "expand_as")
+@converts("expand", "expand_copy")
 def _expand(node: Node) -> Value:
     return broadcast(node.expr(), node.dims)
 
@@ -68,7 +65,7 @@ def transposed(x: Expr, axes: Sequence[int]) -> Expr:
     return x if list(axes) == sorted(axes) else op.permute_dims(x, list(axes))
 
 
-@converts("transpose.int", "t", "numpy_T", "mT")
+@converts("transpose.int", "t")
 def _transpose(node: Node) -> Value:
     x = node.expr()
     rank = len(x.shape)
@@ -135,7 +132,7 @@ def _cat(node: Node) -> Value:
     return tensors[0] if len(tensors) == 1 else op.concat(tensors, axis)
 
 
-@converts("split_with_sizes", "split.Tensor", "unbind.int", "chunk", "split.sizes")
+@converts("split_with_sizes", "split.Tensor", "unbind.int")
 def _split(node: Node) -> Results:
     x = node.expr()
     rank = len(x.shape)
@@ -203,14 +200,6 @@ def _slice(node: Node) -> Value:
     if step == 1 and start.value == 0 and provably_equal(end, extent):
         return x
     return op.strided_slice(x, [axis], [start], [end], [step], True)
-
-
-@converts("narrow")
-def _narrow(node: Node) -> Value:
-    x = node.expr()
-    axis = node.axis("dim", len(x.shape))
-    start = node.dim("start")
-    return op.strided_slice(x, [axis], [start], [start + node.dim("length")])
 
 
 @converts("select.int", "select_copy.int")

@@ -70,8 +70,6 @@ def _mirror_pad(node: Node) -> Value:
     "upsample_bilinear2d.vec",
     "upsample_bicubic2d.vec",
     "upsample_nearest2d.default",
-    "upsample_bilinear2d.default",
-    "upsample_bicubic2d.default",
 )
 def _upsample(node: Node) -> Value:
     x = node.expr("input" if "input" in node.arguments else "self")
