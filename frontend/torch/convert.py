@@ -121,7 +121,7 @@ def refuse_unsupported(nodes: Iterable[GraphNode]) -> None:
 def _reason_against(node: GraphNode) -> str | None:
     """What of a node is not converted."""
     if node.target in RANDOM:
-        return f"{node.target}, random, which module.eval() may have none of"
+        return f"{node.target}, which is random"
     if isinstance(node.result, Dim) and node.target not in CONVERTERS:
         return None
     is_condition = isinstance(node.result, Other) and node.result.kind == "SymBool"
@@ -415,8 +415,8 @@ class _Conversion:
         if isinstance(value, Dim):
             return relax.PrimValue(value, "int64")
         if isinstance(value, bool | int | float):
-            kind = {bool: "bool", int: "int64"}.get(type(value), "float64")
-            return relax.PrimValue(value, kind)
+            kind = "float64" if isinstance(value, float) else "int64"
+            return relax.PrimValue(value, "bool" if isinstance(value, bool) else kind)
         raise TorchError(
             f"output: {value!r} is returned, which is not converted; return tensors and "
             "numbers"

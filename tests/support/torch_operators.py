@@ -410,6 +410,8 @@ def _layout() -> Iterable[Case]:
     yield case("diagonal", f(4, 2, 3), -1, 0, 2)
     yield case("as_strided", f(4, 4), [2, 3], [4, 1], 5)
     yield case("as_strided", f(8), [3, 4], [2, 1])
+    yield case("unfold", f(3, 7), 1, 3, 2)
+    yield case("unfold_copy", f(3, 7), 0, 2, 1)
 
 
 def _indexing() -> Iterable[Case]:

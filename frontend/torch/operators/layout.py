@@ -97,17 +97,17 @@ def _roll(node: Node) -> Value:
         x, axes = op.flatten(x), [0]
     for shift, axis in zip(shifts, axes, strict=True):
         extent = x.shape[axis]
-        if (size := extent.value) is not None and (not size or not shift % size):
-            continue
-        places = shift % size if size is not None else Dim.constant(shift) % extent
-        cut = extent - places
-        x = op.concat(
-            [
-                op.strided_slice(x, [axis], [cut], [extent]),
-                op.strided_slice(x, [axis], [0], [cut]),
-            ],
-            axis,
-        )
+        if (size := extent.value) is None:
+            places = op.arange(relax.PrimValue(extent, "int64"), dtype="int64")
+            moved = op.subtract(places, relax.const(shift, "int64"))
+            x = op.take(x, op.floor_mod(moved, node.constant(extent, "int64")), axis)
+        elif size and shift % size:
+            cut = size - shift % size
+            parts = [
+                op.strided_slice(x, [axis], [begin], [end], [1], True)
+                for begin, end in ((cut, size), (0, cut))
+            ]
+            x = op.concat(parts, axis)
     return reshaped(x, shape)
 
 
@@ -283,3 +283,21 @@ def _as_strided(node: Node) -> Value:
         shape[axis] = size
         places += (np.arange(size) * stride).reshape(shape)
     return op.take(op.flatten(x), relax.const(places), 0)
+
+
+@converts("unfold", "unfold_copy")
+def _unfold(node: Node) -> Value:
+    """Windows along an axis, whose elements are along a new last one."""
+    x = node.expr()
+    rank = len(x.shape)
+    if not rank:
+        return op.reshape(x, node.dims)
+    axis = node.axis("dimension", rank)
+    if (count := node.dims[axis].value) is None:
+        raise node.error("the number of windows must be a known number")
+    size = node.integer("size")
+    node.places(count * size)
+    places = node.places(count)[:, None] * node.integer("step") + node.places(size)
+    windows = op.take(x, relax.const(places), axis)
+    order = [each for each in range(rank + 1) if each != axis + 1]
+    return transposed(windows, [*order, axis + 1])

@@ -211,7 +211,9 @@ class MemoryCode(ExtentCode):
         if _differ_in_first_extent(source.get_shape(), shape):
             return self.cv.build(memref.CastOp, [value.memref], type_)
         if len(shape) == 1:
-            return forget_extent(self.cv, self._flat(value))
+            vector = self._flat(value)
+            is_static = memref_type(vector) == type_
+            return vector if is_static else forget_extent(self.cv, vector)
         strides = compact_strides(shape)
         assert strides is not None, "only the first extent is dynamic"
         sizes = [
