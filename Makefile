@@ -9,7 +9,7 @@ SOURCES := analysis benchmarks dialects docs examples frontend interpreters lowe
 JOBS ?= 2
 LIT_SAMPLE ?= 6
 
-.PHONY: demo test test-lowest lint typecheck filecheck lit docs onnx venv
+.PHONY: demo test test-lowest lint typecheck filecheck lit docs onnx torch venv
 
 venv: $(STAMP)
 
@@ -43,6 +43,10 @@ typecheck: $(STAMP)
 # The standard's tests of operators, and the table of docs/onnx.md.
 onnx: $(STAMP)
 	$(BIN)/python -m xdsl_tvm.tools.onnx_conformance --write docs/onnx.md
+
+# Calls of torch's operators, and the table of docs/torch.md. It needs torch.
+torch: $(STAMP)
+	$(BIN)/python tests/support/torch_table.py docs/torch.md
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py

@@ -1,4 +1,4 @@
-"""Models of other formats as Relax, by TVM's names: `relax.frontend.onnx`."""
+"""Models of other formats as Relax, by TVM's names: `relax.frontend.onnx`, and `torch`."""
 
 import importlib
 from typing import Any
@@ -6,5 +6,5 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     if name == "detach_params":
-        return importlib.import_module("xdsl_tvm.relax.frontend.onnx").detach_params
+        return importlib.import_module("xdsl_tvm.frontend.params").detach_params
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
