@@ -27,6 +27,7 @@ from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
     DTYPES,
     RANDOM,
+    SKIPPED,
     Graph,
     GraphNode,
     Input,
@@ -40,17 +41,6 @@ from xdsl_tvm.interpreters.relax.values import Array
 from xdsl_tvm.relax.expr import Computed, Expr, Var
 
 __all__ = ["from_graph", "operators", "refuse_unsupported"]
-
-SKIPPED = frozenset(
-    {
-        "aten._assert_async.msg",
-        "aten._assert_scalar.default",
-        "aten._assert_tensor_metadata.default",
-        "aten.sym_constrain_range.default",
-        "aten.sym_constrain_range_for_size.default",
-    }
-)
-"""Checks of sizes, which follow from the types of the module."""
 
 GETITEM = "getitem"
 """The target of what is one of the results of a node."""

@@ -49,6 +49,17 @@ RANDOM = frozenset(
 )
 """Operators whose results are random, which nothing in Relax is."""
 
+SKIPPED = frozenset(
+    {
+        "aten._assert_async.msg",
+        "aten._assert_scalar.default",
+        "aten._assert_tensor_metadata.default",
+        "aten.sym_constrain_range.default",
+        "aten.sym_constrain_range_for_size.default",
+    }
+)
+"""Checks of sizes, which follow from the types of the module."""
+
 
 @dataclass(frozen=True)
 class Ref:

@@ -19,6 +19,7 @@ from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
     DTYPES,
     RANDOM,
+    SKIPPED,
     Graph,
     GraphNode,
     Input,
@@ -87,15 +88,32 @@ def _decomposed(torch: Any, program: Any, converted: frozenset[str]) -> Any:
             table.pop(each)
     program = _run(program, table)
     more: Mapping[Any, Any] = _all_decompositions(torch)
-    left = {
+    before = _unconverted(program, converted)
+    left = {each for each in before if each in more and str(each) not in RANDOM}
+    if not left:
+        return program
+    result = _run(program, {each: more[each] for each in left})
+    if _unconverted(result, converted) <= before:
+        return result
+    # What would become other operators that are not converted is named by the error.
+    useful = [
+        each
+        for each in left
+        if _unconverted(_run(program, {each: more[each]}), converted) <= before
+    ]
+    return _run(program, {each: more[each] for each in useful})
+
+
+def _unconverted(program: Any, converted: frozenset[str]) -> set[Any]:
+    """The operators of a program that are not converted; arithmetic of sizes is none."""
+    return {
         node.target
         for node in program.graph.nodes
         if node.op == "call_function"
-        and str(node.target) not in converted
-        and str(node.target) not in RANDOM
-        and node.target in more
+        and hasattr(node.target, "_schema")
+        and str(node.target) not in converted | SKIPPED
+        and not str(node.target).startswith("aten.sym_")
     }
-    return _run(program, {each: more[each] for each in left}) if left else program
 
 
 def _all_decompositions(torch: Any) -> Mapping[Any, Any]:
@@ -138,12 +156,6 @@ class _Reader:
                 nodes.append(self._node(node))
             elif node.op == "output":
                 outputs = [self._argument(each, "output") for each in node.args[0]]
-            elif node.op == "get_attr":
-                nodes.append(
-                    GraphNode(
-                        node.name, f"get_attr {node.target}", {}, None, _where(node)
-                    )
-                )
         return Graph(inputs, nodes, outputs, self._ranges())
 
     def _refuse_mutations(self) -> None:
@@ -358,6 +370,7 @@ def _where(node: Any) -> str:
     users = [
         (path, line)
         for path, line in frames
-        if "/torch/" not in path.replace("\\", "/") and not path.startswith("torch/")
+        if "/torch/" not in path.replace("\\", "/")
+        and not path.startswith(("torch/", "<"))
     ]
     return ":".join((users or frames)[-1]) if frames else ""

@@ -294,6 +294,10 @@ def written(_self: Any, x: Any) -> Any:
     return x.add_(1)
 
 
+def branched(_self: Any, x: Any) -> Any:
+    return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+
+
 ONE: Mapping[str, Any] = {"count": torch.zeros(1)}
 
 
@@ -312,6 +316,13 @@ ONE: Mapping[str, Any] = {"count": torch.zeros(1)}
             {},
             r"aten._fft_r2c.default \('.*py:\d",
         ),
+        (branched, {}, r"1 operator is not converted: cond \('cond' at .*py:\d"),
+        (
+            lambda _self, x: x.cummax(0)[0] * x.erfc(),
+            {},
+            r"^2 operators are not .*erfc.default \(.*py:\d",
+        ),
+        (lambda _self, x: (x, None), {}, "output: None is returned"),
         (lambda _self, x: x.to_sparse().to_dense(), {}, r"aten._to_sparse.default"),
     ],
 )

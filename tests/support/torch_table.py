@@ -18,7 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.torch_operators import Outcome, all_cases, full_name, run
-from xdsl_tvm.frontend.torch.convert import SKIPPED
+from xdsl_tvm.frontend.torch.graph import SKIPPED
 from xdsl_tvm.frontend.torch.node import CONVERTERS
 from xdsl_tvm.tools.onnx_conformance import with_table
 

@@ -335,7 +335,29 @@ def _clamp(node: Node) -> Value:
     return op.minimum(x, node.operand("max", node.dtype)) if node.has("max") else x
 
 
-# ---- logarithms and angles ----
+@converts("signbit")
+def _signbit(node: Node) -> Value:
+    return _is_negative(node, node.emit(node.expr()))
+
+
+@converts("copysign.Tensor", "copysign.Scalar")
+def _copysign(node: Node) -> Value:
+    size, sign = operands(node)
+    size = node.emit(op.abs(size))
+    return op.where(_is_negative(node, node.emit(sign)), op.negative(size), size)
+
+
+def _is_negative(node: Node, x: Expr) -> Expr:
+    """Whether numbers have a sign, which -0.0 has, too."""
+    zero = node.constant(0, x.dtype)
+    if "float" not in x.dtype:
+        return op.less(x, zero)
+    # 1 / -0.0 is the negative infinity, and 1 / -inf is no number below 0.
+    inverse = op.divide(node.constant(1, x.dtype), x)
+    return op.logical_or(op.less(x, zero), op.less(inverse, zero))
+
+
+# ---- logarithms, roots and angles ----
 
 
 def _float(node: Node) -> Expr:
@@ -373,17 +395,32 @@ def _expm1(node: Node) -> Value:
     return op.where(op.equal(u, one), x, op.where(is_plain, less, exact))
 
 
+@converts("exp2")
+def _exp2(node: Node) -> Value:
+    return op.power(node.constant(2, node.dtype), _float(node))
+
+
+@converts("hypot")
+def _hypot(node: Node) -> Value:
+    """The longer side times a root of at most 2, which does not overflow."""
+    sides = [op.abs(each) for each in operands(node)]
+    longer = node.emit(op.maximum(*sides))
+    zero, one = (node.constant(number, node.dtype) for number in (0, 1))
+    is_plain = op.logical_or(op.equal(longer, zero), op.isinf(longer))
+    share = op.divide(op.minimum(*sides), op.where(is_plain, one, longer))
+    length = op.multiply(longer, op.sqrt(op.add(one, op.square(share))))
+    return op.where(is_plain, longer, length)
+
+
 @converts("atan2")
 def _atan2(node: Node) -> Value:
     """The angle of the quotient, moved by half a turn left of the origin."""
     y, x = (node.emit(node.operand(name, node.dtype)) for name in ("self", "other"))
-    zero, one = (node.constant(number, node.dtype) for number in (0, 1))
+    zero = node.constant(0, node.dtype)
     both = op.logical_and(op.isinf(y), op.isinf(x))
     tall = node.emit(op.where(both, op.sign(y), y))
     wide = node.emit(op.where(both, op.sign(x), x))
-    # 1 / -0.0 is the negative infinity, and 1 / -inf is no number below 0.
-    is_below = op.logical_or(op.less(y, zero), op.less(op.divide(one, y), zero))
-    is_left = op.logical_or(op.less(x, zero), op.less(op.divide(one, x), zero))
+    is_below, is_left = _is_negative(node, y), _is_negative(node, x)
     half = op.where(is_below, node.constant(-math.pi, node.dtype), _pi(node))
     angle = op.atan(op.divide(tall, wide))
     turned = op.where(is_left, op.add(angle, half), angle)

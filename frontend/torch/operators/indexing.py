@@ -97,7 +97,7 @@ def cut_to(x: Expr, indices: Expr, axis: int) -> Expr:
     if not axes:
         return x
     ends = [indices.shape[each] for each in axes]
-    return op.strided_slice(x, axes, [0] * len(axes), ends, [1] * len(axes), True)
+    return op.strided_slice(x, axes, [0] * len(axes), ends)
 
 
 @converts("take")

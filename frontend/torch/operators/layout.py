@@ -104,7 +104,7 @@ def _roll(node: Node) -> Value:
         elif size and shift % size:
             cut = size - shift % size
             parts = [
-                op.strided_slice(x, [axis], [begin], [end], [1], True)
+                op.strided_slice(x, [axis], [begin], [end])
                 for begin, end in ((cut, size), (0, cut))
             ]
             x = op.concat(parts, axis)
@@ -145,8 +145,8 @@ def _split(node: Node) -> Results:
         if node.is_used(index):
             part = x
             if len(metas) > 1:
-                part = op.strided_slice(x, [axis], [begin], [end], [1], True)
-            results.append(reshaped(part, meta.dims))
+                part = op.strided_slice(x, [axis], [begin], [end])
+            results.append(reshaped(part, meta.dims) if is_unbound else part)
         else:
             results.append(None)
         begin = end
@@ -199,7 +199,7 @@ def _slice(node: Node) -> Value:
     start, end, step = bounds_of(node, extent)
     if step == 1 and start.value == 0 and provably_equal(end, extent):
         return x
-    return op.strided_slice(x, [axis], [start], [end], [step], True)
+    return op.strided_slice(x, [axis], [start], [end], [step])
 
 
 @converts("select.int", "select_copy.int")
@@ -234,9 +234,9 @@ def _slice_scatter(node: Node) -> Value:
     if step == 1:
         parts = [source]
         if start.value != 0:
-            parts.insert(0, op.strided_slice(x, [axis], [0], [start], [1], True))
+            parts.insert(0, op.strided_slice(x, [axis], [0], [start]))
         if not provably_equal(end, extent):
-            parts.append(op.strided_slice(x, [axis], [end], [extent], [1], True))
+            parts.append(op.strided_slice(x, [axis], [end], [extent]))
         return parts[0] if len(parts) == 1 else op.concat(parts, axis)
     numbers = [start.value, end.value]
     if numbers[0] is None or numbers[1] is None:

@@ -127,7 +127,7 @@ def _max_pool_with_indices(
             if size is not None
         ]
         here, place = (
-            node.emit(op.strided_slice(each, axes, begins, ends, strides, True))
+            node.emit(op.strided_slice(each, axes, begins, ends, strides))
             for each in (wide, numbers)
         )
         if best is None or at is None:

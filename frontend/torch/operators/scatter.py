@@ -33,8 +33,7 @@ def _scattered(node: Node, x: Expr, source: Expr, reduction: str) -> Expr:
     axes = [each for each, (size, wanted) in enumerate(pairs) if size != wanted]
     if axes:
         ends = [index.shape[each] for each in axes]
-        zeros, ones = [0] * len(axes), [1] * len(axes)
-        source = op.strided_slice(source, axes, zeros, ends, ones, True)
+        source = op.strided_slice(source, axes, [0] * len(axes), ends)
     return op.scatter_elements(x, index, source, axis, reduction)
 
 
