@@ -51,7 +51,7 @@ def core_operators() -> set[str]:
     torch: Any = importlib.import_module("torch")
     found: set[str] = set()
     for name in dir(torch.ops.aten):
-        packet = getattr(torch.ops.aten, name, None)
+        packet: Any = getattr(torch.ops.aten, name, None)
         for overload in packet.overloads() if hasattr(packet, "overloads") else ():
             operator = getattr(packet, overload)
             if torch.Tag.core in operator.tags:

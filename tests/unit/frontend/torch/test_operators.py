@@ -234,7 +234,7 @@ def test_indices_of_several_axes(index: Index) -> None:
     for accumulate in (False, True):
         changed = CUBE.copy()
         if accumulate:
-            np.add.at(changed, place, values)
+            np.add.at(changed, cast("Any", place), values)
         else:
             changed[place] = values
         check(
@@ -250,8 +250,14 @@ def test_indices_of_several_axes(index: Index) -> None:
 def test_masks_choose_what_is_put() -> None:
     mask = X > 0
     changed = np.where(mask, f32(7), X)
-    arguments = {"indices": [mask], "values": f32([7]), "accumulate": False}
-    check("aten.index_put.default", changed, self=X, **arguments)
+    check(
+        "aten.index_put.default",
+        changed,
+        self=X,
+        indices=[mask],
+        values=f32([7]),
+        accumulate=False,
+    )
     source = np.arange(12, dtype=np.float32)
     changed = X.copy()
     changed[mask] = source[: mask.sum()]
@@ -288,13 +294,11 @@ def test_reductions_where_indices_say(kind: str, include: bool) -> None:
 def test_memory_is_seen_under_other_strides() -> None:
     x = np.arange(8, dtype=np.float32)
     expected = np.lib.stride_tricks.as_strided(x[1:], (3, 3), (8, 4)).copy()
-    given = {"size": [3, 3], "stride": [2, 1], "storage_offset": 1}
-    check("aten.as_strided.default", expected, self=x, **given)
+    name = "aten.as_strided.default"
+    check(name, expected, self=x, size=[3, 3], stride=[2, 1], storage_offset=1)
     dims = (Dim.of(4), Dim.of(2))
     moved = Input("x", "user", TensorMeta(dims, "float32", is_contiguous=False))
-    node = GraphNode(
-        "y", "aten.as_strided.default", {"self": Ref("x"), **given}, meta_of(expected)
-    )
+    node = GraphNode("y", name, {"self": Ref("x")}, meta_of(expected))
     with pytest.raises(TorchError, match="its operand must be contiguous"):
         from_graph(Graph([moved], [node], [Ref("y")]))
 
