@@ -36,11 +36,14 @@ from xdsl_tvm.frontend.torch.graph import (
     Ref,
     TensorMeta,
 )
-from xdsl_tvm.frontend.torch.node import CONVERTERS, Node
+from xdsl_tvm.frontend.torch.node import CONVERTERS, Node, Results
 from xdsl_tvm.interpreters.relax.values import Array
 from xdsl_tvm.relax.expr import Computed, Expr, Var
 
 __all__ = ["from_graph", "operators", "refuse_unsupported"]
+
+_MOST_PLACES = 8
+"""Nodes of one operator that an error names."""
 
 GETITEM = "getitem"
 """The target of what is one of the results of a node."""
@@ -70,7 +73,7 @@ def from_graph(
     attributes.update(_bounds(graph.ranges, symbols))
     with builder.function("main", params, attrs=attributes):
         with builder.dataflow():
-            conversion = _Conversion(builder, graph, values, symbols)
+            conversion = _Conversion(builder, graph, values)
             for node in graph.nodes:
                 conversion.node(node)
             results = [conversion.output(each) for each in graph.outputs]
@@ -100,12 +103,19 @@ def refuse_unsupported(nodes: Iterable[GraphNode]) -> None:
             places.setdefault(reason, []).append(f"'{node.name}'{at}")
     if not places:
         return
-    shown = [f"{what} ({', '.join(found)})" for what, found in places.items()]
+    shown = [f"{what} ({_few(found)})" for what, found in places.items()]
     count = len(places)
     raise TorchError(
         f"{count} operator{'s are' if count > 1 else ' is'} not converted: "
         f"{'; '.join(shown)}; docs/torch.md lists those that are"
     )
+
+
+def _few(places: Sequence[str]) -> str:
+    """The first places of many."""
+    more = len(places) - _MOST_PLACES
+    shown = ", ".join(places[:_MOST_PLACES])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _reason_against(node: GraphNode) -> str | None:
@@ -230,7 +240,7 @@ def _bounds(
     largest = {
         name: high
         for name, (_, high) in ranges.items()
-        if name in symbols and high is not None
+        if name in symbols and high is not None and high > 0
     }
     return {VAR_UPPER_BOUND: largest} if largest else {}
 
@@ -252,8 +262,6 @@ class _Conversion:
     graph: Graph
     values: dict[str, object]
     """Expressions, dimensions, and lists of them for nodes of several results."""
-    symbols: set[str]
-    """The symbols that have values so far."""
 
     def __post_init__(self) -> None:
         self._used = {
@@ -263,9 +271,10 @@ class _Conversion:
             and isinstance(ref := node.arguments["self"], Ref)
             and isinstance(index := node.arguments["index"], int)
         }
-
         metas = [(each.name, each.meta) for each in self.graph.inputs]
-        metas += [(node.name, _metas(node)[0]) for node in self.graph.nodes]
+        metas += [
+            (node.name, next(iter(_metas(node)), None)) for node in self.graph.nodes
+        ]
         self._contiguous = {
             name
             for name, meta in metas
@@ -280,19 +289,14 @@ class _Conversion:
 
     def declared(self, expr: Expr, dims: Sequence[DimLike]) -> Expr:
         """The value under dimensions that are checked when the program runs."""
-        found = [Dim.of(dim) for dim in dims]
-        for dim in found:
-            if (name := dim.symbol_name) is not None:
-                self.symbols.add(name)
         return self.builder.match_cast(
-            self.emit(expr), relax.TensorStructInfo(found, expr.dtype)
+            self.emit(expr), relax.TensorStructInfo(dims, expr.dtype)
         )
 
     def defined(self, vector: Expr, name: str) -> Dim:
         """The one element of a vector of `int64` as a symbol of this name."""
         shape = self.emit(relax.op.tensor_to_shape(vector))
         self.builder.match_cast(shape, relax.ShapeStructInfo([name]))
-        self.symbols.add(name)
         return Dim.symbol(name)
 
     def is_used(self, name: str, index: int) -> bool:
@@ -320,26 +324,27 @@ class _Conversion:
         }
         try:
             results = converter(Node(node, arguments, self))
+            self.values[node.name] = self._results(node, results)
         except TorchError:
             raise
         except (VerifyException, ValueError, OverflowError) as error:
             raise TorchError(f"{node}: {str(error).strip()}") from None
+
+    def _results(self, node: GraphNode, results: Results) -> object:
+        """What a converter has made, under the types that torch has found."""
+        metas = _metas(node)
         if isinstance(results, Dim):
-            self.values[node.name] = results
-        elif isinstance(results, Expr):
-            self.values[node.name] = self._typed(node, results, _metas(node)[0])
-        else:
-            metas = _metas(node)
-            if len(results) != len(metas):
-                raise TorchError(
-                    f"{node}: it has {len(metas)} results, not {len(results)}"
-                )
-            self.values[node.name] = [
-                self._typed(node, each, meta)
-                if isinstance(each, Expr) and self.is_used(node.name, index)
-                else each
-                for index, (each, meta) in enumerate(zip(results, metas, strict=True))
-            ]
+            return results
+        if isinstance(results, Expr):
+            return self._typed(node, results, metas[0])
+        if len(results) != len(metas):
+            raise TorchError(f"{node}: it has {len(metas)} results, not {len(results)}")
+        return [
+            self._typed(node, each, meta)
+            if isinstance(each, Expr) and self.is_used(node.name, index)
+            else each
+            for index, (each, meta) in enumerate(zip(results, metas, strict=True))
+        ]
 
     def _part(self, node: GraphNode) -> object:
         ref, index = node.arguments["self"], node.arguments["index"]

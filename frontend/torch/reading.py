@@ -45,7 +45,7 @@ _MUTATIONS = {
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
-_INFINITY = 1 << 32
+_INFINITY = 1 << 31
 """Bounds from here on are those of torch for symbols without a bound."""
 
 

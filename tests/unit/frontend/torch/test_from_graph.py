@@ -249,6 +249,12 @@ def test_one_error_names_all_operators_that_are_not_converted() -> None:
     )
 
 
+def test_an_error_names_the_first_of_many_nodes() -> None:
+    nodes = [node(f"n{index}", "aten.foo.default", meta(3)) for index in range(20)]
+    with pytest.raises(TorchError, match=r"'n7' and 12 more\); docs"):
+        from_graph(Graph([user("x", 3)], nodes, [Ref("x")]))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
