@@ -32,6 +32,7 @@ REMARKS: Mapping[str, str] = {
     "aten._fft_c2r.default": "complex numbers",
     "aten._fft_r2c.default": "complex numbers",
     "aten._local_scalar_dense.default": "an integer, as a size",
+    "aten._native_batch_norm_legit.default": "training, and changes its statistics",
     "aten.atan2.out": "exported programs write no arguments",
     "aten.avg_pool2d_backward.default": "training",
     "aten._adaptive_avg_pool2d_backward.default": "training",
@@ -43,6 +44,8 @@ REMARKS: Mapping[str, str] = {
     "aten.rand.default": "random",
     "aten.randn.default": "random",
     "aten.randperm.default": "random",
+    "aten.resize_.default": "exported programs change no tensors",
+    "aten.sym_is_contiguous.default": "a truth value about memory",
 }
 
 
