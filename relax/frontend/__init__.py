@@ -1,4 +1,4 @@
-"""Models of other formats as Relax, by TVM's names: `relax.frontend.onnx`, and `torch`."""
+"""Models of other formats as Relax, by TVM's names: `onnx` and `torch`."""
 
 import importlib
 from typing import Any
