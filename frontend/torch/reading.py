@@ -73,7 +73,8 @@ def _checked(program: object) -> Any:
         else "it is made by torch.export.export(module.eval(), args)"
     )
     raise TorchError(
-        f"a {type(program).__name__} is no torch.export.ExportedProgram; {way}"
+        "from_exported_program: the argument must be a torch.export.ExportedProgram, not "
+        f"{type(program).__name__}; {way}"
     )
 
 

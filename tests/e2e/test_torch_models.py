@@ -343,7 +343,7 @@ def test_programs_that_are_refused(
 
 
 def test_modules_have_to_be_exported() -> None:
-    with pytest.raises(TorchError, match=r"a Linear is no torch.*; export it first"):
+    with pytest.raises(TorchError, match="not Linear; export it first"):
         from_exported_program(nn.Linear(2, 2))
 
 

@@ -220,13 +220,13 @@ class Module:
 @pytest.mark.parametrize("given", [None, 3, "model.pt2", [], Module])
 def test_only_exported_programs_are_converted(given: object) -> None:
     with pytest.raises(
-        TorchError, match=r"is no torch.export.ExportedProgram; it is made"
+        TorchError, match=r"must be a torch\.export\.ExportedProgram, not \w+; it is made"
     ):
         from_exported_program(given)
 
 
 def test_a_module_has_to_be_exported_first() -> None:
-    with pytest.raises(TorchError, match=r"a Module is no torch.*; export it first"):
+    with pytest.raises(TorchError, match=r"ExportedProgram, not Module; export it first"):
         from_exported_program(Module())
 
 
