@@ -31,6 +31,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.pipelines import (
     Progress,
     llvm_pipeline,
@@ -74,8 +75,13 @@ class Unit:
         if self.kept is not None:
             self.size += len(all_ops(self.kept))
 
-    def lower(self, ctx: Context, vector_bytes: int) -> str:
+    def lower(
+        self, ctx: Context, vector_bytes: int, data: list[Datum] | None = None
+    ) -> str:
         """Lowers the unit, in place; its LLVM IR.
+
+        With `data`, large constants of the callers are appended to it, and declared only
+        in the text. Those of kernels stay: names of theirs are not unique.
 
         Raises what the passes raise, with the kernel's name in the module, and
         PassFailedException where they change the signature of the kernel.
@@ -84,7 +90,7 @@ class Unit:
             self._join(ctx, vector_bytes)
             run_pipeline(ctx, self.module, llvm_pipeline(vector_bytes=vector_bytes))
             self._check_signature()
-            return llvm_ir(ctx, self.module)
+            return llvm_ir(ctx, self.module, data=data if self.symbol is None else None)
         except Exception as error:
             if self.symbol is None or self.symbol == self.name:
                 raise
@@ -145,7 +151,7 @@ def lower_to_units(
     Raises PassFailedException where something of Relax has no lowering for the CPU.
     """
     refuse_foreign(module)
-    run_pipeline(ctx, module, relax_optimization(), progress)
+    run_pipeline(ctx, module, relax_optimization(vector_bytes), progress)
     convert_relax_functions(module, profile=profile)
     kernels, kept = _kernels(module)
     units: dict[str, Unit] = {}

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir, top_level
 from xdsl_tvm.lowering.llvm_text.ops import EMITTABLE
 from xdsl_tvm.lowering.llvm_text.thread_pool import System, with_thread_pool
@@ -31,13 +32,15 @@ def llvm_ir(
     system: System | None = None,
     check: bool = False,
     fuse_multiply_add: bool = True,
+    data: list[Datum] | None = None,
 ) -> str:
     """LLVM IR text of the functions that `lowered_functions` returns.
 
     With `system`, host code with parallel loops contains the thread pool for that system;
     without it, the launch of such loops is declared only. With `check`, code that would
     end the process inside LLVM raises PassFailedException. `fuse_multiply_add` is that of
-    `lower_to_nvvm`. Raises DiagnosticException for what has no LLVM form.
+    `lower_to_nvvm`. With `data`, large constants are appended to it, and declared only in
+    the text. Raises DiagnosticException for what has no LLVM form.
     """
     functions = lowered_functions(
         ctx, module, kind, arch, fuse_multiply_add=fuse_multiply_add
@@ -45,7 +48,7 @@ def llvm_ir(
     rules = rules_for(kind, arch)
     if check:
         check_llvm_legal(functions, rules)
-    text = emit_llvm_ir(functions, sm=rules.sm)
+    text = emit_llvm_ir(functions, sm=rules.sm, data=data)
     if system is None or kind != "cpu":
         return text
     return with_thread_pool(text, system)

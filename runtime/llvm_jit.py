@@ -25,6 +25,7 @@ from typing import Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import ARCHS, ptx_version
 from xdsl_tvm.runtime import _elf
 from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
@@ -252,6 +253,24 @@ def compile_object(text: str, opt_level: int, *, linked: bool = False) -> bytes:
         target_machine = _target_machine(machine, opt_level, jit=not linked)
         module = _optimized(text, target_machine, opt_level)
         return target_machine.emit_object(module)
+
+
+def holds_data() -> bool:
+    """Whether `compile_objects` has constants in an object of their own here."""
+    return _elf.can_hold_data(host_machine().triple)
+
+
+def compile_objects(
+    text: str, data: Sequence[Datum], opt_level: int, *, linked: bool = False
+) -> list[bytes]:
+    """The object file of an LLVM module, and that of the constants that it declares.
+
+    Without constants there is one file. There may be some where `holds_data`.
+    """
+    objects = [compile_object(text, opt_level, linked=linked)]
+    if data:
+        objects.append(_elf.data_object(data, host_machine().triple))
+    return objects
 
 
 _VECTOR_BYTES = (("+avx512f", 64), ("+avx", 32))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_thread_pool
 from xdsl_tvm.lowering.pipelines import Progress, has_relax_functions
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
@@ -147,15 +148,33 @@ class NativeExecutable(Executable):
             )
             if objects is not None:
                 return packed(objects)
-        text = self.llvm_ir
+        text, data = self._text_and_data()
         self._settings.progress("machine code", 1, 1)
-        return llvm_jit.compile_object(text, self._settings.opt_level)
+        objects = llvm_jit.compile_objects(text, data, self._settings.opt_level)
+        return packed(objects) if data else objects[0]
 
     @cached_property
     def llvm_ir(self) -> str:
         """The LLVM IR of the module, before LLVM's own passes."""
-        # Late: a module that is found in the cache needs neither.
+        # Late: a module that is found in the cache needs it not.
         from xdsl_tvm.lowering.llvm_ir import llvm_ir
+
+        return llvm_ir(new_context(), self._lowered)
+
+    def _text_and_data(self) -> tuple[str, list[Datum]]:
+        """The LLVM IR with large constants only declared, and these, where objects of
+        constants can be made."""
+        from xdsl_tvm.lowering.llvm_ir import llvm_ir
+
+        if not llvm_jit.holds_data():
+            return self.llvm_ir, []
+        data: list[Datum] = []
+        return llvm_ir(new_context(), self._lowered, data=data), data
+
+    @cached_property
+    def _lowered(self) -> ModuleOp:
+        """The module, lowered in place."""
+        # Late: a module that is found in the cache needs it not.
         from xdsl_tvm.lowering.pipelines import lower_to_llvm
 
         context = new_context()
@@ -171,7 +190,7 @@ class NativeExecutable(Executable):
             bound_checks=settings.bound_checks,
             progress=settings.progress,
         )
-        return llvm_ir(context, self._module)
+        return self._module
 
     def get_source(self, fmt: str = "") -> str:
         """The LLVM IR, TVM's format `ll`. Raises ValueError for another format."""
@@ -206,9 +225,10 @@ class NativeExecutable(Executable):
         # Late: whoever exports nothing needs none of it.
         from xdsl_tvm.runtime.exported_library import export_library
 
-        text = with_thread_pool(self.llvm_ir, host_system())
+        text, data = self._text_and_data()
+        text = with_thread_pool(text, host_system())
         functions = {name: self._signature(name) for name in self}
-        export_library(path, functions, text, self._settings.opt_level)
+        export_library(path, functions, text, data, self._settings.opt_level)
 
     def __getitem__(self, name: str) -> CompiledFunction | PackedFunction:
         found = super().__getitem__(name)

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.compile_units import Unit, lower_to_units
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.pipelines import Progress, llvm_pipeline, pipeline_steps
 from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT
 from xdsl_tvm.passes.infra import PassContext
@@ -27,7 +28,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime._workers import Ended, can_fork, run_jobs
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
-from xdsl_tvm.runtime.object_cache import ObjectCache
+from xdsl_tvm.runtime.object_cache import ObjectCache, packed, unpacked
 
 PROCESSES_VARIABLE = "XDSL_TVM_COMPILE_PROCESSES"
 """The environment variable that sets how many processes compile."""
@@ -82,7 +83,7 @@ def compile_units(
     found = [data for data in objects if data is not None]
     if any(llvm_jit.mentions(data, FAILED_ASSERT) for data in found[:-1]):
         return None
-    return found
+    return [*found[:-1], *unpacked(found[-1])]
 
 
 def _key(unit: Unit, opt_level: int) -> str | None:
@@ -121,8 +122,11 @@ def _compiled(units: list[Unit], opt_level: int, progress: Progress) -> list[byt
 
 
 def _object(unit: Unit, opt_level: int) -> bytes:
-    text = unit.lower(new_context(), llvm_jit.host_vector_bytes())
-    return llvm_jit.compile_object(text, opt_level)
+    data: list[Datum] | None = [] if llvm_jit.holds_data() else None
+    text = unit.lower(new_context(), llvm_jit.host_vector_bytes(), data)
+    if not data:
+        return llvm_jit.compile_object(text, opt_level)
+    return packed(llvm_jit.compile_objects(text, data, opt_level))
 
 
 def compile_processes() -> int:

@@ -42,6 +42,7 @@ from xdsl_tvm.lowering.llvm_text.attributes import (
     PARAMETER_UNITS,
     REFUSED_FUNCTION_ATTRIBUTES,
 )
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.function import FunctionEmitter
 from xdsl_tvm.lowering.llvm_text.module_tables import ModuleTables
 from xdsl_tvm.lowering.llvm_text.ops import emit_block
@@ -60,8 +61,9 @@ _UNNAMED_ADDR = ("", "local_unnamed_addr ", "unnamed_addr ")
 class ModuleEmitter:
     """Collects the parts of one LLVM module; `text` puts them together."""
 
-    def __init__(self, sm: int) -> None:
+    def __init__(self, sm: int, data: list[Datum] | None = None) -> None:
         self.nvptx = sm > 0
+        self._data = data
         self.tables = ModuleTables(sm)
         self.types = self.tables.types
         self._parts: list[str] = []
@@ -117,6 +119,13 @@ class ModuleEmitter:
     # ----------------------------------------------------------------- globals
 
     def _global(self, op: llvm.GlobalOp) -> None:
+        if self._data is not None and (datum := _datum(op)) is not None:
+            self._data.append(datum)
+            name, size = name_text(datum.name), len(datum.data)
+            self._parts.append(
+                f"@{name} = external constant [{size} x i8], align {datum.alignment}"
+            )
+            return
         type, initializer = self._initializer(op)
         linkage = op.linkage.linkage.data
         external = initializer is None and linkage in ("external", "extern_weak")
@@ -274,6 +283,35 @@ class ModuleEmitter:
         return " ".join(words)
 
 
+_LEAST_DATA = 4096
+"""Bytes of a constant from which on it is kept out of the text."""
+
+
+def _datum(op: llvm.GlobalOp) -> Datum | None:
+    """A large constant that nothing outside of the module can see, as bytes."""
+    value = op.value
+    if not isinstance(value, DenseIntOrFPElementsAttr) or op.constant is None:
+        return None
+    if op.linkage.linkage.data not in ("internal", "private"):
+        return None
+    element = scalar_of(op.global_type)
+    data = cast("DenseIntOrFPElementsAttr[IntegerType]", value).data.data
+    if (
+        len(data) < _LEAST_DATA
+        or op.addr_space.value.data
+        or op.section is not None
+        or op.thread_local_ is not None
+        or not isinstance(element, FixedBitwidthType)
+        or element == IntegerType(1)
+        or not _is_plain_memory(op.global_type, element)
+    ):
+        return None
+    alignment = element.size
+    if op.alignment is not None:
+        alignment = op.alignment.value.data
+    return Datum(op.sym_name.data, data, alignment)
+
+
 _BYTE_SIZES = (8, 16, 32, 64)
 _BYTE_FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
@@ -363,14 +401,20 @@ def _passthrough(item: Attribute) -> str:
     raise DiagnosticException(f"'passthrough' cannot hold {item}")
 
 
-def emit_llvm_ir(operations: ModuleOp | Iterable[Operation], *, sm: int = 0) -> str:
+def emit_llvm_ir(
+    operations: ModuleOp | Iterable[Operation],
+    *,
+    sm: int = 0,
+    data: list[Datum] | None = None,
+) -> str:
     """LLVM IR text of a module, or of a list of functions and globals.
 
     Nested `builtin.module`s are opened. `sm` is the architecture of an NVIDIA GPU, 80 for
-    sm_80, whose target triple is added, or 0 for a CPU. Raises DiagnosticException,
-    naming the operation, for anything that is not of the llvm, `tvm_llvm` or `nvvm`
-    dialect.
+    sm_80, whose target triple is added, or 0 for a CPU. With `data`, large constants that
+    are internal to the module are appended to it, and declared only in the text: who
+    links the module defines them. Raises DiagnosticException, naming the operation, for
+    anything that is not of the llvm, `tvm_llvm` or `nvvm` dialect.
     """
-    emitter = ModuleEmitter(sm)
+    emitter = ModuleEmitter(sm, data)
     emitter.add(operations.body.ops if isinstance(operations, ModuleOp) else operations)
     return emitter.text()

@@ -8,11 +8,12 @@ a process that has neither this package nor xDSL; `open_library` does it here.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
 from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, FAILED_NUMBER
@@ -36,9 +37,11 @@ def export_library(
     path: str | Path,
     functions: Mapping[str, Signature | PackedSignature],
     text: str,
+    data: Sequence[Datum],
     opt_level: int,
 ) -> None:
-    """Write a library of functions, by the names to export, with the LLVM IR of them.
+    """Write a library of functions, by the names to export, with the LLVM IR of them, and
+    the constants that it declares only.
 
     Raises PassFailedException for a function that cannot be exported, DiagnosticException
     where there is no C compiler or it fails, and OSError.
@@ -58,6 +61,6 @@ def export_library(
     text, can_fail = _MESSAGE.subn(f"@{FAILED_ASSERT} = thread_local global ", text)
     failures = Failures(list(dict.fromkeys(_NUMBER.findall(text)))) if can_fail else None
     source = c_source(functions, failures, described(functions))
-    data = llvm_jit.compile_object(text, opt_level, linked=True)
+    objects = llvm_jit.compile_objects(text, data, opt_level, linked=True)
     exports = [DESCRIPTION, *(f"{PREFIX}{name}" for name in functions)]
-    link_library(Path(path), source, [data], exports)
+    link_library(Path(path), source, objects, exports)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,9 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.lowering.pipelines import relax_optimization, run_pipeline
 from xdsl_tvm.passes.relax.bind_params import BindParams
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime.executable import NativeExecutable
+from xdsl_tvm.runtime.exported_library.loaded import LoadedLibrary
 from xdsl_tvm.runtime.load import load_module
 
 pytest.importorskip("llvmlite")
@@ -110,3 +115,57 @@ def test_no_relax_function() -> None:
     text = NETWORK.replace('attributes {global_symbol = "main"} ', "")
     with pytest.raises(ValueError, match="it has none"):
         xdsl_tvm.compile(text, params={1: _arrays()[0]})
+
+
+LARGE = """
+!x = tensor<4x600xf32>
+!k = tensor<600xf64>
+relax.func @main(%x: !x, %w: !x, %k: !k) -> !relax.tuple<!x, !k>
+    attributes {global_symbol = "main"} {
+  %y = relax.add %x, %w : (!x, !x) -> !x
+  %r = relax.tuple(%y, %k) : !x, !k
+  relax.return %r : !relax.tuple<!x, !k>
+}
+"""
+
+
+def _large() -> tuple[Array, Array, Array]:
+    random = np.random.default_rng(2)
+    x, w = (random.random((4, 600), np.float32) for _ in range(2))
+    return x, w, random.random(600)
+
+
+@pytest.mark.skipif(not llvm_jit.holds_data(), reason="objects are not ELF here")
+@pytest.mark.parametrize("optimize", [True, False])
+def test_large_constants_are_in_the_object_as_bytes(
+    optimize: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In units and in whole modules; the second call finds them in the cache."""
+    monkeypatch.setenv("XDSL_TVM_CACHE", str(tmp_path))
+    x, w, k = _large()
+    params: dict[str | int, Array] = {1: w, 2: k}
+    made = [xdsl_tvm.compile(LARGE, params=params, optimize=optimize) for _ in range(2)]
+    for executable in made:
+        y, z = executable["main"](x)
+        np.testing.assert_array_equal(y, x + w)
+        np.testing.assert_array_equal(z, k)
+    entries = [path.read_bytes() for path in tmp_path.rglob("*.o")]
+    assert any(w.tobytes() in entry and k.tobytes() in entry for entry in entries)
+    # Whoever reads the text sees everything.
+    assert isinstance(made[0], NativeExecutable)
+    assert "external constant" not in made[0].llvm_ir
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("tvm_ffi") is None,
+    reason='tvm_ffi is not installed: pip install "xdsl-tvm[ffi]"',
+)
+def test_a_library_holds_large_constants(tmp_path: Path) -> None:
+    x, w, k = _large()
+    executable = xdsl_tvm.compile(LARGE, params={1: w, 2: k})
+    assert isinstance(executable, NativeExecutable)
+    executable.export_library(tmp_path / "model.so")
+    y, z = LoadedLibrary(tmp_path / "model.so")["main"](x)
+    np.testing.assert_array_equal(y, x + w)
+    np.testing.assert_array_equal(z, k)
+    assert w.tobytes() in (tmp_path / "model.so").read_bytes()
