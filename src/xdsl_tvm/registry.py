@@ -61,14 +61,23 @@ def _loader(module_name: str, base: type[_T], name: str) -> Callable[[], type[_T
     return lambda: _only_class(module_name, base, name)
 
 
-def pass_modules() -> dict[str, str]:
-    """Pass name -> dotted name of the module that holds it, sorted by name."""
+@cache
+def _pass_modules() -> dict[str, str]:
+    # Pipelines ask for each of their passes, and a large model has many pipelines.
     found = {
         f"{prefix}-{module.replace('_', '-')}": ".".join(("xdsl_tvm", *folders, module))
         for folders, prefix in PASS_FAMILIES.items()
         for module in _modules(*folders)
     }
     return dict(sorted(found.items()))
+
+
+def pass_modules() -> dict[str, str]:
+    """Pass name -> dotted name of the module that holds it, sorted by name.
+
+    The folders are read once per process.
+    """
+    return {**_pass_modules()}
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
