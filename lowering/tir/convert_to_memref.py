@@ -52,14 +52,16 @@ class ConvertToMemref(CompilerPass):
         or of the parallel iteration, and aligned to 64 bytes if they have as many;
         others are memref.alloc with a memref.dealloc at the end of their scope. A
         parallel loop is an scf.parallel. The stores in a loop with the annotation
-        `nontemporal` are nontemporal, and a fence follows the loop.
+        `nontemporal` are nontemporal, and a fence follows the loop. LLVM puts
+        `unroll_count` iterations of a loop with that annotation into one.
     Leaves alone: other functions; foreign operations inside TIR functions
     Errors: blocks, thread axes, scalable vectors, arithmetic on 8- and 4-bit floats,
         opaque handles that are used, builtins without a lowering, a return that is not
         the last statement, regions of several blocks; each names the operation and the
         remedy
     Attributes: read: `global_symbol` (without it the function is private),
-        `tir.noalias`, the annotation `nontemporal` of loops; created: `llvm.noalias` on
+        `tir.noalias`, the annotations `nontemporal` and
+        `unroll_count` of loops; created: `llvm.noalias` on
         memref arguments; removed: all others of the function
     Differs from TVM: TVM generates code from TIR. Vectorized and unrolled loops that are
         left run in order. `ne` of a NaN is true.

@@ -49,6 +49,7 @@ from xdsl_tvm.lowering.tir.conversion.intrinsics import (
 from xdsl_tvm.lowering.tir.conversion.loop_profile import MARKS, LoopProfile
 from xdsl_tvm.lowering.tir.conversion.packed import (
     PackedEmitter,
+    address_of_memory,
     lower_packed_call,
     memory_at,
 )
@@ -90,6 +91,11 @@ NONTEMPORAL = "nontemporal"
 """Annotation of a loop: what it stores is not read again soon, so it need not go through
 the cache. Any value but false or 0 counts."""
 
+UNROLL_COUNT = "unroll_count"
+"""Annotation of a loop: how many iterations LLVM is to put into one, all that it is to do
+to the loop; 1 leaves it as it is. Without it LLVM expands short loops, whose iterations
+may share so many values that registers are spilled."""
+
 HINT_KEYS = (
     "storage_alignment",
     "device_id",
@@ -113,6 +119,8 @@ NEEDS_PASS = {
 }
 """Passes that must have removed an op."""
 
+_MOST_HINTS = (1, 3, 1)
+"""The largest operands of `prefetch`, after the address, as LLVM has them."""
 _UNROLLED = tvm_llvm.LoopAttr(DictionaryAttr({"unroll.full": UnitAttr()}))
 """That LLVM is to expand a loop."""
 
@@ -258,7 +266,9 @@ class BodyConverter(PackedEmitter):
                 f"the loop is bound to {op.thread_tag}; run tir-lower-opaque-block and "
                 "tir-convert-to-gpu"
             )
-        outermost = self.on_cpu and not self.nontemporal and _is_nontemporal(op)
+        outermost = (
+            self.on_cpu and not self.nontemporal and _has_annotation(op, NONTEMPORAL)
+        )
         self.nontemporal |= outermost
         if op.kind.data is tir.ForKind.PARALLEL and self.on_cpu:
             self._parallel_loop(op)
@@ -290,6 +300,13 @@ class BodyConverter(PackedEmitter):
         loop = scf.ForOp.create(operands=[low, high, step], regions=[Region(block)])
         if op.kind.data is tir.ForKind.UNROLLED:
             loop.attributes[tvm_llvm.LoopAttr.name] = _UNROLLED
+        elif (count := _unroll_count(op)) is not None:
+            hints = {"unroll.count": IntegerAttr(count, i64)}
+            if count == 1:
+                hints = {"unroll.disable": UnitAttr()}
+            loop.attributes[tvm_llvm.LoopAttr.name] = tvm_llvm.LoopAttr(
+                DictionaryAttr(hints)
+            )
         self.emit(loop)
 
     def _parallel_loop(self, op: tir.ForOp) -> None:
@@ -497,9 +514,27 @@ class BodyConverter(PackedEmitter):
             return
         if lower_packed_call(self, op):
             return
+        if name == "prefetch":
+            self._prefetch(op)
+            return
         value = self.warp(op) if name in WARP_CALLS else lower_call(self, op)
         if op.result is not None:
             self._name(op.result, value)
+
+    def _prefetch(self, op: tir.CallOp) -> None:
+        """A hint that memory will be used: what for, how soon again, data or code."""
+        address, *hints = op.args
+        numbers = [tir.constant_value(hint) for hint in hints]
+        if len(numbers) != len(_MOST_HINTS) or not isinstance(address.type, tir.PtrType):
+            raise self.fail('"prefetch" takes an address and three numbers')
+        operands = [address_of_memory(self, self.memory(address))]
+        for number, most in zip(numbers, _MOST_HINTS, strict=True):
+            if not isinstance(number, int) or not 0 <= number <= most:
+                raise self.fail(
+                    f'"prefetch" takes constants up to {_MOST_HINTS}, got {numbers}'
+                )
+            operands.append(self.number(number, i32))
+        self.emit(tvm_llvm.CallIntrinsicOp("llvm.prefetch", operands))
 
     def warp(self, op: tir.CallOp) -> SSAValue:
         """What threads of a warp exchange, which only GPU code has."""
@@ -804,8 +839,16 @@ def _allocation_properties(dynamic: int) -> dict[str, Attribute]:
     return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [dynamic, 0])}
 
 
-def _is_nontemporal(op: tir.ForOp) -> bool:
-    value = None if op.annotations is None else op.annotations.data.get(NONTEMPORAL)
+def _unroll_count(op: tir.ForOp) -> int | None:
+    value = None if op.annotations is None else op.annotations.data.get(UNROLL_COUNT)
+    if not isinstance(value, IntegerAttr) or value.value.data < 1:
+        return None
+    return value.value.data
+
+
+def _has_annotation(op: tir.ForOp, key: str) -> bool:
+    """Whether a loop has an annotation that is neither false nor 0."""
+    value = None if op.annotations is None else op.annotations.data.get(key)
     if value is None or isinstance(value, IntegerAttr):
         return value is not None and value.value.data != 0
     return True

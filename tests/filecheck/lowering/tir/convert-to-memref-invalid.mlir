@@ -111,3 +111,15 @@ tir.func @f() {
   %m = tir.call "tvm_warp_activemask"() : () -> ui32
 }
 // CHECK: cannot lower 'tir.call': "tvm_warp_activemask" is GPU code; run tir-convert-to-gpu
+
+// -----
+
+// expected-error@+1 {{"prefetch" takes constants up to (1, 3, 1), got [0, 4, 1]}}
+tir.func @far(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<16xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c4 = tir.const 4 : i32
+  %p = tir.address_of %A[%c0] : !tir.ptr<f32>
+  %n = tir.call "prefetch"(%p, %c0, %c4, %c1) : (!tir.ptr<f32>, i32, i32, i32) -> i32
+}

@@ -199,6 +199,35 @@ tir.func @iterations(%a: !tir.handle) attributes {global_symbol = "iterations"} 
 
 // -----
 
+// How far LLVM unrolls a loop, and what is to be fetched before it is read.
+
+tir.func @hints(%a: !tir.handle) attributes {global_symbol = "hints"} {
+  %A = tir.match_buffer %a : !tir.buffer<16xf32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c3 = tir.const 3 : i32
+  %c8 = tir.const 8 : i32
+  tir.for %i = %c0 to %c8 annotations {unroll_count = 1 : i32} {
+    %j = tir.add %i, %c8 : i32
+    %p = tir.address_of %A[%j] : !tir.ptr<f32>
+    %n = tir.call "prefetch"(%p, %c0, %c3, %c1) : (!tir.ptr<f32>, i32, i32, i32) -> i32
+    %x = tir.load %A[%i] : f32
+    tir.store %x, %A[%i] : f32
+  }
+  tir.for %i = %c0 to %c8 annotations {unroll_count = 4 : i32} {
+    %x = tir.load %A[%i] : f32
+    tir.store %x, %A[%i] : f32
+  }
+}
+
+// CHECK-LABEL: func.func @hints(
+// CHECK:         %[[G:.*]] = llvm.getelementptr
+// CHECK:         tvm_llvm.call_intrinsic "llvm.prefetch"(%[[G]], %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32) -> ()
+// CHECK:         } {tvm_llvm.loop = #tvm_llvm.loop<{unroll.disable}>}
+// CHECK:         } {tvm_llvm.loop = #tvm_llvm.loop<{unroll.count = 4 : i64}>}
+
+// -----
+
 // Neighbours are a vector load; a function without global_symbol is private.
 
 tir.func @vectors(%a: !tir.handle) {
