@@ -44,15 +44,15 @@ class BlockConvolutions(CompilerPass):
             %r = relax.layout_transform %r0 ... : ...
             relax.output %r : ...
 
-        Where channels are no full blocks, blocks are half as large. If they are not full
-        then, data stay `NCHW`, with weights in `OIHW16o`, as those of depthwise
-        convolutions are. Values keep the layout that they are computed in, as
+        Where channels of a group are no full blocks, blocks are half as large. If they
+        are not full then, data stay `NCHW`, with weights in `OIHW16o`, as those of
+        depthwise convolutions are. Values keep the layout that they are computed in, as
         relax-convert-layout has it. The rearranged weights are left to
         relax-fold-constant. Time is linear in the size of the function.
     Leaves alone: what is outside of dataflow blocks; convolutions whose weight is no
         constant, in other layouts than `NCHW` with `OIHW`, of unknown extents, with
-        output channels that are no full blocks of either size, or with groups of several
-        channels
+        output channels of a group that are no full blocks of either size; groups of
+        several input channels that are no full blocks
     Errors: `lanes` that is no power of two, or more than 256
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM has no such pass; its ConvertLayout has one layout for all
@@ -93,17 +93,18 @@ def _layouts(op: Operation, lanes: int) -> Sequence[str] | None:
         return None
     (_, channels, *_), (outputs, inputs, *_), _ = known
     groups = op.groups.value.data
-    before, after = _block(channels, lanes), _block(outputs, lanes)
+    if inputs == 1 and groups == outputs == channels:
+        size = _block(channels, lanes)
+        return None if size is None else (f"NCHW{size}c", f"OIHW{size}o", f"NCHW{size}c")
+    before, after = _block(inputs, lanes), _block(outputs // groups, lanes)
     if after is None:
         return None
     blocked, last = f"NCHW{after}c", f"OIHW{after}o"
     if groups == 1 and before is None:
         return "NCHW", last, blocked
-    if groups == 1:
-        return f"NCHW{before}c", f"OIHW{before}i{after}o", blocked
-    if inputs == 1 and groups == outputs == channels:
-        return blocked, last, blocked
-    return None
+    if before is None:
+        return None
+    return f"NCHW{before}c", f"OIHW{before}i{after}o", blocked
 
 
 def _block(channels: int, lanes: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -27,11 +28,8 @@ from xdsl_tvm.passes.tir._cpu_schedule.transpose import (
     match_large_transpose,
     schedule_transpose,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.windowed import (
-    Windowed,
-    match_windowed,
-    schedule_windowed,
-)
+from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed, match_windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_loops import schedule_windowed
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point, find_nest
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
@@ -95,10 +93,10 @@ class DefaultCPUSchedule(CompilerPass):
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
         for vectors below 64 bytes, stay in registers (see `contraction.py`).
-        *Convolutions of images with channels in blocks*, as many as a vector has lanes,
-        or half as many: tiles of neighbouring columns and one to three blocks stay in
-        registers, nothing is copied, and terms outside of the image are left out (see
-        `windowed.py`).
+        *Convolutions and poolings of images with channels in blocks*, as many as a vector
+        has lanes, or half as many: tiles of neighbouring columns and one to three blocks
+        stay in registers, nothing is copied, terms outside of the image are left out, and
+        large weights are fetched ahead (see `windowed_loops.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows, and threads share its columns. With columns next to each other,
         blocks of them stay in registers or in the cache, and terms keep their order; with
@@ -107,7 +105,8 @@ class DefaultCPUSchedule(CompilerPass):
         A map after a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:
-        so it is with softmax, and its rows stay in the cache. Independence is proved
+        so it is with softmax, and its rows stay in the cache. Products in blocks of
+        channels take part where there are four rows or more. Independence is proved
         from the accesses; the kinds `S` and `R` are not trusted. Symbolic extents are
         divided at run time. Linear in the size of the module.
     Leaves alone: functions for other targets than `llvm` and `c`, functions with the
@@ -120,7 +119,8 @@ class DefaultCPUSchedule(CompilerPass):
         different parameters are taken not to overlap, as `tir-vectorize-loop` takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop
-        annotations `nontemporal` and `pragma_unroll_explicit`; removed: none
+        annotations `nontemporal`, `unroll_count` and `pragma_unroll_explicit`; removed:
+        none
     Differs from TVM: TVM leaves such functions serial, or asks for a search of schedules
     """
 
@@ -177,6 +177,8 @@ _BETWEEN = (tir.AllocBufferOp, tir.ConstOp, tir.ReadsOp, tir.WritesOp)
 """Ops that nests on both sides of them need not know of."""
 
 
+_LEAST_ROWS = 4
+"""Rows that are enough for the threads, where they hold products in blocks."""
 _MOST_NESTS = 32
 """More nests do not become one loop, as each is compared with all before it."""
 
@@ -199,10 +201,33 @@ def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
         _schedule_group(group, machine)
         group = []
     fits = 0 < len(group) < _MOST_NESTS and not _stands_alone(group[0], machine)
-    if fits and not _stands_alone(nest, machine) and shared_rows([*group, nest]):
+    if fits and not _stands_alone(nest, machine) and _shares_rows(group, nest, machine):
         return [*group, nest]
     _schedule_group(group, machine)
     return [nest]
+
+
+def _shares_rows(group: list[Nest], nest: Nest, machine: Machine) -> bool:
+    """Whether a nest becomes part of the loop over the rows of others.
+
+    A product in blocks of channels has loops of its own for threads. It takes part where
+    there is a row for each of them, and the rows leave the loops of a tile alone.
+    """
+    nests = [*group, nest]
+    depth = shared_rows(nests)
+    if not depth:
+        return False
+    products = [found for each in nests if (found := _windowed(each, machine))]
+    rows = {axis.variable for each in nests for axis in each.axes[:depth]}
+    return not products or (
+        prod(axis.size or _LEAST_ROWS for axis in nest.axes[:depth]) >= _LEAST_ROWS
+        and all(found.has_only_batch(rows) for found in products)
+    )
+
+
+def _windowed(nest: Nest, machine: Machine) -> Windowed | None:
+    reduction = match_reduction(nest)
+    return None if reduction is None else match_windowed(reduction, machine)
 
 
 def _contraction(nest: Nest, machine: Machine) -> Contraction | None:
@@ -222,8 +247,9 @@ def _stands_alone(nest: Nest, machine: Machine) -> bool:
     reduction = match_reduction(nest)
     if reduction is None:
         return False
-    if match_windowed(reduction, machine) is not None:
-        return True
+    windowed = match_windowed(reduction, machine)
+    if windowed is not None:
+        return windowed.element is not None
     few = match_few_rows(reduction, {}, machine)
     if few is not None:
         return not few.is_batched
@@ -261,7 +287,7 @@ def _write_contraction(
     code: LoopCode, found: Contraction, machine: Machine, *, parallel: bool
 ) -> None:
     if isinstance(found, Windowed):
-        schedule_windowed(code, found, machine, parallel=parallel)
+        schedule_windowed(code, found, machine, {}, parallel=parallel)
     else:
         schedule_contraction(code, found, machine, parallel=parallel)
 
@@ -287,9 +313,9 @@ def _write(
     reduction = match_reduction(nest)
     if reduction is None:
         return False
-    windowed = None if point else match_windowed(reduction, machine)
+    windowed = match_windowed(reduction, machine)
     if windowed is not None:
-        schedule_windowed(code, windowed, machine, parallel=parallel)
+        schedule_windowed(code, windowed, machine, point, parallel=parallel)
         return True
     few = match_few_rows(reduction, point, machine)
     contraction = None if point else match_large_contraction(reduction, machine)

@@ -1,8 +1,8 @@
 """Rules of convolutions (docs/spec/relax-ops.md §11).
 
 Layouts without blocks are computed as they are, and so are channels in blocks at the end,
-`NCHW16c` with `OIHW16i16o`, without groups or with one channel in each. Blocks of other
-layouts are joined before and made after. Padding is a stage of its own, `pad_temp`,
+`NCHW16c` with `OIHW16i16o`, of groups that are full blocks or one channel. Blocks of
+other layouts are joined before and made after. Padding is a stage of its own, `pad_temp`,
 where channels are not in blocks.
 """
 
@@ -240,11 +240,11 @@ class _BlockedChannels:
         if [*data.axes][: len(plain)] != [("N", 0), ("C", 0), *before]:
             return None
         groups = op.groups.value.data
-        is_depthwise = groups > 1
         shapes = site.tensor(0).shape, site.tensor(1).shape, tuple(site.shape)
         if not all(isinstance(dim, int) for shape in shapes for dim in shape):
             return None
         inputs: list[tuple[str, int]] = []
+        is_depthwise = groups > 1 and len(shapes[1]) == len(plain) + 1
         if is_depthwise:
             channels = shapes[2][1], shapes[1][1]
             if data.axes != out.axes or channels != (shapes[0][1], 1):
@@ -253,6 +253,12 @@ class _BlockedChannels:
                 return None
         elif is_blocked:
             inputs = [("i", data.axes[-1][1])]
+            blocks = shapes[0][1], shapes[2][1], shapes[1][1]
+            whole = [dim for dim in blocks if isinstance(dim, int)]
+            if whole[0] != whole[2] * groups or whole[1] % groups:
+                return None
+        elif groups > 1:
+            return None
         wanted = [("O", 0), ("I", 0), *before, *inputs, ("o", outputs)]
         if [*kernel.axes] != wanted or shapes[1][0] != shapes[2][1]:
             return None
@@ -266,7 +272,9 @@ class _BlockedChannels:
         """
         site, op = self.site, self.op
         program, data, weight = site.program, site.tensor(0), site.tensor(1)
-        rank = op.SPATIAL_RANK
+        rank, groups = op.SPATIAL_RANK, op.groups.value.data
+        outputs = site.shape[1]
+        assert isinstance(outputs, int), "matched"
         window = [*weight.shape[2 : 2 + rank]]
         over: list[Dim] = window
         if not self.is_depthwise:
@@ -290,6 +298,10 @@ class _BlockedChannels:
                     conditions.append(index < program.extent(sizes[axis]))
                 at.append(index)
             source, inner = [terms[0], *terms[1 + rank :]], terms
+            if groups > 1 and not self.is_depthwise:
+                group = block // program.extent(outputs // groups)
+                first = moved(program, group, weight.shape[1])
+                source = [first + terms[0], *source[1:]]
             if self.is_depthwise:
                 source, inner = [block, lane], [program.extent(0), *offsets]
 

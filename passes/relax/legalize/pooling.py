@@ -56,21 +56,33 @@ class _Pooling:
             self._out = Layout.parse(op.name, op.out_layout.data, plain)
         self._site = site
         self.program = site.program
-        self.data = unblocked(site.program, site.tensor(0), layout)
+        self.has_blocked_channels = layout.axes == self._out.axes and [*layout.axes] == [
+            *((letter, 0) for letter in plain),
+            ("c", layout.axes[-1][1]),
+        ]
+        """Whether channels are in blocks, at the end: these are a dimension as others."""
+        if self.has_blocked_channels:
+            self.data = Image(site.tensor(0), plain + "c")
+            self.order = plain + "c"
+        else:
+            self.data = unblocked(site.program, site.tensor(0), layout)
+            self.order = order_of(self._out)
         self.dtype = self.data.tensor.dtype
         if tir.is_bool(self.dtype):
             raise NoStagesError
-        self.order = order_of(self._out)
 
     def shape(self, extents: Mapping[str, Dim]) -> list[Dim]:
         """Extents of the result with its blocks joined."""
         if not blocks_of(self._out):
             return list(self._site.shape)
-        known = {**{name: self.data.extent(name) for name in "NC"}, **extents}
+        known = {name: self.data.extent(name) for name in self.data.order}
+        known |= extents
         return [known[letter] for letter in self.order]
 
     def result(self, found: Tensor) -> Tensor:
         """The result in its layout."""
+        if self.has_blocked_channels:
+            return found
         image = Image(found, self.order)
         return blocked(self.program, image, self._out, self._site.shape)
 
@@ -128,17 +140,37 @@ class _Windows(_Pooling):
         ]
         return Image(padded(self.program, data.tensor, before, shape, value), data.order)
 
+    def _inside(self, letter: str, place: Expr) -> list[Expr]:
+        """The conditions for a place along a dimension to be inside of the data."""
+        program, low = self.program, self.padding[letter][0]
+        extent, end = self.data.extent(letter), self.end(letter)
+        conditions = [place >= program.extent(0)] if low > 0 else []
+        if not (isinstance(extent, int) and isinstance(end, int)) or end - low > extent:
+            conditions.append(place < program.extent(extent))
+        return conditions
+
     def reduce(self, name: str, value: float, reducer: Reducer) -> Tensor:
-        """`reducer` over each window, in which the padding is `value`."""
-        data, program = self.padded(value), self.program
+        """`reducer` over each window, in which the padding is `value`.
+
+        Where channels are in blocks, schedules leave out what is outside of the image;
+        elsewhere there is a padded copy.
+        """
+        program, is_copied = self.program, not self.has_blocked_channels
+        data = self.padded(value) if is_copied else self.data
         dtype = accumulator_type(self.dtype) if reducer is SUM else self.dtype
 
         def term(spatial: list[Expr], inner: list[Expr]) -> Expr:
             at = dict(zip(self.order, spatial, strict=True))
+            conditions: list[Expr] = []
             for letter, place in zip(self.letters, inner, strict=True):
                 start = moved(program, at[letter], self.strides[letter])
                 at[letter] = start + moved(program, place, self.dilation[letter])
-            return data[at].cast(dtype)
+                if not (is_copied or self.is_inside):
+                    low = self.padding[letter][0]
+                    at[letter] = moved(program, at[letter], 1, -low)
+                    conditions += self._inside(letter, at[letter])
+            element = guarded(program, conditions, lambda: data[at], self.dtype, value)
+            return element.cast(dtype)
 
         sizes = [self.sizes[letter] for letter in self.letters]
         shape = self.shape(self.extents)

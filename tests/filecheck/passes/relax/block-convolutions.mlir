@@ -4,9 +4,9 @@
 // NONE-NOT: layout_transform
 
 !image = tensor<1x3x6x6xf32>
-!four = tensor<1x4x6x6xf32>
-!all = !relax.tuple<!four, !four, tensor<1x3x6x6xf32>, tensor<1x6x6x4xf32>>
 !six = tensor<1x6x6x6xf32>
+!four = tensor<1x4x6x6xf32>
+!all = !relax.tuple<!four, !six, tensor<1x3x6x6xf32>, tensor<1x6x6x4xf32>>
 
 // Channels that are no full blocks, full ones, depthwise, and blocks that are half as large.
 // CHECK-LABEL: relax.func @network
@@ -41,20 +41,35 @@ relax.func @network(%x: !image) -> !four attributes {global_symbol = "network"} 
   relax.return %r : !four
 }
 
-// Weights that are no constants, groups of several channels, odd output channels, and
+// Groups of channels that are full blocks of either size.
+// CHECK-LABEL: relax.func @groups
+// CHECK: %a = relax.nn.conv2d {{.*}} groups 2 layout "NCHW2c" kernel "OIHW2i2o"
+// CHECK: %b = relax.nn.conv2d {{.*}} groups 2 layout "NCHW2c" kernel "OIHW2i4o" out_layout "NCHW4c"
+relax.func @groups(%x: !four) -> tensor<1x8x6x6xf32> attributes {global_symbol = "groups"} {
+  %u = relax.constant dense<0.5> : tensor<4x2x1x1xf32>
+  %v = relax.constant dense<0.25> : tensor<8x2x1x1xf32>
+  %r = relax.dataflow -> (tensor<1x8x6x6xf32>) {
+    %a = relax.nn.conv2d %x, %u strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" : (!four, tensor<4x2x1x1xf32>) -> !four
+    %b = relax.nn.conv2d %a, %v strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" : (!four, tensor<8x2x1x1xf32>) -> tensor<1x8x6x6xf32>
+    relax.output %b : tensor<1x8x6x6xf32>
+  }
+  relax.return %r : tensor<1x8x6x6xf32>
+}
+
+// Weights that are no constants, groups of odd channels, odd output channels, and
 // layouts that are others already.
 // CHECK-LABEL: relax.func @left_alone
 // CHECK-NOT: layout_transform
-relax.func @left_alone(%x: !four, %w: tensor<4x4x1x1xf32>, %y: tensor<1x6x6x4xf32>) -> !all attributes {global_symbol = "left_alone"} {
-  %groups = relax.constant dense<0.5> : tensor<4x2x1x1xf32>
+relax.func @left_alone(%x: !four, %s: !six, %w: tensor<4x4x1x1xf32>, %y: tensor<1x6x6x4xf32>) -> !all attributes {global_symbol = "left_alone"} {
+  %groups = relax.constant dense<0.5> : tensor<6x3x1x1xf32>
   %odd = relax.constant dense<0.5> : tensor<3x4x1x1xf32>
   %hwio = relax.constant dense<0.5> : tensor<1x1x4x4xf32>
   %r = relax.dataflow -> (!all) {
     %a = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!four, tensor<4x4x1x1xf32>) -> !four
-    %b = relax.nn.conv2d %x, %groups strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" : (!four, tensor<4x2x1x1xf32>) -> !four
+    %b = relax.nn.conv2d %s, %groups strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" : (!six, tensor<6x3x1x1xf32>) -> !six
     %c = relax.nn.conv2d %x, %odd strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!four, tensor<3x4x1x1xf32>) -> tensor<1x3x6x6xf32>
     %d = relax.nn.conv2d %y, %hwio strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NHWC" kernel "HWIO" : (tensor<1x6x6x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x6x6x4xf32>
-    %t = relax.tuple(%a, %b, %c, %d) : !four, !four, tensor<1x3x6x6xf32>, tensor<1x6x6x4xf32>
+    %t = relax.tuple(%a, %b, %c, %d) : !four, !six, tensor<1x3x6x6xf32>, tensor<1x6x6x4xf32>
     relax.output %t : !all
   }
   relax.return %r : !all

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.lowering.pipelines import passes_of, run_pipeline
+from xdsl_tvm.passes.tir._cpu_schedule import windowed_loops
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.load import load_module
 
@@ -22,7 +23,7 @@ _SCHEDULE = (
 
 def _convolution(random: Random) -> tuple[str, dict[str, int]]:
     """A convolution of random extents, a sum with a vector, and relu; what it has."""
-    kind = random.choice(["full", "depthwise", "plain"])
+    kind = random.choice(["full", "depthwise", "plain", "grouped"])
     lanes = random.choice([4, 4, 2])
     inputs, outputs = random.randint(1, 2), random.randint(1, 4)
     size, window = random.randint(1, 9), random.randint(1, 4)
@@ -37,7 +38,11 @@ def _convolution(random: Random) -> tuple[str, dict[str, int]]:
     kernel, groups, layout = f"OIHW{lanes}o", 1, f"NCHW{lanes}c"
     if kind == "depthwise":
         data[1], weight[1], groups = outputs, 1, outputs * lanes
-    if kind == "full":
+    if kind == "grouped":
+        groups = random.randint(2, 3)
+        data[1], weight[0] = data[1] * groups, weight[0] * groups
+        outputs *= groups
+    if kind in ("full", "grouped"):
         weight.append(lanes)
         kernel = f"OIHW{lanes}i{lanes}o"
     if kind == "plain":
@@ -99,3 +104,111 @@ def test_they_are_not_copied(seed: int) -> None:
     assert not any(isinstance(op, tir.IfThenElseOp) for op in function.walk())
     kinds = {op.kind.data for op in _loops(module)}
     assert tir.ForKind.VECTORIZED in kinds
+
+
+def _pooling(random: Random) -> str:
+    """A pooling of random extents in blocks, of the greatest elements or of sums."""
+    kind = random.choice(["max_pool2d", "avg_pool2d"])
+    size, window = random.randint(4, 9), random.randint(2, 3)
+    stride, pad = random.randint(1, 2), random.randint(0, 1)
+    count = (size + 2 * pad - window) // stride + 1
+    x, y = (f"tensor<1x2x{n}x{n}x4xf32>" for n in (size, count))
+    return f"""
+      relax.func @main(%x: {x}) -> {y} attributes {{global_symbol = "main"}} {{
+        %r = relax.dataflow -> ({y}) {{
+          %y = relax.nn.{kind} %x size [{window}, {window}]
+            strides [{stride}, {stride}] padding [{pad}, {pad}, {pad}, {pad}]
+            dilation [1, 1] layout "NCHW4c" : ({x}) -> {y}
+          relax.output %y : {y}
+        }}
+        relax.return %r : {y}
+      }}
+    """
+
+
+@pytest.mark.parametrize("seed", range(_COUNT // 2))
+def test_poolings_in_blocks(seed: int) -> None:
+    """They compute the same, and neither join blocks nor copy the image."""
+    module = _lowered(_pooling(Random(seed)))
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    buffers = [op for op in module.walk() if isinstance(op, tir.AllocBufferOp)]
+    local = [op for op in buffers if op.type.scope.data == "local"]
+    assert local
+    # The mean is a map of its own where not all windows have as many elements.
+    assert len(buffers) - len(local) <= 1
+    assert not any(isinstance(op, tir.IfThenElseOp) for op in module.walk())
+
+
+def _pointwise(blocks: int) -> str:
+    """A convolution of single elements, of so many blocks of channels."""
+    x, w = f"tensor<1x{blocks}x3x3x4xf32>", f"tensor<1x{blocks}x1x1x4x4xf32>"
+    y = "tensor<1x1x3x3x4xf32>"
+    return f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """
+
+
+def test_short_rows_are_joined() -> None:
+    """All elements of a small image are one tile."""
+    module = _lowered(_pointwise(2))
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    (tile,) = [op for op in module.walk() if isinstance(op, tir.AllocBufferOp)]
+    assert [extent.data for extent in tile.type.shape] == [9, 1, 4]
+
+
+def _prefetches(module: ModuleOp) -> list[tir.CallOp]:
+    calls = [op for op in module.walk() if isinstance(op, tir.CallOp)]
+    return [op for op in calls if op.callee.data == "prefetch"]
+
+
+def test_large_weights_are_fetched_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hint at an element of the weight, which changes nothing."""
+    text = _pointwise(3)
+    module = _lowered(text)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    assert not _prefetches(module)
+    monkeypatch.setattr(windowed_loops, "_LARGE", 0)
+    monkeypatch.setattr(windowed_loops, "_AHEAD", 64)
+    module = _lowered(text)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    assert _prefetches(module)
+
+
+@pytest.mark.parametrize("seed", range(_COUNT // 2))
+def test_the_weight_of_a_small_image_is_read_once(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows are done with at each block of input channels."""
+    for name in ("_LARGE", "_LARGE_PART"):
+        monkeypatch.setattr(windowed_loops, name, 0)
+    monkeypatch.setattr(windowed_loops, "_AHEAD", 64)
+    size, pad = 3 + seed % 3, seed % 2
+    count = size + 2 * pad - 2
+    x, w = f"tensor<1x3x{size}x{size}x4xf32>", "tensor<2x3x3x3x4x4xf32>"
+    y = f"tensor<1x2x{count}x{count}x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %r = relax.dataflow -> ({y}) {{
+          %c = relax.nn.conv2d %x, %w strides [1, 1] padding [{pad}, {pad}, {pad}, {pad}]
+            dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {y}
+          %y = relax.nn.relu %c : ({y}) -> {y}
+          relax.output %y : {y}
+        }}
+        relax.return %r : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    shapes = [
+        [extent.data for extent in op.type.shape]
+        for op in module.walk()
+        if isinstance(op, tir.AllocBufferOp)
+    ]
+    assert ([count, count, 2, 4] in shapes) == (count > 1)

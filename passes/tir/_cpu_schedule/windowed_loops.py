@@ -1,0 +1,518 @@
+"""The loops of convolutions and poolings of images with channels in blocks.
+
+A tile of neighbouring columns, for up to three blocks of channels, stays in registers
+while its terms are added, in the order of the program but for narrow images, whose
+channels come last. Nothing is copied: one operand is read as vectors of the last axis,
+the other likewise, or as single elements for all lanes. What a large weight has later is
+fetched ahead.
+
+Tiles at the left and the right edge have a loop for each run of places in the window of
+which the same columns are inside; rows that are outside are left out at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import groupby
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import fused_loop
+from xdsl_tvm.passes.tir._schedule.contraction import moving
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_SUMS = 28
+"""Vectors of results that 32 registers hold, besides the operands."""
+_FEW_SUMS = 12
+_WIDEST = 14
+_LARGE = 1 << 20
+"""Bytes of a weight that is fetched before it is used."""
+_AHEAD = 2048
+"""Bytes that it is fetched before."""
+_SMALL_RESULTS = 8192
+"""Bytes of the results of an image that stay in the first cache."""
+_LARGE_PART = 64 << 10
+"""Bytes of the weight of some channels that do not."""
+_LEAST_TERMS = 3
+"""Axes of terms, so that there are enough of them for a step of the outermost one."""
+_FOR_READING = (0, 3, 1)
+"""Operands of `prefetch`: data to read, and to keep in all caches."""
+_ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
+"""That LLVM leaves a loop as it is. In one block of the terms of several columns of the
+window, it would load what neighbours share once, keep it, and spill the sums."""
+_UNROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(4, i32)}
+"""The same for a loop over channels, which share nothing."""
+_KEPT: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
+"""That a loop is left to LLVM to expand, which takes less time than copies here."""
+
+
+def schedule_windowed(
+    code: LoopCode, found: Windowed, machine: Machine, point: Point, *, parallel: bool
+) -> None:
+    """Write a convolution over the axes that `point`, of batch axes, leaves open."""
+    _Convolution(code, found, machine, point, kind_of(parallel)).write()
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Neighbouring columns of a row."""
+
+    first: Expr
+    size: int
+    valid: tuple[tuple[int, int], ...] | None
+    """For each place in the window, the columns that are inside; None where all are."""
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """Writes a convolution."""
+
+    code: LoopCode
+    found: Windowed
+    machine: Machine
+    outside: Point
+    """The values on axes whose loops are around the convolution."""
+    kind: tir.ForKind
+
+    @property
+    def dtype(self) -> Attribute:
+        return self.found.reduction.dtype
+
+    @property
+    def column(self) -> Axis:
+        return self.found.rows[-1]
+
+    @cached_property
+    def length(self) -> int:
+        """The elements of a row, of which tiles are made."""
+        return prod(axis.size or 1 for axis in self.found.rows)
+
+    def element(self, number: Expr) -> Point:
+        """The values on the axes of the image for an element of a row."""
+        *rows, column = self.found.rows
+        if not rows:
+            return {column.variable: number}
+        (row,) = rows
+        size = self.number(column.size or 1)
+        return {
+            row.variable: smart.cast(row.variable.type, smart.floordiv(number, size)),
+            column.variable: smart.floormod(number, size),
+        }
+
+    @property
+    def lane(self) -> Axis:
+        return self.found.columns[0]
+
+    def number(self, value: int) -> Expr:
+        return smart.const(value, self.column.variable.type)
+
+    # ---- sizes ----
+
+    @cached_property
+    def shared(self) -> Axis | None:
+        """The axis of which several values share what they read of `a`."""
+        nest = self.found.nest
+        by_a, by_b = moving(nest, self.found.a), moving(nest, self.found.b)
+        for axis in self.found.batch:
+            if axis.variable in self.outside:
+                continue
+            if axis in by_b and axis not in by_a and self._count(axis) > 1:
+                return axis
+        return None
+
+    @cached_property
+    def keeps_loops(self) -> bool:
+        """Whether loops over terms stay loops: where each is for all lanes, so that there
+        are other loops than those over the window."""
+        return self.lane not in moving(self.found.nest, self.found.a)
+
+    @property
+    def terms(self) -> list[Axis]:
+        """The axes of the terms in the order of their loops.
+
+        The innermost one is not that of the window, if there is another one and sums may
+        be computed in another order: its iterations share elements.
+        """
+        terms, window = list(self.found.terms), self.found.window
+        if window is None or not self.keeps_loops or not self.machine.reassociate:
+            return terms
+        if terms[-1] is not window or len(terms) == 1:
+            return terms
+        place = terms.index(window)
+        rows = [axis for axis in terms[:place] if self._decides_rows(axis)]
+        others = [axis for axis in terms[:place] if axis not in rows]
+        return [*rows, window, *others]
+
+    def _decides_rows(self, axis: Axis) -> bool:
+        return any(mentions(each, Value(axis.variable)) for each in self.found.outside)
+
+    @cached_property
+    def vectors(self) -> int:
+        """Vectors of results for each column."""
+        return 1 if self.shared is None else self._count(self.shared)
+
+    def _count(self, axis: Axis) -> int:
+        return next((n for n in (2, 3) if (axis.size or 1) % n == 0), 1)
+
+    def _width(self, vectors: int) -> int:
+        """Columns of a tile: that which leaves the fewest tiles, and these equal."""
+        has_many = self.machine.vector_bytes >= MANY_REGISTERS
+        most = min((_SUMS if has_many else _FEW_SUMS) // vectors, _WIDEST)
+        return -(-self.length // -(-self.length // most))
+
+    # ---- the whole ----
+
+    def write(self) -> None:
+        """All tiles."""
+        code, shared = self.code, self.shared
+        vectors = self.vectors
+        outer = [a for a in self.found.batch if a.variable not in self.outside]
+        if shared is not None:
+            # Fewer steps, of several values each.
+            steps = smart.const((shared.size or 0) // vectors, shared.variable.type)
+            outer = [Axis(a.variable, steps, a.name) if a is shared else a for a in outer]
+        row = self.image_rows
+        with fused_loop(code, [a for a in outer if a is not row], self.kind) as inner:
+            point = {**self.outside, **inner}
+            if row is None:
+                self._for_tiles(vectors, lambda tile: self._write_tile(point, tile))
+            else:
+                self._write_image(point, row)
+
+    def _for_tiles(self, vectors: int, write: Callable[[_Tile], None]) -> None:
+        """Write each tile of a row, or a loop over those that are alike."""
+        width, size = self._width(vectors), self.length
+        starts = list(range(0, size, width))
+        tiles = [self._tile(start, min(width, size - start)) for start in starts]
+        while tiles:
+            first = tiles[0]
+            alike = 0
+            while alike < len(tiles) and _is_inner(tiles[alike], first.size):
+                alike += 1
+            if alike > 1:
+                with self.code.loop("tile", self.number(alike)) as number:
+                    start = smart.add(
+                        first.first, smart.mul(number, self.number(first.size))
+                    )
+                    write(_Tile(start, first.size, None))
+            else:
+                write(first)
+            del tiles[: max(alike, 1)]
+
+    def _tile(self, start: int, size: int) -> _Tile:
+        valid = tuple(
+            (min(max(low - start, 0), size), min(max(high - start, 0), size))
+            for low, high in self.found.inside
+        )
+        is_inner = all(each == (0, size) for each in valid)
+        return _Tile(self.number(start), size, None if is_inner else valid)
+
+    # ---- a tile ----
+
+    def _write_tile(self, point: Point, tile: _Tile) -> None:
+        """All terms of a tile."""
+        code = self.code
+        with code.block("tile"):
+            sums = self._tile_of_sums(tile)
+            every = (0, tile.size)
+            for_each = _ForEach(self, sums, tile, self.vectors, point)
+            for_each.vector(
+                every, lambda r, u, v, at: code.store(self.initial, sums, r, u, v)
+            )
+            self._write_terms(for_each, self.terms, {}, every, [*self.found.outside])
+            self._write_results(for_each, lambda r, u, v: code.load(sums, r, u, v))
+
+    def _tile_of_sums(self, tile: _Tile) -> SSAValue:
+        shape = [tile.size, self.vectors, self.lane.size or 1]
+        return self.code.alloc("sums", shape, self.dtype, "local")
+
+    @property
+    def initial(self) -> Expr:
+        """What results are before their terms."""
+        assert self.found.reduction.init is not None, "matched"
+        return view(self.found.reduction.init)
+
+    def _write_results(
+        self, for_each: _ForEach, result: Callable[[Expr, Expr, Expr], Expr]
+    ) -> None:
+        every = (0, for_each.tile.size)
+        for_each.vector(every, lambda r, u, v, at: self._store(result(r, u, v), at))
+        behind = self.found.behind
+        if behind is not None:
+            for_each.vector(every, lambda r, u, v, at: self._finish(behind, at))
+
+    # ---- a small image ----
+
+    @cached_property
+    def image_rows(self) -> Axis | None:
+        """The axis of rows where all rows are done with at each step of the outermost
+        term, as the results are in the cache and the weight of all steps is not."""
+        found, terms = self.found, self.terms
+        if self.ahead is None or len(found.rows) > 1 or len(terms) < _LEAST_TERMS:
+            return None
+        if terms[0] is found.window or self._decides_rows(terms[0]):
+            return None
+        row = found.batch[-1]
+        by_b = moving(found.reduction.nest, found.b)
+        if row.variable in self.outside or row in by_b or row.size == 1:
+            return None
+        vector = tir.bytes_of_lane(self.dtype) * (self.lane.size or 1) * self.vectors
+        results = self.length * (row.size or 0) * vector
+        weight = prod(axis.size or 0 for axis in terms) * vector
+        return row if results <= _SMALL_RESULTS and weight >= _LARGE_PART else None
+
+    def _write_image(self, point: Point, row: Axis) -> None:
+        """All rows for some channels; the weight is read once."""
+        code, (outermost, *_) = self.code, self.terms
+        whole = _Tile(self.number(0), self.length, None)
+        with code.block("image"):
+            shape = [row.size or 0, self.length, self.vectors, self.lane.size or 1]
+            image = code.alloc("image", shape, self.dtype, "local")
+            with code.loop(row.name, row.extent) as y:
+                at_row = {**point, row.variable: y}
+                _ForEach(self, image, whole, self.vectors, at_row).vector(
+                    (0, self.length),
+                    lambda r, u, v, at: code.store(self.initial, image, y, r, u, v),
+                )
+            with (
+                code.loop(outermost.name, outermost.extent, annotations=_ROLLED) as step,
+                code.loop(row.name, row.extent, annotations=_ROLLED) as y,
+            ):
+                terms: Point = {outermost.variable: step}
+                at_row = {**point, row.variable: y}
+                self._for_tiles(
+                    self.vectors,
+                    lambda tile: self._write_part(at_row, tile, terms, image, y),
+                )
+            with code.loop(row.name, row.extent) as y:
+                at_row = {**point, row.variable: y}
+                self._write_results(
+                    _ForEach(self, image, whole, self.vectors, at_row),
+                    lambda r, u, v: code.load(image, y, r, u, v),
+                )
+
+    def _write_part(
+        self, point: Point, tile: _Tile, terms: Point, image: SSAValue, y: Expr
+    ) -> None:
+        """Add some terms of a tile to what is in the image."""
+        code = self.code
+        with code.block("tile"):
+            sums = self._tile_of_sums(tile)
+            every = (0, tile.size)
+            for_each = _ForEach(self, sums, tile, self.vectors, point)
+
+            def place(r: Expr, u: Expr, v: Expr) -> tuple[Expr, ...]:
+                return y, smart.add(tile.first, r), u, v
+
+            for_each.vector(
+                every,
+                lambda r, u, v, at: code.store(
+                    code.load(image, *place(r, u, v)), sums, r, u, v
+                ),
+            )
+            self._write_terms(
+                for_each, self.terms[1:], terms, every, [*self.found.outside]
+            )
+            for_each.vector(
+                every,
+                lambda r, u, v, at: code.store(
+                    code.load(sums, r, u, v), image, *place(r, u, v)
+                ),
+            )
+
+    # ---- terms ----
+
+    def _write_terms(
+        self,
+        for_each: _ForEach,
+        axes: list[Axis],
+        terms: Point,
+        columns: tuple[int, int],
+        conditions: list[Expr],
+    ) -> None:
+        """Add the terms over these axes, at `terms` on the others."""
+        code = self.code
+        point = {**for_each.point, **terms}
+        unknown = [Value(axis.variable) for axis in axes]
+        ready = [each for each in conditions if not mentions(each, *unknown)]
+        if ready:
+            rest = [each for each in conditions if each not in ready]
+            trees = [self.found.nest.tree_at(each, point) for each in ready]
+            with code.when(reduce(smart.conjunction, trees)):
+                self._write_terms(for_each, axes, terms, columns, rest)
+            return
+        if not axes:
+            self._add_terms(for_each, terms, columns)
+            return
+        axis, *inner = axes
+        valid = for_each.tile.valid
+        hints = None
+        if self.keeps_loops:
+            window = self.found.window
+            is_channel = window is not None and not inner and axis is not window
+            hints = _UNROLLED if is_channel and (axis.size or 0) % 4 == 0 else _ROLLED
+        runs = [(0, axis.extent, columns)]
+        if axis is self.found.window and valid is not None:
+            runs = _runs(valid, axis.variable.type)
+        for first, extent, inside in runs:
+            low = smart.const(first, axis.variable.type)
+            with code.loop(axis.name, extent, low=low, annotations=hints) as value:
+                at = {**terms, axis.variable: value}
+                self._write_terms(for_each, inner, at, inside, conditions)
+
+    def _add_terms(
+        self, for_each: _ForEach, terms: Point, columns: tuple[int, int]
+    ) -> None:
+        code, nest, sums = self.code, self.found.nest, for_each.sums
+        element = self.found.a if self.found.element is None else self.found.element
+
+        def add(r: Expr, u: Expr, v: Expr, at: Point) -> None:
+            here = {**at, **terms}
+            a = nest.value_at(code, element, here)
+            if self.found.is_product:
+                b = nest.value_at(code, self.found.b, here)
+                total = self.machine.multiply_add(a, b, code.load(sums, r, u, v))
+            else:
+                total = self.found.reduction.combiner(code.load(sums, r, u, v), a)
+            code.store(total, sums, r, u, v)
+
+        self._prefetch(for_each, terms)
+        for_each.vector(columns, add)
+
+    @cached_property
+    def ahead(self) -> tuple[tir.LoadOp, Axis, int] | None:
+        """The load of a large `b`, and how far along which axis it is fetched before.
+
+        No cache has such a weight when a convolution begins, and the processor fetches
+        by itself within a page only.
+        """
+        load = self.found.b.owner
+        if not self.found.is_product or not isinstance(load, tir.LoadOp):
+            return None
+        type_ = tir.buffer_definition(load.buffer).type
+        size = tir.bytes_of_lane(type_.element_type)
+        shape = type_.get_shape()
+        if DYNAMIC_INDEX in shape or prod(shape) * size < _LARGE:
+            return None
+        outermost = self.terms[0]
+        steps = [
+            number
+            for number, index in enumerate(load.indices)
+            if view(index, self.found.nest.trees) is Value(outermost.variable)
+        ]
+        if len(steps) != 1:
+            return None
+        step = prod(shape[steps[0] + 1 :]) * size
+        count = -(-_AHEAD // step)
+        return (load, outermost, count) if count < (outermost.size or 0) else None
+
+    def _prefetch(self, for_each: _ForEach, terms: Point) -> None:
+        """Fetch the vectors of `b` that come some steps later."""
+        if self.ahead is None:
+            return
+        load, axis, count = self.ahead
+        code, nest = self.code, self.found.nest
+        value, dtype = terms[axis.variable], axis.variable.type
+        last = smart.const((axis.size or 0) - 1, dtype)
+        later = smart.minimum(smart.add(value, smart.const(count, dtype)), last)
+        zero = smart.const(0, self.lane.variable.type)
+        for number in range(for_each.vectors):
+            at = {
+                **for_each.batch(smart.const(number, self.column.variable.type)),
+                **terms,
+                axis.variable: later,
+                self.lane.variable: zero,
+            }
+            trees = [nest.tree_at(view(i, nest.trees), at) for i in load.indices]
+            address = tir.AddressOfOp(load.buffer, [code.value(tree) for tree in trees])
+            code.insert(address)
+            hints = [smart.const(hint, i32) for hint in _FOR_READING]
+            code.call("prefetch", [Value(address.result), *hints], i32)
+
+    def _store(self, value: Expr, at: Point) -> None:
+        result = self.found.reduction.result
+        nest = self.found.nest
+        indices = [nest.tree_at(index, at) for index in result.indices]
+        self.code.store(value, result.buffer, *indices)
+
+    def _finish(self, behind: Nest, at: Point) -> None:
+        nest = self.found.nest
+        indices = [nest.tree_at(i, at) for i in self.found.reduction.result.indices]
+        place = zip(behind.axes, indices, strict=True)
+        behind.write_instance(self.code, {axis.variable: i for axis, i in place})
+
+
+@dataclass(frozen=True)
+class _ForEach:
+    """Loops over the vectors of a tile."""
+
+    convolution: _Convolution
+    sums: SSAValue
+    tile: _Tile
+    vectors: int
+    point: Point
+    """The values on the batch axes, that of the shared one divided by `vectors`."""
+
+    def vector(
+        self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
+    ) -> None:
+        """Write for some columns of the tile: column, vector and lane, and the point."""
+        whole = self.convolution
+        code, lane = whole.code, whole.lane
+        low, high = columns
+        unrolled = tir.ForKind.UNROLLED
+        with (
+            code.loop(
+                "r",
+                whole.number(high - low),
+                unrolled,
+                low=whole.number(low),
+                annotations=_KEPT,
+            ) as r,
+            code.loop("u", whole.number(self.vectors), unrolled, annotations=_KEPT) as u,
+            code.loop("v", lane.extent, tir.ForKind.VECTORIZED) as v,
+        ):
+            at = {
+                **self.batch(u),
+                **whole.element(smart.add(self.tile.first, r)),
+                lane.variable: smart.cast(lane.variable.type, v),
+            }
+            write(r, u, v, at)
+
+    def batch(self, u: Expr) -> Point:
+        """The values on the batch axes for a vector."""
+        shared = self.convolution.shared
+        if shared is None:
+            return self.point
+        part = self.point[shared.variable]
+        count = smart.const(self.vectors, part.dtype)
+        value = smart.add(smart.mul(part, count), smart.cast(part.dtype, u))
+        return {**self.point, shared.variable: value}
+
+
+def _runs(
+    valid: Sequence[tuple[int, int]], dtype: Attribute
+) -> list[tuple[int, Expr, tuple[int, int]]]:
+    """Places in the window next to each other, of which the same columns are inside: the
+    first one, how many, and the columns."""
+    runs: list[tuple[int, Expr, tuple[int, int]]] = []
+    for inside, places in groupby(range(len(valid)), key=valid.__getitem__):
+        first, *others = places
+        if inside[0] < inside[1]:
+            runs.append((first, smart.const(1 + len(others), dtype), inside))
+    return runs
+
+
+def _is_inner(tile: _Tile, size: int) -> bool:
+    return tile.valid is None and tile.size == size
