@@ -120,6 +120,7 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
         folding,
         f"relax-block-convolutions{{lanes={max(vector_bytes // 4, 1)}}}",
         folding,
+        "relax-winograd-convolutions",
         "relax-dead-code-elimination",
         "relax-default-pipeline",
     )
