@@ -3,6 +3,7 @@
     python benchmarks/cpu_kernels.py                     one core, then all cores
     python benchmarks/cpu_kernels.py --threads 1 --only matmul softmax
     python benchmarks/cpu_kernels.py --write             and into docs/performance.md
+    python benchmarks/cpu_kernels.py --convolutions      those of the networks of images
 
 Every kernel is written without a schedule (`_cpu_kernel_sources.py`) and compiled, which
 schedules it. For each number of threads there is a process of
@@ -272,6 +273,20 @@ def work(threads: int, only: Sequence[str], seconds: float) -> None:
             print(json.dumps(asdict(result)), flush=True)
 
 
+def work_on_convolutions(threads: int, only: Sequence[str], seconds: float) -> None:
+    """The same for the convolutions of `_convolutions.py`, each as a row of the table."""
+    # Late: it imports the models.
+    import _convolutions
+
+    machine = limits(threads)
+    for shape, where in _convolutions.shapes().items():
+        if not only or any(shape.name.startswith(name) for name in only):
+            result = _convolutions.measure(
+                shape, seconds, machine.chains, machine.operations
+            )
+            print(_convolutions.line(shape, where, result), flush=True)
+
+
 # ---- reporting ----
 
 
@@ -283,10 +298,26 @@ def run(threads: int, only: Sequence[str], seconds: float) -> list[str]:
     return table(threads, [Result(**line) for line in lines])
 
 
+def run_convolutions(
+    threads: int, only: Sequence[str], seconds: float
+) -> tuple[list[str], str]:
+    """The table of the convolutions, and what it shows."""
+    from _convolutions import HEADER, LEGEND
+
+    arguments = ["--worker", str(threads), "--seconds", str(seconds), "--convolutions"]
+    arguments += ["--only", *only] if only else []
+    rows = run_worker(__file__, arguments, threads)
+    return [_title(threads), "", *HEADER, *rows, ""], LEGEND.strip()
+
+
+def _title(threads: int) -> str:
+    return "On one core:" if threads == 1 else f"On {threads} cores:"
+
+
 def table(threads: int, results: Sequence[Result]) -> list[str]:
     """Lines of Markdown."""
     lines = [
-        "On one core:" if threads == 1 else f"On {threads} cores:",
+        _title(threads),
         "",
         "| kernel | time | rate | limit | of the limit | numpy | TVM | compiled in |",
         "|---|---|---|---|---|---|---|---|",
@@ -328,17 +359,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="for each kernel")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--convolutions", action="store_true", help="of the networks")
     options = parser.parse_args()
     if options.worker is not None:
-        work(options.worker, options.only, options.seconds)
+        kind = work_on_convolutions if options.convolutions else work
+        kind(options.worker, options.only, options.seconds)
         return
     lines: list[str] = []
+    legend = _LEGEND.strip()
     for threads in options.threads:
-        part = run(threads, options.only, options.seconds)
+        if options.convolutions:
+            part, legend = run_convolutions(threads, options.only, options.seconds)
+        else:
+            part = run(threads, options.only, options.seconds)
         print("\n".join(part), flush=True)
         lines += part
-    if options.write:
-        write_section("cpu_kernels.py", "CPU kernels", [_LEGEND.strip(), "", *lines])
+    if options.write and options.convolutions:
+        write_section("cpu_kernels.py convolutions", "Convolutions", [legend, "", *lines])
+    elif options.write:
+        write_section("cpu_kernels.py", "CPU kernels", [legend, "", *lines])
 
 
 if __name__ == "__main__":
