@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 from xdsl_tvm.lowering.to_llvm.lower_assert import (
     ASSERT_FAIL,
@@ -17,75 +14,59 @@ from xdsl_tvm.lowering.to_llvm.lower_assert import (
 )
 from xdsl_tvm.runtime.packed_calls import PackedCalls
 
+_HEAD = 2
+"""The words of a slot: the address of the message, and that of the numbers."""
+
 
 class FailedAssert:
-    """The global in which compiled code stores the message of a failed assertion.
+    """Gives each call of a module a slot in which it stores the message of a failure.
 
-    There is one per module, so calls of functions of modules with assertions wait for
-    each other. A function that the code calls may call it again, on the same thread.
+    Calls share nothing, so any number of them may be under way, on several threads or
+    within each other.
     """
 
     def __init__(
         self,
-        address: int,
-        numbers: Sequence[int],
-        packed: PackedCalls | None,
+        numbers: int,
+        packed: PackedCalls | None = None,
         error_name: Callable[[int], str] = str,
     ) -> None:
-        self._message = ctypes.c_int64.from_address(address)
-        self._numbers = [ctypes.c_int64.from_address(each) for each in numbers]
+        self._slot = ctypes.c_int64 * (_HEAD + numbers)
         self._packed = packed
         self._error_name = error_name
         """The name of an error of the driver."""
-        self._lock = threading.RLock()
-        _FAILED_ASSERTS.add(self)
-
-    def forget_threads(self) -> None:
-        """Called in the child of a fork: threads of the parent may hold the lock."""
-        self._lock = threading.RLock()
 
     def guard(self, function: Any, *arguments: Any) -> Any:
-        """The function's result.
+        """The result of a function that reports; the slot is its last argument.
 
         Raises what a Python function raised that the code has called, MemoryError if
         memory could not be allocated, and RuntimeError for another failed assertion.
         """
-        with self._lock:
-            self._message.value = 0
-            result = function(*arguments)
-            address = self._message.value
-            # Python may have been called from a call that goes on.
-            self._message.value = 0
-        if address:
-            raise self._error(ctypes.string_at(address).decode(errors="replace"))
+        slot = self._slot()
+        address = ctypes.addressof(slot)
+        slot[1] = address + _HEAD * ctypes.sizeof(ctypes.c_int64)
+        if self._packed is None:
+            result = function(*arguments, address)
+        else:
+            with self._packed.calling():
+                result = function(*arguments, address)
+        if slot[0]:
+            text = ctypes.string_at(slot[0]).decode(errors="replace")
+            raise self._error(text, slot[_HEAD:])
         return result
 
-    def _with_numbers(self, text: str) -> str:
-        for place, number in enumerate(self._numbers):
-            text = text.replace(f"{{{failed_number(place)}}}", str(number.value))
-        return text
-
-    def _error(self, text: str) -> BaseException:
-        raised = None if self._packed is None else self._packed.take_error()
+    def _error(self, text: str, numbers: list[int]) -> BaseException:
+        number = numbers[0] if numbers else 0
+        raised = None if self._packed is None else self._packed.take_error(text, number)
         if raised is not None:
             return raised
-        if text.startswith(OUT_OF_MEMORY):
-            return MemoryError(self._with_numbers(text))
         if text.startswith(DRIVER_FAILED):
             what, _, _ = text.removeprefix(DRIVER_FAILED).rpartition(": ")
-            return RuntimeError(f"{what}: {self._error_name(self._numbers[0].value)}")
+            return RuntimeError(f"{what}: {self._error_name(number)}")
         if text.startswith(ASSERT_FAIL):
             return RuntimeError(text)
-        return RuntimeError(f"assertion failed: {self._with_numbers(text)}")
-
-
-_FAILED_ASSERTS: WeakSet[FailedAssert] = WeakSet()
-
-
-def _forget_threads() -> None:
-    for failed in list(_FAILED_ASSERTS):
-        failed.forget_threads()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+        for place, value in enumerate(numbers):
+            text = text.replace(f"{{{failed_number(place)}}}", str(value))
+        if text.startswith(OUT_OF_MEMORY):
+            return MemoryError(text)
+        return RuntimeError(f"assertion failed: {text}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import re
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
     kernel_handle,
     manifest_of,
 )
-from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
+from xdsl_tvm.lowering.to_llvm.lower_assert import reporting_name
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit
@@ -198,18 +199,20 @@ class CudaExecutable(Executable):
         self._arrays = _DeviceArrays(self.stream)
         self._code = self._loaded(self._gpu_code.host_object)
         self._fill_in()
-        number = self._code.address(failed_number(0))
-        self._failure = FailedAssert(
-            self._code.address(FAILED_ASSERT), [number], None, self._driver.error_name
-        )
+        self._failure = FailedAssert(1, None, self._driver.error_name)
+        self._lock = threading.RLock()
+        """Held for the time of a call: all use one stream."""
         self._graphs = CallGraphs(self.stream, self._use_stream) if graphs else None
 
     def _loaded(self, data: bytes) -> llvm_jit.NativeCode:
-        exports = dict.fromkeys(s.function for s in self.signatures.values())
-        names = [STREAM, FAILED_ASSERT, failed_number(0)]
-        exports |= dict.fromkeys(names)
-        functions = self._driver.functions()
-        symbols = {name: functions[name] for name in DRIVER_FUNCTIONS}
+        functions = dict.fromkeys(s.function for s in self.signatures.values())
+        exports = {**functions, STREAM: None}
+        self._reporting = {
+            name for name in functions if llvm_jit.mentions(data, reporting_name(name))
+        }
+        exports |= dict.fromkeys(map(reporting_name, self._reporting))
+        addresses = self._driver.functions()
+        symbols = {name: addresses[name] for name in DRIVER_FUNCTIONS}
         manifest = self._gpu_code.manifest
         self._kernels = {each["name"]: each["dynamic"] for each in manifest["kernels"]}
         self._constants = {each["name"]: each["bytes"] for each in manifest["constants"]}
@@ -263,12 +266,17 @@ class CudaExecutable(Executable):
         self._driver.synchronize(self.stream.handle)
 
     def _bind(self, signature: Signature) -> Callable[..., Any]:
-        native = self._code.function(
-            signature.function, result_type(signature), *argument_types(signature)
-        )
+        types = argument_types(signature)
+        can_fail = signature.function in self._reporting
+        name = reporting_name(signature.function) if can_fail else signature.function
+        types += [ctypes.c_void_p] if can_fail else []
+        native = self._code.function(name, result_type(signature), *types)
 
         def guarded(*values: Any) -> Any:
-            return self._failure.guard(native, *values)
+            with self._lock:
+                if can_fail:
+                    return self._failure.guard(native, *values)
+                return native(*values)
 
         graphs = self._graphs
         run = guarded if graphs is None else graphs.function(signature.function, guarded)

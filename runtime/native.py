@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,11 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.relax.conversion.profile import KERNEL_NAMES, KERNEL_TIMES
 from xdsl_tvm.lowering.tir.conversion.loop_profile import COUNT, EVENTS, LIMIT, NAMES
 from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
-from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
+from xdsl_tvm.lowering.to_llvm.lower_assert import (
+    FAILED_ASSERT,
+    failed_number,
+    reporting_name,
+)
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
@@ -39,6 +44,8 @@ from xdsl_tvm.runtime.packed_functions import (
     PackedSignature,
 )
 from xdsl_tvm.runtime.signature import Signature, module_symbols
+
+_POINTER = ctypes.c_void_p
 
 
 def no_progress(name: str, number: int, count: int) -> None:
@@ -93,13 +100,15 @@ class NativeExecutable(Executable):
         self._objects = unpacked(ObjectCache.default().get_or_make(key, self._compiled))
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         exports.update(dict.fromkeys(self.packed_functions))
-        can_fail = self._mentions(FAILED_ASSERT)
+        self._reporting = {
+            name for name in exports if self._mentions(reporting_name(name))
+        }
+        """The functions that can fail."""
+        exports.update(dict.fromkeys(map(reporting_name, self._reporting)))
         # As many as messages have: with no gaps, from the first on.
         numbers = list(
             itertools.takewhile(self._mentions, map(failed_number, itertools.count()))
         )
-        if can_fail:
-            exports.update(dict.fromkeys([FAILED_ASSERT, *numbers]))
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
         has_marks = self._mentions(EVENTS)
@@ -121,13 +130,7 @@ class NativeExecutable(Executable):
         self.loop_recorder = LoopRecorder(address) if has_marks else None
         """Records times of functions and loops, where InstrumentProfileIntrinsics has
         marked some, as `tir.instrument_lwp` in a `PassContext` asks for."""
-        self._failure = (
-            FailedAssert(
-                address(FAILED_ASSERT), [address(n) for n in numbers], packed_calls
-            )
-            if can_fail
-            else None
-        )
+        self._failure = FailedAssert(len(numbers), packed_calls)
 
     def _mentions(self, name: str) -> bool:
         return any(llvm_jit.mentions(data, name) for data in self._objects)
@@ -273,22 +276,20 @@ class NativeExecutable(Executable):
 
     def _bind_packed(self, signature: PackedSignature) -> PackedFunction:
         types = ENTRY_TYPES[signature.abi]
-        native = self._code.function(signature.function, ctypes.c_int32, *types)
+        entry = self._native(signature.function, ctypes.c_int32, types)
         address = self._code.address(signature.function)
-        return PackedFunction(signature, self._guarded(native), address)
+        return PackedFunction(signature, entry, address)
 
     def _entry(self, signature: Signature) -> Entry:
-        native = self._code.function(
-            signature.function,
-            result_type(signature),
-            *argument_types(signature),
+        return self._native(
+            signature.function, result_type(signature), argument_types(signature)
         )
-        return self._guarded(native)
 
-    def _guarded(self, native: Entry) -> Entry:
-        """The function, whose failed assertions are exceptions."""
-        if self._failure is None:
-            return native
+    def _native(self, name: str, result: Any, types: Sequence[Any]) -> Entry:
+        """The function in machine code, whose failed assertions are exceptions."""
+        if name not in self._reporting:
+            return self._code.function(name, result, *types)
+        native = self._code.function(reporting_name(name), result, *types, _POINTER)
         return functools.partial(self._failure.guard, native)
 
     @property

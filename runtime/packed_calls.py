@@ -9,10 +9,12 @@ Functions of the packed convention call `tvm_call_with_slots`, with packed argum
 from __future__ import annotations
 
 import ctypes
+import itertools
 import operator
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -31,6 +33,7 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import (
     TensorSlot,
     TupleSlot,
 )
+from xdsl_tvm.lowering.tir.conversion.packed import CALL_FAILED
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.packed_functions import load, store
 
@@ -70,6 +73,19 @@ def check_externs(module: ModuleOp, externs: Externs) -> None:
             )
 
 
+_STATUSES = 1 << 30
+_MOST_KEPT = 256
+
+
+class _Calls(threading.local):
+    """What a thread knows of the calls that it makes."""
+
+    depth = 0
+    """How many calls of compiled code are under way: 0 on the threads of the pool."""
+    error: BaseException | None = None
+    kept: Any = None
+
+
 class PackedCalls:
     """The function that compiled code calls, for the externs of one module.
 
@@ -79,9 +95,10 @@ class PackedCalls:
     def __init__(self, externs: Externs) -> None:
         self._externs = {**BUILTINS, **externs}
         self._calls: dict[bytes, PackedCall] = {}
-        self._raised = threading.local()
-        self._on_other_thread: BaseException | None = None
-        """Of a parallel loop, whose threads are not the one that calls."""
+        self._thread = _Calls()
+        self._numbers = itertools.count(1)
+        self._on_other_threads: dict[int, BaseException] = {}
+        """By number: of parallel loops, whose threads are not the one that calls."""
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
         self._function = kind(self._enter)
         # Name, arguments, type codes, their number, result and its type code.
@@ -90,7 +107,6 @@ class PackedCalls:
             ctypes.c_int32, pointer, pointer, pointer, ctypes.c_int32, pointer, pointer
         )
         self._with_slots = with_slots(self._enter_with_slots)
-        self._kept = threading.local()
 
     @property
     def address(self) -> int:
@@ -106,18 +122,44 @@ class PackedCalls:
         assert found is not None
         return found
 
-    def take_error(self) -> BaseException | None:
-        """The exception that ended the last call, which is forgotten."""
-        error = getattr(self._raised, "error", None) or self._on_other_thread
-        self._raised.error = self._on_other_thread = None
-        return error
+    @contextmanager
+    def calling(self) -> Generator[None]:
+        """For the time of a call of compiled code, which this thread makes."""
+        self._thread.depth += 1
+        try:
+            yield
+        finally:
+            self._thread.depth -= 1
+
+    def take_error(self, message: str, number: int) -> BaseException | None:
+        """The exception that ended a call of this thread, which is forgotten.
+
+        `message` and `number` are those that the call left. None if something else ended
+        it.
+        """
+        error, self._thread.error = self._thread.error, None
+        if error is not None or CALL_FAILED not in message:
+            return error
+        return self._on_other_threads.pop(number, None)
+
+    def _raised(self, error: BaseException) -> int:
+        """Keeps an exception; gives the status that compiled code is to report."""
+        if self._thread.depth:
+            self._thread.error = error
+            return 1
+        number = next(self._numbers) % _STATUSES + 1
+        self._on_other_threads[number] = error
+        if len(self._on_other_threads) > _MOST_KEPT:
+            # Of several that fail in one loop, the call reports one.
+            with suppress(KeyError, RuntimeError, StopIteration):
+                del self._on_other_threads[next(iter(self._on_other_threads))]
+        return number
 
     def _enter(self, text: int, cells: int) -> int:
         try:
             self._run(self._call_of(ctypes.string_at(text)), cells)
         except BaseException as error:  # it must not pass through compiled code
-            self._raised.error = error
-            return 1
+            return self._raised(error)
         return 0
 
     def _enter_with_slots(
@@ -133,10 +175,9 @@ class PackedCalls:
                 )
             arguments = [load(values, codes, slot) for slot in range(count)]
             # What is returned lives until the next call of this thread returns something.
-            self._kept.result = store(result, code, 0, function(*arguments))
+            self._thread.kept = store(result, code, 0, function(*arguments))
         except BaseException as error:  # it must not pass through compiled code
-            self._raised.error = self._on_other_thread = error
-            return 1
+            return self._raised(error)
         return 0
 
     def _call_of(self, text: bytes) -> PackedCall:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, func, llvm, memref
+from xdsl.dialects import arith, cf, func, llvm
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
     DictionaryAttr,
@@ -16,23 +16,24 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    UnrealizedConversionCastOp,
-    i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import fail
-from xdsl_tvm.lowering.to_llvm._device_memory import ON_DEVICE
+from xdsl_tvm.lowering.to_llvm._held_allocations import (
+    POINTER,
+    HeldAllocations,
+    block_of,
+)
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -62,6 +63,11 @@ def return_early(never: SSAValue) -> cf.AssertOp:
     return op
 
 
+def reporting_name(function: str) -> str:
+    """The symbol of a function that takes the address of a slot for its failure."""
+    return f"{function}.reporting"
+
+
 def failed_number(place: int) -> str:
     """The global of the number with this index in a message."""
     return f"{FAILED_NUMBER}{place}"
@@ -86,31 +92,37 @@ class LowerAssert(CompilerPass):
 
             llvm.mlir.global weak @tvm_failed_assert(0 : i64) : i64
             func.func @f(%c: i1) -> i32 {
+              (calls @f.reporting with the address of a slot on the stack, and stores the
+              message that is in it then, if any, to @tvm_failed_assert)
+            }
+            func.func @f.reporting(%c: i1, %slot: !llvm.ptr) -> i32 {
               cf.cond_br %c, ^rest, ^failed
             ^rest:
               ...
             ^failed:
-              (the address of "message" is stored to @tvm_failed_assert)
+              (the address of "message" is stored to %slot)
               %zero = arith.constant 0 : i32
               func.return %zero : i32
             }
 
-        In a message, `{tvm_failed_number0}` is for the number in the global of that name,
-        an `i64` that is stored before the assertion fails. Of several iterations of a
-        parallel loop that fail, the numbers may be those of any.
-        A function that calls such a function looks at the global after the call, and
-        returns as well if it is not 0. Who calls from outside sets the global to 0
-        before, and reads it after. Time is linear in the size of the module.
-        Code that the thread pool calls has a place of its own on each thread instead of
-        the global: functions get its address as one more argument, in a copy where code
-        outside of parallel loops calls them too. The launch of a parallel loop gives the
-        first failure in the order of the iterations, whichever came first. What a
-        function has allocated and not released (memref.alloc, memref.dealloc) is
-        released when it fails.
+        A slot is two words: the address of the message, 0 before, and the address of the
+        numbers of messages, where the module has such. In a message,
+        `{tvm_failed_number0}` is for the number in the global of that name, an `i64`; a
+        function that reports stores it to the numbers of its slot instead. Of several
+        iterations of a parallel loop that fail, the numbers may be those of any.
+        A function that calls such a function passes its slot on, looks at it after the
+        call, and returns as well if it is not 0. Only functions that other modules see
+        have both forms: who calls `@f` sets the global to 0 before, and reads it after;
+        calls of `@f.reporting` on several threads do not disturb each other. Code that
+        the thread pool calls has a slot on each thread. The launch of a parallel loop
+        gives the first failure in the order of the iterations, whichever came first.
+        Time is linear in the size of the module. What a function has allocated and not
+        released (memref.alloc, memref.dealloc) is released when it fails.
     Leaves alone: assertions in GPU modules and inside of other ops, and functions that
         cannot fail
     Errors: a function that can fail with a result that is neither an integer nor a float;
-        a symbol `tvm_failed_assert` that is something else
+        a symbol `tvm_failed_assert` that is something else; a symbol with the name of a
+        new function
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM returns -1 from functions of its packed convention and keeps the
         message in its runtime.
@@ -123,20 +135,19 @@ class LowerAssert(CompilerPass):
         failing = code.failing()
         if not failing:
             return
+        numbers = _numbers(op)
+        reporting = {name: code.reporting(name) for name in failing}
         slot = _slot(op)
         symbols = Symbols()
-        moved = {name: code.for_threads(name) for name in code.on_threads(failing)}
         for chunk in code.chunks.values():
-            _report(chunk, moved)
-        for each in moved.values():
-            entry = each.body.blocks[0]
-            place = _FailureSlot(None, entry.args[-1])
-            _lower(each, code.points(each, failing), place, symbols, moved)
-        for name in failing:
-            each = code.functions[name]
-            if moved.get(name) is not each:
-                place = _FailureSlot(slot, None)
-                _lower(each, code.points(each, failing), place, symbols, {})
+            _report(chunk, reporting, has_numbers=bool(numbers))
+        for name, function in reporting.items():
+            place = function.body.blocks[0].args[-1]
+            points = code.points(function, failing)
+            _redirect_numbers(function, place, numbers)
+            _lower(function, points, place, symbols, reporting, bool(numbers))
+            if function.sym_name.data != name:
+                _add_wrapper(function, name, slot, list(numbers))
 
 
 class _Code:
@@ -152,7 +163,6 @@ class _Code:
                 self.chunks[each.sym_name.data] = each
         self.callees = {name: self._callees(f) for name, f in self.functions.items()}
         self.chunk_callees = {name: self._callees(f) for name, f in self.chunks.items()}
-        self.called = {name for f in self.callees.values() for name in f.values()}
 
     def _callees(self, function: Operation) -> dict[Operation, str]:
         """The calls in `function`, with the function or the chunk that each runs."""
@@ -186,45 +196,26 @@ class _Code:
                     pending.append(caller)
         return found
 
-    def on_threads(self, failing: Container[str]) -> dict[str, None]:
-        """Those of the failing functions that run in parallel loops."""
-        pending = [name for f in self.chunk_callees.values() for name in f.values()]
-        found: dict[str, None] = {}
-        while pending:
-            name = pending.pop()
-            if name in failing and name not in found:
-                found[name] = None
-                pending.extend(self.callees[name].values())
-        return found
+    def reporting(self, name: str) -> func.FuncOp:
+        """Gives a function the address of a slot as last argument.
 
-    def for_threads(self, name: str) -> func.FuncOp:
-        """The function, or a copy, with the address of a place as last argument."""
+        One that other modules see is renamed; its name is then that of no function.
+        """
         function = self.functions[name]
-        if function.sym_visibility is None or name in self.called:
-            function = self._copy(function)
-        inputs = [*function.function_type.inputs.data, llvm.LLVMPointerType()]
+        if function.sym_visibility is None:
+            new = reporting_name(name)
+            if new in self.functions or new in self.chunks:
+                raise fail(function, f"the symbol '{new}' is taken; rename it")
+            function.properties["sym_name"] = StringAttr(new)
+        inputs = [*function.function_type.inputs.data, POINTER]
         outputs = function.function_type.outputs.data
         function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
         if function.arg_attrs is not None:
             known = [*function.arg_attrs, DictionaryAttr({})]
             function.properties["arg_attrs"] = ArrayAttr(known)
         entry = function.body.blocks[0]
-        entry.insert_arg(llvm.LLVMPointerType(), len(entry.args))
+        entry.insert_arg(POINTER, len(entry.args))
         return function
-
-    def _copy(self, function: func.FuncOp) -> func.FuncOp:
-        taken = {*self.functions, *self.chunks}
-        name = f"{function.sym_name.data}_on_thread"
-        while name in taken:
-            name += "_"
-        copy = function.clone()
-        copy.properties["sym_name"] = StringAttr(name)
-        copy.properties["sym_visibility"] = StringAttr("private")
-        block = function.parent_block()
-        assert block is not None
-        block.insert_op_after(copy, function)
-        self.functions[name] = copy
-        return copy
 
     def points(self, function: func.FuncOp, failing: Container[str]) -> set[Operation]:
         """Where `function` may fail: assertions, calls, and launches."""
@@ -260,38 +251,70 @@ def _callee(op: Operation) -> str | None:
     )
 
 
-def _report(chunk: llvm.FuncOp, moved: Mapping[str, func.FuncOp]) -> None:
-    """Lets a chunk give the place of its thread to what it calls, and return what is
+def _report(
+    chunk: llvm.FuncOp, reporting: Mapping[str, func.FuncOp], *, has_numbers: bool
+) -> None:
+    """Lets a chunk give the slot of its thread to what it calls, and return what is
     there."""
-    for block in chunk.body.blocks:
-        for op in list(block.ops):
-            if isinstance(op, func.CallOp) and _callee(op) in moved:
-                _report_call(chunk, op, moved)
+    calls = [
+        op
+        for block in chunk.body.blocks
+        for op in block.ops
+        if isinstance(op, func.CallOp) and _callee(op) in reporting
+    ]
+    if not calls:
+        return
+    numbers = _unpacked_context(chunk) if has_numbers else None
+    for op in calls:
+        _report_call(op, numbers, reporting)
+
+
+def _unpacked_context(chunk: llvm.FuncOp) -> SSAValue:
+    """Lets a chunk take a pair of its context and the numbers; gives the latter."""
+    entry = chunk.body.blocks[0]
+    pair, first = entry.args[-1], entry.first_op
+    assert first is not None, "a function ends with a terminator"
+    context = llvm.LoadOp(pair, POINTER)
+    pair.replace_all_uses_with(context.dereferenced_value)
+    context.operands[0] = pair
+    second = llvm.GEPOp(pair, [1], POINTER)
+    numbers = llvm.LoadOp(second.result, POINTER)
+    entry.insert_ops_before([context, second, numbers], first)
+    return numbers.dereferenced_value
 
 
 def _report_call(
-    chunk: llvm.FuncOp, op: func.CallOp, moved: Mapping[str, func.FuncOp]
+    op: func.CallOp, numbers: SSAValue | None, reporting: Mapping[str, func.FuncOp]
 ) -> None:
-    one = llvm.ConstantOp(IntegerAttr(1, i64), i64)
-    zero = llvm.ConstantOp(IntegerAttr(0, i64), i64)
-    place = llvm.AllocaOp(one, i64, 8)
-    start = llvm.StoreOp(zero, place.res)
-    block = op.parent_block()
-    assert block is not None
-    block.insert_ops_before([one, zero, place, start], op)
-    call = _pass_place(op, place.res, moved)
-    found = llvm.LoadOp(place.res, i64)
+    block = block_of(op)
+    ops: list[Operation] = []
+    place = _new_slot(numbers, ops)
+    block.insert_ops_before(ops, op)
+    call = _pass_place(op, place, reporting)
+    found = llvm.LoadOp(place, i64)
     block.insert_op_after(found, call)
     last = block.last_op
     assert isinstance(last, llvm.ReturnOp)
     last.operands[0] = found.results[0]
 
 
+def _new_slot(numbers: SSAValue | None, ops: list[Operation]) -> SSAValue:
+    """A slot on the stack, made by what is added to `ops`."""
+    words = llvm.ConstantOp(IntegerAttr(2, i64), i64)
+    zero = llvm.ConstantOp(IntegerAttr(0, i64), i64)
+    place = llvm.AllocaOp(words, i64, 8)
+    ops += [words, zero, place, llvm.StoreOp(zero, place.res)]
+    if numbers is not None:
+        second = llvm.GEPOp(place.res, [1], i64)
+        ops += [second, llvm.StoreOp(numbers, second.result)]
+    return place.res
+
+
 def _pass_place(
-    op: func.CallOp, place: SSAValue, moved: Mapping[str, func.FuncOp]
+    op: func.CallOp, place: SSAValue, reporting: Mapping[str, func.FuncOp]
 ) -> func.CallOp:
-    """Replaces a call by one that passes the place on, if the function has a place."""
-    function = moved.get(op.callee.string_value())
+    """Replaces a call by one that passes the slot on, if the function reports."""
+    function = reporting.get(op.callee.string_value())
     if function is None:
         return op
     call = func.CallOp(
@@ -301,6 +324,84 @@ def _pass_place(
     call.location = op.location
     Rewriter.replace_op(op, call)
     return call
+
+
+def _numbers(module: ModuleOp) -> dict[str, int]:
+    """The globals of the numbers of messages, in order."""
+    names = {op.sym_name.data for op in module.body.ops if isinstance(op, llvm.GlobalOp)}
+    found = itertools.takewhile(names.__contains__, map(failed_number, itertools.count()))
+    return {name: place for place, name in enumerate(found)}
+
+
+def _redirect_numbers(
+    function: func.FuncOp, place: SSAValue, numbers: Mapping[str, int]
+) -> None:
+    """Stores numbers where the slot says, instead of in globals."""
+    if not numbers:
+        return
+    for block in function.body.blocks:
+        for op in block.ops:
+            if not isinstance(op, llvm.AddressOfOp):
+                continue
+            number = numbers.get(op.global_name.string_value())
+            if number is not None:
+                second = llvm.GEPOp(place, [1], i64)
+                base = llvm.LoadOp(second.result, POINTER)
+                found = llvm.GEPOp(base.dereferenced_value, [number], i64)
+                Rewriter.replace_op(op, [second, base, found])
+
+
+def _add_wrapper(
+    function: func.FuncOp, name: str, slot: llvm.GlobalOp, numbers: list[str]
+) -> None:
+    """Adds a function of this name before one that reports, which calls it.
+
+    What a call before has left in the globals stays there unless this one fails.
+    """
+    inputs = function.function_type.inputs.data[:-1]
+    outputs = function.function_type.outputs.data
+    body = Block(arg_types=inputs)
+    ops: list[Operation] = []
+    stored: list[tuple[str, SSAValue]] = []
+    array: SSAValue | None = None
+    if numbers:
+        count = llvm.ConstantOp(IntegerAttr(len(numbers), i64), i64)
+        memory = llvm.AllocaOp(count, i64, 8)
+        ops += [count, memory]
+        array = memory.res
+    place = _new_slot(array, ops)
+    call = func.CallOp(function.sym_name.data, [*body.args, place], outputs)
+    message = llvm.LoadOp(place, i64)
+    zero = arith.ConstantOp(IntegerAttr(0, i64))
+    failed = arith.CmpiOp(message.dereferenced_value, zero, "ne")
+    ops += [call, message, zero, failed]
+    stored.append((slot.sym_name.data, message.dereferenced_value))
+    for number, each in enumerate(numbers):
+        assert array is not None
+        element = llvm.GEPOp(array, [number], i64)
+        value = llvm.LoadOp(element.result, i64)
+        ops += [element, value]
+        stored.append((each, value.dereferenced_value))
+    for symbol, value in stored:
+        address = llvm.AddressOfOp(symbol, POINTER)
+        before = llvm.LoadOp(address.result, i64)
+        kept = arith.SelectOp(failed, value, before.dereferenced_value)
+        ops += [address, before, kept, llvm.StoreOp(kept.result, address.result)]
+    ops.append(func.ReturnOp(*call.results))
+    for op in ops:
+        op.location = function.location
+    body.add_ops(ops)
+    arguments = None if function.arg_attrs is None else list(function.arg_attrs)[:-1]
+    wrapper = func.FuncOp(
+        name,
+        (inputs, outputs),
+        Region(body),
+        arg_attrs=None if arguments is None else ArrayAttr(arguments),
+        res_attrs=function.res_attrs,
+    )
+    wrapper.attributes.update(function.attributes)
+    wrapper.location = function.location
+    block_of(function).insert_op_before(wrapper, function)
 
 
 def _slot(module: ModuleOp) -> llvm.GlobalOp:
@@ -316,149 +417,17 @@ def _slot(module: ModuleOp) -> llvm.GlobalOp:
     return slot
 
 
-@dataclass(frozen=True)
-class _FailureSlot:
-    """Where a function says that it failed: a global, or where an argument points."""
-
-    slot: llvm.GlobalOp | None
-    argument: SSAValue | None
-
-    def address(self, ops: list[Operation]) -> SSAValue:
-        """The address, for which operations may be added to `ops`."""
-        if self.argument is not None:
-            return self.argument
-        assert self.slot is not None
-        op = llvm.AddressOfOp(self.slot.sym_name, llvm.LLVMPointerType())
-        ops.append(op)
-        return op.result
-
-
-class _Allocations:
-    """What a function that can fail has allocated and not released yet.
-
-    Each allocation has a place on the stack with its address, or null, which the road
-    out of the function releases; LLVM keeps such places in registers.
-    """
-
-    def __init__(self, function: func.FuncOp) -> None:
-        self._places: dict[SSAValue, SSAValue] = {}
-        self._on_device: set[SSAValue] = set()
-        """The places of memory of the GPU."""
-        self._given: dict[SSAValue, list[SSAValue]] = {}
-        ops = [op for block in function.body.blocks for op in block.ops]
-        entry = function.body.blocks[0]
-        for op in ops:
-            if isinstance(op, memref.AllocOp):
-                self._places[op.memref] = place = self._place(entry)
-                if ON_DEVICE in op.attributes:
-                    self._on_device.add(place)
-                address = _address(op.memref)
-                store = llvm.StoreOp(address.results[0], self._places[op.memref])
-                _block(op).insert_ops_after([address, store], op)
-            self._note_branch(op)
-        for op in ops:
-            if isinstance(op, memref.DeallocOp) and self._places:
-                self._forget(op)
-
-    def _place(self, entry: Block) -> SSAValue:
-        one = llvm.ConstantOp(IntegerAttr(1, i64), i64)
-        place = llvm.AllocaOp(one, _POINTER, 8)
-        null = llvm.ZeroOp.create(result_types=[_POINTER])
-        start = llvm.StoreOp(null.results[0], place.res)
-        first = entry.first_op
-        assert first is not None, "a function ends with a terminator"
-        entry.insert_ops_before([one, place, null, start], first)
-        return place.res
-
-    def _note_branch(self, op: Operation) -> None:
-        """Keep what a branch gives to the arguments of the blocks after it."""
-        if isinstance(op, cf.BranchOp):
-            given = [(op.successor, op.arguments)]
-        elif isinstance(op, cf.ConditionalBranchOp):
-            given = [
-                (op.then_block, op.then_arguments),
-                (op.else_block, op.else_arguments),
-            ]
-        else:
-            return
-        for block, values in given:
-            for argument, value in zip(block.args, values, strict=True):
-                self._given.setdefault(argument, []).append(value)
-
-    def _forget(self, op: memref.DeallocOp) -> None:
-        """Take note that memory is released, whichever allocation it is of."""
-        address = _address(op.memref)
-        freed = address.results[0]
-        ops: list[Operation] = [address]
-        for place in self._candidates(op.memref):
-            held = llvm.LoadOp(place, _POINTER)
-            same = tvm_llvm.ICmpOp("eq", held.dereferenced_value, freed)
-            null = llvm.ZeroOp.create(result_types=[_POINTER])
-            kept = tvm_llvm.SelectOp(same, null.results[0], held.dereferenced_value)
-            ops += [held, same, null, kept, llvm.StoreOp(kept.res, place)]
-        _block(op).insert_ops_before(ops, op)
-
-    def _candidates(self, memory: SSAValue) -> list[SSAValue]:
-        """The places of the allocations that a value may be; all if it is not known."""
-        found: dict[SSAValue, None] = {}
-        seen: set[SSAValue] = set()
-        work = [memory]
-        while work:
-            value = work.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            if value in self._places:
-                found[self._places[value]] = None
-            elif value in self._given:
-                work += self._given[value]
-            elif isinstance(value.owner, memref.CastOp | memref.ReinterpretCastOp):
-                work.append(value.owner.operands[0])
-            else:
-                return list(self._places.values())
-        return list(found)
-
-    def release(self) -> list[Operation]:
-        """What the road out of the function does; to release null does nothing."""
-        ops: list[Operation] = []
-        for place in self._places.values():
-            held = llvm.LoadOp(place, _POINTER)
-            memory = _cast(held.dereferenced_value, _BYTES)
-            free = memref.DeallocOp.create(operands=memory.results)
-            if place in self._on_device:
-                free.attributes[ON_DEVICE] = UnitAttr()
-            ops += [held, memory, free]
-        return ops
-
-
-_POINTER = llvm.LLVMPointerType()
-_BYTES = MemRefType(i8, [DYNAMIC_INDEX])
-
-
-def _address(memory: SSAValue) -> Operation:
-    return _cast(memory, _POINTER)
-
-
-def _cast(value: SSAValue, type_: Attribute) -> Operation:
-    return UnrealizedConversionCastOp.create(operands=[value], result_types=[type_])
-
-
-def _block(op: Operation) -> Block:
-    block = op.parent_block()
-    assert block is not None
-    return block
-
-
 def _lower(
     function: func.FuncOp,
     points: set[Operation],
-    place: _FailureSlot,
+    place: SSAValue,
     symbols: Symbols,
-    moved: Mapping[str, func.FuncOp],
+    reporting: Mapping[str, func.FuncOp],
+    has_numbers: bool,
 ) -> None:
     """Let the function return after each of `points`, if that fails."""
     exit_block, returns = Block(), _EarlyReturn()
-    held = _Allocations(function)
+    held = HeldAllocations(function)
     for block in list(function.body.blocks):
         op = block.last_op
         while op is not None:
@@ -466,7 +435,7 @@ def _lower(
             if op in points and _RETURNS in op.attributes:
                 _return_here(op, returns)
             elif op in points:
-                _lower_point(op, exit_block, place, symbols, moved)
+                _lower_point(op, exit_block, place, symbols, reporting, has_numbers)
             op = before
     function.body.add_block(exit_block)
     _fill_exit(function, exit_block, held, fails=True)
@@ -484,7 +453,7 @@ class _EarlyReturn:
 
 
 def _fill_exit(
-    function: func.FuncOp, block: Block, held: _Allocations, *, fails: bool
+    function: func.FuncOp, block: Block, held: HeldAllocations, *, fails: bool
 ) -> None:
     """Release what is held, and return."""
     status = -1 if fails and RETURNS_STATUS in function.attributes else 0
@@ -506,12 +475,15 @@ def _return_here(op: Operation, returns: _EarlyReturn) -> None:
 def _lower_point(
     op: Operation,
     exit_block: Block,
-    place: _FailureSlot,
+    place: SSAValue,
     symbols: Symbols,
-    moved: Mapping[str, func.FuncOp],
+    reporting: Mapping[str, func.FuncOp],
+    has_numbers: bool,
 ) -> None:
-    if isinstance(op, func.CallOp) and place.argument is not None:
-        op = _pass_place(op, place.argument, moved)
+    if isinstance(op, func.CallOp):
+        op = _pass_place(op, place, reporting)
+    elif has_numbers and not isinstance(op, cf.AssertOp):
+        _pair_context(op, place)
     rest = split_behind(op)
     if isinstance(op, cf.AssertOp):
         _lower_assert(op, rest, exit_block, place, symbols)
@@ -525,7 +497,7 @@ def _lower_assert(
     op: cf.AssertOp,
     rest: Block,
     exit_block: Block,
-    place: _FailureSlot,
+    place: SSAValue,
     symbols: Symbols,
 ) -> None:
     text = symbols.string_constant(symbol_table(op), op.msg.data)
@@ -543,11 +515,10 @@ def _failed(
     message: SSAValue,
     rest: Block,
     exit_block: Block,
-    place: _FailureSlot,
+    place: SSAValue,
 ) -> Block:
     """A block that says that the function failed, and leaves it."""
-    address = place.address(ops)
-    failed = Block([*ops, llvm.StoreOp(message, address), cf.BranchOp(exit_block)])
+    failed = Block([*ops, llvm.StoreOp(message, place), cf.BranchOp(exit_block)])
     for each in failed.ops:
         each.location = op.location
     region = rest.parent
@@ -556,18 +527,37 @@ def _failed(
     return failed
 
 
-def _check_call(
-    op: Operation, rest: Block, exit_block: Block, place: _FailureSlot
-) -> None:
-    ops: list[Operation] = []
-    found = llvm.LoadOp(place.address(ops), i64)
-    ops.append(found)
-    _leave_if_set(op, ops, found.results[0], rest, exit_block)
+def _check_call(op: Operation, rest: Block, exit_block: Block, place: SSAValue) -> None:
+    found = llvm.LoadOp(place, i64)
+    _leave_if_set(op, [found], found.results[0], rest, exit_block)
 
 
-def _check_launch(
-    op: Operation, rest: Block, exit_block: Block, place: _FailureSlot
-) -> None:
+def _pair_context(op: Operation, place: SSAValue) -> None:
+    """Lets a launch pass the numbers of a slot with the context of its chunk."""
+    function = op.parent_op()
+    assert isinstance(function, func.FuncOp)
+    entry = function.body.blocks[0]
+    first = entry.first_op
+    assert first is not None, "a function ends with a terminator"
+    words = llvm.ConstantOp(IntegerAttr(2, i64), i64)
+    pair = llvm.AllocaOp(words, POINTER, 8)
+    entry.insert_ops_before([words, pair], first)
+    source = llvm.GEPOp(place, [1], i64)
+    numbers = llvm.LoadOp(source.result, POINTER)
+    second = llvm.GEPOp(pair.res, [1], POINTER)
+    assert isinstance(op, llvm.CallOp)
+    ops = [
+        llvm.StoreOp(op.args[1], pair.res),
+        source,
+        numbers,
+        second,
+        llvm.StoreOp(numbers.dereferenced_value, second.result),
+    ]
+    block_of(op).insert_ops_before(ops, op)
+    op.operands[1] = pair.res
+
+
+def _check_launch(op: Operation, rest: Block, exit_block: Block, place: SSAValue) -> None:
     message = op.results[0]
     failed = _failed(op, [], message, rest, exit_block, place)
     _leave_if_set(op, [], message, rest, failed)

@@ -442,7 +442,8 @@ class BodyConverter(PackedEmitter):
                 )
             text, numbers = found
             names = [failed_number(place) for place in range(len(numbers))]
-            self._store_numbers(condition, dict(zip(names, numbers, strict=True)))
+            values = [convert(self, self.value(n), n.type, i64) for n in numbers]
+            self.store_numbers(condition, dict(zip(names, values, strict=True)))
             filled = tir.format_message(text, [f"{{{name}}}" for name in names])
             message = StringAttr(filled)
         if self.is_packed:
@@ -451,14 +452,10 @@ class BodyConverter(PackedEmitter):
         check = cf.AssertOp.create(operands=[condition], properties={"msg": message})
         self.emit(check)
 
-    def _store_numbers(self, holds: SSAValue, numbers: Mapping[str, SSAValue]) -> None:
-        """Store integers in globals, unless a condition holds."""
-        values = {
-            name: convert(self, self.value(number), number.type, i64)
-            for name, number in numbers.items()
-        }
+    def store_numbers(self, holds: SSAValue, numbers: Mapping[str, SSAValue]) -> None:
+        """Stores integers of 64 bits in globals, unless a condition holds."""
         failed = Block()
-        for name, value in values.items():
+        for name, value in numbers.items():
             self._declare_number(name)
             address = llvm.AddressOfOp(name, llvm.LLVMPointerType())
             failed.add_ops([address, llvm.StoreOp(value, address.result)])

@@ -3,7 +3,7 @@
 docs/spec/tir-passes-d-abi-and-pipelines.md III.1. A handle is an `!llvm.ptr`; memory
 behind it is a memref by a cast, since memrefs become bare pointers. A call by name goes
 to `CALL_WITH_SLOTS` of the runtime, with the addresses of name, arguments, type codes,
-result and its type code; it returns 0, or 1 where the function failed.
+result and its type code; it returns 0, or another status where the function failed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,12 @@ from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.expressions import convert
 from xdsl_tvm.lowering.tir.conversion.types import memref_of, signless
 from xdsl_tvm.lowering.tir.conversion.views import Memory, memref_type
+from xdsl_tvm.lowering.to_llvm.lower_assert import failed_number
 
 CALL_WITH_SLOTS: Final = "tvm_call_with_slots"
+CALL_FAILED: Final = 'the call of "'
+"""How messages start which say that a call has failed; its status is the first of their
+numbers where the function was called by name."""
 _POINTER: Final = llvm.LLVMPointerType()
 _SLOT: Final = 8
 _CODE: Final = 4
@@ -106,6 +110,10 @@ class PackedEmitter(Emitter, ABC):
     @abstractmethod
     def insert_global(self, op: Operation) -> None:
         """Puts a global into the module."""
+
+    @abstractmethod
+    def store_numbers(self, holds: SSAValue, numbers: Mapping[str, SSAValue]) -> None:
+        """Stores integers of 64 bits in globals, unless a condition holds."""
 
     @abstractmethod
     def unique_symbol(self, stem: str) -> str:
@@ -400,7 +408,7 @@ class PackedCode:
         callee = cv.declare(CALL_WITH_SLOTS, types, [i32])
         arguments = [self._text(name), *operands]
         status = cv.build(func.CallOp, arguments, i32, {"callee": callee})
-        self._succeeded(status, name)
+        self._succeeded(status, name, is_reported=True)
 
     def _call_symbol(self, op: tir.CallOp, symbol: str, operands: list[SSAValue]) -> None:
         cv = self._cv
@@ -423,11 +431,16 @@ class PackedCode:
         status = cv.build(func.CallOp, arguments, i32, {"callee": callee})
         self._succeeded(status, symbol)
 
-    def _succeeded(self, status: SSAValue, name: str) -> None:
+    def _succeeded(
+        self, status: SSAValue, name: str, *, is_reported: bool = False
+    ) -> None:
         cv = self._cv
         zero = cv.number(0, i32)
         same = cv.build(arith.CmpiOp, [status, zero], i1, {"predicate": _EQUAL})
-        self._require(same, f'the call of "{name}" failed')
+        if is_reported:
+            wide = cv.build(arith.ExtSIOp, [status], i64)
+            cv.store_numbers(same, {failed_number(0): wide})
+        self._require(same, f'{CALL_FAILED}{name}" failed')
 
     def _result(self, op: tir.CallOp, place: SSAValue, code: SSAValue) -> SSAValue:
         """What a call returned, or the value for a traced call that returned nothing."""
