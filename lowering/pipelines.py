@@ -110,7 +110,7 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
 
     What is known of batch normalization goes into the weights before it. Convolutions
     with constant weights compute on blocks of as many channels as vectors of so many
-    bytes hold, and their weights are rearranged here.
+    bytes hold, and their weights are rearranged here. Memory is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     return (
@@ -122,7 +122,7 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
         folding,
         "relax-winograd-convolutions",
         "relax-dead-code-elimination",
-        "relax-default-pipeline",
+        'relax-default-pipeline{memory="arena"}',
     )
 
 

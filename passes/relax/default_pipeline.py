@@ -19,6 +19,7 @@ from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.pipeline_registry import Maker, PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
+from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.passes.tir.inline_blocks import InlineBlocks
@@ -112,7 +113,9 @@ class DefaultPipeline(CompositePass):
         and `relax.call_tir`
     Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`, `cuda`;
         `pipeline`: `target`, the list of the target; `default_build`, the one without
-        fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`
+        fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`;
+        `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's, or
+        `arena`
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
@@ -138,6 +141,7 @@ class DefaultPipeline(CompositePass):
 
     target: str = "llvm"
     pipeline: str = "target"
+    memory: str = "tokens"
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that run, in order.
@@ -160,7 +164,9 @@ class DefaultPipeline(CompositePass):
                     GPUSchedule(self.target),
                     DefaultGPUSchedule(self.target),
                 )
-            elif (each := row.find()) is not None:
+            elif (each := row.find()) is StaticPlanBlockMemory:
+                found.append(StaticPlanBlockMemory(self.memory))
+            elif each is not None:
                 found.append(each())
         return tuple(found)
 

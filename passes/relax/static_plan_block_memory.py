@@ -44,9 +44,9 @@ class StaticPlanBlockMemory(CompilerPass):
     Output form: planned tensors are `relax.memory.alloc_tensor` on a
         `relax.memory.alloc_storage`, at byte 0 unless the strategy is `arena`
     Options: `strategy`: `tokens` (default), TVM's, where tensors take over whole
-        storages, or `arena`, where all tensors of one scope and device are at offsets in
-        one storage; `alignment`: what these offsets are multiples of, in bytes, a power
-        of two (64)
+        storages, or `arena`, where all tensors of one scope and device with constant
+        sizes are at offsets in one storage; `alignment`: what these offsets are multiples
+        of, in bytes, a power of two (64)
     Rewrites: before
 
             %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x4xf32>
@@ -86,12 +86,13 @@ class StaticPlanBlockMemory(CompilerPass):
         symbols; one that is not constant shares only with provably equal ones. A tensor
         without uses has a storage to itself. The strategy `arena` places the tensors
         whose size, or bound of it, is constant by several greedy packings (by size, start
-        or life, at the lowest offset or in the tightest gap), and takes the smallest;
-        where that is larger than what `tokens` needs for the scope and device in this
-        function, or where more than 256 tensors live at once on average, they have the
-        storages of `tokens`. Time is that of sorting the storages of a function by size,
-        and linear otherwise; storages are placed before the first tensor on them, or
-        of the `relax.if` around it where tensors in several branches share.
+        or life, at the lowest offset or in the tightest gap), and takes the smallest, and
+        so those whose sizes are multiples of one expression of symbols, such as `n + 1`,
+        none of which a branch defines; where an arena is larger than what `tokens` needs
+        for its tensors, or where more than 256 tensors live at once on average, they have
+        the storages of `tokens`. Time is that of sorting the storages of a function by
+        size, and linear otherwise; storages are placed before the first tensor on them,
+        or of the `relax.if` around it where tensors in several branches share.
     Leaves alone: tensors that a function or a branch returns, that are a condition, or
         that anything else than such a call uses, as calls of Relax functions and
         operators; tensors used in another block than theirs, or in regions of other

@@ -242,19 +242,19 @@ def check_plan(func: relax.FuncOp, choices: random.Random) -> int:
         for operand in op.operands
         for alloc in memory.get(operand, ())
     }
-    lives: dict[SSAValue, list[tuple[int, int, int, int]]] = {}
+    lives: dict[SSAValue, list[tuple[int, int, list[tuple[int, int]]]]] = {}
     for position, op in enumerate(ops):
         if isinstance(op, relax.AllocTensorFromStorageOp):
-            offset = op.offset.data.value
-            assert offset is not None
-            size = max(_check_fits(op))
-            lives.setdefault(op.storage, []).append(
-                (position, last.get(op, position), offset, offset + size)
-            )
+            ranges = _check_fits(op)
+            life = position, last.get(op, position), ranges
+            lives.setdefault(op.storage, []).append(life)
     again = 0
     for tensors in lives.values():
-        for (_, end, low, high), (start, _, least, most) in combinations(tensors, 2):
-            if low < most and least < high:
+        for (_, end, first), (start, _, second) in combinations(tensors, 2):
+            if any(
+                low < most and least < high
+                for (low, high), (least, most) in zip(first, second, strict=True)
+            ):
                 again += 1
                 assert end < start, f"two tensors are alive on the same bytes:\n{func}"
     return again
@@ -290,8 +290,8 @@ def _memory(ops: list[Operation]) -> dict[SSAValue, Memory]:
     return found
 
 
-def _check_fits(op: relax.AllocTensorFromStorageOp) -> list[int]:
-    """Check that a tensor sees and fits its storage; its sizes for some symbols."""
+def _check_fits(op: relax.AllocTensorFromStorageOp) -> list[tuple[int, int]]:
+    """Check that a tensor sees and fits its storage; its bytes for some symbols."""
     storage = op.storage.owner
     assert isinstance(storage, relax.AllocStorageOp)
     assert storage.parent is not None
@@ -302,10 +302,11 @@ def _check_fits(op: relax.AllocTensorFromStorageOp) -> list[int]:
     assert info.dtype is not None
     needed = product(info.shape) * bytes_of_lane(info.dtype)
     assert storage.dtype in (info.dtype, _BYTES)
-    sizes: list[int] = []
+    ranges: list[tuple[int, int]] = []
     for n in (0, 1, 7, BOUND):
         values = {"n": n}
-        sizes.append(needed.evaluate(values))
-        end = op.offset.data.evaluate(values) + sizes[-1]
-        assert end <= storage.size.data.evaluate(values)
-    return sizes
+        start = op.offset.data.evaluate(values)
+        assert start % bytes_of_lane(info.dtype) == 0
+        ranges.append((start, start + needed.evaluate(values)))
+        assert ranges[-1][1] <= storage.size.data.evaluate(values)
+    return ranges

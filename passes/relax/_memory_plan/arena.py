@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product as pairs
-from math import lcm
+from math import gcd, lcm
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import IntegerType, Signedness
@@ -20,7 +20,13 @@ from xdsl.ir import Attribute
 from xdsl_tvm.analysis.relax.live_ranges import most_at_once
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.tir.types import bytes_of_lane
-from xdsl_tvm.passes.relax._memory_plan.live_ranges import Begin, End, Step, Token
+from xdsl_tvm.passes.relax._memory_plan.live_ranges import (
+    Begin,
+    End,
+    Leave,
+    Step,
+    Token,
+)
 from xdsl_tvm.passes.relax._memory_plan.storage_pool import Storage
 from xdsl_tvm.passes.relax._memory_plan.tokens import kind_of
 
@@ -29,13 +35,13 @@ _NEIGHBOURS = 256
 """Tensors that live at the same time as one tensor, on average: with more of them in a
 function it is not packed, which keeps the time linear."""
 
-Place: TypeAlias = tuple[Attribute, Attribute]
-"""Scope and device."""
+Place: TypeAlias = tuple[Attribute, Attribute, relax.Dim]
+"""Scope, device and unit."""
 
 
 @dataclass(eq=False)
 class Block:
-    """Bytes that a tensor needs, from one time to another, both inclusive."""
+    """Units that a tensor needs, from one time to another, both inclusive."""
 
     start: int
     end: int
@@ -51,16 +57,21 @@ def arena_plan(
     storages: Sequence[Storage],
     alignment: int,
 ) -> list[Storage]:
-    """The plan `storages`, with arenas in the place of storages of known size.
+    """The plan `storages`, with arenas in the place of storages.
 
-    For each scope and device there is an arena if that is not larger than those storages
-    are together. Offsets are multiples of `alignment` and of the size of an element.
+    For each scope, device and unit there is an arena if that is not larger than those
+    storages are together. Sizes are counted in units, which are bytes where they are
+    known, and else what they are multiples of, such as `n + 1` bytes; units whose symbols
+    a branch defines are left alone. Offsets are multiples of `alignment` and of the size
+    of an element, in units.
     """
+    hidden = {name for step in steps if isinstance(step, Leave) for name in step.symbols}
     places = dict[Place, list[Storage]]()
     for storage in storages:
-        if storage.size.value is not None:
+        unit, _ = _in_units(storage.size)
+        if hidden.isdisjoint(unit.symbols()):
             scope, _, device = storage.kind
-            places.setdefault((scope, device), []).append(storage)
+            places.setdefault((scope, device, unit), []).append(storage)
     blocks = _blocks(steps, sizes, alignment)
     replaced = dict[Storage, Storage | None]()
     for place, given in places.items():
@@ -72,15 +83,28 @@ def arena_plan(
     return [storage for storage in kept if storage is not None]
 
 
+_BYTE = relax.Dim.constant(1)
+
+
+def _in_units(size: relax.Dim) -> tuple[relax.Dim, int]:
+    """A size as the greatest integer that divides it, times the unit that is left."""
+    if size.value is not None:
+        return _BYTE, size.value
+    number = gcd(*(coefficient for _, coefficient in size.terms))
+    unit = relax.Dim({monomial: c // number for monomial, c in size.terms})
+    return unit, number
+
+
 def _blocks(
     steps: Iterable[Step], sizes: Mapping[Token, relax.Dim], alignment: int
 ) -> dict[relax.AllocTensorOp, Block]:
-    """What the tensors of known size need; one without uses lives where it is made."""
+    """What the tensors need; one without uses lives where it is made."""
     blocks = dict[relax.AllocTensorOp, Block]()
     for time, step in enumerate(steps):
         match step:
-            case Begin(token, _) if (size := sizes[token].value) is not None:
+            case Begin(token, _):
                 element = bytes_of_lane(kind_of(token.alloc)[1])
+                _, size = _in_units(sizes[token])
                 blocks[token.alloc] = Block(time, time, size, lcm(alignment, element))
             case End(token) if token.alloc in blocks:
                 blocks[token.alloc].end = time
@@ -95,20 +119,21 @@ def _arena(
     blocks: Mapping[relax.AllocTensorOp, Block],
 ) -> Storage | None:
     """The arena for the tensors of some storages, None if it would be larger."""
+    scope, device, unit = place
     tensors = [alloc for storage in storages for alloc, _ in storage.tensors]
     chosen = [blocks[alloc] for alloc in tensors]
     offsets = pack(chosen)
     if offsets is None:
         return None
     size = arena_size(offsets)
-    if size > sum(storage.size.value or 0 for storage in storages):
+    if size > sum(_in_units(storage.size)[1] for storage in storages):
         return None
     dtypes = {kind_of(alloc)[1] for alloc in tensors}
     dtype = dtypes.pop() if len(dtypes) == 1 else _BYTES
-    arena = Storage((place[0], dtype, place[1]), relax.Dim.constant(size))
+    arena = Storage((scope, dtype, device), unit * size)
     # In the order of allocation, so that the first is where the arena is needed first.
     ordered = sorted(tensors, key=lambda alloc: blocks[alloc].start)
-    arena.tensors += [(alloc, offsets[blocks[alloc]]) for alloc in ordered]
+    arena.tensors += [(alloc, unit * offsets[blocks[alloc]]) for alloc in ordered]
     return arena
 
 

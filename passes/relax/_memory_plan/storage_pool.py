@@ -26,8 +26,8 @@ class Storage:
 
     kind: Kind
     size: relax.Dim
-    tensors: list[tuple[relax.AllocTensorOp, int]] = field(
-        default_factory=list[tuple["relax.AllocTensorOp", int]]
+    tensors: list[tuple[relax.AllocTensorOp, relax.Dim]] = field(
+        default_factory=list[tuple["relax.AllocTensorOp", relax.Dim]]
     )
 
 

@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.symbolic import DimLike
 
 
 def new_storage(
@@ -43,19 +44,19 @@ def storage_of(
     return storage
 
 
-def place_on(alloc: relax.AllocTensorOp, storage: SSAValue, offset: int = 0) -> None:
+def place_on(alloc: relax.AllocTensorOp, storage: SSAValue, offset: DimLike = 0) -> None:
     """Replace an allocation by a tensor on a storage, `offset` bytes from its start."""
     Rewriter.replace_op(alloc, tensor_on(alloc, storage, offset))
 
 
 def tensor_on(
-    alloc: relax.AllocTensorOp, storage: SSAValue, offset: int = 0
+    alloc: relax.AllocTensorOp, storage: SSAValue, offset: DimLike = 0
 ) -> relax.AllocTensorFromStorageOp:
     """The tensor that `place_on` replaces an allocation by, not inserted."""
     tensor = relax.AllocTensorFromStorageOp.create(
         operands=[storage],
         result_types=[alloc.result.type],
-        properties={"offset": relax.DimAttr(relax.Dim.constant(offset))},
+        properties={"offset": relax.DimAttr(relax.Dim.of(offset))},
     )
     tensor.attributes.update(alloc.attributes)
     tensor.location = alloc.location

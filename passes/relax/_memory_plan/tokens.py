@@ -26,7 +26,7 @@ def token_plan(steps: Iterable[Step], sizes: Mapping[Token, relax.Dim]) -> list[
                 if storage is None:
                     storage = Storage(kind, size)
                     storages.append(storage)
-                storage.tensors.append((token.alloc, 0))
+                storage.tensors.append((token.alloc, relax.Dim.constant(0)))
                 storage_of[token] = storage
             case End(token):
                 pool.release(storage_of[token])
