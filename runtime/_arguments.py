@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -20,6 +21,7 @@ from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime.ndarray import NDArray
+from xdsl_tvm.runtime._given_results import Given, check_extents
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     Extents,
@@ -125,8 +127,10 @@ class Arguments:
             for spec in signature.results
         ]
 
-    def __call__(self, args: Sequence[Any], bound: Bound = _UNBOUND) -> Prepared:
-        """Check `args`, which are those that are not bound.
+    def __call__(
+        self, args: Sequence[Any], bound: Bound = _UNBOUND, given: Given = ()
+    ) -> Prepared:
+        """Check `args`, which are those that are not bound; results are new, or given.
 
         Raises TypeError or ValueError, and MemoryError for results too large to make.
         """
@@ -144,7 +148,10 @@ class Arguments:
         signature = self.signature
         return Prepared(
             params,
-            [self._result(spec, dims, symbols) for spec, dims in self._results],
+            [
+                self._result(spec, dims, symbols, out)
+                for (spec, dims), out in zip_longest(self._results, given)
+            ],
             [symbols[name] for name in signature.symbols],
         )
 
@@ -372,9 +379,15 @@ class Arguments:
         self._checks.append(check)
 
     def _result(
-        self, spec: ArraySpec, dims: Sequence[Evaluator], symbols: Symbols
+        self,
+        spec: ArraySpec,
+        dims: Sequence[Evaluator],
+        symbols: Symbols,
+        out: Array | None,
     ) -> Array:
         shape = [dim(symbols) for dim in dims]
+        if out is not None:
+            return check_extents(self._name, spec, out, shape)
         try:
             return self._arrays.empty(shape, spec.dtype)
         except (MemoryError, ValueError) as error:

@@ -56,7 +56,8 @@ class OverlapCheck:
             for second, b in arrays[number + 1 :]
             if a.written or b.written
         ]
-        self._arrays = [(i, slots[i]) for i, _ in arrays]
+        self.arrays = [(i, slots[i]) for i, _ in arrays]
+        """The parameters that are arrays, and where their addresses are."""
         self._is_sorted = len(self._pairs) > _FEW_PAIRS and all(
             _is_dense(spec) for _, spec in arrays
         )
@@ -98,7 +99,7 @@ class OverlapCheck:
 
     def _are_apart(self, params: Sequence[Any], values: Sequence[Any]) -> bool:
         """Whether no two arrays overlap, written or not."""
-        ranges = sorted((values[slot], params[i].nbytes) for i, slot in self._arrays)
+        ranges = sorted((values[slot], params[i].nbytes) for i, slot in self.arrays)
         end = 0
         for start, size in ranges:
             if start < end:

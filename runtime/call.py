@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl_tvm.runtime._arguments import HOST, Arguments, Arrays, Bound, Prepared
+from xdsl_tvm.runtime._given_results import Given, check_apart, given_results
 from xdsl_tvm.runtime._overlap import OverlapCheck
 from xdsl_tvm.runtime._scalars import SMALL_FLOATS
 from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, ShapeSpec, Signature, Spec
@@ -36,6 +37,9 @@ class CompiledFunction:
         self._overlapping_entry = overlapping_entry
         self._overlap = OverlapCheck(signature)
         self._bound = Bound({}, {}) if bound is None else bound
+        self._takes_out = signature.result is not None and all(
+            spec.name != "out" for spec in signature.params
+        )
         scalar = signature.scalar_result
         form = None if scalar is None else SMALL_FLOATS.get(scalar.name)
         self._decode = None if form is None else form.decode
@@ -56,18 +60,44 @@ class CompiledFunction:
         Arrays may share elements, even if the function writes them, unless it promises
         `tir.noalias`: the result is that of the loops as they are written. The first such
         call compiles the module again, without schedules and without parallel loops.
+        Calls of one function, on several threads or from functions of Python that its
+        code calls, run side by side.
+
+        `out` is an array for the result, which is then returned, instead of a new one:
+        a tuple of such for a tuple, with None for what is to be new. It is for functions
+        that return arrays and have no parameter of this name; it must overlap neither
+        arguments nor other results.
 
         Raises TypeError or ValueError for arguments that do not fit, MemoryError where
         memory cannot be allocated, RuntimeError if an assertion fails, and what a Python
         function raises that the code calls.
         """
+        given: Given = ()
         if named:
-            args = tuple(self._arguments.ordered(args, named, self._bound))
-        prepared = self._arguments(args, self._bound)
+            if self._takes_out and "out" in named:
+                given = self._given(named.pop("out"))
+            if named:
+                args = tuple(self._arguments.ordered(args, named, self._bound))
+        prepared = self._arguments(args, self._bound, given)
         values: list[Any] = []
         for encode, value in zip(self._encoders, prepared.params, strict=True):
             values += encode(value)
+        if given:
+            self._check_apart(given, prepared.params, values)
         return self._run(self._chosen(prepared, values), values, prepared)
+
+    def _given(self, out: Any) -> Given:
+        return given_results(self.signature, out)
+
+    def _check_apart(
+        self, given: Given, params: Sequence[Any], values: Sequence[Any]
+    ) -> None:
+        specs = self.signature.params
+        arguments = [
+            (f"argument '{specs[i].name}'", values[slot], params[i].nbytes)
+            for i, slot in self._overlap.arrays
+        ]
+        check_apart(self.signature, given, arguments)
 
     def _chosen(self, prepared: Prepared, values: Sequence[Any]) -> Entry:
         """The code for a call: another one where arguments overlap."""

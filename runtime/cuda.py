@@ -35,6 +35,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime._arguments import Array, Arrays, Prepared
 from xdsl_tvm.runtime._failed_assert import FailedAssert
+from xdsl_tvm.runtime._given_results import Given
 from xdsl_tvm.runtime._overlap import OverlapCheck, share_elements
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
@@ -311,6 +312,12 @@ def _unload(stream: Stream, handle: int) -> None:
 
 class CudaFunction(CompiledFunction):
     """A compiled function, to call with arrays on the GPU or of numpy, and numbers."""
+
+    def _given(self, out: Any) -> Given:
+        raise TypeError(
+            f"@{self.signature.function}: out is for functions of the processor; results "
+            "of the GPU are new arrays"
+        )
 
     @cached_property
     def _pairs(self) -> OverlapCheck:

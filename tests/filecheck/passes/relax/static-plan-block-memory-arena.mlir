@@ -117,3 +117,28 @@ relax.func impure @main(%x: !t, %p: tensor<i1>) -> !t {
   }
   relax.return %r : !t
 }
+
+// -----
+
+// Sizes that are multiples of one expression have an arena as well.
+// CHECK-LABEL: relax.func impure @main
+// CHECK: %[[S:.*]] = relax.memory.alloc_storage n * 192 on 0
+// CHECK: %a = relax.memory.alloc_tensor %[[S]] at 0
+// CHECK: %b = relax.memory.alloc_tensor %[[S]] at n * 128
+// CHECK: %c = relax.memory.alloc_tensor %[[S]] at 0
+// CHECK: %d = relax.memory.alloc_tensor %[[S]] at n * 64
+// CHECK-NOT: alloc_storage
+!a = tensor<?x32xf32, #relax.dims<[n, 32]>>
+!b = tensor<?x16xf32, #relax.dims<[n, 16]>>
+relax.func impure @main<n>(%x: !a, %y: !b) -> !a {
+  %a = relax.builtin.alloc_tensor on 0 scope "global" : !a
+  relax.call_packed "f"(%x, %a) : (!a, !a) -> ()
+  %b = relax.builtin.alloc_tensor on 0 scope "global" : !b
+  relax.call_packed "f"(%a, %b) : (!a, !b) -> ()
+  %c = relax.builtin.alloc_tensor on 0 scope "global" : !b
+  relax.call_packed "f"(%b, %c) : (!b, !b) -> ()
+  %d = relax.builtin.alloc_tensor on 0 scope "global" : !b
+  relax.call_packed "f"(%b, %c, %d) : (!b, !b, !b) -> ()
+  relax.call_packed "f"(%b, %d) : (!b, !b) -> ()
+  relax.return %x : !a
+}
