@@ -98,10 +98,10 @@ class DefaultCPUSchedule(CompilerPass):
         stay in registers, nothing is copied, terms outside of the image are left out, and
         large weights are fetched ahead (see `windowed_loops.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
-        for all rows, and threads share its columns. With columns next to each other,
-        blocks of them stay in registers or in the cache, and terms keep their order; with
-        terms next to each other, each result is gathered in the lanes of a vector (see
-        `skinny_matmul.py`).
+        for all rows. With columns next to each other, stretches of results are in the
+        cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,
+        or else the columns, where the terms keep their order. With terms next to each
+        other, each result is gathered in the lanes of a vector (see `skinny_matmul.py`).
         A map after a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:

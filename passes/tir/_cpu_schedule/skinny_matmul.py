@@ -4,19 +4,20 @@ Each element of the matrix counts for a few results only, so that such a product
 long as the matrix takes to be read. It is read once, where it is and in the order in
 which it is, for all rows; a copy of it would cost more than the product.
 
-Where the columns are next to each other, a block of columns of one row stays in vector
-registers while all its terms are added; with more rows, or fewer registers, stretches of
-the results are in the cache, and several terms are added to them at a time. Terms are
-added in the order of the program. Where the terms are next to each other, the results of
+Where the columns are next to each other, stretches of the results are in the cache, and
+several terms are added to them at a time. For several threads the terms are divided into
+parts, as many for any number of threads, whose sums are added at the end; where that is
+not possible, threads share the columns and terms are added in the order of the program.
+Where the terms are next to each other, the results of
 all rows and of several columns are gathered at once, each in the lanes of a vector, which
 are combined at the end as those of other reductions are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -52,11 +53,14 @@ from xdsl_tvm.passes.tir._schedule.reduction import Reduction, has_rows
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _MOST_ROWS = 8
-_BLOCK_VECTORS = 16
-"""Vectors of a block of columns: with fewer, too little of each row is read at once."""
-_BLOCKS = 4
-"""Blocks at least, for several threads."""
-_STRETCH_BYTES = 4096
+_MOST_PARTS = 8
+_LEAST_PARTS = 4
+"""Parts of the terms, for several threads."""
+_MOST_SUMS = 16
+"""Rows and parts whose sums are kept: more cost as much as the matrix."""
+_STEPS_OF_PART = 4
+"""So many times several terms, at least, are a part."""
+_STRETCH_BYTES = 16384
 """Results of a row that stay in the cache, beside those of the other rows."""
 _TERMS_AT_ONCE = 8
 """Terms that are added to a stretch at once."""
@@ -170,6 +174,16 @@ def schedule_few_rows(
 
 
 @dataclass(frozen=True)
+class _Part:
+    """Some of the terms, whose sums have a place of their own."""
+
+    sums: SSAValue
+    number: Expr
+    first: Expr
+    length: Expr
+
+
+@dataclass(frozen=True)
 class _Product:
     """Writes the product of one batch."""
 
@@ -178,6 +192,8 @@ class _Product:
     machine: Machine
     point: Point
     parallel: bool
+    part: _Part | None = None
+    """What is written, instead of the product."""
 
     @cached_property
     def dtype(self) -> Attribute:
@@ -204,20 +220,21 @@ class _Product:
 
     def write(self) -> None:
         """All rows and columns."""
+        parts = self._number_of_parts()
         if not self.found.is_along_columns:
             self._gather_columns()
-        elif self.height == 1 and self.has_many_registers:
-            self._write_blocks()
+        elif parts > 1:
+            self._write_parts(parts)
         else:
-            most = max(_STRETCH_BYTES // tir.bytes_of_lane(self.dtype), self.lanes)
-            write_stretches(
-                self.code,
-                self.column,
-                most,
-                self.lanes,
-                self._write_stretch,
-                parallel=self.parallel,
-            )
+            self._write_stretches(self._write_stretch, parallel=self.parallel)
+
+    def _write_stretches(
+        self, write: Callable[[Expr | None, Expr, int], None], *, parallel: bool
+    ) -> None:
+        most = max(_STRETCH_BYTES // tir.bytes_of_lane(self.dtype), self.lanes)
+        write_stretches(
+            self.code, self.column, most, self.lanes, write, parallel=parallel
+        )
 
     # ---- elements ----
 
@@ -227,11 +244,6 @@ class _Product:
             return self.point
         values = split_index(row, [axis.extent for axis in rows])
         return {**self.point, **points(rows, values)}
-
-    @contextmanager
-    def _each_row(self, kind: tir.ForKind = tir.ForKind.SERIAL) -> Generator[Point]:
-        with self.code.loop("row", self.number(self.height), kind) as row:
-            yield self._row_at(row)
 
     def _at(self, here: Point, column: Expr) -> Point:
         return {**here, self.column.variable: column}
@@ -243,69 +255,95 @@ class _Product:
         result = self.found.reduction.result
         return [self.found.nest.tree_at(index, at) for index in result.indices]
 
-    def _load_result(self, at: Point) -> Expr:
+    def _load_result(self, at: Point, row: Expr, column: Expr) -> Expr:
+        if self.part is not None:
+            return self.code.load(self.part.sums, self.part.number, row, column)
         return self.code.load(self.found.reduction.result.buffer, *self._places(at))
 
-    def _store_result(self, value: Expr, at: Point) -> None:
+    def _store_result(self, value: Expr, at: Point, row: Expr, column: Expr) -> None:
+        if self.part is not None:
+            self.code.store(value, self.part.sums, self.part.number, row, column)
+            return
         buffer = self.found.reduction.result.buffer
         self.code.store(value, buffer, *self._places(at))
 
-    # ---- blocks of columns in registers ----
+    def _each_lane(
+        self,
+        low: Expr | None,
+        length: Expr,
+        width: int,
+        write: Callable[[Expr, Expr], None],
+    ) -> None:
+        """For all rows and `length` columns from `low` on, in vectors of `width`."""
 
-    def _write_blocks(self) -> None:
-        """One row: blocks of columns, and a stretch of those that are left over."""
-        extent = self.column.extent
-        vectors = self._vectors_of_block()
-        width = self.number(vectors * self.lanes)
-        whole = smart.floordiv(extent, width)
-        kind = kind_of(self.parallel)
-        with self.code.loop(f"{self.column.name}.o", whole, kind) as block:
-            self._write_block(smart.mul(block, width), vectors)
-        rest = smart.floormod(extent, width)
-        if smart.literal(rest) != 0:
-            self._write_stretch(smart.mul(whole, width), rest, self.lanes)
+        def step(start: Expr, lanes: int) -> None:
+            write_lanes(self.code, start, lanes, lambda column: write(row, column))
 
-    def _vectors_of_block(self) -> int:
-        """As many as leave few columns over, and work for several threads."""
-        if self.column.size is None:
-            return _BLOCK_VECTORS
-        vectors = self.column.size // self.lanes
-        least = _BLOCKS if self.parallel else 1
-        most = max(min(_BLOCK_VECTORS, vectors // least), 1)
-        return min(
-            range(most, most * 2 // 3, -1),
-            key=lambda each: (vectors % each, vectors // each % least),
-        )
+        with self.code.loop("row", self.number(self.height)) as row:
+            self.code.steps(self.column.name, length, width, step, low=low)
 
-    def _write_block(self, low: Expr, vectors: int) -> None:
+    # ---- parts of the terms, for several threads ----
+
+    def _number_of_parts(self) -> int:
+        """Into how many parts the terms are divided, whose sums are added at the end.
+
+        So each thread reads rows that follow each other, from their beginning to their
+        end, which memory is fastest at.
+        """
+        if not self.parallel or len(self.found.nest.carried) != 1:
+            return 1
+        wraps = tir.is_uint(self.dtype)
+        if not wraps and not (tir.is_float(self.dtype) and self.machine.reassociate):
+            return 1
+        (term,) = self.found.nest.carried
+        few = _MOST_PARTS * self.height <= _MOST_SUMS
+        parts = _MOST_PARTS if few else _LEAST_PARTS
+        while parts >= _LEAST_PARTS:
+            least = parts * _TERMS_AT_ONCE * _STEPS_OF_PART
+            if term.size and term.size >= least and term.size % parts == 0:
+                return parts
+            parts //= 2
+        return 1
+
+    def _write_parts(self, parts: int) -> None:
         code, found = self.code, self.found
+        (term,) = found.nest.carried
+        assert term.size is not None
+        extent = self.column.extent
+        length = smart.const(term.size // parts, term.extent.dtype)
+        with code.block("parts"):
+            # Rows of a power of two would all be in the same places of the cache.
+            size = self.column.size
+            width = (
+                smart.add(extent, self.number(self.lanes))
+                if size is None
+                else size + self.lanes
+            )
+            shape = [parts, self.height, width]
+            sums = code.alloc("sums", shape, self.dtype, "global")
+            count = self.number(parts)
+            with code.loop("part", count, tir.ForKind.PARALLEL) as part:
+                first = smart.mul(smart.cast(length.dtype, part), length)
+                one = replace(self, part=_Part(sums, part, first, length))
+                one._write_stretches(one._write_stretch, parallel=False)
 
-        def each(write: Callable[[Expr, Point], None]) -> None:
-            with (
-                code.loop("u", self.number(vectors), tir.ForKind.UNROLLED) as number,
-                code.loop("v", self.number(self.lanes), tir.ForKind.VECTORIZED) as lane,
-            ):
-                place = smart.add(smart.mul(number, self.number(self.lanes)), lane)
-                write(place, self._at(self.point, smart.add(low, place)))
+            def add_up(low: Expr | None, stretch: Expr, width: int) -> None:
+                def each(row: Expr, column: Expr) -> None:
+                    at = self._at(self._row_at(row), column)
+                    init = found.reduction.init
+                    total = (
+                        self._load_result(at, row, column)
+                        if init is None
+                        else self._value(init, at)
+                    )
+                    for number in range(parts):
+                        value = code.load(sums, self.number(number), row, column)
+                        total = smart.add(total, value)
+                    self._store_result(total, at, row, column)
 
-        def begin(at: Point) -> Expr:
-            init = found.reduction.init
-            return self._load_result(at) if init is None else self._value(init, at)
+                self._each_lane(low, stretch, width, each)
 
-        with code.block("columns"):
-            sums = code.alloc("sums", [vectors * self.lanes], self.dtype, "local")
-            each(lambda place, at: code.store(begin(at), sums, place))
-            with loops_over(code, found.nest.carried) as terms:
-                a = self._value(found.a, {**self.point, **terms})
-
-                def add(place: Expr, at: Point) -> None:
-                    b = self._value(found.b, {**at, **terms})
-                    before = code.load(sums, place)
-                    total = self.machine.multiply_add(a, b, before)
-                    code.store(total, sums, place)
-
-                each(add)
-            each(lambda place, at: self._store_result(code.load(sums, place), at))
+            self._write_stretches(add_up, parallel=self.height > 1)
 
     # ---- stretches of columns in the cache ----
 
@@ -319,10 +357,20 @@ class _Product:
 
             code.steps(self.column.name, length, width, step, low=low)
 
-        if found.reduction.init is not None:
-            with self._each_row() as here:
-                each(lambda column: found.nest.write_init(code, self._at(here, column)))
+        def begin(row: Expr, column: Expr) -> None:
+            at = self._at(self._row_at(row), column)
+            if self.part is None:
+                found.nest.write_init(code, at)
+            else:
+                zero = smart.const(0, self.dtype)
+                self._store_result(zero, at, row, column)
+
+        if self.part is not None or found.reduction.init is not None:
+            self._each_lane(low, length, width, begin)
         *outer, last = found.nest.carried
+        first, count = None, last.extent
+        if self.part is not None:
+            first, count = self.part.first, self.part.length
 
         with loops_over(code, outer) as outer_terms:
 
@@ -336,7 +384,7 @@ class _Product:
                 ]
                 each(lambda column: self._add_terms(column, terms))
 
-            code.steps(last.name, last.extent, _TERMS_AT_ONCE, add)
+            code.steps(last.name, count, _TERMS_AT_ONCE, add, low=first)
 
     def _add_terms(self, column: Expr, terms: Sequence[Point]) -> None:
         """Add some terms to all rows of a column, each element of `b` read once."""
@@ -345,13 +393,16 @@ class _Product:
             self._value(found.b, {**self._at(self.point, column), **each})
             for each in terms
         ]
-        with self._each_row(tir.ForKind.UNROLLED) as here:
+        # Written one by one: with a loop over them, the lanes are not independent.
+        for number in range(self.height):
+            row = self.number(number)
+            here = self._row_at(row)
             at = self._at(here, column)
-            total = self._load_result(at)
+            total = self._load_result(at, row, column)
             for each, b in zip(terms, values, strict=True):
                 a = self._value(found.a, {**here, **each})
                 total = self.machine.multiply_add(a, b, total)
-            self._store_result(total, at)
+            self._store_result(total, at, row, column)
 
     # ---- columns whose terms are gathered ----
 

@@ -1,7 +1,6 @@
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64}' --split-input-file | filecheck %s
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 cache_bytes=64}' --split-input-file | filecheck %s --check-prefix STREAM
 // RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64 reassociate=false fuse_multiply_add=false}' --split-input-file | filecheck %s --check-prefix ORDER
-// RUN: xdsl-opt %s -p 'tir-default-cpu-schedule{parallel_grain=64}' --split-input-file | filecheck %s --check-prefix WIDE
 
 // A map: rows in parallel, columns in vectors, and what remains after them.
 
@@ -678,17 +677,17 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 
 // -----
 
-// A vector by a matrix: blocks of columns in registers, and those that are left over; where
-// there are fewer registers, stretches of columns in the cache, eight terms at a time.
+// A vector by a matrix: threads share the terms, and the sums of their parts are added up.
+// Where the order of terms is kept, they share the columns.
 
 tir.func @vector_by_matrix(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "vector_by_matrix", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
   %cm = tir.const 1 : i32
   %cn = tir.const 200 : i32
-  %ck = tir.const 12 : i32
+  %ck = tir.const 256 : i32
   %cst = tir.const 0.000000e+00 : f32
-  %A = tir.match_buffer "A" %A_handle : !tir.buffer<1x12xf32>
-  %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x200xf32>
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<1x256xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<256x200xf32>
   %C = tir.match_buffer "C" %C_handle : !tir.buffer<1x200xf32>
   tir.block "root" {
     tir.reads
@@ -714,34 +713,19 @@ tir.func @vector_by_matrix(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_ha
     }
   }
 }
-// WIDE-LABEL: tir.func @vector_by_matrix
-// WIDE-NOT: tir.alloc_buffer "columns"
-// WIDE: tir.for "j.o" %[[J:.*]] = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// WIDE: tir.block "columns" {
-// WIDE: %[[SUMS:.*]] = tir.alloc_buffer "sums" : !tir.buffer<48xf32, "local">
-// WIDE: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// WIDE: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// WIDE: tir.store %cst, %[[SUMS]]
-// WIDE: tir.for "k" %[[K:.*]] = %{{[^ ]+}} to %{{[^ ]+}} {
-// WIDE: %[[X:.*]] = tir.load %A[%{{[^ ]+}}, %[[K]]] : f32
-// WIDE: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// WIDE: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// WIDE: %[[W:.*]] = tir.load %B[%[[K]], %{{[^ ]+}}] : f32
-// WIDE: %[[S:.*]] = tir.load %[[SUMS]]
-// WIDE: tir.call "fma"(%[[X]], %[[W]], %[[S]]) : (f32, f32, f32) -> f32
-// WIDE: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// WIDE: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// WIDE: tir.store %{{[^ ]+}}, %C
-// WIDE-NOT: parallel
-// WIDE: tir.for "j.t"
 // CHECK-LABEL: tir.func @vector_by_matrix
-// CHECK-NOT: tir.alloc_buffer
-// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// CHECK: tir.store %cst, %C
+// CHECK: %[[SUMS:.*]] = tir.alloc_buffer "sums" : !tir.buffer<8x1x204xf32>
+// CHECK: tir.for "part" %[[P:.*]] = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK: tir.store %{{[^ ]+}}, %[[SUMS]][%[[P]], %{{[^ ]+}}, %{{[^ ]+}}] : f32
+// CHECK: tir.for "k.o"
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK-COUNT-8: tir.load %B
-// CHECK: tir.load %C
+// CHECK: tir.load %[[SUMS]][%[[P]], %{{[^ ]+}}, %{{[^ ]+}}] : f32
 // CHECK-COUNT-8: tir.call "fma"
+// CHECK: tir.store %{{[^ ]+}}, %[[SUMS]][%[[P]], %{{[^ ]+}}, %{{[^ ]+}}] : f32
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+// CHECK-COUNT-8: tir.load %[[SUMS]]
 // CHECK: tir.store %{{[^ ]+}}, %C
 // ORDER-LABEL: tir.func @vector_by_matrix
 // ORDER-NOT: "fma"
@@ -789,10 +773,12 @@ tir.func @few_rows(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !t
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK-COUNT-8: tir.load %B
-// CHECK: tir.for "row" %[[ROW:.*]] = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.load %C[%[[ROW]], %{{[^ ]+}}] : f32
-// CHECK-COUNT-8: tir.load %A[%[[ROW]], %{{[^ ]+}}] : f32
-// CHECK: tir.store %{{[^ ]+}}, %C[%[[ROW]], %{{[^ ]+}}] : f32
+// CHECK: tir.load %C[%{{[^ ]+}}, %[[COLUMN:[^ ]+]]] : f32
+// CHECK-COUNT-8: tir.load %A
+// CHECK: tir.store %{{[^ ]+}}, %C[%{{[^ ]+}}, %[[COLUMN]]] : f32
+// CHECK: tir.load %C[%{{[^ ]+}}, %[[COLUMN]]] : f32
+// CHECK-COUNT-8: tir.load %A
+// CHECK: tir.store %{{[^ ]+}}, %C[%{{[^ ]+}}, %[[COLUMN]]] : f32
 
 // -----
 

@@ -73,8 +73,7 @@ def buffers(module: ModuleOp, schedule: DefaultCPUSchedule) -> set[str]:
     return {op.buffer.name_hint or "" for op in made}
 
 
-IN_REGISTERS, IN_CACHE, GATHERED, PACKED = (
-    {"sums"},
+IN_CACHE, GATHERED, PACKED = (
     set[str](),
     {"partial", "gathered", "result"},
     {"rows", "columns", "sums", "edge"},
@@ -84,9 +83,9 @@ IN_REGISTERS, IN_CACHE, GATHERED, PACKED = (
 @pytest.mark.parametrize(
     ("a", "b", "c", "rows", "schedule", "expected"),
     [
-        ("ik", "kj", "ij", "1", WIDE, IN_REGISTERS),
-        ("k", "kj", "j", "1", WIDE, IN_REGISTERS),
-        ("kj", "ki", "ji", "1", WIDE, IN_REGISTERS),
+        ("ik", "kj", "ij", "1", WIDE, IN_CACHE),
+        ("k", "kj", "j", "1", WIDE, IN_CACHE),
+        ("kj", "ki", "ji", "1", WIDE, IN_CACHE),
         ("ik", "kj", "ij", "1", NARROW, IN_CACHE),
         ("ik", "kj", "ij", "3", WIDE, IN_CACHE),
         ("ki", "kj", "ij", "8", NARROW, IN_CACHE),
@@ -102,6 +101,23 @@ def test_the_matrix_is_read_where_it_is(
     module = product(a, b, c, i=rows)
     assert buffers(module, schedule) == expected
     check_semantics(module, [schedule], tolerance=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "terms", "parts"), [(1, 256, 8), (3, 140, 4), (5, 128, 4)]
+)
+@pytest.mark.parametrize("schedule", [WIDE, NARROW])
+def test_threads_share_the_terms(
+    rows: int, terms: int, parts: int, schedule: DefaultCPUSchedule
+) -> None:
+    module = product("ik", "kj", "ij", i=str(rows), k=str(terms))
+    assert buffers(module, schedule) == {"sums"}
+    check_semantics(module, [schedule], tolerance=1e-4)
+    schedule.apply(new_context(), module)
+    (sums,) = (op for op in module.walk() if isinstance(op, tir.AllocBufferOp))
+    assert sums.type.get_shape()[:2] == (parts, rows)
+    exact = DefaultCPUSchedule(parallel_grain=64, reassociate=False)
+    assert not buffers(product("ik", "kj", "ij", k="256"), exact)
 
 
 def test_unknown_numbers_of_rows_are_not_few() -> None:
@@ -161,11 +177,14 @@ def test_threads_share_the_columns(rows: str) -> None:
     assert parallel == ["j.o"]
 
 
-@pytest.mark.parametrize(("b", "rows"), [("kj", 1), ("kj", 3), ("jk", 3)])
-def test_machine_code(b: str, rows: int) -> None:
+@pytest.mark.parametrize(
+    ("b", "rows", "terms"),
+    [("kj", 1, 133), ("kj", 3, 133), ("kj", 3, 256), ("jk", 3, 133)],
+)
+def test_machine_code(b: str, rows: int, terms: int) -> None:
     """Results are right, and the same on any number of threads."""
     pytest.importorskip("llvmlite")
-    columns, terms = 203, 133
+    columns = 203
     module = product("ik", b, "ij", i=str(rows), j=str(columns), k=str(terms))
     function = compile(module)["main"]
     random = np.random.default_rng(1)
