@@ -87,8 +87,9 @@ class DefaultCPUSchedule(CompilerPass):
         where all buffers are walked in the order of memory, all loops become one.
         *Transposed copies*: square tiles are turned over in registers. *Reductions*
         `C[s] = C[s] op term(s, r)`: with terms next to each other along `r`, partial
-        results in four vectors, combined at the end; with terms next to each other along
-        `s`, stretches of results that several rows are added to at a time; other
+        results in four vectors, combined at the end, and where there are fewer than 4
+        results, 16 parts of the terms for several threads; with terms next to each other
+        along `s`, stretches of results that several rows are added to at a time; other
         results one by one, each in a register, neighbours in a loop of their own.
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows

@@ -2,13 +2,18 @@
 
 Where the terms are next to each other along a reduction axis, several vectors gather
 partial results, which are combined at the end: this changes the order in which floats
-are added. Where they are next to each other along a spatial axis, a stretch of results is
-updated row by row, in the order of the program. Other results are computed one by one.
+are added. The terms of a single result, or of a few, are divided into a fixed number of
+parts for several threads. Where they are next to each other along a spatial axis, a
+stretch of results is updated row by row, in the order of the program. Other results are
+computed one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -33,6 +38,12 @@ _ROWS = 8
 _STRETCHES = 4
 """Stretches at least, for several threads."""
 _STRETCH_BYTES = 8192
+_PARTS = 16
+"""Parts of the terms of one result, for several threads."""
+_APART = 16
+"""Elements from the result of one part to the next: they share no line of the cache."""
+_FEW_RESULTS = 4
+"""So few results are no work for several threads, as long as each is on one."""
 
 
 def schedule_reduction(
@@ -52,11 +63,16 @@ def schedule_reduction(
             )
         return
     if is_gathered(found, machine):
-        with fused_loop(code, spatial, kind_of(parallel)) as outer_point:
+        in_parts = parallel and _are_few(wide)
+        kind = kind_of(parallel and not in_parts)
+        with fused_loop(code, spatial, kind) as outer_point:
             here = {**point, **outer_point}
             with code.when(is_not_empty(nest.carried)):
-                nest.write_init(code, here)
-                _write_partial(code, found, here, machine)
+                if in_parts:
+                    _write_parts(code, found, here, machine)
+                else:
+                    nest.write_init(code, here)
+                    _write_partial(code, found, here, machine)
         return
     # The last axis stays a loop of its own: in it, steps of operands are constant.
     inner = wide[-1:] if len(wide) > 1 else []
@@ -207,8 +223,61 @@ def is_gathered(found: Reduction, machine: Machine) -> bool:
     return wraps or found.combiner in (Max, Min)
 
 
-def _write_partial(
+@dataclass(frozen=True)
+class _Part:
+    """The terms from `low` on of the first axis, and where their result is kept."""
+
+    low: Expr
+    length: Expr
+    results: SSAValue | None
+    """None for the result of the reduction itself."""
+    place: Expr
+
+
+def _are_few(axes: Sequence[Axis]) -> bool:
+    sizes = [axis.size for axis in axes]
+    return None not in sizes and prod(size or 1 for size in sizes) < _FEW_RESULTS
+
+
+def _write_parts(
     code: LoopCode, found: Reduction, point: Point, machine: Machine
+) -> None:
+    """One result, whose terms several threads share.
+
+    There are as many parts for any number of threads, so that all give the same result.
+    """
+    nest = found.nest
+    first = nest.carried[0]
+    dtype = first.extent.dtype
+    step = lanes_of_nest(nest, machine) * _PARTIAL_VECTORS
+    unit = smart.const(step if len(nest.carried) == 1 else 1, dtype)
+    count, apart = smart.const(_PARTS, dtype), smart.const(_APART, dtype)
+    length = smart.floordiv(first.extent, smart.mul(count, unit))
+    length = smart.mul(length, unit)
+    with code.block("parts"):
+        results = code.alloc("parts", [_PARTS * _APART], found.dtype, "global")
+        with code.loop("part", count, tir.ForKind.PARALLEL) as number:
+            low, place = smart.mul(number, length), smart.mul(number, apart)
+            code.store(identity(found.combiner, found.dtype), results, place)
+            part = _Part(low, length, results, place)
+            _write_partial(code, found, point, machine, part)
+        nest.write_init(code, point)
+        with code.loop("part", count) as number:
+            value = code.load(results, smart.mul(number, apart))
+            _combine(code, found, point, value, None)
+    done = smart.mul(count, length)
+    rest = smart.sub(first.extent, done)
+    if smart.literal(rest) != 0:
+        part = _Part(done, rest, None, smart.const(0, dtype))
+        _write_partial(code, found, point, machine, part)
+
+
+def _write_partial(
+    code: LoopCode,
+    found: Reduction,
+    point: Point,
+    machine: Machine,
+    part: _Part | None = None,
 ) -> None:
     """Partial results in lanes, then one of them, then the terms that remain."""
     nest = found.nest
@@ -218,7 +287,13 @@ def _write_partial(
         width *= _PARTIAL_VECTORS
     dtype = row.extent.dtype
     lanes = smart.const(width, dtype)
-    whole = smart.floordiv(row.extent, lanes)
+    low, length = smart.const(0, dtype), row.extent
+    rows: AbstractContextManager[Point] = nullcontext({})
+    if part is not None and not outer:
+        low, length = part.low, part.length
+    elif part is not None:
+        rows, outer = _rows_of_part(code, outer[0], part), outer[1:]
+    whole = smart.floordiv(length, lanes)
 
     def term_at(here: Point, value: Expr) -> Expr:
         return nest.value_at(code, found.term, {**point, **here, row.variable: value})
@@ -228,19 +303,72 @@ def _write_partial(
         with code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane:
             code.store(identity(found.combiner, found.dtype), partial, lane)
         with (
+            rows as first,
             loops_over(code, outer) as here,
             code.loop(f"{row.name}.o", whole) as step,
             code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane,
         ):
             before = code.load(partial, lane)
-            term = term_at(here, smart.add(smart.mul(step, lanes), lane))
+            place = smart.add(low, smart.add(smart.mul(step, lanes), lane))
+            term = term_at({**first, **here}, place)
             code.store(found.combiner(before, term), partial, lane)
-        combine_lanes(code, found, point, partial, width)
-    combine_rest(code, found, point, smart.mul(whole, lanes))
+        combine_lanes(code, found, point, partial, width, part)
+    done = smart.mul(whole, lanes)
+    if part is None:
+        combine_rest(code, found, point, done)
+    else:
+        _combine_rest_of_part(code, found, point, part, done)
+
+
+@contextmanager
+def _rows_of_part(code: LoopCode, axis: Axis, part: _Part) -> Generator[Point]:
+    with code.loop(axis.name, part.length, low=part.low) as value:
+        yield {axis.variable: value}
+
+
+def _combine_rest_of_part(
+    code: LoopCode, found: Reduction, point: Point, part: _Part, done: Expr
+) -> None:
+    """Combine the result of a part with the terms after `done` of each of its rows."""
+    nest = found.nest
+    *outer, row = nest.carried
+    rows: AbstractContextManager[Point] = nullcontext({})
+    low, length = done, smart.sub(row.extent, done)
+    if outer:
+        rows, outer = _rows_of_part(code, outer[0], part), outer[1:]
+    else:
+        low, length = smart.add(part.low, done), smart.sub(part.length, done)
+    if smart.literal(length) == 0:
+        return
+    with (
+        rows as first,
+        loops_over(code, outer) as here,
+        code.loop(f"{row.name}.t", length, low=low) as value,
+    ):
+        at = {**point, **first, **here, row.variable: value}
+        term = nest.value_at(code, found.term, at)
+        _combine(code, found, point, term, part)
+
+
+def _combine(
+    code: LoopCode, found: Reduction, point: Point, term: Expr, part: _Part | None
+) -> None:
+    """Combine a result, or that of a part, with one more term."""
+    buffer = found.result.buffer
+    places = [found.nest.tree_at(index, point) for index in found.result.indices]
+    if part is not None and part.results is not None:
+        buffer, places = part.results, [part.place]
+    before = code.load(buffer, *places)
+    code.store(found.combiner(before, term), buffer, *places)
 
 
 def combine_lanes(
-    code: LoopCode, found: Reduction, point: Point, partial: SSAValue, width: int
+    code: LoopCode,
+    found: Reduction,
+    point: Point,
+    partial: SSAValue,
+    width: int,
+    part: _Part | None = None,
 ) -> None:
     """Halve the partial results until one is left, and combine it with the result."""
     dtype = found.nest.carried[-1].extent.dtype
@@ -253,9 +381,7 @@ def combine_lanes(
             high = code.load(partial, smart.add(lane, half))
             code.store(found.combiner(low, high), partial, lane)
     total = code.load(partial, smart.const(0, dtype))
-    places = [found.nest.tree_at(index, point) for index in found.result.indices]
-    before = code.load(found.result.buffer, *places)
-    code.store(found.combiner(before, total), found.result.buffer, *places)
+    _combine(code, found, point, total, part)
 
 
 def combine_rest(code: LoopCode, found: Reduction, point: Point, low: Expr) -> None:
