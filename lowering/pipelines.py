@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -26,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
-from xdsl_tvm.registry import all_passes
+from xdsl_tvm.registry import find_pass
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told of each step: its name, its number from 0, and how many there are."""
@@ -237,6 +238,7 @@ def gpu_host_pipeline() -> str:
     )
 
 
+@cache
 def passes_of(text: str) -> tuple[ModulePass, ...]:
     """The passes of a pipeline text; PassFailedException for one that is not ours."""
     return tuple(map(_pass_of, parse_pipeline(text)))
@@ -309,10 +311,10 @@ def _name(step: ModulePass) -> str:
 
 
 def _pass_of(spec: ArgSpec) -> ModulePass:
-    pass_class = all_passes().get(spec.name)
+    pass_class = find_pass(spec.name)
     if pass_class is None:
         raise PassFailedException(f"there is no pass named '{spec.name}'")
-    return pass_class().from_pass_spec(spec)
+    return pass_class.from_pass_spec(spec)
 
 
 def _steps(each: ModulePass) -> Sequence[ModulePass]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from xdsl.context import Context
@@ -43,6 +44,7 @@ def _modules(*folders: str) -> Iterator[str]:
             yield module.name
 
 
+@cache
 def _only_class(module_name: str, base: type[_T], name: str) -> type[_T]:
     """The class of `module_name` that derives from `base` and is called `name`."""
     module = importlib.import_module(module_name)
@@ -62,22 +64,23 @@ def _loader(module_name: str, base: type[_T], name: str) -> Callable[[], type[_T
 
 
 @cache
-def _pass_modules() -> dict[str, str]:
-    # Pipelines ask for each of their passes, and a large model has many pipelines.
+def pass_modules() -> Mapping[str, str]:
+    """Pass name -> dotted name of the module that holds it, sorted by name.
+
+    The folders are read once in a process.
+    """
     found = {
         f"{prefix}-{module.replace('_', '-')}": ".".join(("xdsl_tvm", *folders, module))
         for folders, prefix in PASS_FAMILIES.items()
         for module in _modules(*folders)
     }
-    return dict(sorted(found.items()))
+    return MappingProxyType(dict(sorted(found.items())))
 
 
-def pass_modules() -> dict[str, str]:
-    """Pass name -> dotted name of the module that holds it, sorted by name.
-
-    The folders are read once per process.
-    """
-    return {**_pass_modules()}
+def find_pass(name: str) -> type[ModulePass] | None:
+    """The pass of the package that has this name, if there is one."""
+    module = pass_modules().get(name)
+    return None if module is None else _only_class(module, ModulePass, name)
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

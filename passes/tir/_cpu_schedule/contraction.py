@@ -34,6 +34,7 @@ from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    LEFT_TO_LLVM,
     MANY_REGISTERS,
     Machine,
     are_many,
@@ -468,7 +469,8 @@ class _Product:
 
             self._vectors_of_row(add_vector)
 
-        with code.loop("r", self.number(self.height), tir.ForKind.UNROLLED) as row:
+        height, kind = self.number(self.height), tir.ForKind.UNROLLED
+        with code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:
             add(row)
 
     def _end(
@@ -528,15 +530,15 @@ class _Product:
 
     def _each_vector(self, write: Callable[[Expr, Expr], None]) -> None:
         """All elements of a tile, as vectors with constant places."""
-        height = self.number(self.height)
-        with self.code.loop("r", height, tir.ForKind.UNROLLED) as row:
+        height, kind = self.number(self.height), tir.ForKind.UNROLLED
+        with self.code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:
             self._vectors_of_row(lambda column: write(row, column))
 
     def _vectors_of_row(self, write: Callable[[Expr], None]) -> None:
         lanes = self.number(self.lanes)
-        count = self.number(_TILE_VECTORS)
+        count, kind = self.number(_TILE_VECTORS), tir.ForKind.UNROLLED
         with (
-            self.code.loop("u", count, tir.ForKind.UNROLLED) as number,
+            self.code.loop("u", count, kind, annotations=LEFT_TO_LLVM) as number,
             self.code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane,
         ):
             write(smart.add(smart.mul(number, lanes), lane))

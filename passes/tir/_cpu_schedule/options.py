@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
@@ -44,6 +45,9 @@ class Machine:
         return len(known) < len(sizes) or prod(known) >= self.parallel_grain
 
 
+LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
+"""Annotations of an unrolled loop that LLVM expands, which takes less time than copies
+of its body here."""
 MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _MANY = 8

@@ -28,6 +28,7 @@ from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import lanes_of_nest, write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    LEFT_TO_LLVM,
     MANY_REGISTERS,
     Machine,
     are_many,
@@ -431,9 +432,14 @@ class _Product:
             kind: tir.ForKind = tir.ForKind.UNROLLED,
         ) -> None:
             """For all results, their numbers and their point."""
+            hints = LEFT_TO_LLVM if kind is tir.ForKind.UNROLLED else None
             with (
-                code.loop("row", self.number(self.height), kind) as row,
-                code.loop("column", self.number(count), kind) as column,
+                code.loop(
+                    "row", self.number(self.height), kind, annotations=hints
+                ) as row,
+                code.loop(
+                    "column", self.number(count), kind, annotations=hints
+                ) as column,
             ):
                 write(row, column, self._at(self._row_at(row), smart.add(first, column)))
 

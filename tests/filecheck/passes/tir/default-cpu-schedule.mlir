@@ -602,24 +602,24 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.block "tile" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -650,25 +650,25 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: tir.block "tile" {
 // ORDER: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
 // ORDER: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
 // ORDER: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.if %{{[^ ]+}} {
-// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.if %{{[^ ]+}} {
-// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -823,8 +823,8 @@ tir.func @few_rows_transposed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C
 // CHECK: %[[PARTIAL:.*]] = tir.alloc_buffer "partial" : !tir.buffer<2x4x4xf32, "local">
 // CHECK: %[[GATHERED:.*]] = tir.alloc_buffer "gathered" : !tir.buffer<2x4x4xf32, "local">
 // CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "column" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "column" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.call "fma"
 // CHECK: tir.store %{{[^ ]+}}, %[[PARTIAL]]
@@ -882,7 +882,7 @@ tir.func @few_panels(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: 
 // CHECK: tir.for "tile"
 // CHECK: tir.block "tile" {
 // CHECK: tir.for "k" %[[K:.*]] = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: %[[ROW:.*]] = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
 // CHECK: tir.load %A[%[[ROW]], %[[K]]] : f32
 // CHECK: tir.call "fma"
@@ -954,36 +954,36 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -1068,24 +1068,24 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.block "tile" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled {
+// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
