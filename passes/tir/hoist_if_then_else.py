@@ -60,8 +60,8 @@ class HoistIfThenElse(HoistIfThenElseConfig, _Variant, CompilerPass):
         A condition goes before the outermost loop that it can leave: it neither
         depends on the loop, nor is the condition after a sequence of statements in it.
         The loop is copied for the case that the condition is false, unless it does
-        nothing then. Conditions that the ones outside decide are resolved. The pass ends
-        with `tir-simplify` and `tir-remove-no-op`.
+        nothing then. Conditions that the ones outside decide are resolved. Where anything
+        is hoisted, the pass ends with `tir-simplify` and `tir-remove-no-op`.
     Leaves alone: conditions that read memory or may fail, and those that a `tir.let`
         inside of the loop computes; conditions in a `tir.block`, which stay inside of it;
         loops in which threads meet, if the condition may differ between them; conditions
@@ -71,8 +71,9 @@ class HoistIfThenElse(HoistIfThenElseConfig, _Variant, CompilerPass):
         conditions of `tir.if_then_else` instead, thread variables included. created:
         none; removed: none
     Differs from TVM: a copy for the other case is left out only if it would do nothing;
-        TVM drops the other branch around an `if` without `else`. An unknown variant
-        is an error.
+        TVM drops the other branch around an `if` without `else`. A module in which
+        nothing is hoisted stays as it is, where TVM simplifies it. An unknown variant is
+        an error.
     """
 
     name = "tir-hoist-if-then-else"
@@ -83,11 +84,14 @@ class HoistIfThenElse(HoistIfThenElseConfig, _Variant, CompilerPass):
                 f'tir-hoist-if-then-else: unknown variant "{self.variant}"; use "basic", '
                 "or leave it out"
             )
+        changed = False
         for func in op.body.block.ops:
             if isinstance(func, tir.FuncOp):
-                hoist(func, Hoisted(self._conditionals(func), HoistedLetBindings.Never))
-        Simplify().apply(ctx, op)
-        RemoveNoOp().apply(ctx, op)
+                hoisted = Hoisted(self._conditionals(func), HoistedLetBindings.Never)
+                changed |= hoist(func, hoisted)
+        if changed:
+            Simplify().apply(ctx, op)
+            RemoveNoOp().apply(ctx, op)
 
     def _conditionals(self, func: tir.FuncOp) -> HoistedConditionals:
         found = HoistedConditionals.IfElseStmt

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.analysis.derivation import origin
@@ -127,13 +128,19 @@ class ThreadSync(CompilerPass):
 
 def _accesses(func: tir.FuncOp, scope: StorageScope) -> bool:
     """Whether an op of a function may access memory of a scope."""
-    return any(
-        isinstance(operand.type, tir.BufferType | tir.PtrType)
-        and scope_of(operand) == scope
-        for op in func.walk()
-        if not isinstance(op, NAMES)
-        for operand in op.operands
-    )
+    # By identity first: there are few types, and most ops have no memory.
+    elsewhere: set[int] = set()
+    for op in all_ops(func):
+        for operand in op.operands:
+            type_ = operand.type
+            if id(type_) in elsewhere:
+                continue
+            is_memory = isinstance(type_, tir.BufferType | tir.PtrType)
+            if not is_memory or scope_of(operand) != scope:
+                elsewhere.add(id(type_))
+            elif not isinstance(op, NAMES):
+                return True
+    return False
 
 
 def _is_launch(op: Operation) -> bool:

@@ -98,7 +98,10 @@ def test_the_other_branch_is_kept(name: str, run: CompilerPass):
 def test_an_assumption_does_not_move_under_a_condition(run: CompilerPass):
     module = tvmscript.parse(SEQUENCE)
     before = tvmscript.print_script(module)
-    assert tvmscript.print_script(run(module)) == before.replace("n > 3", "3 < n")
+    if isinstance(run, HoistExpression):
+        # It simplifies in any case.
+        before = before.replace("n > 3", "3 < n")
+    assert tvmscript.print_script(run(module)) == before
 
 
 def test_a_vectorized_assumption_is_one_for_each_lane():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import xdsl_tvm
+from xdsl_tvm.runtime.call import CompiledFunction
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,6 +63,10 @@ def together(*works: Callable[[], None]) -> None:
         assert not thread.is_alive(), "a call waits for another one"
     if errors:
         raise errors[0]
+
+
+def same(x: Array) -> Array:
+    return x
 
 
 def values(n: int, start: float = 0) -> Array:
@@ -133,8 +138,9 @@ def test_exceptions_of_python_belong_to_their_calls() -> None:
 
 
 def test_results_are_given() -> None:
-    main = xdsl_tvm.compile(MODEL, externs={"python": lambda x: x})["main"]
+    main = xdsl_tvm.compile(MODEL, externs={"python": same})["main"]
     x, out = values(4), np.full((4, 64), np.nan, np.float32)
+    assert isinstance(main, CompiledFunction)
     assert main(x, out=out) is out
     np.testing.assert_array_equal(out, 2 * x * x)
     assert main.bind(x)(out=out) is out
@@ -152,18 +158,51 @@ def test_results_are_given() -> None:
             main(x, out=given)
 
 
+PAIR = """
+!v = tensor<8x8xf32>
+!s = tensor<i64>
+relax.func @main(%x: !v, %n: !s) -> !relax.tuple<!v, !s>
+    attributes {global_symbol = "main"} {
+  %0 = relax.add %x, %x : (!v, !v) -> !v
+  %1 = relax.tuple(%0, %n) : !v, !s
+  relax.return %1 : !relax.tuple<!v, !s>
+}
+"""
+
+
+def test_results_that_are_tuples_are_given() -> None:
+    main = xdsl_tvm.compile(PAIR)["main"]
+    x, n = np.ones((8, 8), np.float32), np.array(3)
+    first, second = np.zeros((8, 8), np.float32), np.array(0)
+    found = main(x, n, out=(first, None))
+    assert found[0] is first
+    assert (first == 2).all()
+    assert found[1] == 3
+    assert main(x, n, out=[None, second])[1] is second
+    assert second == 3
+    with pytest.raises(TypeError, match="out must be a tuple of 2, as the result"):
+        main(x, n, out=first)
+    with pytest.raises(TypeError, match=r"out must be a tuple of 2.* of 1"):
+        main(x, n, out=(first,))
+    assert main(x, n, out=None)[1] == 3
+
+
 def memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1])
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_calls_keep_no_memory() -> None:
-    main = xdsl_tvm.compile(MODEL, externs={"python": lambda x: x})["main"]
+    main = xdsl_tvm.compile(MODEL, externs={"python": same})["main"]
     x, out = values(64), values(64)
-    for _ in range(200):
-        main(x), main(x, out=out)
+
+    def work(count: int) -> None:
+        for _ in range(count):
+            main(x)
+            main(x, out=out)
+
+    work(200)
     before = memory()
-    for _ in range(1000):
-        main(x), main(x, out=out)
+    work(1000)
     # Each call makes 16 KiB that it releases: a page kept by each were 2000.
     assert memory() - before < 500

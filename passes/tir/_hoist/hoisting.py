@@ -57,17 +57,19 @@ class Hoisted:
         return bool(self.lets & bit)
 
 
-def hoist(func: Operation, hoisted: Hoisted) -> None:
-    """Hoist in the body of a function, in place.
+def hoist(func: Operation, hoisted: Hoisted) -> bool:
+    """Hoist in the body of a function, in place; whether there was something.
 
     Time is linear in the size of the result times the number of conditions around it.
     """
     plan = _Plan(hoisted)
     plan.visit_regions(func)
-    if plan.moves:
-        rewriter = _Rewriter(plan.moves)
-        for region in func.regions:
-            rewriter.visit(region)
+    if not plan.moves:
+        return False
+    rewriter = _Rewriter(plan.moves)
+    for region in func.regions:
+        rewriter.visit(region)
+    return True
 
 
 # ---- where conditions go ----
