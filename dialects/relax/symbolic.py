@@ -15,7 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from math import prod
 from types import MappingProxyType
 from typing import (
@@ -104,6 +104,12 @@ def _monomial_key(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
 _MAX_TERMS = 1 << 14
 
 
+@lru_cache(maxsize=4096, typed=True)
+def _constant(value: int) -> Dim:
+    """A constant, made once: most extents of a program are."""
+    return Dim({(): value})
+
+
 class Dim:
     """An integer expression in normal form. Immutable, hashable, cheap to compare."""
 
@@ -123,7 +129,7 @@ class Dim:
     @staticmethod
     def constant(value: int) -> Dim:
         """The dimension that is always `value`."""
-        return Dim({(): value})
+        return _constant(value)
 
     @staticmethod
     def symbol(name: str) -> Dim:

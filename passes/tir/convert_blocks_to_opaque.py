@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, i32
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.statements import (
@@ -69,7 +70,7 @@ class ConvertBlocksToOpaque(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         blocks: list[tir.BlockOp] = []
-        for inner in op.walk():
+        for inner in all_ops(op):
             if isinstance(inner, tir.InitOp):
                 raise PassFailedException(
                     f"{describe(inner)} needs the iteration variables of its block; run "

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._cpu_schedule.contraction import (
@@ -146,7 +147,7 @@ class DefaultCPUSchedule(CompilerPass):
             self.fuse_multiply_add,
             self.parallel_grain,
         )
-        for function in list(op.walk()):
+        for function in all_ops(op):
             if (
                 isinstance(function, tir.FuncOp)
                 and is_for_cpu(function)

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass
@@ -135,7 +136,7 @@ class LowerAutoCopy(CompilerPass):
         kernels: dict[Operation, dict[str, int]] = {}
         copies = [
             Surroundings.of(block, kernels)
-            for block in op.walk()
+            for block in all_ops(op)
             if isinstance(block, tir.BlockOp) and flag(block, "auto_copy")
         ]
         padder = Padder()

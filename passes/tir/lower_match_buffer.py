@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
@@ -98,7 +99,7 @@ class LowerMatchBuffer(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            if any(isinstance(inner, tir.MatchRegionOp) for inner in func.walk()):
+            if any(isinstance(inner, tir.MatchRegionOp) for inner in all_ops(func)):
                 _Lowering(func).run()
 
 

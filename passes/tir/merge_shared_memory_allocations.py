@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import Expr, emit
 from xdsl_tvm.analysis.tir.barrier_pairs import BarrierPairs
 from xdsl_tvm.analysis.tir.storage_events import StorageEvents
@@ -84,7 +85,7 @@ class MergeSharedMemoryAllocations(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         static = PassContext.current().get_config("tir.merge_static_smem", bool)
-        for func in op.walk():
+        for func in all_ops(op):
             if isinstance(func, tir.FuncOp):
                 for scope, name in (_DYNAMIC, _STATIC) if static else (_DYNAMIC,):
                     _merge(func, scope, name)
@@ -94,7 +95,7 @@ def _merge(func: tir.FuncOp, scope: str, name: str) -> None:
     """Merge the memory of a scope in each kernel of a function."""
     found = [
         op
-        for op in func.walk()
+        for op in all_ops(func)
         if isinstance(op, tir.AllocateOp) and op.result.type.scope.data == scope
     ]
     if len(found) < 2:
@@ -202,7 +203,7 @@ def _move_inside(
             users = [op for op in _users(memory) if not launch.is_ancestor(op)]
             outside.update((memory, *users))
     last: Operation | None = None
-    for op in [op for op in func.walk() if op in outside]:
+    for op in [op for op in all_ops(func) if op in outside]:
         op.detach()
         body = launch.body.block
         first = body.first_op

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.analysis.tir.access_regions import AccessRegion, get_block_read_write_region
 from xdsl_tvm.analysis.tir.buffer_accesses import regions_around
@@ -83,7 +84,7 @@ class PlanAndUpdateBufferAllocationLocation(CompilerPass):
     name = "tir-plan-and-update-buffer-allocation-location"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in op.walk():
+        for inner in all_ops(op):
             if isinstance(inner, tir.InitOp):
                 raise PassFailedException(
                     f"{describe(inner)} hides when its block writes; run "

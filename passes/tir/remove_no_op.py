@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, ProofStrength
 from xdsl_tvm.analysis.arith.extension import Extension
@@ -97,7 +98,7 @@ class RemoveNoOp(RemoveNoOpConfig, CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(RemoveNoOpConfig)
         for func in op.body.block.ops:
-            if any(inner.dialect_name() == "tir" for inner in func.walk()):
+            if any(inner.dialect_name() == "tir" for inner in all_ops(func)):
                 _remove(func, options)
 
 
