@@ -494,7 +494,9 @@ def mentions(data: bytes, name: str) -> bool:
     """Whether an object file that `object_file` made defines or uses a global symbol."""
     if _elf.is_elf(data):
         return any(symbol.name == name for symbol in _elf.symbols(data))
-    return name.encode() in data
+    # A table of strings, in which C's names may begin with an underscore.
+    text = name.encode() + b"\0"
+    return b"\0" + text in data or b"\0_" + text in data
 
 
 def needs(data: bytes, name: str) -> bool:
