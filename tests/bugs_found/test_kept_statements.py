@@ -98,7 +98,7 @@ def test_the_other_branch_is_kept(name: str, run: CompilerPass):
 def test_an_assumption_does_not_move_under_a_condition(run: CompilerPass):
     module = tvmscript.parse(SEQUENCE)
     before = tvmscript.print_script(module)
-    if isinstance(run, HoistExpression):
+    if run.name == "tir-hoist-expression":
         # It simplifies in any case.
         before = before.replace("n > 3", "3 < n")
     assert tvmscript.print_script(run(module)) == before
