@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -78,6 +79,10 @@ class _Function:
         return self.body.name
 
 
+_CURRENT: ContextVar[BlockBuilder | None] = ContextVar("block_builder", default=None)
+"""The builder whose function is open."""
+
+
 class BlockBuilder:
     """Collects functions, and the bindings of the one that is open.
 
@@ -94,6 +99,11 @@ class BlockBuilder:
             op.detach()
         self._scopes: list[_Scope] = []
         self._function: _Function | None = None
+
+    @staticmethod
+    def current() -> BlockBuilder | None:
+        """The builder whose function is open, the innermost one; None if there is none."""
+        return _CURRENT.get()
 
     # ---- functions ----
 
@@ -126,6 +136,7 @@ class BlockBuilder:
         body.is_pure = pure and not is_true(attributes.get(FORCE_PURE))
         self._function = _Function(variables, pure, attributes, body)
         self._scopes = [_Scope("function", body.entry)]
+        outer = _CURRENT.set(self)
         try:
             yield
             if (func := self._function.op) is None:
@@ -134,6 +145,7 @@ class BlockBuilder:
                 )
             self._functions[name] = func
         finally:
+            _CURRENT.reset(outer)
             if name not in self._functions:
                 # They can be parameters of another try.
                 for variable in variables:
