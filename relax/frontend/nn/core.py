@@ -16,6 +16,7 @@ from xdsl_tvm.relax.frontend.nn.tensor import Tensor, get_default_dtype
 from xdsl_tvm.relax.struct_info import TensorStructInfo
 
 if TYPE_CHECKING:
+    from xdsl_tvm.dialects.ir_module import IRModule
     from xdsl_tvm.relax.frontend.nn.jit import CompiledModel
     from xdsl_tvm.relax.frontend.nn.spec import ModuleSpec, RawModuleSpec
 
