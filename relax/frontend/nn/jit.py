@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from xdsl_tvm.relax.frontend.nn.core import Module
+from xdsl_tvm.relax.frontend.nn.core import Module, attributes
+from xdsl_tvm.relax.frontend.nn.effects import Effect
 from xdsl_tvm.relax.frontend.nn.exporter import export
 from xdsl_tvm.relax.frontend.nn.spec import Int, ModuleSpec, RawModuleSpec
 
@@ -68,8 +70,15 @@ def compile_model(
     """See `Module.jit`."""
     if out_format not in _FORMATS:
         raise ValueError(f"jit: out_format is 'torch' or 'numpy', not {out_format!r}")
-    if out_format == "torch":
-        importlib.import_module("torch")
+    if out_format == "torch" and importlib.util.find_spec("torch") is None:
+        raise ModuleNotFoundError(
+            "jit: out_format='torch' needs PyTorch; install it, or use out_format='numpy'"
+        )
+    if debug or any(attributes(module, "", Effect)):
+        raise ValueError(
+            "jit: machine code does not pass the values of effects, such as KVCache; "
+            "interpret the exported module, with externs=nn.runtime_functions()"
+        )
     runtime = importlib.import_module("xdsl_tvm.runtime.device")
     if not runtime.device(device).is_cpu:
         raise ValueError(
@@ -77,7 +86,7 @@ def compile_model(
             "compile the module for a GPU"
         )
     methods = ModuleSpec.from_raw(spec, module)
-    exported, parameters = export(module, methods, debug)
+    exported, parameters = export(module, methods, debug=False)
     unset = [name for name, parameter in parameters if parameter.data is None]
     if unset:
         raise ValueError(
