@@ -6,9 +6,10 @@ this order; its attribute `num_input` is the number of those before the paramete
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
@@ -20,7 +21,7 @@ from xdsl_tvm.relax.frontend.nn import spec as specs
 from xdsl_tvm.relax.frontend.nn.core import Module, Parameter, attributes
 from xdsl_tvm.relax.frontend.nn.effects import Effect, IOEffect
 from xdsl_tvm.relax.frontend.nn.subroutine import result_expr
-from xdsl_tvm.relax.frontend.nn.tensor import Tensor
+from xdsl_tvm.relax.frontend.nn.tensor import Tensor, weight_var
 from xdsl_tvm.relax.struct_info import (
     ShapeStructInfo,
     TupleStructInfo,
@@ -95,41 +96,32 @@ def _emit_method(
         for key, each in zip(spec.arg_names, spec.arg_specs, strict=True)
     ]
     states = [(effect, effect.create(key)) for key, effect in effects]
-    weights = [Var(key, weight.expr.struct_info) for key, weight in parameters]
-    state_inputs = _taken(
-        "packed_effects", spec.effect_mode, [v for _, s in states for v in s]
-    )
+    state_vars = [var for _, variables in states for var in variables]
+    state_inputs = _taken("packed_effects", spec.effect_mode, state_vars)
+    weights = [weight_var(key, weight) for key, weight in parameters]
     weight_inputs = _taken("packed_params", spec.param_mode, weights)
     taken = [*inputs, *state_inputs]
     attrs = {"num_input": len(taken)}
     with builder.function(name, [*taken, *weight_inputs], attrs=attrs):
         with builder.dataflow():
-            fields = _fields(
-                builder, spec.effect_mode, state_inputs, [v for _, s in states for v in s]
-            )
-            position = 0
+            fields = iter(_fields(builder, spec.effect_mode, state_inputs, state_vars))
             for effect, variables in states:
-                effect.set_state(fields[position : position + len(variables)])
-                position += len(variables)
+                effect.set_state(list(islice(fields, len(variables))))
             values = _fields(builder, spec.param_mode, weight_inputs, weights)
             for (_, weight), value in zip(parameters, values, strict=True):
                 weight.expr = value
-            arguments: Mapping[str, object] = {
+            arguments = {
                 key: _argument(builder, key, each, var)
                 for key, each, var in zip(
                     spec.arg_names, spec.arg_specs, inputs, strict=True
                 )
             }
-            result = result_expr(name, _called(spec, arguments))
+            result = result_expr(name, spec.method(**arguments))
             final = [state for effect, _ in states for state in effect.finalize()]
             if final and spec.effect_mode != "none":
                 result = Tuple([result, Tuple(final)])
             output = builder.emit_output(result)
         builder.emit_func_output(output)
-
-
-def _called(spec: specs.MethodSpec, arguments: Mapping[str, object]) -> Any:
-    return spec.method(**arguments)
 
 
 def _type(name: str, spec: specs.InputSpec) -> Attribute:

@@ -104,7 +104,7 @@ RawModuleSpec: TypeAlias = "Mapping[str, RawMethodSpec]"
 
 def _input_spec(where: str, name: str, given: object) -> InputSpec:
     """The spec of an input. Raises TypeError for what is none."""
-    if given is Int or given is int or given == "int":
+    if given is Int or given is int or (isinstance(given, str) and given == "int"):
         return Int()
     if isinstance(given, Int | Tensor | Object):
         return given

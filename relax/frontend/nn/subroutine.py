@@ -14,7 +14,7 @@ from xdsl_tvm.relax.frontend.nn.functions import (
     root_builder,
     subroutine_of,
 )
-from xdsl_tvm.relax.frontend.nn.tensor import Object, Tensor, wrap_nested
+from xdsl_tvm.relax.frontend.nn.tensor import Object, Tensor, weight_var, wrap_nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,7 +92,7 @@ def _call(
             bound.arguments[key] = inside(key, value)
     with subroutine_of(root) as builder:
         for key, weight in weights:
-            variables.append(Var(key, weight.expr.struct_info))
+            variables.append(weight_var(key, weight))
             weight.expr = variables[-1]
         try:
             with builder.function(name, variables, private=True):

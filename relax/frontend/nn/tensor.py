@@ -228,6 +228,14 @@ def wrap_nested(expr: Expr, name: str) -> Tensor | tuple[Any, ...]:
     return Tensor(_expr=expr)
 
 
+def weight_var(name: str, weight: Tensor) -> Var:
+    """The variable of a parameter in a function, by its name in the model.
+
+    Names of a list of modules begin with a number, which variables do not.
+    """
+    return Var(f"param.{name}" if name[0].isdigit() else name, weight.expr.struct_info)
+
+
 def argument(value: object) -> object:
     """What operators of Relax take for a tensor, for a list of tensors, for the rest."""
     if isinstance(value, Tensor | Object):

@@ -53,7 +53,8 @@ def normal(x: Array, axis: int | tuple[int, ...], epsilon: float = 1e-5) -> Arra
 @pytest.mark.parametrize("bias", [False, True])
 def test_linear(bias: bool):
     x, layer = random(2, 3), nn.Linear(3, 5, bias)
-    close(forwarded(layer, x=x), linear(x, fill(layer)))
+    p = fill(layer)
+    close(forwarded(layer, x=x), linear(x, p))
 
 
 def test_dtypes_of_a_linear_layer():
