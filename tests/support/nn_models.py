@@ -14,17 +14,22 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class Computation(nn.Module):
-    """A model without parameters that is a function of two tensors or fewer."""
+    """A model without parameters that is a function of one tensor."""
 
-    def __init__(self, compute: Callable[..., Any]) -> None:
+    def __init__(self, compute: Callable[[nn.Tensor], Any]) -> None:
         self.compute = compute
 
     def forward(self, a: nn.Tensor) -> Any:
-        """The function of one tensor."""
         return self.compute(a)
 
-    def binary(self, a: nn.Tensor, b: nn.Tensor) -> Any:
-        """The function of two."""
+
+class BinaryComputation(nn.Module):
+    """A model without parameters that is a function of two tensors."""
+
+    def __init__(self, compute: Callable[[nn.Tensor, nn.Tensor], Any]) -> None:
+        self.compute = compute
+
+    def forward(self, a: nn.Tensor, b: nn.Tensor) -> Any:
         return self.compute(a, b)
 
 
@@ -33,13 +38,16 @@ def spec_of(array: Array) -> nn.spec.Tensor:
     return nn.spec.Tensor(array.shape, str(array.dtype))
 
 
-def computed(compute: Callable[..., Any], *arrays: Array) -> Any:
-    """What the function of tensors computes of arrays, interpreted."""
-    method = ("forward", "binary")[len(arrays) - 1]
-    specs = dict(zip("ab", map(spec_of, arrays), strict=False))
-    module, params = Computation(compute).export_tvm({method: specs})
-    assert not params
-    return interpret(module)[method](*arrays)
+def computed(compute: Callable[[nn.Tensor], Any], a: Array) -> Any:
+    """What a function of a tensor computes of an array, interpreted."""
+    return forwarded(Computation(compute), a=a)
+
+
+def computed_of_two(
+    compute: Callable[[nn.Tensor, nn.Tensor], Any], a: Array, b: Array
+) -> Any:
+    """What a function of two tensors computes of arrays, interpreted."""
+    return forwarded(BinaryComputation(compute), a=a, b=b)
 
 
 def fill(model: nn.Module, seed: int = 0) -> dict[str, Array]:

@@ -20,9 +20,6 @@ from xdsl_tvm import interpret, relax
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects.tir import FuncOp
 from xdsl_tvm.relax.frontend import nn
-from xdsl_tvm.script import ir as I
-from xdsl_tvm.script import relax as R
-from xdsl_tvm.script import tir as T
 from xdsl_tvm.tvmscript import parse
 
 X = nn.spec.Tensor(["n", 4], "float32")
@@ -41,6 +38,7 @@ class Classifier(nn.Module):
         return y, nn.softmax(y)
 
 
+EXPECTED = """
 @I.ir_module
 class Expected:
     @R.function
@@ -60,11 +58,12 @@ class Expected:
             matmul1 = R.matmul(relu, permute_dims1)
             R.output(matmul1)
         return matmul1
+"""
 
 
 def test_exported_text():
     module, params = Classifier().export_tvm({"forward": {"x": X}})
-    assert_structural_equal(module, Expected)
+    assert_structural_equal(module, parse(EXPECTED))
     names = ["fc.weight", "fc.bias", "layers.1.weight"]
     assert [name for name, _ in params] == names
     text = module.script()
@@ -251,6 +250,7 @@ def test_effects_are_refused_by_name():
 # ---- functions ----
 
 
+SCALE = parse("""
 @T.prim_func(private=True)
 def scale(x: T.handle, y: T.handle, by: T.int64):
     n = T.int64()
@@ -258,22 +258,23 @@ def scale(x: T.handle, y: T.handle, by: T.int64):
     Y = T.match_buffer(y, (n,), "float32")
     for i in range(n):
         Y[i] = X[i] * T.Cast("float32", by)
-
-
+""")
+INCREMENT = parse("""
 @T.prim_func(private=True)
 def increment(x: T.handle):
     n = T.int64()
     X = T.match_buffer(x, (n,), "float32")
     for i in range(n):
         X[i] = X[i] + T.float32(1)
+""")
 
 
 def test_functions_of_tir():
     def compute(x: nn.Tensor) -> nn.Tensor:
         out = nn.Tensor.placeholder(["n"], "float32")
         for _ in range(2):
-            x = nn.tensor_ir_op(scale, "scale", [x, 3], out)
-        return nn.tensor_ir_inplace_op(increment, "increment", x, 0, out)
+            x = nn.tensor_ir_op(SCALE, "scale", [x, 3], out)
+        return nn.tensor_ir_inplace_op(INCREMENT, "increment", x, 0, out)
 
     spec = {"forward": {"a": nn.spec.Tensor(["n"], "float32")}}
     module, _ = Computation(compute).export_tvm(spec)
@@ -375,7 +376,10 @@ class Shared(nn.Module):
 
 
 def returns(result: object) -> nn.Module:
-    return Computation(lambda _: result)
+    def compute(_: nn.Tensor) -> object:
+        return result
+
+    return Computation(compute)
 
 
 REFUSED: dict[
@@ -442,7 +446,7 @@ REFUSED: dict[
         "nn: forward must return a Tensor",
     ),
     "argument of TIR": (
-        lambda: Computation(lambda x: nn.tensor_ir_op(scale, "scale", [x, "n"], x)),
+        lambda: Computation(lambda x: nn.tensor_ir_op(SCALE, "scale", [x, "n"], x)),
         {"forward": {"a": X}},
         TypeError,
         r"nn\.op\.tensor_ir_op: an argument is a Tensor or a dimension, not 'n'",
@@ -525,8 +529,10 @@ def test_compiled_models_of_pytorch():
 class BertLayer(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         self.heads = heads
-        for name in ("query", "key", "value", "attended"):
-            setattr(self, name, nn.Linear(width, width))
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.attended = nn.Linear(width, width)
         self.norm0 = nn.LayerNorm(width, 1e-12)
         self.inner = nn.Linear(width, 4 * width)
         self.outer = nn.Linear(4 * width, width)
@@ -535,10 +541,10 @@ class BertLayer(nn.Module):
     def forward(self, x: nn.Tensor, bias: nn.Tensor) -> nn.Tensor:
         batch, length, width = x.shape
         split = (batch, length, self.heads, -1)
-        parts = (self.query(x), self.key(x), self.value(x))
-        found = nn.scaled_dot_product_attention(
-            *(nn.reshape(part, split) for part in parts), attn_mask=bias
+        query, key, value = (
+            nn.reshape(part(x), split) for part in (self.query, self.key, self.value)
         )
+        found = nn.scaled_dot_product_attention(query, key, value, bias)
         x = self.norm0(x + self.attended(nn.reshape(found, (batch, length, width))))
         return self.norm1(x + self.outer(nn.gelu(self.inner(x))))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from models import layers
@@ -27,21 +30,21 @@ def close(got: Array, expected: Array) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
+WITHOUT_PARAMETERS: list[tuple[nn.Module, Callable[[Any], Any]]] = [
+    (nn.ReLU(), layers.relu),
+    (nn.SiLU(), lambda x: x / (1 + np.exp(-x))),
+    (nn.GELU(), layers.gelu),
+    (nn.Identity(), lambda x: x),
+    (nn.LayerNorm(4, elementwise_affine=False), lambda x: normal(x, -1)),
+    (nn.GroupNorm(3, 3, affine=False), lambda x: normal(x, -1)),
+]
+
+
 @pytest.mark.parametrize(
-    ("layer", "function"),
-    [
-        (nn.ReLU(), layers.relu),
-        (nn.SiLU(), lambda x: x / (1 + np.exp(-x))),
-        (nn.GELU(), layers.gelu),
-        (nn.Identity(), lambda x: x),
-        (nn.LayerNorm(4, elementwise_affine=False), lambda x: normal(x, -1)),
-        (nn.GroupNorm(3, 3, affine=False), lambda x: normal(x, -1)),
-    ],
-    ids=lambda each: type(each).__name__,
+    ("layer", "function"), WITHOUT_PARAMETERS, ids=lambda each: type(each).__name__
 )
-def test_layers_without_parameters(layer: nn.Module, function: object):
+def test_layers_without_parameters(layer: nn.Module, function: Callable[[Any], Any]):
     x = random(2, 3, 4)
-    assert callable(function)
     close(forwarded(layer, x=x), function(x))
 
 
@@ -169,8 +172,11 @@ def test_attention(scale_qk: bool):
 def test_self_attention_with_a_mask():
     layer = nn.Attention(4, heads=1, dim_head=4, bias=True)
     p, x, mask = fill(layer), random(1, 3, 4), random(1, 1, 3, 3)
-    parts = (layers.heads(linear(x, p, f"to_{each}."), 1) for each in "qkv")
-    attended = layers.without_heads(layers.attention(*parts, mask))
+    query, key, value = (
+        layers.heads(linear(x, p, f"to_{each}."), 1).astype(np.float64) for each in "qkv"
+    )
+    scores = mask.astype(np.float64)
+    attended = layers.without_heads(layers.attention(query, key, value, scores))
     got = forwarded(layer, hidden_states=x, attention_mask=mask)
     close(got, linear(attended, p, "to_out.0."))
 

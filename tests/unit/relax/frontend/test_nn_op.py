@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pytest
 from models import layers
-from support.nn_models import Array, Computation, computed
+from support.nn_models import Array, Computation, computed, computed_of_two
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.relax.frontend import nn
@@ -32,8 +32,9 @@ IMAGE = RNG.standard_normal((1, 2, 4, 4)).astype(np.float32)
 def close(got: Any, expected: Any) -> None:
     """Tensors, or tuples of them, are equal up to rounding, of one dtype and shape."""
     if isinstance(expected, tuple | list):
-        assert len(got) == len(expected)
-        for each, wanted in zip(got, expected, strict=True):
+        fields = cast("Sequence[Any]", expected)
+        assert len(got) == len(fields)
+        for each, wanted in zip(got, fields, strict=True):
             close(each, wanted)
         return
     expected = np.asarray(expected)
@@ -41,7 +42,7 @@ def close(got: Any, expected: Any) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
-UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Array]] = {
+UNARY: dict[str, tuple[Callable[[nn.Tensor], Any], Callable[[Any], Any], Array]] = {
     "unsqueeze": (lambda x: op.unsqueeze(x, 1), lambda x: x[:, None], A),
     "squeeze": (lambda x: op.squeeze(x), lambda x: x[:, 0], B),
     "squeeze all": (lambda x: op.squeeze(x, None), lambda x: x[:, 0], B),
@@ -163,7 +164,8 @@ def test_operators_of_one_tensor(name: str):
     close(computed(compute, array), expected(array))
 
 
-BINARY: dict[str, tuple[Callable[..., Any], Callable[..., Any], Array, Array]] = {
+Binary: TypeAlias = Callable[[nn.Tensor, nn.Tensor], Any]
+BINARY: dict[str, tuple[Binary, Callable[[Any, Any], Any], Array, Array]] = {
     "add": (op.add, np.add, A, B),
     "subtract": (op.subtract, np.subtract, A, B),
     "multiply": (op.multiply, np.multiply, A, B),
@@ -223,30 +225,32 @@ BINARY: dict[str, tuple[Callable[..., Any], Callable[..., Any], Array, Array]] =
 @pytest.mark.parametrize("name", BINARY)
 def test_operators_of_two_tensors(name: str):
     compute, expected, a, b = BINARY[name]
-    close(computed(compute, a, b), np.asarray(expected(a, b)))
+    close(computed_of_two(compute, a, b), np.asarray(expected(a, b)))
 
 
 @pytest.mark.parametrize(("stride", "padding", "groups"), [(1, 0, 1), (2, 1, 2)])
 def test_convolutions(stride: int, padding: int, groups: int):
     x = RNG.standard_normal((2, 4, 5, 5)).astype(np.float32)
     w = RNG.standard_normal((6, 4 // groups, 3, 3)).astype(np.float32)
-    how = {"stride": stride, "padding": padding, "groups": groups}
-    expected = layers.conv2d(x.astype(float), w, **how)
-    close(computed(lambda a, b: op.conv2d(a, b, **how), x, w), expected)
+    wide = x.astype(np.float64)
+
+    def image(a: nn.Tensor, b: nn.Tensor) -> nn.Tensor:
+        return op.conv2d(a, b, None, stride, padding, 1, groups)
+
+    def signal(a: nn.Tensor, b: nn.Tensor) -> nn.Tensor:
+        return op.conv1d(a, b, None, stride, groups=groups)
+
+    def film(a: nn.Tensor, b: nn.Tensor) -> nn.Tensor:
+        return op.conv3d(a, b, None, (1, stride, stride), groups=groups)
+
+    expected = layers.conv2d(wide, w, stride, padding, groups)
+    close(computed_of_two(image, x, w), expected)
     # A row of an image is a signal, and one image a film.
-    expected = layers.conv2d(
-        x.astype(float)[:, :, :1], w[:, :, :1], **{**how, "padding": 0}
-    )
-    signal = computed(
-        lambda a, b: op.conv1d(a, b, **{**how, "padding": 0}), x[:, :, 0], w[:, :, 0]
-    )
-    close(signal, expected[:, :, 0])
-    film = computed(
-        lambda a, b: op.conv3d(a, b, stride=(1, stride, stride), groups=groups),
-        x[:, :, None],
-        w[:, :, None],
-    )
-    close(film[:, :, 0], layers.conv2d(x.astype(float), w, stride, 0, groups))
+    expected = layers.conv2d(wide[:, :, :1], w[:, :, :1], stride, 0, groups)
+    close(computed_of_two(signal, x[:, :, 0], w[:, :, 0]), expected[:, :, 0])
+    expected = layers.conv2d(wide, w, stride, 0, groups)
+    got = computed_of_two(film, x[:, :, None], w[:, :, None])
+    close(got[:, :, 0], expected)
 
 
 def test_bias_and_layout_of_a_convolution():
@@ -258,7 +262,7 @@ def test_bias_and_layout_of_a_convolution():
         return op.conv2d(a, b, bias, data_layout="NHWC")
 
     expected = layers.conv2d(x.astype(float).transpose(0, 3, 1, 2), w)
-    close(computed(compute, x, w), expected.transpose(0, 2, 3, 1) + ROW[:3])
+    close(computed_of_two(compute, x, w), expected.transpose(0, 2, 3, 1) + ROW[:3])
 
 
 def test_transposed_convolution():
@@ -267,7 +271,7 @@ def test_transposed_convolution():
     expected = np.zeros((1, 3, 7))
     for position, tap in np.ndindex(3, 2):
         expected[0, :, 2 * position + tap] += x[0, :, position] @ w[:, :, tap]
-    got = computed(
+    got = computed_of_two(
         lambda a, b: op.conv1d_transpose(a, b, stride=2, output_padding=1), x, w
     )
     close(got, expected)
@@ -285,8 +289,9 @@ def test_attention(is_causal: bool):
 
     heads_q, heads_k = (each.astype(float).transpose(0, 2, 1, 3) for each in (q, k))
     hidden = np.triu(np.full((3, 3), -np.inf), 1) if is_causal else 0
-    expected = layers.attention(heads_q, heads_k, heads_k * 2, mask + hidden)
-    close(computed(compute, q, k), expected.transpose(0, 2, 1, 3))
+    added = mask.astype(np.float64) + hidden
+    expected = layers.attention(heads_q, heads_k, heads_k * 2, added)
+    close(computed_of_two(compute, q, k), expected.transpose(0, 2, 1, 3))
 
 
 @pytest.mark.parametrize("flip", [False, True])
@@ -323,7 +328,7 @@ def test_empty_has_its_type():
     assert (got.shape, got.dtype) == ((2, 3), np.int8)
 
 
-REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+REFUSED: dict[str, tuple[Callable[[nn.Tensor], Any], type[Exception], str]] = {
     "dtype": (lambda x: op.astype(x, "float33"), VerifyException, "float33"),
     "shape": (lambda x: op.add(x, op.zeros([5])), VerifyException, "relax.add"),
     "gelu": (lambda x: op.gelu(x, "erf"), ValueError, "approximate is None or 'tanh'"),
