@@ -257,7 +257,6 @@ _ROOTS: Final[Mapping[str, str]] = {
 
 
 _REASONS: Final[Mapping[str, str]] = {
-    "nn": "models are built by relax.BlockBuilder, scripts, or from ONNX and StableHLO",
     "relax.BlockBuilder.emit_te": "there are no tensor expressions",
     "relax.transform.AttachExternModules": "external code is not linked",
     "relax.transform.MetaSchedule": "there is no tuning",

@@ -48,7 +48,7 @@ class Parameter(Tensor):
         The memory is shared where that is possible. Raises TypeError for what is no
         array, and ValueError for another shape or dtype.
         """
-        self._data = None if data is None else self._checked(_array(data))
+        self._data = None if data is None else self._checked(as_array(data))
 
     def _checked(self, array: Array) -> Array:
         known = self.shape
@@ -84,7 +84,14 @@ class Parameter(Tensor):
         self.expr = Var("param", TensorStructInfo(self.shape, dtype))
 
 
-def _array(data: object) -> Array:
+def as_array(data: Any) -> Array:
+    """The array of numpy that an array of another package is, shared if possible.
+
+    Raises TypeError for what is no array.
+    """
+    if hasattr(data, "detach"):
+        # A tensor of PyTorch with a gradient is no array.
+        data = data.detach()
     if isinstance(data, np.ndarray):
         return cast("Array", data)
     if hasattr(data, "__dlpack__") or hasattr(data, "__array__"):

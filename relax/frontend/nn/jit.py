@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from xdsl_tvm.relax.frontend.nn.core import Module, attributes
+from xdsl_tvm.relax.frontend.nn.core import Module, as_array, attributes
 from xdsl_tvm.relax.frontend.nn.effects import Effect
 from xdsl_tvm.relax.frontend.nn.exporter import export
 from xdsl_tvm.relax.frontend.nn.spec import Int, ModuleSpec, RawModuleSpec
@@ -103,8 +103,7 @@ def _host(value: Any) -> Any:
     """An input as the executable takes it."""
     if isinstance(value, list | tuple):
         return tuple(map(_host, cast("Sequence[Any]", value)))
-    # Tensors of PyTorch are arrays by their own word.
-    return np.asarray(value.detach()) if hasattr(value, "detach") else value
+    return as_array(value) if hasattr(value, "detach") else value
 
 
 def _returned(value: Any, out_format: str) -> Any:

@@ -95,9 +95,6 @@ class ConstString:
         return "const.string"
 
 
-RawInputSpec: TypeAlias = (
-    "type[Int | int] | InputSpec | str | list[Any] | tuple[Any, ...]"
-)
 RawMethodSpec: TypeAlias = "MethodSpec | Mapping[str, Any]"
 RawModuleSpec: TypeAlias = "Mapping[str, RawMethodSpec]"
 
@@ -119,6 +116,13 @@ def _input_spec(where: str, name: str, given: object) -> InputSpec:
         f"nn.spec: {where}: Invalid spec for argument {name}: {given!r}; give a "
         "spec.Tensor, int, a spec.Object, or a tuple or a list of such"
     )
+
+
+def _expect_dictionary(where: str, spec: object) -> None:
+    if not isinstance(spec, Mapping):
+        raise TypeError(
+            f"nn.spec: the spec of {where} is a dictionary by name, not {spec!r}"
+        )
 
 
 class MethodSpec:
@@ -170,9 +174,10 @@ class MethodSpec:
         """
         if isinstance(spec, MethodSpec):
             return spec
+        where = getattr(method, "__qualname__", repr(method))
+        _expect_dictionary(where, spec)
         given = {key: value for key, value in spec.items() if key != "$"}
         modes = cast("Mapping[str, Any]", spec.get("$", {}))
-        where = getattr(method, "__qualname__", repr(method))
         parameters = inspect.signature(method).parameters
         named = {
             key: each
@@ -220,6 +225,7 @@ class ModuleSpec:
         """
         if isinstance(spec, ModuleSpec):
             return spec
+        _expect_dictionary(type(module).__name__, spec)
         methods: list[MethodSpec] = []
         for name, each in spec.items():
             method = getattr(module, name, None)

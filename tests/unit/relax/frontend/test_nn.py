@@ -16,6 +16,7 @@ from support.nn_models import Array, Computation, data_of, fill, forwarded
 from support.paths import ROOT
 from xdsl.utils.exceptions import VerifyException
 
+import xdsl_tvm as tvm
 from xdsl_tvm import interpret, relax
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects.tir import FuncOp
@@ -172,6 +173,23 @@ def test_elements_of_a_parameter_are_checked():
     assert (weight.dtype, weight.data) == ("float32", None)
 
 
+class GradientTensor:
+    """An array of a package that records gradients, as PyTorch's are."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def detach(self) -> Array:
+        return self.array
+
+
+def test_elements_of_other_packages_are_shared():
+    weight, array = nn.Parameter((2,)), np.zeros(2, np.float32)
+    for other in (GradientTensor(array), tvm.nd.NDArray(array)):
+        weight.data = other
+        assert np.shares_memory(data_of(weight), array)
+
+
 def test_dtype_of_a_model():
     model = Classifier()
     model.to("float64")
@@ -259,6 +277,15 @@ def scale(x: T.handle, y: T.handle, by: T.int64):
     for i in range(n):
         Y[i] = X[i] * T.Cast("float32", by)
 """)
+RELU = parse("""
+@T.prim_func(private=True)
+def positive(x: T.handle, y: T.handle):
+    n = T.int64()
+    X = T.match_buffer(x, (n, 4), "float32")
+    Y = T.match_buffer(y, (n, 4), "float32")
+    for i, j in T.grid(n, 4):
+        Y[i, j] = T.max(X[i, j], T.float32(0))
+""")
 INCREMENT = parse("""
 @T.prim_func(private=True)
 def increment(x: T.handle):
@@ -308,7 +335,7 @@ class Block(nn.Module):
         self.negative = negative
 
     def forward(self, x: nn.Tensor, others: list[nn.Tensor]) -> tuple[nn.Tensor, ...]:
-        y = nn.relu(self.fc(x)) + others[0]
+        y = nn.tensor_ir_op(RELU, "positive", self.fc(x), x) + others[0]
         return (-y if self.negative else y), x
 
 
@@ -331,6 +358,7 @@ def test_subroutines():
         "block",
         "block_1",
         "forward",
+        "positive",
     ]
     x = np.ones((2, 4), np.float32)
     expected = x
@@ -390,6 +418,24 @@ REFUSED: dict[
         {"forward": {"x": nn.spec.ConstInt()}},
         TypeError,
         r"Classifier\.forward: Invalid spec for argument x: const\.int; give",
+    ),
+    "constant": (
+        Classifier,
+        {"forward": {"x": [X, nn.spec.ConstFloat("float16")]}},
+        TypeError,
+        r"Invalid spec for argument x_1: const\.float; give",
+    ),
+    "text": (
+        Classifier,
+        {"forward": {"x": nn.spec.ConstString()}},
+        TypeError,
+        r"Invalid spec for argument x: const\.string; give",
+    ),
+    "list of specs": (
+        Classifier,
+        {"forward": [X]},
+        TypeError,
+        r"spec of Classifier\.forward is a dictionary by name, not \[Tensor",
     ),
     "array as spec": (
         Classifier,
