@@ -102,7 +102,7 @@ class BlockBuilder:
 
     @staticmethod
     def current() -> BlockBuilder | None:
-        """The builder whose function is open, the innermost one; None if there is none."""
+        """The builder whose function is open, the innermost one; None without one."""
         return _CURRENT.get()
 
     # ---- functions ----

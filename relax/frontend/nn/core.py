@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, overloa
 import numpy as np
 
 from xdsl_tvm.dialects.relax.dense import numpy_dtype
+from xdsl_tvm.dialects.relax.signatures import dtype_of
 from xdsl_tvm.dialects.relax.symbolic import DimLike
 from xdsl_tvm.relax.expr import Var
 from xdsl_tvm.relax.frontend.nn.effects import Effect
@@ -69,7 +70,8 @@ class Parameter(Tensor):
 
     @property
     def _numpy_dtype(self) -> np.dtype[Any]:
-        element = cast("Any", self.expr.struct_info).element_type
+        element = dtype_of(self.dtype)
+        assert element is not None, "a tensor has elements"
         return np.dtype(numpy_dtype(element))
 
     def to(self, dtype: str | None = None) -> None:

@@ -39,8 +39,9 @@ def export(
     """The module of a model's methods, and its parameters; see `Module.export_tvm`."""
     methods = specs.ModuleSpec.from_raw(spec, module)
     parameters = list(methods.module.named_parameters())
-    _check_shared(parameters)
     effects: Effects = list(attributes(methods.module, "", Effect))
+    _check_shared(parameters)
+    _check_shared(effects)
     before = [parameter.expr for _, parameter in parameters]
     builder = BlockBuilder()
     with ExitStack() as stack:
@@ -61,14 +62,14 @@ def export(
     return builder.get(), parameters
 
 
-def _check_shared(parameters: Parameters) -> None:
-    """Raises ValueError for a parameter with two names."""
+def _check_shared(named: Sequence[tuple[str, object]]) -> None:
+    """Raises ValueError for a parameter or an effect with two names."""
     known: dict[int, str] = {}
-    for name, parameter in parameters:
-        if (other := known.setdefault(id(parameter), name)) != name:
+    for name, each in named:
+        if (other := known.setdefault(id(each), name)) != name:
             raise ValueError(
-                f"nn: '{other}' and '{name}' are the same Parameter; keep it in one "
-                "module, and use that module in both places"
+                f"nn: '{other}' and '{name}' are the same {type(each).__name__}; only "
+                "one module can hold it, and the others call that module"
             )
 
 

@@ -265,6 +265,31 @@ def test_effects_are_refused_by_name():
         Decoder().jit({}, out_format="numpy")
 
 
+class Passing(nn.Module):
+    def __init__(self) -> None:
+        self.cache = nn.KVCache(1, [2])
+
+    def forward(self, state: nn.Object, x: nn.Tensor) -> Any:
+        assert type(state) is nn.Object
+        return nn.extern("my.scale", [state, x], x), state
+
+
+def test_objects_as_inputs():
+    def my_scale(state: dict[str, int], x: Array, out: Array) -> None:
+        out[:] = x * state["by"]
+
+    row = nn.spec.Tensor([2], "float32")
+    inputs = {"state": nn.spec.Object(nn.Object), "x": row, "$": {"effect_mode": "none"}}
+    module, _ = Passing().export_tvm({"forward": inputs})
+    run = interpret(module, externs={"my.scale": my_scale, **nn.runtime_functions()})
+    state = {"by": 3}
+    got, same = run["forward"](state, np.ones(2, np.float32))
+    assert (got.tolist(), same) == ([3, 3], state)
+    tensor = nn.Tensor.placeholder((1,), "int8")
+    with pytest.raises(TypeError, match=r"is an R\.Object, not a tensor<1xi8>"):
+        nn.Object(_expr=tensor.expr)
+
+
 # ---- functions ----
 
 
@@ -403,6 +428,12 @@ class Shared(nn.Module):
         return self.b(self.a(x))
 
 
+class SharedCache(Passing):
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = self.cache
+
+
 def returns(result: object) -> nn.Module:
     def compute(_: nn.Tensor) -> object:
         return result
@@ -478,6 +509,12 @@ REFUSED: dict[
         {"forward": {"x": X}},
         ValueError,
         r"'a\.weight' and 'b\.weight' are the same Parameter",
+    ),
+    "shared state": (
+        SharedCache,
+        {},
+        ValueError,
+        "'cache' and 'other' are the same KVCache",
     ),
     "shape": (
         Classifier,
