@@ -13,6 +13,7 @@ from models import layers
 from support.nn_models import Array, Computation, computed, computed_of_two
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm import IRModule, interpret
 from xdsl_tvm.relax.frontend import nn
 from xdsl_tvm.relax.frontend.nn import op
 
@@ -362,6 +363,27 @@ def test_wrong_arguments_are_refused(name: str):
     compute, error, text = REFUSED[name]
     with pytest.raises(error, match=text):
         computed(compute, A)
+
+
+def exported(compute: Callable[[nn.Tensor], Any]) -> IRModule:
+    """The module of a function of images `[1, c, h, 4]`."""
+    a = nn.spec.Tensor([1, "c", "h", 4], "float32")
+    return Computation(compute).export_tvm({"forward": {"a": a}})[0]
+
+
+def test_symbolic_dimensions():
+    run = interpret(exported(lambda x: op.interpolate(x, scale_factor=2)))["forward"]
+    assert run(IMAGE).shape == (1, 2, 8, 8)
+    run = interpret(exported(lambda x: op.reshape(x, [x.shape[1] * 4, -1])))["forward"]
+    assert run(IMAGE).shape == (8, 4)
+    with pytest.raises(ValueError, match=r"h \* 1\.5 is no dimension"):
+        exported(lambda x: op.interpolate(x, scale_factor=1.5))
+    with pytest.raises(ValueError, match="c channels need a weight and a bias"):
+        exported(lambda x: op.group_norm(x, 2, None, None))
+    with pytest.raises(ValueError, match="the number of samples, h, is not known"):
+        exported(
+            lambda x: op.multinomial_from_uniform(op.max(x, [0, 1]), op.max(x, [0, 1]))
+        )
 
 
 @pytest.mark.parametrize(
