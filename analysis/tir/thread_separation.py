@@ -794,7 +794,12 @@ class _Pair:
                 names = more
                 conditions.append(part)
         columns = self._columns(list(names), side)
-        keep = columns.pop(None, None)
+        size = int(self._count(names))
+        exists, keep = columns.pop(None, None), None
+        if exists is not None:
+            # What is not there may have no value, such as a shift by less than 0.
+            columns = {value: column[exists] for value, column in columns.items()}
+            size = int(np.count_nonzero(exists))
         for condition in conditions:
             found = evaluate(condition, columns)
             if found is not None:
@@ -805,7 +810,6 @@ class _Pair:
             if value is None:
                 return None
             element.append(value)
-        size = int(self._count(names))
         # What both share is part of what is compared, as the value that they share.
         shared = [
             columns[v] - (self._ahead(v) or (0, 0))[side] for v in dict.fromkeys(common)

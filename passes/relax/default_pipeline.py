@@ -19,6 +19,8 @@ from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.pipeline_registry import Maker, PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
+from xdsl_tvm.passes.relax.dispatch_sampling import DispatchSampling
+from xdsl_tvm.passes.relax.dispatch_sort_scan import DispatchSortScan
 from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
@@ -93,6 +95,13 @@ ROWS: Final[dict[str, tuple[Row, ...]]] = {
 """
 
 
+_FOR_TARGET: Final[dict[str, Callable[[str], ModulePass]]] = {
+    "DispatchSampling": DispatchSampling,
+    "DispatchSortScan": DispatchSortScan,
+}
+"""Passes that are told the target."""
+
+
 def gaps(pipeline: str = "target") -> list[str]:
     """The passes that a pipeline lacks for a CPU, in its order."""
     return [
@@ -164,6 +173,8 @@ class DefaultPipeline(CompositePass):
                     GPUSchedule(self.target),
                     DefaultGPUSchedule(self.target),
                 )
+            elif row.name in _FOR_TARGET:
+                found.append(_FOR_TARGET[row.name](self.target))
             elif (each := row.find()) is StaticPlanBlockMemory:
                 found.append(StaticPlanBlockMemory(self.memory))
             elif each is not None:

@@ -10,16 +10,14 @@ from typing import Any, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
-from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
-from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of
+from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of, replace_operator
 from xdsl_tvm.passes.relax.legalize.calls import legalized_call as legalized_call
 from xdsl_tvm.passes.relax.legalize.registry import (
     REWRITES,
@@ -159,7 +157,7 @@ class _Legalizer:
         if value is None or value is op.result:
             self.left.append(op.name)
             return
-        _replace(op, _pure(value))
+        replace_operator(op, _pure(value))
         for emitted in bindings.emitted:
             if isinstance(emitted, OperatorOp):
                 self.legalize(emitted, within | {op.name})
@@ -254,32 +252,3 @@ def _pure(value: SSAValue) -> SSAValue:
     Rewriter.replace_op(call, pure)
     assert pure.result is not None
     return pure.result
-
-
-def _expect_base(op: OperatorOp, value: SSAValue) -> None:
-    if not is_base_of(op.result.type, value.type):
-        raise PassFailedException(
-            f"{op.name}: a rule gives {value.type} for {op.result.type}; give a value of "
-            "that type, or of a more precise one"
-        )
-
-
-def _replace(op: OperatorOp, value: SSAValue) -> None:
-    """Put `value`, whose type may be more precise, in the place of the result.
-
-    Other operators get the more precise value, since they infer their own types.
-    """
-    if value.type != op.result.type:
-        _expect_base(op, value)
-        for use in list(op.result.uses):
-            if isinstance(use.operation, OperatorOp):
-                use.operation.operands[use.index] = value
-        if next(iter(op.result.uses), None) is not None:
-            alias = relax.AliasOp(value, op.result.type)
-            alias.location = op.location
-            Rewriter.insert_op(alias, InsertPoint.before(op))
-            value = alias.result
-    op.result.replace_all_uses_with(value)
-    if value.name_hint is None:
-        value.name_hint = op.result.name_hint
-    Rewriter.erase_op(op)

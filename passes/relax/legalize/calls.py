@@ -9,8 +9,10 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim as SymbolicDim
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -59,6 +61,8 @@ class OperatorFunctions:
     """The TIR functions made so far, and the names that are taken."""
 
     module: ModuleOp
+    program: type[TensorProgram] = TensorProgram
+    """What functions are written with."""
     by_name: dict[str, tir.FuncOp] = field(default_factory=dict[str, tir.FuncOp])
     names: SymbolNames = field(init=False)
     _made: dict[Hashable, _Made] = field(default_factory=dict[Hashable, _Made])
@@ -94,7 +98,7 @@ class OperatorFunctions:
     def _make(self, base: str, signature: Signature, stages: Stages) -> _Made:
         target = _target(signature)
         name = base if target is None else f"{base}_{target.kind.name}"
-        program = TensorProgram(name, signature.unbound)
+        program = self.program(name, signature.unbound)
         function = _function(program, signature, stages)
         if target is not None:
             function.attributes["target"] = target
@@ -293,3 +297,33 @@ _COMBINE: Mapping[str, Callable[[Expr, Expr], Expr]] = {
 
 def _combine(operator: str, lhs: Expr, rhs: Expr) -> Expr:
     return _COMBINE[operator](lhs, rhs)
+
+
+def replace_operator(op: OperatorOp, value: SSAValue) -> None:
+    """Put `value`, whose type may be more precise, in the place of the result.
+
+    Other operators get the more precise value, since they infer their own types. Raises
+    PassFailedException for a value of another type.
+    """
+    if value.type != op.result.type:
+        _expect_base(op, value)
+        for use in list(op.result.uses):
+            if isinstance(use.operation, OperatorOp):
+                use.operation.operands[use.index] = value
+        if next(iter(op.result.uses), None) is not None:
+            alias = relax.AliasOp(value, op.result.type)
+            alias.location = op.location
+            Rewriter.insert_op(alias, InsertPoint.before(op))
+            value = alias.result
+    op.result.replace_all_uses_with(value)
+    if value.name_hint is None:
+        value.name_hint = op.result.name_hint
+    Rewriter.erase_op(op)
+
+
+def _expect_base(op: OperatorOp, value: SSAValue) -> None:
+    if not is_base_of(op.result.type, value.type):
+        raise PassFailedException(
+            f"{op.name}: a rule gives {value.type} for {op.result.type}; give a value of "
+            "that type, or of a more precise one"
+        )

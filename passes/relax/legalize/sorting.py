@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
@@ -72,14 +73,14 @@ def _cut(site: RuleContext, name: str, order: Tensor, number: int) -> Tensor:
 # ---- merge sort ----
 
 
-def _comes_before(x: Tensor, descending: bool) -> Choice:
+def comes_before(dtype: Attribute, descending: bool) -> Choice:
     """The strict order of elements: NaN is greater than all others."""
 
     def is_nan(value: Expr) -> Expr:
         return ~value.equals(value)
 
     def less(a: Expr, b: Expr) -> Expr:
-        if not tir.is_float(x.dtype):
+        if not tir.is_float(dtype):
             return a < b
         return (a < b) | (is_nan(b) & ~is_nan(a))
 
@@ -130,7 +131,7 @@ class _MergeSort:
         self._x, self._order = x, order
         self._row, self._axis = row, axis
         self._number = number
-        self._is_before = _comes_before(x, descending)
+        self._is_before = comes_before(x.dtype, descending)
         self._zero, self._one = program.extent(0), program.extent(1)
         self._merged = program.local("merged", [x.shape[axis]], i64)
         self._state = program.local("state", [3], i64)

@@ -440,11 +440,17 @@ class TensorProgram:
         read, written = reads(indices), writes(indices, tensors)
         for kind, slices in ((tir.ReadsOp, read), (tir.WritesOp, written)):
             self._block.add_op(kind([self._region(each) for each in slices]))
-        self._stage = _Stage()
-        body(indices, tensors)
-        self._stage = None
+        with self._reading():
+            body(indices, tensors)
         self._block = outer
         return tensors
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        """Statements that may read elements, whose regions are declared elsewhere."""
+        self._stage = _Stage()
+        yield
+        self._stage = None
 
     def _region(self, part: Slice) -> tir.BufferRegion:
         tensor, indices = part
