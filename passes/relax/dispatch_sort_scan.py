@@ -73,8 +73,8 @@ class DispatchSortScan(CompilerPass):
     Differs from TVM: an operator without a target is no error. On CPUs operators stay for
         `relax-legalize-ops`, where TVM calls the functions of its topi. Kernels are those
         of this project, without thrust, and no workspace is an operand. `relax.cumsum`
-        along the last axis needs no reshape. Rows of a sort or scan that need more than
-        65535 tiles are refused by the driver where they are launched.
+        along the last axis needs no reshape. Several rows that need more than 65535
+        tiles each are refused by the driver when they are launched.
     """
 
     name = "relax-dispatch-sort-scan"

@@ -30,6 +30,12 @@ def emitted(
 def assembled(module: ModuleOp, folder: Path, arch: str = "sm_80") -> str:
     """The PTX of a module, which ptxas, where it is, accepts without spills."""
     text = emitted(module, arch)
+    assemble(text, folder, arch)
+    return text
+
+
+def assemble(text: str, folder: Path, arch: str = "sm_80") -> None:
+    """Have ptxas, where it is, accept PTX without spills."""
     ptxas = shutil.which("ptxas")
     if ptxas is not None:
         file = folder / "kernel.ptx"
@@ -38,7 +44,6 @@ def assembled(module: ModuleOp, folder: Path, arch: str = "sm_80") -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "0 bytes stack frame, 0 bytes spill stores" in done.stderr
-    return text
 
 
 def run_lowered(

@@ -156,9 +156,15 @@ class _Sorter:
         threads = min(most // 2, elements // 2)
         blocks = ceildiv(program, self._rows, together)
         columns = None if chunks == 1 else chunks
+        if self._rows == 1:
+            blocks, columns = chunks, None
         with program.launch("sort_tile", blocks, threads, columns) as numbers:
             block, thread = numbers[0], numbers[-1]
-            first = None if chunks == 1 else numbers[1] * tile
+            first = None
+            if chunks != 1:
+                first = numbers[0 if columns is None else 1] * tile
+            if self._rows == 1:
+                block = program.extent(0)
             network = _Network(
                 program,
                 Sorted(
