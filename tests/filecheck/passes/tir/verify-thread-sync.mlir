@@ -97,3 +97,41 @@ tir.func @one_thread(%a: !tir.handle) {
   }
 }
 // CHECK-LABEL: tir.func @one_thread
+
+// -----
+
+// Pairs at distances that halve: in the last iteration, the next one has no distance.
+tir.func @exchanges(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<16xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c3 = tir.const 3 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %shared = tir.string "shared"
+  tir.launch_thread %t = "threadIdx.x" to %c8 {
+    %S = tir.alloc_buffer "S" : !tir.buffer<16xi32, "shared">
+    %u = tir.add %t, %c8 : i32
+    tir.store %t, %S[%t] : i32
+    tir.store %u, %S[%u] : i32
+    tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+    tir.for %step = %c0 to %c4 {
+      %d = tir.sub %c3, %step : i32
+      %stride = tir.call "shift_left"(%c1, %d) : (i32, i32) -> i32
+      %q = tir.call "shift_right"(%t, %d) : (i32, i32) -> i32
+      %p = tir.call "shift_left"(%q, %d) : (i32, i32) -> i32
+      %low = tir.add %t, %p : i32
+      %high = tir.add %low, %stride : i32
+      %x = tir.load %S[%low] : i32
+      %y = tir.load %S[%high] : i32
+      tir.store %y, %S[%low] : i32
+      tir.store %x, %S[%high] : i32
+      tir.call "tvm_storage_sync"(%shared) : (!tir.handle) -> ()
+    }
+    %x = tir.load %S[%t] : i32
+    tir.store %x, %A[%t] : i32
+    %y = tir.load %S[%u] : i32
+    tir.store %y, %A[%u] : i32
+  }
+}
+// CHECK-LABEL: tir.func @exchanges
