@@ -26,7 +26,7 @@ _RULES: Final[dict[type[Operation], KernelRule]] = {
 class DispatchSampling(CompilerPass):
     """Summary: Replaces draws from distributions on a GPU by calls of kernels.
 
-    TVM name: relax.backend.DispatchSampling (v0.20)
+    TVM name: relax.DispatchSampling (v0.20)
     Input form: Relax functions with operators, inside dataflow regions or not; meant for
         before `relax-legalize-ops`
     Output form: the same, with `relax.call_tir` in the place of the operators, and

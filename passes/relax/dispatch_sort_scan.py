@@ -29,7 +29,7 @@ _RULES: Final[dict[type[Operation], KernelRule]] = {
 class DispatchSortScan(CompilerPass):
     """Summary: Replaces sorts and scans on a GPU by calls of kernels for its threads.
 
-    TVM name: relax.backend.DispatchSortScan (v0.20)
+    TVM name: relax.DispatchSortScan (v0.20)
     Input form: Relax functions with operators, inside dataflow regions or not; meant for
         before `relax-legalize-ops`, and after `relax-dispatch-sampling`
     Output form: the same, with `relax.call_tir` in the place of the operators, and
