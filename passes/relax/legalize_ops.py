@@ -89,7 +89,8 @@ class LegalizeOps(CompilerPass):
         f32. A mean of no integers is 0. A reduction that may have no step
         gives the identity, where the reference leaves memory unset. Scans,
         sorts and `multinomial_from_uniform` become functions that go through rows one
-        element after the other; the reference has passes of their own for them.
+        element after the other; the reference has no rules for them, and needs
+        DispatchSortScan and DispatchSampling on every target.
         `nn.batch_norm` normalises by the data in training and by the moving statistics
         else, which the reference swaps. `nn.pad` has modes `reflect`, `replicate`, `edge`
         and `circular`, which the reference pads with a constant; other modes are left
