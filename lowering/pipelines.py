@@ -185,16 +185,19 @@ TIR_BLOCKS_TO_LAUNCHES = (
 """Blocks in loops bound to threads to launches, loops and buffers, and nothing else."""
 
 
-def gpu_pipeline(target: str = "cuda", *, relax: bool = False) -> str:
+def gpu_pipeline(
+    target: str = "cuda", *, relax: bool = False, fuse_multiply_add: bool = True
+) -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
     TVM's lists of passes for `target`, that of TIR up to MakePackedAPI: functions of the
     host are called by their own signature. What no barrier of a block can order is
-    refused.
+    refused. With `fuse_multiply_add` products that schedules make round once per term.
     """
+    apart = "" if fuse_multiply_add else " fuse_multiply_add=false"
     return ",".join(
         (
-            *((f'relax-default-pipeline{{target="{target}"}}',) if relax else ()),
+            *((f'relax-default-pipeline{{target="{target}"{apart}}}',) if relax else ()),
             "tir-join-launches",
             f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
             "tir-lower-warp-memory",
@@ -377,15 +380,25 @@ def lower_to_llvm(
 
 
 def lower_to_gpu(
-    ctx: Context, module: ModuleOp, arch: str, progress: Progress | None = None
+    ctx: Context,
+    module: ModuleOp,
+    arch: str,
+    progress: Progress | None = None,
+    *,
+    fuse_multiply_add: bool = True,
 ) -> None:
     """Lower the Relax functions and thread-bound TIR functions of a module, in place.
 
     Each becomes a `func.func` that launches kernels of a `gpu.module`. Schedules use what
-    `arch` has. Raises PassFailedException where something has no lowering for the GPU.
+    `arch` has; `fuse_multiply_add` is that of the schedules. Raises PassFailedException
+    where something has no lowering for the GPU.
     """
     target = f"cuda -arch={arch}"
-    text = gpu_pipeline(target, relax=has_relax_functions(module))
+    text = gpu_pipeline(
+        target,
+        relax=has_relax_functions(module),
+        fuse_multiply_add=fuse_multiply_add,
+    )
     run_pipeline(ctx, module, text, progress)
 
 
@@ -413,20 +426,26 @@ def lower_to_nvvm(
 
 
 def lower_to_driver_calls(
-    ctx: Context, module: ModuleOp, arch: str, progress: Progress | None = None
+    ctx: Context,
+    module: ModuleOp,
+    arch: str,
+    progress: Progress | None = None,
+    *,
+    fuse_multiply_add: bool = True,
 ) -> ModuleOp:
     """Lower a module for a GPU: its functions, in place, to host code in the llvm
     dialect, which calls the CUDA driver; gives the GPU modules, in the nvvm dialect.
 
-    Raises PassFailedException where something has no lowering, and for a module without
-    kernels.
+    `fuse_multiply_add` says whether products and sums of floats may round once. Raises
+    PassFailedException where something has no lowering, and for a module without kernels.
     """
     refuse_foreign(module)
-    lower_to_gpu(ctx, module, arch, progress)
+    lower_to_gpu(ctx, module, arch, progress, fuse_multiply_add=fuse_multiply_add)
     kernels, successors = _taken_out(module)
     if not successors:
         raise PassFailedException(NO_KERNEL)
-    run_pipeline(ctx, kernels, kernel_pipeline(arch), progress)
+    passes = kernel_pipeline(arch, fuse_multiply_add=fuse_multiply_add)
+    run_pipeline(ctx, kernels, passes, progress)
     run_pipeline(ctx, module, gpu_host_pipeline(), progress)
     return kernels
 

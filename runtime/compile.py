@@ -43,6 +43,7 @@ def compile(
     progress: Progress | None = None,
     externs: Externs | None = None,
     graphs: bool = False,
+    fuse_multiply_add: bool = True,
 ) -> Executable:
     """Compile a module for this machine.
 
@@ -77,6 +78,9 @@ def compile(
     With `graphs`, calls on the GPU become CUDA graphs: the second of calls with the same
     addresses, numbers and extents is captured, and later ones replay it (docs/cuda.md).
 
+    Without `fuse_multiply_add`, products and sums of floats in kernels are rounded each,
+    but for products on tensor cores. It is for the GPU only.
+
     >>> executable = compile(Path("vector_add.mlir"))
     >>> executable["vector_add"](a, b, c)
 
@@ -103,6 +107,7 @@ def compile(
         profile,
         bound_checks,
         progress or no_progress,
+        fuse_multiply_add,
     )
     if kind == "cuda":
         # Late: whoever compiles for the processor needs nothing of the GPU.
@@ -113,6 +118,11 @@ def compile(
                 "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
             )
         return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
+    if not fuse_multiply_add:
+        raise ValueError(
+            "fuse_multiply_add is for the target cuda; for llvm, schedule with "
+            "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
+        )
     if graphs:
         raise ValueError("graphs are for the target cuda; leave out graphs=True")
     # The executable keeps the module and lowers it in place where it has to.

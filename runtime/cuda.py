@@ -111,7 +111,7 @@ class GpuCode:
             module_fingerprint(self._module),
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
-            f"{self._settings.opt_level} {self.arch}",
+            f"{self._settings.opt_level} {self.arch} {self._settings.fuse_multiply_add}",
         )
 
     @cached_property
@@ -123,7 +123,13 @@ class GpuCode:
 
         context = new_context()
         host = self._module.clone()
-        kernels = lower_to_driver_calls(context, host, self.arch, self._settings.progress)
+        kernels = lower_to_driver_calls(
+            context,
+            host,
+            self.arch,
+            self._settings.progress,
+            fuse_multiply_add=self._settings.fuse_multiply_add,
+        )
         return (
             llvm_ir(context, host),
             llvm_ir(context, kernels, "nvptx", self.arch),
@@ -236,7 +242,7 @@ class CudaExecutable(Executable):
         for name, size in self._constants.items():
             array = DeviceArray.empty(stream, (size,), np.dtype(np.uint8))
             source = self._code.address(name)
-            driver.copy_to_device(array.address, source, size, stream.handle)
+            stream.copy_to_device(array.address, source, size)
             self._uploaded.append(array)
             self._write(constant_address(name), array.address)
 
@@ -279,8 +285,11 @@ class CudaExecutable(Executable):
                     return self._failure.guard(native, *values)
                 return native(*values)
 
-        graphs = self._graphs
-        run = guarded if graphs is None else graphs.function(signature.function, guarded)
+        graphs, name = self._graphs, signature.function
+        run = guarded
+        if graphs is not None:
+            reads = name in self._gpu_code.manifest["host_access"]
+            run = graphs.alone(guarded) if reads else graphs.function(name, guarded)
 
         def entry(*values: Any) -> Any:
             self._driver.activate()

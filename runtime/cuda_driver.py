@@ -21,6 +21,8 @@ _OLDEST_DRIVER = 12000
 DEVICE = 0
 """The number of the GPU that code runs on."""
 _LOG_BYTES = 4096
+_PORTABLE = 1
+"""CU_MEMHOSTALLOC_PORTABLE."""
 
 
 class Driver(Protocol):
@@ -89,6 +91,40 @@ class Driver(Protocol):
 
     def synchronize(self, stream: int) -> None:
         """Wait for all work of a stream, and report its errors."""
+        ...
+
+    def allocate_host(self, size: int) -> int:
+        """The address of `size` bytes of the host that are pinned."""
+        ...
+
+    def free_host(self, address: int) -> None:
+        """Release pinned memory that no copy uses."""
+        ...
+
+    def enqueue_to_device(
+        self, address: int, source: int, size: int, stream: int
+    ) -> None:
+        """Enqueue a copy of `size` bytes from pinned memory, which is read later."""
+        ...
+
+    def enqueue_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        """Enqueue a copy of `size` bytes to pinned memory, which is written later."""
+        ...
+
+    def new_event(self) -> int:
+        """An event, which stands for no work at first."""
+        ...
+
+    def free_event(self, event: int) -> None:
+        """Release an event."""
+        ...
+
+    def record(self, event: int, stream: int) -> None:
+        """Let an event stand for the work of a stream so far."""
+        ...
+
+    def wait(self, event: int) -> None:
+        """Wait for the work that an event stands for, and report its errors."""
         ...
 
     def device_of(self, address: int) -> int | None:
@@ -238,13 +274,12 @@ class CudaDriver:
 
     def order(self, earlier: int, later: int) -> None:
         """By an event, which nobody waits for on the host."""
-        no_timing = self._driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
-        event = self._call("cuEventCreate", no_timing)
+        event = self.new_event()
         try:
-            self._call("cuEventRecord", event, earlier)
+            self.record(event, earlier)
             self._call("cuStreamWaitEvent", later, event, 0)
         finally:
-            self._call("cuEventDestroy", event)
+            self.free_event(event)
 
     def allocate(self, size: int, stream: int) -> int:
         """Memory of the device's pool."""
@@ -268,6 +303,41 @@ class CudaDriver:
     def synchronize(self, stream: int) -> None:
         """Wait for a stream."""
         self._call("cuStreamSynchronize", stream)
+
+    def allocate_host(self, size: int) -> int:
+        """Memory that is pinned for all contexts."""
+        return int(self._call("cuMemHostAlloc", size, _PORTABLE))
+
+    def free_host(self, address: int) -> None:
+        """Release pinned memory."""
+        self._call("cuMemFreeHost", address)
+
+    def enqueue_to_device(
+        self, address: int, source: int, size: int, stream: int
+    ) -> None:
+        """The driver does not wait where memory is pinned."""
+        self._call("cuMemcpyHtoDAsync", address, source, size, stream)
+
+    def enqueue_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        """The driver does not wait where memory is pinned."""
+        self._call("cuMemcpyDtoHAsync", target, address, size, stream)
+
+    def new_event(self) -> int:
+        """An event without times."""
+        no_timing = self._driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        return int(self._call("cuEventCreate", int(no_timing)))
+
+    def free_event(self, event: int) -> None:
+        """Release an event."""
+        self._call("cuEventDestroy", event)
+
+    def record(self, event: int, stream: int) -> None:
+        """Record an event."""
+        self._call("cuEventRecord", event, stream)
+
+    def wait(self, event: int) -> None:
+        """Wait for an event."""
+        self._call("cuEventSynchronize", event)
 
     def device_of(self, address: int) -> int | None:
         """What the driver knows of an address."""

@@ -1,8 +1,8 @@
 """Calls of host code as CUDA graphs: repeated calls are captured once, and replayed.
 
 What host code asks of the driver depends on the values that it is called with only:
-addresses, numbers and extents. It reads no memory of the GPU, and calls no function of
-Python. Calls with equal values are the same work.
+addresses, numbers and extents. It calls no function of Python, and functions that read or
+write elements are not captured. Calls with equal values are the same work.
 """
 
 from __future__ import annotations
@@ -41,6 +41,15 @@ class CallGraphs:
     def function(self, name: str, run: Entry) -> Entry:
         """The machine code of a function, captured by the second of equal calls."""
         return _CapturedFunction(self, name, run)
+
+    def alone(self, run: Entry) -> Entry:
+        """The machine code of a function that is not captured, outside of captures."""
+
+        def call(*values: Any) -> Any:
+            with self._lock:
+                return run(*values)
+
+        return call
 
     def locked(self) -> threading.RLock:
         """What a thread holds that calls host code."""

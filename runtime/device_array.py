@@ -6,7 +6,6 @@ import ctypes
 import math
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,6 +14,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.interpreters.data.packed import dtype_of
 from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
+from xdsl_tvm.runtime._staging import Staging
 from xdsl_tvm.runtime.cuda_driver import DEVICE, Driver
 from xdsl_tvm.runtime.packed_functions import DLTensor
 
@@ -43,12 +43,13 @@ class Flags(NamedTuple):
         return bool(self.num & 0x400)
 
 
-@dataclass(frozen=True)
 class Stream:
-    """A stream of a driver, released when nothing uses it."""
+    """A stream of a driver, released when nothing uses it, with its pinned memory."""
 
-    driver: Driver
-    handle: int
+    def __init__(self, driver: Driver, handle: int) -> None:
+        self.driver = driver
+        self.handle = handle
+        self._staging = Staging(driver, handle)
 
     @staticmethod
     def new(driver: Driver) -> Stream:
@@ -56,8 +57,19 @@ class Stream:
         driver.activate()
         return Stream(driver, driver.new_stream())
 
+    def copy_to_device(self, address: int, source: int, size: int) -> None:
+        """Copy `size` bytes from the host address `source`, which may change then."""
+        self._staging.copy_to_device(address, source, size)
+
+    def copy_to_host(self, target: int, address: int, size: int) -> None:
+        """Copy `size` bytes to the host address `target`, and wait for it."""
+        self._staging.copy_to_host(target, address, size)
+
     def __del__(self) -> None:
         # The driver may be gone at the end of the process.
+        with suppress(RuntimeError):
+            self.driver.activate()
+        self._staging.release()
         with suppress(RuntimeError):
             self.driver.free_stream(self.handle)
 
@@ -126,9 +138,7 @@ class DeviceArray:
         """A copy of a numpy array, with its strides."""
         size = span_of(array)
         memory = _Memory(stream, size)
-        stream.driver.copy_to_device(
-            memory.address, array.ctypes.data, size, stream.handle
-        )
+        stream.copy_to_device(memory.address, array.ctypes.data, size)
         return DeviceArray(
             stream, memory.address, array.shape, array.dtype, memory, array.strides
         )
@@ -179,10 +189,17 @@ class DeviceArray:
         found: Array = np.ndarray(self.shape, self.dtype, held, strides=self.strides)
         return found
 
+    def item(self) -> Any:
+        """The one element, as a number. Waits as `numpy` does."""
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of numbers. Waits as `numpy` does."""
+        return self.numpy().tolist()
+
     def copy_to(self, target: int) -> None:
         """Copy the bytes from the first element to the end of the last, and wait."""
-        handle = self.stream.handle
-        self.stream.driver.copy_to_host(target, self.address, span_of(self), handle)
+        self.stream.copy_to_host(target, self.address, span_of(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:

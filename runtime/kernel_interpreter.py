@@ -108,6 +108,9 @@ class _InterpretingDriver:
             "cuMemAllocAsync": prototype(_U32, _U64, _U64, _U64)(self._allocate),
             "cuMemFreeAsync": prototype(_U32, _U64, _U64)(self._free),
             "cuMemcpyDtoDAsync_v2": prototype(_U32, _U64, _U64, _U64, _U64)(self._copy),
+            "cuMemcpyDtoHAsync_v2": prototype(_U32, _U64, _U64, _U64, _U64)(self._read),
+            "cuMemcpyHtoDAsync_v2": prototype(_U32, _U64, _U64, _U64, _U64)(self._write),
+            "cuStreamSynchronize": prototype(_U32, _U64)(self._wait),
         }
 
     # ---- called by machine code ----
@@ -179,6 +182,17 @@ class _InterpretingDriver:
                 ]
         return _SUCCESS
 
+    def _read(self, target: int, source: int, size: int, stream: int) -> _Status:
+        self.copy_to_host(target, source, size, stream)
+        return _SUCCESS
+
+    def _write(self, target: int, source: int, size: int, stream: int) -> _Status:
+        self.copy_to_device(target, source, size, stream)
+        return _SUCCESS
+
+    def _wait(self, stream: int) -> _Status:
+        return _SUCCESS
+
     # ---- called by the runtime ----
 
     def functions(self) -> Mapping[str, int]:
@@ -239,6 +253,32 @@ class _InterpretingDriver:
 
     def synchronize(self, stream: int) -> None:
         """All work is done when it is asked for."""
+
+    def allocate_host(self, size: int) -> int:
+        raise MemoryError("memory of the host is not pinned for interpreted kernels")
+
+    def free_host(self, address: int) -> None:
+        """There is none."""
+
+    def new_event(self) -> int:
+        return next(self._numbers)
+
+    def free_event(self, event: int) -> None:
+        """Events have nothing."""
+
+    def record(self, event: int, stream: int) -> None:
+        """All work is done when it is asked for."""
+
+    def wait(self, event: int) -> None:
+        """All work is done when it is asked for."""
+
+    def enqueue_to_device(
+        self, address: int, source: int, size: int, stream: int
+    ) -> None:
+        self.copy_to_device(address, source, size, stream)
+
+    def enqueue_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        self.copy_to_host(target, address, size, stream)
 
     def device_of(self, address: int) -> int | None:
         return DEVICE

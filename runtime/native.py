@@ -61,6 +61,8 @@ class Settings:
     profile: bool = False
     bound_checks: bool = False
     progress: Progress = no_progress
+    fuse_multiply_add: bool = True
+    """For a GPU."""
 
 
 class KernelTime(NamedTuple):

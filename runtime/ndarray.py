@@ -132,8 +132,7 @@ def _to_gpu(target: DeviceArray, source: Array) -> None:
         raise ValueError("an array on the GPU that has gaps cannot take elements")
     held, stream = np.ascontiguousarray(source), target.stream
     stream.driver.activate()
-    size = held.nbytes
-    stream.driver.copy_to_device(target.address, held.ctypes.data, size, stream.handle)
+    stream.copy_to_device(target.address, held.ctypes.data, held.nbytes)
 
 
 def array(

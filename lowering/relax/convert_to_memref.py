@@ -76,7 +76,9 @@ class ConvertToMemref(CompilerPass):
         on memrefs can be called from one. With `device=cuda`, tensors are memref<…, 1>,
         memory is gpu.alloc and gpu.dealloc, copies are gpu.memcpy, constants are globals
         in the memory of the GPU, and TIR functions are converted as tir-convert-to-gpu
-        does. Time is linear in the size of the module.
+        does. Elements that the host reads and writes (branches on them, shapes in
+        tensors, numbers in tuples) are in memref.alloca, from and to which gpu.memcpy
+        copies. Time is linear in the size of the module.
     Leaves alone: modules without Relax functions; functions of other dialects
     Errors: operators, dataflow blocks, relax.call_tir and operations of other dialects in
         a Relax function; parameters of unknown rank or dtype, or that are no tensors,
@@ -84,9 +86,8 @@ class ConvertToMemref(CompilerPass):
         called by name; functions of the virtual machine; closures that are not known;
         branches that yield storages; memory on a device; constants in resources; TIR
         functions with opaque handles or buffers that are not compact; what
-        tir-convert-to-memref refuses; with `device=cuda` whatever the host does with
-        elements of tensors (branches on them, shapes in tensors, numbers as results),
-        functions called by name, and `profile`. Each names the operation, the reason and
+        tir-convert-to-memref refuses; with `device=cuda` functions called by name,
+        relax.print, and `profile`. Each names the operation, the reason and
         the remedy
     Attributes: read: `global_symbol` (without it the function is private); created:
         `llvm.noalias` on the results; removed: all others of the function

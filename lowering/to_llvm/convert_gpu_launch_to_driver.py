@@ -56,15 +56,21 @@ DRIVER_FUNCTIONS: Final = (
     "cuMemAllocAsync",
     "cuMemFreeAsync",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuStreamSynchronize",
 )
 """The functions of the driver that host code calls."""
 STREAM: Final = "tvm_gpu_stream"
 """The global with the handle of the stream that calls use."""
 MANIFEST: Final = "tvm_gpu_manifest"
 """The global with a text in JSON that says what the runtime has to fill in: `kernels`,
-each with whether launches give it dynamic shared memory, and `constants`, each with its
-bytes."""
+each with whether launches give it dynamic shared memory, `constants`, each with its
+bytes, and `host_access`, the functions whose host code reads or writes elements, itself
+or by a function that it calls."""
 _COPY: Final = "tvm_gpu_copy"
+_READ: Final = "tvm_gpu_read"
+_WRITE: Final = "tvm_gpu_write"
 _LAUNCH: Final = "tvm_gpu_launch"
 _SIZES: Final = ("gx", "gy", "gz", "bx", "by", "bz")
 _INDEX: Final = IndexType()
@@ -91,6 +97,7 @@ class Manifest(TypedDict):
 
     kernels: list[KernelEntry]
     constants: list[ConstantEntry]
+    host_access: list[str]
 
 
 def manifest_of(module: ModuleOp) -> bytes:
@@ -127,6 +134,9 @@ func.func private @cuLaunchKernel(i64, {_each("i32")}, i32, i64, !llvm.ptr, i64)
 func.func private @cuMemAllocAsync(!llvm.ptr, i64, i64) -> i32
 func.func private @cuMemFreeAsync(!llvm.ptr, i64) -> i32
 func.func private @cuMemcpyDtoDAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
+func.func private @cuMemcpyDtoHAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
+func.func private @cuMemcpyHtoDAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
+func.func private @cuStreamSynchronize(i64) -> i32
 func.func private @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
   {_STREAM_TEXT}
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -163,6 +173,28 @@ func.func private @{_COPY}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 
     %wide = arith.extui %status : i32 to i64
     scf.yield %wide : i64
   }}
+  func.return %result : i64
+}}
+func.func private @{_READ}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 {{
+  {_STREAM_TEXT}
+  %zero = arith.constant 0 : i32
+  %copied = func.call @cuMemcpyDtoHAsync_v2(%to, %from, %size, %stream)
+    : (!llvm.ptr, !llvm.ptr, i64, i64) -> i32
+  %is_under_way = arith.cmpi eq, %copied, %zero : i32
+  %status = scf.if %is_under_way -> (i32) {{
+    %waited = func.call @cuStreamSynchronize(%stream) : (i64) -> i32
+    scf.yield %waited : i32
+  }} else {{
+    scf.yield %copied : i32
+  }}
+  %result = arith.extui %status : i32 to i64
+  func.return %result : i64
+}}
+func.func private @{_WRITE}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 {{
+  {_STREAM_TEXT}
+  %status = func.call @cuMemcpyHtoDAsync_v2(%to, %from, %size, %stream)
+    : (!llvm.ptr, !llvm.ptr, i64, i64) -> i32
+  %result = arith.extui %status : i32 to i64
   func.return %result : i64
 }}
 func.func private @{_LAUNCH}(%kernel: i64, {_each("%{}: i64")}, %shared: i32,
@@ -223,14 +255,19 @@ class ConvertGPULaunchToDriver(CompilerPass):
             cf.assert %launched, "the GPU driver: kernel @k is not launched: {…}"
         gpu.alloc → memref.alloc with `tvm.on_device`, which becomes a call of
         tvm_gpu_alloc, and an assertion that there is memory; gpu.dealloc → memref.dealloc
-        with `tvm.on_device`; gpu.memcpy → tvm_gpu_copy. These functions are added; they
-        call cuMemAllocAsync, cuMemFreeAsync and cuMemcpyDtoDAsync. memref.get_global of
+        with `tvm.on_device`; gpu.memcpy → tvm_gpu_copy, from the GPU to memory of the
+        host tvm_gpu_read, which waits for the stream, and the other way tvm_gpu_write,
+        which waits until the host's memory is read. These functions are added; they call
+        cuMemAllocAsync, cuMemFreeAsync, cuMemcpyDtoDAsync, cuMemcpyDtoHAsync,
+        cuMemcpyHtoDAsync and cuStreamSynchronize. memref.get_global of
         memory of the GPU → the address in the global tvm_gpu_constant_NAME; its contents
         become those of a public global of the host. The global tvm_gpu_manifest names
-        kernels and constants. Nothing is launched for an extent of 0. Time is linear in
+        kernels, constants, and functions that read or write elements by such copies, or
+        call one that does. Nothing is launched for an extent of 0. Time is linear in
         the size of the module.
     Leaves alone: GPU modules; functions without memory of the GPU and launches
-    Errors: reads and writes of memory of the GPU by the host; asynchronous launches,
+    Errors: reads and writes of memory of the GPU by the host, other than by gpu.memcpy to
+        and from memory of its own; copies within the host; asynchronous launches,
         clusters, and other operations of the gpu dialect; a memref.global of the GPU
         without contents; a symbol that the pass adds and the module has
     Attributes: read: none; created: `tvm.on_device`; removed: gpu.container_module
@@ -296,6 +333,9 @@ class _HostCode:
         self._module = module
         self._kernels: dict[str, bool] = {}
         self._constants: dict[str, int] = {}
+        self._host_access: set[str] = set()
+        self._callers: dict[str, set[str]] = {}
+        """By the name of a function, those that call it."""
         self._at = LocatedBuilder()
         self._function = ""
         self._is_needed = False
@@ -307,6 +347,9 @@ class _HostCode:
         ops = all_ops(function)
         self._is_needed |= any(op.name.startswith("gpu.") for op in ops)
         for op in ops:
+            if isinstance(op, func.CallOp):
+                callee = op.callee.string_value()
+                self._callers.setdefault(callee, set()).add(self._function)
             if isinstance(op, gpu.LaunchFuncOp):
                 launches.append(op)
             elif (rule := _RULES.get(type(op))) is not None:
@@ -317,7 +360,8 @@ class _HostCode:
             elif not isinstance(op, _OF_DEVICE) and _touches_device(op):
                 raise fail(
                     op,
-                    "the host cannot read or write memory of the GPU; do it in a kernel",
+                    "the host cannot read or write memory of the GPU; do it in a kernel, "
+                    "or copy it to memory of the host by gpu.memcpy",
                 )
         if launches:
             self._launches(function, launches)
@@ -347,6 +391,7 @@ class _HostCode:
             "constants": [
                 {"name": name, "bytes": size} for name, size in self._constants.items()
             ],
+            "host_access": sorted(self._with_callers(self._host_access)),
         }
         data = bytes_attribute(json.dumps(text).encode() + b"\0")
         added: list[Operation] = [public_global(MANIFEST, data, i8)]
@@ -369,6 +414,15 @@ class _HostCode:
             elif not isinstance(known[name], llvm.GlobalOp):
                 raise fail(known[name], f"the symbol '{name}' is taken; rename it")
         self._module.attributes.pop("gpu.container_module", None)
+
+    def _with_callers(self, names: set[str]) -> set[str]:
+        """Functions, and those that call one of them, directly or not."""
+        found, pending = set(names), list(names)
+        while pending:
+            new = self._callers.get(pending.pop(), set()) - found
+            found |= new
+            pending += new
+        return found
 
     # ---- launches ----
 
@@ -474,8 +528,11 @@ class _HostCode:
         if op.asyncDependencies or op.asyncToken is not None:
             raise fail(op, "it is asynchronous; all of a call is on one stream")
         for memory in (op.src, op.dst):
-            if not is_on_device(memory.type) or not _is_compact(memory.type):
-                raise fail(op, f"{memory.type} is no compact memory of the GPU")
+            if not _is_compact(memory.type):
+                raise fail(op, f"{memory.type} is not compact; copy it by a kernel")
+        reads, writes = not is_on_device(op.dst.type), not is_on_device(op.src.type)
+        if reads and writes:
+            raise fail(op, "neither is memory of the GPU; use memref.copy")
         type_ = cast(AnyMemRef, op.src.type)
         extents = [
             self._at.insert(memref.DimOp(op.src, self._index(axis)))
@@ -487,9 +544,13 @@ class _HostCode:
             self._address(op.src),
             self._bytes(type_, extents),
         ]
-        call = func.CallOp(_COPY, arguments, [i64])
+        name, what = _COPY, "a copy"
+        if reads or writes:
+            self._host_access.add(self._function)
+            name, what = (_READ, "a read") if reads else (_WRITE, "a write")
+        call = func.CallOp(name, arguments, [i64])
         self._require_success(
-            self._at.insert(call), f"a copy in @{self._function} failed"
+            self._at.insert(call), f"{what} in @{self._function} failed"
         )
         Rewriter.erase_op(op)
 

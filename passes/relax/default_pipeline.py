@@ -124,7 +124,7 @@ class DefaultPipeline(CompositePass):
         `pipeline`: `target`, the list of the target; `default_build`, the one without
         fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`;
         `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's, or
-        `arena`
+        `arena`; `fuse_multiply_add`: that of tir-gpu-schedule, for `cuda` (true)
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
@@ -151,6 +151,7 @@ class DefaultPipeline(CompositePass):
     target: str = "llvm"
     pipeline: str = "target"
     memory: str = "tokens"
+    fuse_multiply_add: bool = True
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that run, in order.
@@ -170,7 +171,7 @@ class DefaultPipeline(CompositePass):
             if row.name == "ApplyDefaultSchedule":
                 found += (
                     InlineBlocks(),
-                    GPUSchedule(self.target),
+                    GPUSchedule(self.target, fuse_multiply_add=self.fuse_multiply_add),
                     DefaultGPUSchedule(self.target),
                 )
             elif row.name in _FOR_TARGET:

@@ -77,6 +77,8 @@ class NotingDriver:
     """How many parameters kernels have, for launches that are captured."""
     captures: bool = True
     """Whether launches can be captured."""
+    pinned_capacity: int = 1 << 30
+    """Bytes of memory of the host that may be pinned at a time."""
     shared_memory: int = 227 << 10
     """Bytes of shared memory that a launch may ask for."""
     devices: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -94,6 +96,13 @@ class NotingDriver:
         """Those that are not released."""
         self._captured: dict[int, Graph] = {}
         """By the stream that is captured."""
+        self.pinned: dict[int, Any] = {}
+        """Memory of the host by its address."""
+        self.events: dict[int, int] = {}
+        """How many steps were enqueued when an event was recorded."""
+        self._pending: list[Step] = []
+        """Copies from and to memory of the host: they wait as long as they may."""
+        self._done = 0
         self._numbers = itertools.count(1)
         self._callbacks: dict[str, Any] = {
             "cuLaunchKernel": ctypes.CFUNCTYPE(
@@ -106,11 +115,19 @@ class NotingDriver:
             "cuMemcpyDtoDAsync_v2": ctypes.CFUNCTYPE(
                 ctypes.c_int32, _I64, _I64, _I64, _I64
             )(self._copy),
+            "cuMemcpyDtoHAsync_v2": ctypes.CFUNCTYPE(
+                ctypes.c_int32, _I64, _I64, _I64, _I64
+            )(self._read),
+            "cuMemcpyHtoDAsync_v2": ctypes.CFUNCTYPE(
+                ctypes.c_int32, _I64, _I64, _I64, _I64
+            )(self._write),
+            "cuStreamSynchronize": ctypes.CFUNCTYPE(ctypes.c_int32, _I64)(self._wait),
         }
 
     # ---- called by machine code ----
 
     def _launch(self, kernel: int, *rest: int) -> int:
+        self.finish()
         if self.fails == "cuLaunchKernel":
             return _LAUNCH_FAILED
         gx, gy, gz, bx, by, bz, shared, stream, arguments, extra = rest
@@ -160,6 +177,7 @@ class NotingDriver:
         return 0
 
     def _free(self, address: int, stream: int) -> int:
+        self.finish()
         assert stream in self.streams
         if stream in self._captured:
             graph = self._captured[stream]
@@ -170,6 +188,7 @@ class NotingDriver:
         return 0
 
     def _copy(self, target: int, source: int, size: int, stream: int) -> int:
+        self.finish()
         assert stream in self.streams
         if self.fails == "cuMemcpyDtoDAsync":
             return _INVALID_VALUE
@@ -185,6 +204,46 @@ class NotingDriver:
         else:
             copy()
         return 0
+
+    def _read(self, target: int, source: int, size: int, stream: int) -> int:
+        assert stream in self.streams
+        assert stream not in self._captured, "what is read is not there yet"
+        if self.fails == "cuMemcpyDtoHAsync":
+            return _INVALID_VALUE
+        self.calls.append(("read", size))
+        self.enqueue_to_host(target, source, size, stream)
+        return 0
+
+    def _write(self, target: int, source: int, size: int, stream: int) -> int:
+        assert stream in self.streams
+        assert stream not in self._captured, "what is written is gone then"
+        if self.fails == "cuMemcpyHtoDAsync":
+            return _INVALID_VALUE
+        self.finish()
+        self.require(target, size)
+        self.calls.append(("write", size))
+        ctypes.memmove(target, source, size)
+        return 0
+
+    def _wait(self, stream: int) -> int:
+        assert stream in self.streams
+        if self.fails == "cuStreamSynchronize":
+            return _LAUNCH_FAILED
+        self.calls.append(("wait",))
+        self.finish()
+        return 0
+
+    def unfinished(self) -> int:
+        """How many copies have been asked for, and not done yet."""
+        return len(self._pending)
+
+    def finish(self, count: int | None = None) -> None:
+        """Do what has been enqueued, of all streams: so many steps of it, or all."""
+        count = len(self._pending) if count is None else count
+        steps, self._pending = self._pending[:count], self._pending[count:]
+        self._done += len(steps)
+        for step in steps:
+            step()
 
     def require(self, address: int, size: int) -> None:
         """Check that bytes are in memory that has been allocated."""
@@ -247,12 +306,14 @@ class NotingDriver:
         self._free(address, stream)
 
     def copy_to_device(self, address: int, source: int, size: int, stream: int) -> None:
+        self.finish()
         assert stream in self.streams
         self.require(address, size)
         ctypes.memmove(address, source, size)
         self.calls.append(("in", size))
 
     def copy_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        self.finish()
         assert stream in self.streams
         self.require(address, size)
         ctypes.memmove(target, address, size)
@@ -262,6 +323,52 @@ class NotingDriver:
     def synchronize(self, stream: int) -> None:
         if self.fails == "cuStreamSynchronize":
             raise RuntimeError("cuStreamSynchronize failed: CUDA_ERROR_LAUNCH_FAILED")
+        self.finish()
+
+    def allocate_host(self, size: int) -> int:
+        if self.pinned_capacity < size + sum(map(ctypes.sizeof, self.pinned.values())):
+            raise MemoryError("out of memory: cuMemHostAlloc")
+        memory = (ctypes.c_uint8 * size)()
+        self.pinned[address := ctypes.addressof(memory)] = memory
+        self.calls.append(("pin", size))
+        return address
+
+    def free_host(self, address: int) -> None:
+        del self.pinned[address]
+
+    def new_event(self) -> int:
+        self._fail("cuEventCreate")
+        self.events[number := next(self._numbers)] = 0
+        return number
+
+    def free_event(self, event: int) -> None:
+        del self.events[event]
+
+    def record(self, event: int, stream: int) -> None:
+        assert stream in self.streams
+        self._fail("cuEventRecord")
+        self.events[event] = self._done + len(self._pending)
+
+    def wait(self, event: int) -> None:
+        self._fail("cuEventSynchronize")
+        self.finish(max(self.events[event] - self._done, 0))
+
+    def enqueue_to_device(
+        self, address: int, source: int, size: int, stream: int
+    ) -> None:
+        assert stream in self.streams
+        self._fail("cuMemcpyHtoDAsync")
+        self.require(address, size)
+        self.calls.append(("in", size))
+        self._pending.append(lambda: _move(address, source, size))
+
+    def enqueue_to_host(self, target: int, address: int, size: int, stream: int) -> None:
+        assert stream in self.streams
+        self._fail("cuMemcpyDtoHAsync")
+        self.require(address, size)
+        if target in self.pinned:
+            self.calls.append(("out", size))
+        self._pending.append(lambda: _move(target, address, size))
 
     def device_of(self, address: int) -> int | None:
         if address in self.devices:
@@ -288,6 +395,7 @@ class NotingDriver:
         return number
 
     def launch_graph(self, graph: int, stream: int) -> None:
+        self.finish()
         assert stream in self.streams
         if self.fails == "cuGraphLaunch":
             raise RuntimeError("cuGraphLaunch failed: CUDA_ERROR_LAUNCH_FAILED")
@@ -314,6 +422,10 @@ class _Copied:
             self._values[position] = ctypes.c_uint64.from_address(place).value
             self._places[position] = ctypes.addressof(self._values) + 8 * position
         self.address = ctypes.addressof(self._places)
+
+
+def _move(target: int, source: int, size: int) -> None:
+    ctypes.memmove(target, source, size)
 
 
 def _spoil(memory: Any) -> None:

@@ -383,22 +383,3 @@ class Module:
 """)
     with pytest.raises(PassFailedException, match=text):
         CudaExecutable(module, driver=NotingDriver())
-
-
-def test_branches_on_tensors_are_refused() -> None:
-    module = load_module("""
-from tvm.script import ir as I, relax as R
-@I.ir_module
-class Module:
-    @R.function
-    def main(
-        x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")
-    ) -> R.Tensor((4,), "float32"):
-        if c:
-            y = R.add(x, x)
-        else:
-            y = R.multiply(x, x)
-        return y
-""")
-    with pytest.raises(PassFailedException, match="cannot lower @main for the GPU"):
-        CudaExecutable(module, driver=NotingDriver())
