@@ -77,7 +77,7 @@ class ConvertToMemref(CompilerPass):
         memory is gpu.alloc and gpu.dealloc, copies are gpu.memcpy, constants are globals
         in the memory of the GPU, and TIR functions are converted as tir-convert-to-gpu
         does. Elements that the host reads and writes (branches on them, shapes in
-        tensors, numbers in tuples) are in memref.alloca, from and to which gpu.memcpy
+        tensors, numbers in tuples) are in memref.alloca, from and to which memref.copy
         copies. Time is linear in the size of the module.
     Leaves alone: modules without Relax functions; functions of other dialects
     Errors: operators, dataflow blocks, relax.call_tir and operations of other dialects in

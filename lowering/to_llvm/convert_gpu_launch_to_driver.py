@@ -240,8 +240,9 @@ class ConvertGPULaunchToDriver(CompilerPass):
         CUDA driver.
 
     TVM name: none (ours)
-    Input form: func.func with gpu.launch_func, gpu.alloc, gpu.dealloc and gpu.memcpy;
-        memory of the GPU is memref<…, 1>, also a memref.global with contents
+    Input form: func.func with gpu.launch_func, gpu.alloc, gpu.dealloc and gpu.memcpy,
+        and memref.copy from and to memory of the host; memory of the GPU is
+        memref<…, 1>, also a memref.global with contents
     Output form: no operations of the gpu dialect in func.func, and memrefs without a
         memory space; what tvm-convert-scf-to-cf and the passes after it take
     Options: none
@@ -255,20 +256,20 @@ class ConvertGPULaunchToDriver(CompilerPass):
             cf.assert %launched, "the GPU driver: kernel @k is not launched: {…}"
         gpu.alloc → memref.alloc with `tvm.on_device`, which becomes a call of
         tvm_gpu_alloc, and an assertion that there is memory; gpu.dealloc → memref.dealloc
-        with `tvm.on_device`; gpu.memcpy → tvm_gpu_copy, from the GPU to memory of the
-        host tvm_gpu_read, which waits for the stream, and the other way tvm_gpu_write,
-        which waits until the host's memory is read. These functions are added; they call
-        cuMemAllocAsync, cuMemFreeAsync, cuMemcpyDtoDAsync, cuMemcpyDtoHAsync,
-        cuMemcpyHtoDAsync and cuStreamSynchronize. memref.get_global of
+        with `tvm.on_device`; gpu.memcpy → tvm_gpu_copy; memref.copy from the GPU to
+        memory of the host → tvm_gpu_read, which waits for the stream, and the other way
+        → tvm_gpu_write, which waits until the host's memory is read. These functions are
+        added; they call cuMemAllocAsync, cuMemFreeAsync, cuMemcpyDtoDAsync,
+        cuMemcpyDtoHAsync, cuMemcpyHtoDAsync and cuStreamSynchronize. memref.get_global of
         memory of the GPU → the address in the global tvm_gpu_constant_NAME; its contents
         become those of a public global of the host. The global tvm_gpu_manifest names
         kernels, constants, and functions that read or write elements by such copies, or
         call one that does. Nothing is launched for an extent of 0. Time is linear in
         the size of the module.
     Leaves alone: GPU modules; functions without memory of the GPU and launches
-    Errors: reads and writes of memory of the GPU by the host, other than by gpu.memcpy to
-        and from memory of its own; copies within the host; asynchronous launches,
-        clusters, and other operations of the gpu dialect; a memref.global of the GPU
+    Errors: reads and writes of memory of the GPU by the host, other than by memref.copy
+        to and from memory of its own; copies of what is not compact; asynchronous
+        launches, clusters, and other operations of the gpu dialect; a memref.global of the GPU
         without contents; a symbol that the pass adds and the module has
     Attributes: read: none; created: `tvm.on_device`; removed: gpu.container_module
     Differs from TVM: TVM launches kernels through packed functions of its runtime
@@ -361,7 +362,7 @@ class _HostCode:
                 raise fail(
                     op,
                     "the host cannot read or write memory of the GPU; do it in a kernel, "
-                    "or copy it to memory of the host by gpu.memcpy",
+                    "or copy it to memory of the host by memref.copy",
                 )
         if launches:
             self._launches(function, launches)
@@ -528,26 +529,39 @@ class _HostCode:
         if op.asyncDependencies or op.asyncToken is not None:
             raise fail(op, "it is asynchronous; all of a call is on one stream")
         for memory in (op.src, op.dst):
+            if not is_on_device(memory.type) or not _is_compact(memory.type):
+                raise fail(op, f"{memory.type} is no compact memory of the GPU")
+        self._copied(op, op.src, op.dst, _COPY, "a copy")
+
+    def transfer(self, op: Operation) -> None:
+        """memref.copy from or to the host"""
+        assert isinstance(op, memref.CopyOp)
+        reads = is_on_device(op.source.type)
+        if not reads and not is_on_device(op.destination.type):
+            return
+        for memory in (op.source, op.destination):
             if not _is_compact(memory.type):
                 raise fail(op, f"{memory.type} is not compact; copy it by a kernel")
-        reads, writes = not is_on_device(op.dst.type), not is_on_device(op.src.type)
-        if reads and writes:
-            raise fail(op, "neither is memory of the GPU; use memref.copy")
-        type_ = cast(AnyMemRef, op.src.type)
+        if reads and is_on_device(op.destination.type):
+            raise fail(op, "both are memory of the GPU; use gpu.memcpy")
+        self._host_access.add(self._function)
+        name, what = (_READ, "a read") if reads else (_WRITE, "a write")
+        self._copied(op, op.source, op.destination, name, what)
+
+    def _copied(
+        self, op: Operation, source: SSAValue, target: SSAValue, name: str, what: str
+    ) -> None:
+        type_ = cast(AnyMemRef, source.type)
         extents = [
-            self._at.insert(memref.DimOp(op.src, self._index(axis)))
+            self._at.insert(memref.DimOp(source, self._index(axis)))
             for axis, extent in enumerate(type_.get_shape())
             if extent == DYNAMIC_INDEX
         ]
         arguments = [
-            self._address(op.dst),
-            self._address(op.src),
+            self._address(target),
+            self._address(source),
             self._bytes(type_, extents),
         ]
-        name, what = _COPY, "a copy"
-        if reads or writes:
-            self._host_access.add(self._function)
-            name, what = (_READ, "a read") if reads else (_WRITE, "a write")
         call = func.CallOp(name, arguments, [i64])
         self._require_success(
             self._at.insert(call), f"{what} in @{self._function} failed"
@@ -609,6 +623,7 @@ _RULES: Final[Mapping[type[Operation], _Rule]] = {
     gpu.AllocOp: _HostCode.allocate,
     gpu.DeallocOp: _HostCode.release,
     gpu.MemcpyOp: _HostCode.copy,
+    memref.CopyOp: _HostCode.transfer,
     memref.GetGlobalOp: _HostCode.get_constant,
 }
 

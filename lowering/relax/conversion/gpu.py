@@ -119,7 +119,7 @@ def _copy_elements(function: func.FuncOp, run: Sequence[_Access]) -> None:
         view = memref.ReinterpretCastOp(on_gpu, [], [], [], [0], shape, strides, placed)
         on_gpu = at.insert(view)
     if is_read:
-        at.insert_op(gpu.MemcpyOp(on_gpu, on_host))
+        at.insert_op(memref.CopyOp(on_gpu, on_host))
     for op, position in zip(run, positions, strict=True):
         at.start(op)
         index = at.insert(arith.ConstantOp(IntegerAttr.from_index_int_value(position)))
@@ -130,7 +130,7 @@ def _copy_elements(function: func.FuncOp, run: Sequence[_Access]) -> None:
         store = memref.StoreOp.create(operands=[op.value, on_host, index])
         at.insert_op(store)
         if op is last:
-            at.insert_op(gpu.MemcpyOp(on_host, on_gpu))
+            at.insert_op(memref.CopyOp(on_host, on_gpu))
         Rewriter.erase_op(op)
 
 

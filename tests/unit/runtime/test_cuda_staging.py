@@ -166,7 +166,7 @@ def test_arguments_and_results() -> None:
 class Bindings:
     """Bindings of a driver that remember what they are called with."""
 
-    class CUevent_flags:  # noqa: N801
+    class CUevent_flags:
         CU_EVENT_DISABLE_TIMING = 2
 
     def __init__(self) -> None:

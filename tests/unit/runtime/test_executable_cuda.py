@@ -15,6 +15,7 @@ from support.gpu_driver import NotingDriver, simulated_driver
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+import xdsl_tvm
 from xdsl_tvm import relax
 from xdsl_tvm.runtime.cuda import CudaExecutable, CudaFunction, gpu_arch
 from xdsl_tvm.runtime.device_array import CUDA, DeviceArray
@@ -383,3 +384,28 @@ class Module:
 """)
     with pytest.raises(PassFailedException, match=text):
         CudaExecutable(module, driver=NotingDriver())
+
+
+PRODUCT = """
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor((4, 4), "float32"), y: R.Tensor((4, 4), "float32")
+    ) -> R.Tensor((4, 4), "float32"):
+        return R.add(R.multiply(R.matmul(x, y), x), y)
+"""
+
+
+def test_roundings_of_products_and_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are kept on request, of schedules and of kernels; the cache tells apart."""
+    driver = NotingDriver()
+    monkeypatch.setattr("xdsl_tvm.runtime.cuda.default_driver", lambda: driver)
+    fused = xdsl_tvm.compile(PRODUCT, target="cuda")
+    apart = xdsl_tvm.compile(PRODUCT, target="cuda", fuse_multiply_add=False)
+    assert "fma.rn.f32" in fused.get_source()
+    assert "fma.rn.f32" not in apart.get_source()
+    assert {"mul.rn.f32", "add.rn.f32"} <= set(apart.get_source().split())
+    with pytest.raises(ValueError, match=r"^fuse_multiply_add is for the target cuda"):
+        xdsl_tvm.compile(PRODUCT, fuse_multiply_add=False)

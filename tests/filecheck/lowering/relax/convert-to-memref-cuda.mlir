@@ -33,4 +33,35 @@ relax.func @f(%x: tensor<4xf32>) -> !relax.tuple<tensor<4xf32>, tensor<4xf32>>
 // CHECK-DAG:     "gpu.dealloc"(%[[M]])
 // CHECK-DAG:     "gpu.memcpy"(%{{.*}}, %[[X]])
 // CHECK:         func.return
+// Elements that the host reads or writes are copied to or from memory of its own.
+
+relax.func @host(%t: tensor<2xi64>, %c: tensor<i1>)
+    -> !relax.tuple<tensor<4xf32>, !relax.shape<[?, ?]>>
+    attributes {global_symbol = "host", relax.force_pure} {
+  %s = relax.tensor_to_shape %t : (tensor<2xi64>) -> !relax.shape<[?, ?]>
+  %r = relax.if %c : tensor<i1> -> tensor<4xf32> {
+    %0 = relax.constant dense<1.0> : tensor<4xf32>
+    relax.yield %0 : tensor<4xf32>
+  } else {
+    %0 = relax.constant dense<2.0> : tensor<4xf32>
+    relax.yield %0 : tensor<4xf32>
+  }
+  %u = relax.tuple(%r, %s) : tensor<4xf32>, !relax.shape<[?, ?]>
+  relax.return %u : !relax.tuple<tensor<4xf32>, !relax.shape<[?, ?]>>
+}
+
+// CHECK-LABEL: func.func @host(
+// CHECK-SAME:    %[[T:.*]]: memref<2xi64, 1 : i64>, %[[C:.*]]: memref<i1, 1 : i64>,
+// CHECK:         %[[OUT:.*]] = memref.alloca() : memref<2xi64>
+// CHECK-NEXT:    %[[BIT:.*]] = memref.alloca() : memref<1xi1>
+// CHECK-NEXT:    %[[SHAPE:.*]] = memref.alloca() : memref<2xi64>
+// CHECK:         "memref.copy"(%{{.*}}, %[[SHAPE]]) : (memref<2xi64, 1 : i64>, memref<2xi64>)
+// CHECK:         memref.load %[[SHAPE]]
+// CHECK:         memref.load %[[SHAPE]]
+// CHECK:         "memref.copy"(%{{.*}}, %[[BIT]]) : (memref<1xi1, 1 : i64>, memref<1xi1>)
+// CHECK:         %[[CONDITION:.*]] = memref.load %[[BIT]]
+// CHECK:         scf.if %[[CONDITION]]
+// CHECK:         memref.store %{{.*}}, %[[OUT]][%
+// CHECK:         memref.store %{{.*}}, %[[OUT]][%
+// CHECK:         "memref.copy"(%[[OUT]], %{{.*}}) : (memref<2xi64>, memref<2xi64, 1 : i64>)
 // CHECK:       "gpu.module"()

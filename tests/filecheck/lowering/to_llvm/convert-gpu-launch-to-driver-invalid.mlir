@@ -4,7 +4,7 @@ func.func @f(%m: memref<4xf32, 1>, %i: index) -> f32 {
   %x = memref.load %m[%i] : memref<4xf32, 1>
   func.return %x : f32
 }
-// CHECK: cannot lower 'memref.load': the host cannot read or write memory of the GPU; do it in a kernel, or copy it to memory of the host by gpu.memcpy
+// CHECK: cannot lower 'memref.load': the host cannot read or write memory of the GPU; do it in a kernel, or copy it to memory of the host by memref.copy
 
 // -----
 
@@ -20,15 +20,23 @@ func.func @f(%m: memref<4xf32>, %n: memref<4xf32>) {
   "gpu.memcpy"(%m, %n) {operandSegmentSizes = array<i32: 0, 1, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
   func.return
 }
-// CHECK: cannot lower 'gpu.memcpy': neither is memory of the GPU; use memref.copy
+// CHECK: cannot lower 'gpu.memcpy': memref<4xf32> is no compact memory of the GPU
 
 // -----
 
 func.func @f(%m: memref<4xf32, strided<[2]>, 1>, %n: memref<4xf32>) {
-  "gpu.memcpy"(%n, %m) {operandSegmentSizes = array<i32: 0, 1, 1>} : (memref<4xf32>, memref<4xf32, strided<[2]>, 1>) -> ()
+  "memref.copy"(%m, %n) : (memref<4xf32, strided<[2]>, 1>, memref<4xf32>) -> ()
   func.return
 }
-// CHECK: cannot lower 'gpu.memcpy': memref<4xf32, strided<[2]>, 1 : i64> is not compact; copy it by a kernel
+// CHECK: cannot lower 'memref.copy': memref<4xf32, strided<[2]>, 1 : i64> is not compact; copy it by a kernel
+
+// -----
+
+func.func @f(%m: memref<4xf32, 1>, %n: memref<4xf32, 1>) {
+  "memref.copy"(%m, %n) : (memref<4xf32, 1>, memref<4xf32, 1>) -> ()
+  func.return
+}
+// CHECK: cannot lower 'memref.copy': both are memory of the GPU; use gpu.memcpy
 
 // -----
 

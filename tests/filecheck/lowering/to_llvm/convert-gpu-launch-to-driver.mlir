@@ -65,6 +65,30 @@ builtin.module {
 
 // -----
 
+// Memory of the host, for elements that it reads and writes.
+
+builtin.module {
+  func.func @h(%m: memref<2xi64, 1>) {
+    %a = memref.alloca() : memref<2xi64>
+    "memref.copy"(%m, %a) : (memref<2xi64, 1>, memref<2xi64>) -> ()
+    "memref.copy"(%a, %m) : (memref<2xi64>, memref<2xi64, 1>) -> ()
+    func.return
+  }
+}
+
+// CHECK-LABEL: func.func @h(
+// CHECK:         memref.alloca() : memref<2xi64>
+// CHECK:         %[[SIZE:.*]] = arith.constant 16 : i64
+// CHECK:         func.call @tvm_gpu_read(%{{.*}}, %{{.*}}, %[[SIZE]])
+// CHECK:         cf.assert %{{.*}}, "the GPU driver: a read in @h failed: {tvm_failed_number0}"
+// CHECK:         func.call @tvm_gpu_write(
+// CHECK:         cf.assert %{{.*}}, "the GPU driver: a write in @h failed: {tvm_failed_number0}"
+// CHECK:       func.func private @tvm_gpu_read(
+// CHECK:         func.call @cuMemcpyDtoHAsync_v2(
+// CHECK:         func.call @cuStreamSynchronize(
+
+// -----
+
 // Functions that have nothing of the GPU stay.
 
 builtin.module {
