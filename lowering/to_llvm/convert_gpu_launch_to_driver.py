@@ -269,8 +269,8 @@ class ConvertGPULaunchToDriver(CompilerPass):
     Leaves alone: GPU modules; functions without memory of the GPU and launches
     Errors: reads and writes of memory of the GPU by the host, other than by memref.copy
         to and from memory of its own; copies of what is not compact; asynchronous
-        launches, clusters, and other operations of the gpu dialect; a memref.global of the GPU
-        without contents; a symbol that the pass adds and the module has
+        launches, clusters, and other operations of the gpu dialect; a memref.global of
+        the GPU without contents; a symbol that the pass adds and the module has
     Attributes: read: none; created: `tvm.on_device`; removed: gpu.container_module
     Differs from TVM: TVM launches kernels through packed functions of its runtime
     """
