@@ -235,6 +235,9 @@ _DRIVER = {
     "cuMemAllocAsync": ("void *", _I64, _I64),
     "cuMemFreeAsync": ("void *", _I64),
     "cuMemcpyDtoDAsync_v2": ("void *", "void *", _I64, _I64),
+    "cuMemcpyDtoHAsync_v2": ("void *", "void *", _I64, _I64),
+    "cuMemcpyHtoDAsync_v2": ("void *", "void *", _I64, _I64),
+    "cuStreamSynchronize": (_I64,),
 }
 """The functions of the driver that host code calls, with their parameters."""
 

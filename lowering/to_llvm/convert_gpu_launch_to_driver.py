@@ -128,6 +128,32 @@ _STREAM_TEXT: Final = f"""
   %stream_address = llvm.mlir.addressof @{STREAM} : !llvm.ptr
   %stream = llvm.load %stream_address : !llvm.ptr -> i64
 """
+
+
+def _transfer(name: str, copy: str) -> str:
+    """A copy from or to the host, which is done when the function returns.
+
+    The driver waits for most copies of other memory than pinned one, and does not say so
+    for all: memory of the stack is gone when the caller returns.
+    """
+    return f"""
+func.func private @{name}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 {{
+  {_STREAM_TEXT}
+  %zero = arith.constant 0 : i32
+  %copied = func.call @{copy}(%to, %from, %size, %stream)
+    : (!llvm.ptr, !llvm.ptr, i64, i64) -> i32
+  %is_under_way = arith.cmpi eq, %copied, %zero : i32
+  %status = scf.if %is_under_way -> (i32) {{
+    %waited = func.call @cuStreamSynchronize(%stream) : (i64) -> i32
+    scf.yield %waited : i32
+  }} else {{
+    scf.yield %copied : i32
+  }}
+  %result = arith.extui %status : i32 to i64
+  func.return %result : i64
+}}"""
+
+
 _SUPPORT: Final = (
     f"""
 func.func private @cuLaunchKernel(i64, {_each("i32")}, i32, i64, !llvm.ptr, i64) -> i32
@@ -175,28 +201,8 @@ func.func private @{_COPY}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 
   }}
   func.return %result : i64
 }}
-func.func private @{_READ}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 {{
-  {_STREAM_TEXT}
-  %zero = arith.constant 0 : i32
-  %copied = func.call @cuMemcpyDtoHAsync_v2(%to, %from, %size, %stream)
-    : (!llvm.ptr, !llvm.ptr, i64, i64) -> i32
-  %is_under_way = arith.cmpi eq, %copied, %zero : i32
-  %status = scf.if %is_under_way -> (i32) {{
-    %waited = func.call @cuStreamSynchronize(%stream) : (i64) -> i32
-    scf.yield %waited : i32
-  }} else {{
-    scf.yield %copied : i32
-  }}
-  %result = arith.extui %status : i32 to i64
-  func.return %result : i64
-}}
-func.func private @{_WRITE}(%to: !llvm.ptr, %from: !llvm.ptr, %size: i64) -> i64 {{
-  {_STREAM_TEXT}
-  %status = func.call @cuMemcpyHtoDAsync_v2(%to, %from, %size, %stream)
-    : (!llvm.ptr, !llvm.ptr, i64, i64) -> i32
-  %result = arith.extui %status : i32 to i64
-  func.return %result : i64
-}}
+{_transfer(_READ, "cuMemcpyDtoHAsync_v2")}
+{_transfer(_WRITE, "cuMemcpyHtoDAsync_v2")}
 func.func private @{_LAUNCH}(%kernel: i64, {_each("%{}: i64")}, %shared: i32,
     %arguments: !llvm.ptr) -> i64 {{
   {_STREAM_TEXT}
@@ -257,11 +263,11 @@ class ConvertGPULaunchToDriver(CompilerPass):
         gpu.alloc → memref.alloc with `tvm.on_device`, which becomes a call of
         tvm_gpu_alloc, and an assertion that there is memory; gpu.dealloc → memref.dealloc
         with `tvm.on_device`; gpu.memcpy → tvm_gpu_copy; memref.copy from the GPU to
-        memory of the host → tvm_gpu_read, which waits for the stream, and the other way
-        → tvm_gpu_write, which waits until the host's memory is read. These functions are
-        added; they call cuMemAllocAsync, cuMemFreeAsync, cuMemcpyDtoDAsync,
-        cuMemcpyDtoHAsync, cuMemcpyHtoDAsync and cuStreamSynchronize. memref.get_global of
-        memory of the GPU → the address in the global tvm_gpu_constant_NAME; its contents
+        memory of the host → tvm_gpu_read, and the other way → tvm_gpu_write; both wait
+        until the work of the stream is done. These functions are added; they call
+        cuMemAllocAsync, cuMemFreeAsync, cuMemcpyDtoDAsync, cuMemcpyDtoHAsync,
+        cuMemcpyHtoDAsync and cuStreamSynchronize. memref.get_global of memory of the GPU
+        → the address in the global tvm_gpu_constant_NAME; its contents
         become those of a public global of the host. The global tvm_gpu_manifest names
         kernels, constants, and functions that read or write elements by such copies, or
         call one that does. Nothing is launched for an extent of 0. Time is linear in

@@ -106,6 +106,45 @@ def test_model(graphs: bool) -> None:
         assert difference([executable["main"](*arrays).numpy()], expected) < TOLERANCE
 
 
+@pytest.mark.parametrize("megabytes", [1, 3, 30])
+def test_copies_through_pinned_memory(megabytes: int) -> None:
+    executable = xdsl_tvm.compile(SCALED, target="cuda")
+    assert isinstance(executable, CudaExecutable)
+    values = np.random.default_rng(0).random(megabytes * (1 << 18) + 1, "f4")
+    expected = values * np.float32(3)
+    array = executable.array(values)
+    values[:] = 0
+    executable["f"](array, 3.0)
+    np.testing.assert_array_equal(array.numpy(), expected)
+
+
+BRANCH = """
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor((4,), "float32"), t: R.Tensor((2,), "int64")
+    ) -> R.Tuple(R.Tensor((4,), "float32"), R.Shape(ndim=2)):
+        c = R.greater(R.sum(x), R.const(4.0, "float32"))
+        if c:
+            y = R.add(x, x)
+        else:
+            y = R.multiply(x, x)
+        return (y, R.tensor_to_shape(t))
+"""
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_elements_on_the_host(graphs: bool) -> None:
+    executable = xdsl_tvm.compile(BRANCH, target="cuda", graphs=graphs)
+    for value in (3.0, 0.5, 3.0, 0.5):
+        x = np.full(4, value, "f4")
+        y, shape = executable["main"](x, np.array([5, 7]))
+        np.testing.assert_array_equal(y.numpy(), x + x if value > 1 else x * x)
+        assert shape == (5, 7)
+
+
 def test_arrays_of_torch() -> None:
     torch = pytest.importorskip("torch")
     executable = xdsl_tvm.compile(SCALED, target="cuda")

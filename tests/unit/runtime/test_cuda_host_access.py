@@ -142,7 +142,9 @@ def test_shapes_and_numbers(shape: tuple[int, int]) -> None:
         ("wait",),
         ("copy", 48),
         ("write", 16),
+        ("wait",),
         ("write", 8),
+        ("wait",),
     ]
     rows = np.exp(x.reshape(shape))
     expected = (rows / rows.sum(1, keepdims=True)).reshape(12)
