@@ -111,7 +111,8 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
 
     What is known of batch normalization goes into the weights before it. Convolutions
     with constant weights compute on blocks of as many channels as vectors of so many
-    bytes hold, and their weights are rearranged here. Memory is planned as one arena.
+    bytes hold, and their weights are rearranged here. Attention with enough queries goes
+    over the keys once. Memory is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     return (
@@ -122,6 +123,7 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
         f"relax-block-convolutions{{lanes={max(vector_bytes // 4, 1)}}}",
         folding,
         "relax-winograd-convolutions",
+        f"relax-one-pass-attention{{vector_bytes={max(vector_bytes, 4)}}}",
         "relax-dead-code-elimination",
         'relax-default-pipeline{memory="arena"}',
     )

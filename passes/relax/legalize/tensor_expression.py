@@ -25,6 +25,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
@@ -463,6 +464,11 @@ class TensorProgram:
         return tir.BufferRegion(tensor.buffer, mins, extents)
 
     # ---- statements of a sequential stage ----
+
+    @property
+    def end(self) -> InsertPoint:
+        """Where the next statement goes, for code that is written in another manner."""
+        return InsertPoint.at_end(self._block)
 
     def local(self, name: str, shape: Sequence[Dim], dtype: Attribute) -> Tensor:
         """Memory of one run of a sequential stage; asked for before other statements."""

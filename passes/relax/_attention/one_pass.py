@@ -1,0 +1,468 @@
+"""The loops of attention in one pass over the keys, for a CPU with vectors.
+
+A task is a block of rows of queries of one head: as many as two vectors have lanes. It
+goes over the keys in blocks. For each block,
+
+1. the scores, keys by rows: tiles of keys by two vectors of rows stay in registers. The
+   queries are transposed once, keys are read where they are, one by one;
+2. the largest score of each row so far, and the exponentials, in vectors of rows. What
+   has been summed before is multiplied by `exp(old - new)` of the largest scores;
+3. the sums of weighted values, rows by features: tiles of rows by vectors of features.
+
+Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), and Dao et
+al., "FlashAttention" (2022). Memory is that of a task, whatever the number of keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Call, Div, Expr, Value
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.relax.legalize.tensor_expression import Dim, Tensor
+from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    LEFT_TO_LLVM,
+    MANY_REGISTERS,
+    Machine,
+)
+from xdsl_tvm.passes.tir._schedule.axes import split_index
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_VECTORS = 2
+"""Vectors of the rows of a task, and of a tile of features."""
+_KEYS = 64
+"""Keys of a block: its scores stay in the first cache."""
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What is computed; all but batch and keys are known."""
+
+    queries: int
+    heads: int
+    key_heads: int
+    value_heads: int
+    features: int
+    value_features: int
+    scale: float
+    heads_first: bool = False
+    """Whether tensors are batch, heads, sequence, features; else heads are third."""
+    causal_mask: str | None = None
+    window: int | None = None
+
+
+@dataclass(frozen=True)
+class OnePass:
+    """Writes the loops at one place."""
+
+    code: LoopCode
+    what: Attention
+    machine: Machine
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    bias: Tensor | None
+    out: Tensor
+
+    # ---- sizes ----
+
+    @cached_property
+    def lanes(self) -> int:
+        return self.machine.lanes(f32)
+
+    @cached_property
+    def rows(self) -> int:
+        """Queries of a task."""
+        return _VECTORS * self.lanes
+
+    @cached_property
+    def height(self) -> int:
+        """Keys, or rows, of a tile: with its vectors they leave registers for operands."""
+        return 8 if self.machine.vector_bytes >= MANY_REGISTERS else 4
+
+    @cached_property
+    def width(self) -> int:
+        """Features of a tile."""
+        whole = self.what.value_features % self.rows == 0
+        return self.rows if whole else self.lanes
+
+    @cached_property
+    def keys(self) -> Expr:
+        return _extent(self.key.shape[2 if self.what.heads_first else 1])
+
+    @cached_property
+    def offset(self) -> Expr:
+        """How far the masks are moved to later keys."""
+        if self.what.causal_mask != "BottomRight":
+            return _number(0)
+        return smart.sub(self.keys, _number(self.what.queries))
+
+    # ---- the whole ----
+
+    def write(self) -> None:
+        """All tasks, which threads share."""
+        blocks = -(-self.what.queries // self.rows)
+        extents = [
+            _extent(self.query.shape[0]),
+            _number(self.what.heads),
+            _number(blocks),
+        ]
+        tasks = smart.mul(smart.mul(extents[0], extents[1]), extents[2])
+        code = self.code
+        with (
+            code.loop("task", tasks, tir.ForKind.PARALLEL) as task,
+            code.block("rows"),
+        ):
+            batch, head, number = split_index(task, extents)
+            first = smart.mul(number, _number(self.rows))
+            _Task(self, batch, head, first).write()
+
+    def element(
+        self, tensor: Tensor, batch: Expr, place: Expr, head: Expr, feature: Expr
+    ) -> Expr:
+        """An element of a query, a key or a value."""
+        at = self.indices(batch, place, head, feature)
+        return smart.cast(f32, self.code.load(tensor.buffer, *at))
+
+    def indices(self, batch: Expr, place: Expr, head: Expr, feature: Expr) -> list[Expr]:
+        """The dimensions in their order."""
+        middle = [head, place] if self.what.heads_first else [place, head]
+        return [batch, *middle, feature]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Writes what is done for a block of rows of one head."""
+
+    whole: OnePass
+    batch: Expr
+    head: Expr
+    first: Expr
+    """The first row."""
+
+    @property
+    def code(self) -> LoopCode:
+        return self.whole.code
+
+    @property
+    def what(self) -> Attention:
+        return self.whole.what
+
+    def write(self) -> None:
+        """Allocate, go over the keys, and store the result."""
+        whole, code = self.whole, self.code
+        rows = whole.rows
+
+        def alloc(name: str, *shape: int) -> SSAValue:
+            return code.alloc(name, shape, f32, "global")
+
+        queries = alloc("queries", self.what.features, rows)
+        scores = alloc("scores", _KEYS, rows)
+        sums = alloc("sums", rows, self.what.value_features)
+        best, total, factor = (alloc(n, rows) for n in ("best", "total", "factor"))
+        self._copy_queries(queries)
+        self._each_vector(
+            lambda r: code.store(smart.const(float("-inf"), f32), best, r),
+            lambda r: code.store(smart.const(0, f32), total, r),
+        )
+        with code.loop("r", _number(rows)) as row:
+            self._each_feature(lambda c: code.store(smart.const(0, f32), sums, row, c))
+        start, end = self._range()
+        blocks = _count(smart.maximum(smart.sub(end, start), _number(0)), _KEYS)
+        with code.loop("block", blocks) as number:
+            base = smart.add(start, smart.mul(number, _number(_KEYS)))
+            length = smart.minimum(_number(_KEYS), smart.sub(end, base))
+            if smart.literal(start) == 0 and self._divides(_KEYS, end):
+                length = _number(_KEYS)
+            with code.loop("tile", _count(length, whole.height)) as tile:
+                self._write_scores(queries, scores, base, tile)
+            self._write_weights(scores, length, best, total, factor)
+            with (
+                code.loop("tile", _number(rows // whole.height)) as tile,
+                code.loop(
+                    "panel", _number(self.what.value_features // whole.width)
+                ) as panel,
+            ):
+                self._add_values(scores, sums, factor, base, length, tile, panel)
+        self._store(sums, total)
+
+    def _divides(self, number: int, extent: Expr) -> bool:
+        return smart.literal(smart.floormod(extent, _number(number))) == 0
+
+    def _range(self) -> tuple[Expr, Expr]:
+        """The keys that some row may see: the first, and the one after the last."""
+        whole, start, end = self.whole, _number(0), self.whole.keys
+        # Rows are taken up to the last one of a block, even after the last query.
+        place = smart.add(self.first, whole.offset)
+        if self.what.causal_mask is not None:
+            end = smart.minimum(end, smart.add(place, _number(whole.rows)))
+        if self.what.window is not None:
+            seen = smart.sub(place, _number(self.what.window - 1))
+            start = smart.maximum(seen, _number(0))
+        return start, end
+
+    def _copy_queries(self, queries: SSAValue) -> None:
+        """Features by rows, multiplied by the scale; rows after the last are the last."""
+        code, whole = self.code, self.whole
+        scale = smart.const(self.what.scale, f32)
+        with (
+            code.loop("r", _number(whole.rows)) as row,
+            code.loop("d", _number(self.what.features)) as feature,
+        ):
+            place = self._row(smart.add(self.first, row))
+            x = whole.element(whole.query, self.batch, place, self.head, feature)
+            code.store(smart.mul(x, scale), queries, feature, row)
+
+    def _row(self, row: Expr) -> Expr:
+        """A row, or the last query where there is no such row."""
+        if self.what.queries % self.whole.rows == 0:
+            return row
+        return smart.minimum(row, _number(self.what.queries - 1))
+
+    def _shared(self, heads: int) -> Expr:
+        """The head of keys or values that the head of queries uses."""
+        return smart.floordiv(self.head, _number(self.what.heads // heads))
+
+    # ---- scores ----
+
+    def _write_scores(
+        self, queries: SSAValue, scores: SSAValue, base: Expr, tile: Expr
+    ) -> None:
+        """The scores of a tile of keys, for all rows."""
+        code, whole = self.code, self.whole
+        height = whole.height
+        begin = smart.mul(tile, _number(height))
+        head = self._shared(self.what.key_heads)
+        is_whole = self.what.window is None and self._divides(height, whole.keys)
+
+        def place(line: Expr) -> Expr:
+            key = smart.add(base, smart.add(begin, line))
+            if is_whole:
+                return key
+            return smart.minimum(key, smart.sub(whole.keys, _number(1)))
+
+        with code.block("scores"):
+            tile_of = code.alloc("products", [height, whole.rows], f32, "local")
+            self._each_tile_vector(
+                whole.rows, lambda j, r: code.store(smart.const(0, f32), tile_of, j, r)
+            )
+            with code.loop("d", _number(self.what.features)) as feature:
+
+                def add(line: Expr) -> Callable[[Expr], None]:
+                    k = whole.element(whole.key, self.batch, place(line), head, feature)
+
+                    def add_vector(r: Expr) -> None:
+                        q = code.load(queries, feature, r)
+                        before = code.load(tile_of, line, r)
+                        total = whole.machine.multiply_add(k, q, before)
+                        code.store(total, tile_of, line, r)
+
+                    return add_vector
+
+                self._each_line(whole.rows, add)
+
+            def store(line: Expr, r: Expr) -> None:
+                score = code.load(tile_of, line, r)
+                score = self._masked(score, place(line), r)
+                code.store(score, scores, smart.add(begin, line), r)
+
+            self._each_tile_vector(whole.rows, store)
+
+    def _masked(self, score: Expr, key: Expr, r: Expr) -> Expr:
+        """A score with the bias, minus infinity where the row does not see the key."""
+        whole, bias = self.whole, self.whole.bias
+        row = smart.add(self.first, r)
+        if bias is not None:
+            at = [self.batch, self.head, self._row(row), key]
+            shape = bias.shape
+            indices = [
+                _number(0) if dim == 1 else index
+                for dim, index in zip(shape, at[len(at) - len(shape) :], strict=True)
+            ]
+            score = smart.add(
+                score, smart.cast(f32, self.code.load(bias.buffer, *indices))
+            )
+        place = smart.add(row, whole.offset)
+        hidden = smart.const(float("-inf"), f32)
+        if self.what.causal_mask is not None:
+            score = smart.select(smart.le(key, place), score, hidden)
+        if self.what.window is not None:
+            least = smart.sub(place, _number(self.what.window))
+            score = smart.select(smart.gt(key, least), score, hidden)
+        return score
+
+    # ---- weights ----
+
+    def _write_weights(
+        self,
+        scores: SSAValue,
+        length: Expr,
+        best: SSAValue,
+        total: SSAValue,
+        factor: SSAValue,
+    ) -> None:
+        """Exponentials in the place of scores; the largest scores, sums and factors."""
+        code, rows = self.code, self.whole.rows
+        with code.block("weights"):
+            peak, part = (
+                code.alloc(name, [rows], f32, "local") for name in ("peak", "part")
+            )
+            self._each_vector(lambda r: code.store(code.load(best, r), peak, r))
+            with code.loop("j", length) as key:
+
+                def gather(r: Expr) -> None:
+                    x = code.load(scores, key, r)
+                    code.store(smart.maximum(code.load(peak, r), x), peak, r)
+
+                self._each_vector(gather)
+
+            def scale(r: Expr) -> None:
+                new = code.load(peak, r)
+                # Of a row that has seen no key yet, all exponentials are 0.
+                is_none = smart.eq(new, smart.const(float("-inf"), f32))
+                safe = smart.select(is_none, smart.const(0, f32), new)
+                old = code.load(best, r)
+                by = Call("exp", [smart.sub(old, safe)], f32)
+                code.store(new, best, r)
+                code.store(safe, peak, r)
+                code.store(by, factor, r)
+                code.store(smart.mul(code.load(total, r), by), part, r)
+
+            self._each_vector(scale)
+            with code.loop("j", length) as key:
+
+                def weigh(r: Expr) -> None:
+                    x = smart.sub(code.load(scores, key, r), code.load(peak, r))
+                    weight = Call("exp", [x], f32)
+                    code.store(weight, scores, key, r)
+                    code.store(smart.add(code.load(part, r), weight), part, r)
+
+                self._each_vector(weigh)
+            self._each_vector(lambda r: code.store(code.load(part, r), total, r))
+
+    # ---- values ----
+
+    def _add_values(
+        self,
+        weights: SSAValue,
+        sums: SSAValue,
+        factor: SSAValue,
+        base: Expr,
+        length: Expr,
+        tile: Expr,
+        panel: Expr,
+    ) -> None:
+        """Add the weighted values of a block of keys to a tile of the sums."""
+        code, whole = self.code, self.whole
+        top = smart.mul(tile, _number(whole.height))
+        left = smart.mul(panel, _number(whole.width))
+        head = self._shared(self.what.value_heads)
+        with code.block("values"):
+            shape = [whole.height, whole.width]
+            tile_of = code.alloc("products", shape, f32, "local")
+
+            def begin(line: Expr, c: Expr) -> None:
+                row = smart.add(top, line)
+                before = code.load(sums, row, smart.add(left, c))
+                code.store(smart.mul(before, code.load(factor, row)), tile_of, line, c)
+
+            self._each_tile_vector(whole.width, begin)
+            with code.loop("j", length) as j:
+                place = smart.add(base, j)
+
+                def add(line: Expr) -> Callable[[Expr], None]:
+                    p = code.load(weights, j, smart.add(top, line))
+
+                    def add_vector(c: Expr) -> None:
+                        column = smart.add(left, c)
+                        v = whole.element(whole.value, self.batch, place, head, column)
+                        before = code.load(tile_of, line, c)
+                        total = whole.machine.multiply_add(p, v, before)
+                        code.store(total, tile_of, line, c)
+
+                    return add_vector
+
+                self._each_line(whole.width, add)
+
+            def end(line: Expr, c: Expr) -> None:
+                row = smart.add(top, line)
+                code.store(code.load(tile_of, line, c), sums, row, smart.add(left, c))
+
+            self._each_tile_vector(whole.width, end)
+
+    def _store(self, sums: SSAValue, total: SSAValue) -> None:
+        """The sums, divided by the sum of the weights; of a row without keys NaN."""
+        code, whole = self.code, self.whole
+        left = smart.sub(_number(self.what.queries), self.first)
+        rows = smart.minimum(_number(whole.rows), left)
+        if self.what.queries % whole.rows == 0:
+            rows = _number(whole.rows)
+        with code.loop("r", rows) as row:
+            one = smart.const(1, f32)
+            inverse = code.let("inverse", Div(one, code.load(total, row)))
+            place = smart.add(self.first, row)
+
+            def store(c: Expr) -> None:
+                found = smart.mul(code.load(sums, row, c), inverse)
+                at = whole.indices(self.batch, place, self.head, c)
+                code.store(smart.cast(whole.out.dtype, found), whole.out.buffer, *at)
+
+            self._each_feature(store)
+
+    # ---- loops over vectors ----
+
+    def _each_vector(self, *writes: Callable[[Expr], None]) -> None:
+        """The rows of the task."""
+        self._vectors(self.whole.rows, *writes)
+
+    def _each_feature(self, write: Callable[[Expr], None]) -> None:
+        """The features of a value."""
+        self._vectors(self.what.value_features, write)
+
+    def _vectors(self, extent: int, *writes: Callable[[Expr], None]) -> None:
+        lanes = self.whole.lanes
+        with (
+            self.code.loop(
+                "u",
+                _number(extent // lanes),
+                tir.ForKind.UNROLLED,
+                annotations=LEFT_TO_LLVM,
+            ) as number,
+            self.code.loop("v", _number(lanes), tir.ForKind.VECTORIZED) as lane,
+        ):
+            at = smart.add(smart.mul(number, _number(lanes)), lane)
+            for write in writes:
+                write(at)
+
+    def _each_line(
+        self, width: int, of_line: Callable[[Expr], Callable[[Expr], None]]
+    ) -> None:
+        """The lines of a tile; what is common to the vectors of one comes first."""
+        height = _number(self.whole.height)
+        with self.code.loop(
+            "l", height, tir.ForKind.UNROLLED, annotations=LEFT_TO_LLVM
+        ) as line:
+            self._vectors(width, of_line(line))
+
+    def _each_tile_vector(self, width: int, write: Callable[[Expr, Expr], None]) -> None:
+        """The vectors of a tile."""
+        self._each_line(width, lambda line: lambda at: write(line, at))
+
+
+def _number(value: int) -> Expr:
+    return smart.const(value, i64)
+
+
+def _extent(dim: Dim) -> Expr:
+    return _number(dim) if isinstance(dim, int) else Value(dim.value)
+
+
+def _count(extent: Expr, step: int) -> Expr:
+    """How many steps cover an extent."""
+    return smart.floordiv(smart.add(extent, _number(step - 1)), _number(step))
