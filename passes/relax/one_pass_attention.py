@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.dataflow_patterns.matching import Matched
 from xdsl_tvm.analysis.relax.dataflow_patterns.patterns import DFPattern
 from xdsl_tvm.analysis.relax.dataflow_patterns.sugar import is_const, is_op, wildcard
 from xdsl_tvm.dialects import relax
@@ -271,23 +272,13 @@ def _spelled_out(op: relax.MatmulOp) -> _Found | None:
     if not isinstance(op.lhs.owner, relax.SoftmaxOp) or op.out_dtype is not None:
         return None
     for form in _FORMS:
-        matched = form.pattern.extract_matched_expr(op.result)
-        if matched is None:
-            continue
-
-        def part(pattern: DFPattern) -> SSAValue | None:
-            value = matched[pattern]
-            return value if isinstance(value, SSAValue) else None
-
-        found = _of_form(op, form, {p: v for p in matched if (v := part(p)) is not None})
-        if found is not None:
+        parts = form.pattern.extract_matched_expr(op.result)
+        if parts is not None and (found := _of_form(op, form, parts)) is not None:
             return found
     return None
 
 
-def _of_form(
-    op: relax.MatmulOp, form: _SpelledOut, parts: dict[DFPattern, SSAValue]
-) -> _Found | None:
+def _of_form(op: relax.MatmulOp, form: _SpelledOut, parts: Matched) -> _Found | None:
     """Attention, where shapes, axes and users are those of attention."""
     if any(len(tuple(parts[each].uses)) != 1 for each in form.inner):
         return None

@@ -83,7 +83,7 @@ class OnePass:
 
     @cached_property
     def height(self) -> int:
-        """Keys, or rows, of a tile: with its vectors they leave registers for operands."""
+        """Keys, or rows, of a tile, whose vectors leave registers for operands."""
         return 8 if self.machine.vector_bytes >= MANY_REGISTERS else 4
 
     @cached_property

@@ -30,7 +30,7 @@ def _threads() -> Generator[None]:
 
 
 def _module(arrays: list[Array], attributes: str = "") -> ModuleOp:
-    """Attention on tensors of the types of some arrays, of which the last may be a bias."""
+    """Attention on tensors of the types of some arrays; a fourth one is a bias."""
     dtype = {"float32": "f32", "float16": "f16"}[str(arrays[0].dtype)]
     types = [f"tensor<{'x'.join(map(str, a.shape))}x{dtype}>" for a in arrays]
     result = [*arrays[0].shape[:3], arrays[2].shape[3]]
