@@ -38,7 +38,6 @@ from xdsl_tvm.passes.relax.legalize.signature import (
 )
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Slice, Tensor
 from xdsl_tvm.passes.relax.rewriting.insertion import by_function
-from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _OPAQUE = 8
@@ -108,16 +107,15 @@ class OnePassAttention(CompilerPass):
                 f"{self.vector_bytes}"
             )
         functions: OperatorFunctions | None = None
-        machine = Machine(vector_bytes=self.vector_bytes)
         for kind in (relax.AttentionOp, relax.AttentionBiasOp, relax.MatmulOp):
             for candidates, _ in by_function(op, kind):
                 for candidate in candidates:
                     found = _found(candidate)
-                    if found is not None and self._fits(found.what, machine):
+                    if found is not None and self._fits(found.what):
                         functions = functions or OperatorFunctions(op)
-                        found.replace(functions, machine)
+                        found.replace(functions, self.vector_bytes)
 
-    def _fits(self, what: Attention, machine: Machine) -> bool:
+    def _fits(self, what: Attention) -> bool:
         """Whether attention is worth a pass of its own, and vectors cover it."""
         lanes = self.vector_bytes // 4
         return (
@@ -140,17 +138,17 @@ class _Found:
     """Query, key, value and perhaps a bias."""
     what: Attention
 
-    def replace(self, functions: OperatorFunctions, machine: Machine) -> None:
+    def replace(self, functions: OperatorFunctions, vector_bytes: int) -> None:
         """Put the call of a function in the place of the operation, if it has one."""
         result_type = proven_result_type(self.op)
         if result_type is None:
             return
 
         def stages(site: RuleContext) -> Tensor:
-            return _function(site, self.what, machine, len(self.operands))
+            return _function(site, self.what, vector_bytes, len(self.operands))
 
         rule = RegisteredRule(lambda _, site: stages(site), _NAME, (), ())
-        key = (self.what, machine)
+        key = (self.what, vector_bytes)
         call = call_of(self.op, functions, rule, self.operands, result_type, key, stages)
         if call is None:
             return
@@ -161,7 +159,7 @@ class _Found:
 
 
 def _function(
-    site: RuleContext, what: Attention, machine: Machine, operands: int
+    site: RuleContext, what: Attention, vector_bytes: int, operands: int
 ) -> Tensor:
     """One stage that computes all of the result."""
     tensors = [site.tensor(position) for position in range(operands)]
@@ -173,7 +171,7 @@ def _function(
         query, key, value, *bias = tensors
         code = LoopCode(site.program.end)
         one = bias[0] if bias else None
-        OnePass(code, what, machine, query, key, value, one, outputs[0]).write()
+        OnePass(code, what, vector_bytes, query, key, value, one, outputs[0]).write()
 
     (out,) = site.program.sequential(
         _NAME,

@@ -19,25 +19,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import f32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, f32, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Call, Div, Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.relax.legalize.tensor_expression import Dim, Tensor
-from xdsl_tvm.passes.tir._cpu_schedule.options import (
-    LEFT_TO_LLVM,
-    MANY_REGISTERS,
-    Machine,
-)
-from xdsl_tvm.passes.tir._schedule.axes import split_index
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _VECTORS = 2
 """Vectors of the rows of a task, and of a tile of features."""
 _KEYS = 64
 """Keys of a block: its scores stay in the first cache."""
+_MANY_REGISTERS = 64
+"""Processors with vectors of so many bytes have 32 of them; others may have 16."""
+_LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
+"""Annotations of an unrolled loop that LLVM expands."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class OnePass:
 
     code: LoopCode
     what: Attention
-    machine: Machine
+    vector_bytes: int
     query: Tensor
     key: Tensor
     value: Tensor
@@ -74,7 +72,7 @@ class OnePass:
 
     @cached_property
     def lanes(self) -> int:
-        return self.machine.lanes(f32)
+        return self.vector_bytes // 4
 
     @cached_property
     def rows(self) -> int:
@@ -84,7 +82,7 @@ class OnePass:
     @cached_property
     def height(self) -> int:
         """Keys, or rows, of a tile, whose vectors leave registers for operands."""
-        return 8 if self.machine.vector_bytes >= MANY_REGISTERS else 4
+        return 8 if self.vector_bytes >= _MANY_REGISTERS else 4
 
     @cached_property
     def width(self) -> int:
@@ -107,19 +105,15 @@ class OnePass:
 
     def write(self) -> None:
         """All tasks, which threads share."""
-        blocks = -(-self.what.queries // self.rows)
-        extents = [
-            _extent(self.query.shape[0]),
-            _number(self.what.heads),
-            _number(blocks),
-        ]
-        tasks = smart.mul(smart.mul(extents[0], extents[1]), extents[2])
+        blocks, heads = -(-self.what.queries // self.rows), self.what.heads
+        tasks = smart.mul(_extent(self.query.shape[0]), _number(heads * blocks))
         code = self.code
         with (
             code.loop("task", tasks, tir.ForKind.PARALLEL) as task,
             code.block("rows"),
         ):
-            batch, head, number = split_index(task, extents)
+            row, number = _split(task, blocks)
+            batch, head = _split(row, heads)
             first = smart.mul(number, _number(self.rows))
             _Task(self, batch, head, first).write()
 
@@ -260,7 +254,7 @@ class _Task:
                     def add_vector(r: Expr) -> None:
                         q = code.load(queries, feature, r)
                         before = code.load(tile_of, line, r)
-                        total = whole.machine.multiply_add(k, q, before)
+                        total = Call("fma", [k, q, before], f32)
                         code.store(total, tile_of, line, r)
 
                     return add_vector
@@ -383,7 +377,7 @@ class _Task:
                         column = smart.add(left, c)
                         v = whole.element(whole.value, self.batch, place, head, column)
                         before = code.load(tile_of, line, c)
-                        total = whole.machine.multiply_add(p, v, before)
+                        total = Call("fma", [p, v, before], f32)
                         code.store(total, tile_of, line, c)
 
                     return add_vector
@@ -432,7 +426,7 @@ class _Task:
                 "u",
                 _number(extent // lanes),
                 tir.ForKind.UNROLLED,
-                annotations=LEFT_TO_LLVM,
+                annotations=_LEFT_TO_LLVM,
             ) as number,
             self.code.loop("v", _number(lanes), tir.ForKind.VECTORIZED) as lane,
         ):
@@ -446,7 +440,7 @@ class _Task:
         """The lines of a tile; what is common to the vectors of one comes first."""
         height = _number(self.whole.height)
         with self.code.loop(
-            "l", height, tir.ForKind.UNROLLED, annotations=LEFT_TO_LLVM
+            "l", height, tir.ForKind.UNROLLED, annotations=_LEFT_TO_LLVM
         ) as line:
             self._vectors(width, of_line(line))
 
@@ -461,6 +455,12 @@ def _number(value: int) -> Expr:
 
 def _extent(dim: Dim) -> Expr:
     return _number(dim) if isinstance(dim, int) else Value(dim.value)
+
+
+def _split(index: Expr, size: int) -> tuple[Expr, Expr]:
+    """Quotient and remainder."""
+    by = _number(size)
+    return smart.floordiv(index, by), smart.floormod(index, by)
 
 
 def _count(extent: Expr, step: int) -> Expr:
