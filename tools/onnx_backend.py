@@ -17,6 +17,7 @@ from onnx import ModelProto, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.frontend.onnx import OnnxError, from_onnx
+from xdsl_tvm.frontend.onnx.dtypes import NUMBERS
 from xdsl_tvm.frontend.onnx.values import Array
 from xdsl_tvm.runtime.executable import compile
 from xdsl_tvm.runtime.interpreted import interpret
@@ -55,7 +56,7 @@ class Prepared:
                 for name, array in list(given.items())
                 if array.ndim <= 1
                 and array.size <= _MOST_BOUND
-                and array.dtype.kind in "iubf"
+                and array.dtype.name in NUMBERS
             )
             if not small:
                 raise

@@ -1,9 +1,10 @@
-"""Runs the standard's tests of operators: python -m xdsl_tvm.tools.onnx_conformance.
+"""Runs the standard's tests: python -m xdsl_tvm.tools.onnx_conformance.
 
-Each test is a model, inputs and expected outputs, from `onnx.backend.test`. The models
-are compiled, or interpreted with `--interpret`. `--write` renews the table of a page,
-docs/onnx.md, with a row for each operator. Tests of other domains than the standard's are
-left out.
+Each test is a model, inputs and expected outputs, from `onnx.backend.test`. `--kind`
+chooses the suite; the default is that of operators. The models are compiled, or
+interpreted with `--interpret`. `--write` renews the tables of a page, docs/onnx.md: the
+counts of the suite, and a row for each operator or for each light model. Tests of other
+domains than the standard's are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from typing import Any, cast
 import numpy as np
 from onnx import TensorProto, defs, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
-from onnx.backend.test.loader import load_model_tests
 
 from xdsl_tvm.frontend.onnx import OnnxError
 from xdsl_tvm.frontend.onnx.errors import one_line
@@ -32,11 +32,10 @@ from xdsl_tvm.frontend.onnx.node import CONVERTERS
 from xdsl_tvm.frontend.onnx.schemas import has_body
 from xdsl_tvm.frontend.onnx.values import Array
 from xdsl_tvm.tools.onnx_backend import prepare
+from xdsl_tvm.tools.onnx_suites import KINDS, has_supported_types, suite
 
 _LONGEST = 4000
 """Bytes of the longest reason that is kept, which a pipe holds."""
-
-BEGIN, END = "<!-- operators: begin -->", "<!-- operators: end -->"
 
 
 @dataclass(frozen=True)
@@ -49,22 +48,6 @@ class Outcome:
     """Why it failed, empty where it passed."""
     bound: tuple[str, ...] = ()
     """The inputs that had to be known when the model was converted."""
-
-
-def node_tests(pattern: str = "") -> list[TestCase]:
-    """The tests of the standard's operators whose names match, in the order of names."""
-    with warnings.catch_warnings():
-        # What computes the expected results warns about overflows.
-        warnings.simplefilter("ignore")
-        cases = load_model_tests(kind="node")
-    chosen: list[TestCase] = []
-    for case in cases:
-        if re.search(pattern, case.name) and case.model is not None:
-            domains = {each.domain for each in case.model.opset_import}
-            if domains <= {"", "ai.onnx"}:
-                chosen.append(case)
-    return sorted(chosen, key=lambda case: case.name)
-
 
 def run_test(case: TestCase, *, interpreted: bool) -> Outcome:
     """The outcome of a test. Errors of any class are failures, which the table shows."""
@@ -129,13 +112,12 @@ def _compare(
 
 
 def table(outcomes: Sequence[Outcome], how: str) -> str:
-    """The rows of the operators, and how many tests pass."""
+    """The rows of the operators."""
     names = {outcome.name: outcome.operator for outcome in outcomes}
     by_operator: defaultdict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         base = outcome.name.partition("_expanded")[0]
         by_operator[outcome.operator or names.get(base, "")].append(outcome)
-    passed = sum(not outcome.failure for outcome in outcomes)
     bodies = _bodies()
     first: dict[str, int] = {}
     for schema in defs.get_all_schemas_with_history():
@@ -143,7 +125,7 @@ def table(outcomes: Sequence[Outcome], how: str) -> str:
             known = first.get(schema.name, schema.since_version)
             first[schema.name] = min(known, schema.since_version)
     lines = [
-        f"{passed} of {len(outcomes)} tests pass, {how}.",
+        f"The tests are {how}.",
         "",
         "| Operator | Converted by | Tests | What fails |",
         "|---|---|---|---|",
@@ -191,36 +173,87 @@ def _bodies() -> set[str]:
     }
 
 
-def with_table(page: str, text: str) -> str:
+def with_table(page: str, text: str, what: str = "operators") -> str:
     """The page with another table. Raises ValueError for one without the marks."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, _, after = _parts(page, what)
+    return f"{before}{_marks(what)[0]}\n{text}\n{_marks(what)[1]}{after}"
+
+
+def with_rows(page: str, rows: Sequence[str], what: str) -> str:
+    """The page with rows in place of those with the same two first cells.
+
+    Rows that the table has not are added. Raises ValueError for a page without the marks.
+    """
+    found = {_key(row): row for row in _parts(page, what)[1].strip().splitlines()}
+    found |= {_key(row): row for row in rows}
+    return with_table(page, "\n".join(found.values()), what)
+
+
+def _key(row: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in row.split("|")[1:3])
+
+
+def _marks(what: str) -> tuple[str, str]:
+    return f"<!-- {what}: begin -->", f"<!-- {what}: end -->"
+
+
+def _parts(page: str, what: str) -> tuple[str, str, str]:
+    """What is before, between and after the marks of a table."""
+    first, last = _marks(what)
+    before, begin, rest = page.partition(first)
+    between, end, after = rest.partition(last)
     if not (begin and end):
-        raise ValueError(f"the page has no table between {BEGIN} and {END}")
-    return f"{before}{begin}\n{text}\n{end}{after}"
+        raise ValueError(f"the page has no table between {first} and {last}")
+    return before, between, after
+
+
+def counts(kind: str, how: str, outcomes: Sequence[Outcome], among: set[str]) -> str:
+    """The row of a suite: how many tests pass, of all and of supported types."""
+    passed = [outcome.name for outcome in outcomes if not outcome.failure]
+    good = len(among.intersection(passed))
+    share = f" ({100 * good / len(among):.1f} %)" if among else ""
+    return (
+        f"| {kind} | {how} | {len(passed)} of {len(outcomes)} "
+        f"| {good} of {len(among)}{share} |"
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the tests; the exit status is 0 if none ends the process."""
     parser = argparse.ArgumentParser("onnx_conformance", description=__doc__)
     parser.add_argument("pattern", nargs="?", default="", help="of names of tests")
+    parser.add_argument("--kind", choices=KINDS, default="node", help="of tests")
     parser.add_argument("--interpret", action="store_true", help="without a compiler")
-    parser.add_argument("--write", metavar="PAGE", type=Path, help="renew its table")
+    parser.add_argument("--write", metavar="PAGE", type=Path, help="renew its tables")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
+    kind: str = options.kind
+    cases = suite(kind, options.pattern)
     outcomes: list[Outcome] = []
     run = partial(_separately, interpreted=options.interpret)
     with ThreadPoolExecutor(1 if options.interpret else os.cpu_count()) as pool:
-        for outcome in pool.map(run, node_tests(options.pattern)):
+        for outcome in pool.map(run, cases):
             outcomes.append(outcome)
             if outcome.failure:
                 print(f"{outcome.name}: {outcome.failure}", flush=True)
-    passed = sum(not outcome.failure for outcome in outcomes)
-    print(f"{passed} of {len(outcomes)} tests pass")
+    how = "interpreted" if options.interpret else "compiled"
+    among = {
+        case.name for case in cases if case.model and has_supported_types(case.model)
+    }
+    row = counts(kind, how, outcomes, among)
+    print(row)
     if options.write is not None:
         page: Path = options.write
-        how = "interpreted" if options.interpret else "compiled"
-        page.write_text(with_table(page.read_text(), table(outcomes, how)))
+        text = with_rows(page.read_text(), [row], "suites")
+        if kind == "node" and options.interpret:
+            text = with_table(text, table(outcomes, how))
+        if kind == "light":
+            rows = [
+                f"| {outcome.name} | {how} | {_reason([outcome]) or 'passes'} |"
+                for outcome in outcomes
+            ]
+            text = with_rows(text, rows, "light models")
+        page.write_text(text)
     return 0
 
 

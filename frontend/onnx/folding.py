@@ -195,7 +195,10 @@ def _where(node: Node, arrays: Sequence[Array]) -> Array:
     return np.asarray(np.where(*arrays))
 
 
-@_folds("Neg", "Not", "Abs", "Floor", "Ceil", "Sqrt", "Identity", "And", "Or", "Sign")
+@_folds(
+    *("Neg", "Not", "Abs", "Floor", "Ceil", "Sqrt", "Relu"),
+    *("Identity", "And", "Or", "Sign"),
+)
 def _pointwise(node: Node, arrays: Sequence[Array]) -> Array | None:
     if node.op_type == "Identity":
         return arrays[0]
@@ -208,6 +211,7 @@ def _pointwise(node: Node, arrays: Sequence[Array]) -> Array | None:
         "Floor": np.floor,
         "Ceil": np.ceil,
         "Sqrt": np.sqrt,
+        "Relu": lambda x: np.maximum(x, 0),
         "And": np.logical_and,
         "Or": np.logical_or,
         "Sign": np.sign,

@@ -4,6 +4,7 @@ from xdsl_tvm.frontend.onnx.operators import (
     constants,
     control,
     convolution,
+    detection,
     elementwise,
     indexing,
     layout,
@@ -14,13 +15,16 @@ from xdsl_tvm.frontend.onnx.operators import (
     recurrent,
     reductions,
     sampling,
+    text,
     transforms,
+    unpooling,
 )
 
 __all__ = [
     "constants",
     "control",
     "convolution",
+    "detection",
     "elementwise",
     "indexing",
     "layout",
@@ -31,5 +35,7 @@ __all__ = [
     "recurrent",
     "reductions",
     "sampling",
+    "text",
     "transforms",
+    "unpooling",
 ]

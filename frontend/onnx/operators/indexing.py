@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xdsl_tvm import relax
+from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.frontend.onnx.node import Node, converts
 from xdsl_tvm.frontend.onnx.values import Known, Value
 from xdsl_tvm.relax import op
@@ -99,6 +100,33 @@ def _top_k(node: Node) -> list[Value]:
         op.topk(node.expr(), k, axis, "both", largest=largest, dtype="int64")
     )
     return [both[0], both[1]]
+
+
+@converts("Unique", since=11)
+def _unique(node: Node) -> list[Value | None]:
+    # How many elements differ is known to the running program only.
+    x, shape = node.expr(), list[Dim | None](node.shape())
+    flags = [relax.PrimValue(each) for each in (True, True, True, True)]
+    if not node.is_set("axis"):
+        axis = 0
+        both = node.emit(op.unique(op.reshape(x, [-1]), *flags))
+        shape = [None]
+    else:
+        axis = node.axis(node.int_of("axis"))
+        both = node.emit(op.unique(x, *flags, relax.PrimValue(axis)))
+        shape[axis] = None
+    found = node.graphs.declared(both[0], shape)
+    first, inverse, counts = (
+        node.graphs.declared(op.astype(both[index], "int64"), [None])
+        for index in (1, 2, 3)
+    )
+    if not node.int_of("sorted", 1):
+        order = node.emit(op.argsort(first, 0, False, "int64"))
+        rank = op.argsort(order, 0, False, "int64")
+        found = op.take(found, order, axis)
+        first, counts = op.take(first, order, 0), op.take(counts, order, 0)
+        inverse = op.take(node.emit(rank), inverse, 0)
+    return [found, first, inverse, counts]
 
 
 @converts("NonZero")

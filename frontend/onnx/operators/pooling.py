@@ -9,7 +9,7 @@ from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
 
 
-def _window(node: Node) -> tuple[list[int], list[int], list[int], list[int]]:
+def window(node: Node) -> tuple[list[int], list[int], list[int], list[int]]:
     """Kernel, strides, padding and dilations."""
     kernel = node.ints_of("kernel_shape")
     count = len(kernel)
@@ -24,8 +24,9 @@ def _window(node: Node) -> tuple[list[int], list[int], list[int], list[int]]:
     return kernel, strides, pads, dilations
 
 
-def _pooled(node: Node, name: str, x: Expr, count_include_pad: bool) -> Expr:
-    kernel, strides, pads, dilations = _window(node)
+def pooled(node: Node, name: str, x: Expr, count_include_pad: bool) -> Expr:
+    """The pool of a node, "max" or "avg", of data made of its input."""
+    kernel, strides, pads, dilations = window(node)
     count = len(kernel)
     if not 1 <= count <= 3:
         raise node.error(f"pools of {count} spatial axes are not converted")
@@ -45,17 +46,10 @@ def _pooled(node: Node, name: str, x: Expr, count_include_pad: bool) -> Expr:
     return result
 
 
-@converts("MaxPool")
-def _max_pool(node: Node) -> Value:
-    if len(node.outputs) > 1 and node.outputs[1]:
-        raise node.error("the indices of MaxPool are not converted; use one output")
-    return _pooled(node, "max", node.expr(), False)
-
-
 @converts("AveragePool")
 def _average_pool(node: Node) -> Value:
     include = bool(node.int_of("count_include_pad", 0))
-    return _pooled(node, "avg", node.expr(), include)
+    return pooled(node, "avg", node.expr(), include)
 
 
 @converts("LpPool")
@@ -63,11 +57,11 @@ def _lp_pool(node: Node) -> Value:
     p = node.int_of("p", 2)
     x = op.abs(node.expr())
     powers = op.power(x, node.scalar(p))
-    kernel, *_ = _window(node)
+    kernel, *_ = window(node)
     size = 1
     for extent in kernel:
         size *= extent
-    total = op.multiply(_pooled(node, "avg", powers, True), node.scalar(size))
+    total = op.multiply(pooled(node, "avg", powers, True), node.scalar(size))
     return op.power(total, node.scalar(1 / p))
 
 

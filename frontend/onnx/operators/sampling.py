@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product as combinations
 
 import numpy as np
@@ -45,37 +46,56 @@ def _grid_sample(node: Node) -> Value:
             at = op.add(op.multiply(op.add(at, _f32(1)), _f32(extent / 2)), _f32(-0.5))
         if padding != "zeros" and mode != "cubic":
             at = _inside(at, extent, padding, aligned)
-        taps.append(_taps(node, node.emit(at), mode))
+        taps.append(taps_of(node, node.emit(at), mode))
     batch, channels = sizes[:2]
     whole = int(np.prod(extents))
     inner = list(points[1:-1])
-    total = int(np.prod(inner))
     data = node.emit(op.reshape(node.expr(0), [batch, channels, whole]))
-    result: Expr | None = None
+    zeros = padding == "zeros"
+    if not zeros and mode == "cubic":
+        taps = [
+            [(_inside(place, extent, padding, aligned), share) for place, share in each]
+            for each, extent in zip(taps, extents, strict=True)
+        ]
+    parts = weighted(node, data, taps, extents, zeros=zeros)
+    return op.reshape(reduce(op.add, parts), [batch, channels, *inner])
+
+
+def weighted(
+    node: Node,
+    data: Expr,
+    taps: Sequence[Sequence[tuple[Expr, Expr]]],
+    extents: Sequence[int],
+    *,
+    zeros: bool,
+) -> list[Expr]:
+    """The neighbours of places, `[batch, channels, places]`, each times its weight.
+
+    `data` is `[batch, channels, elements]`. `taps` has, for each of the axes whose
+    extents are given, the neighbours along it and their weights, float32 tensors that
+    together have `batch` times `places` elements. With `zeros` neighbours outside of the
+    data are 0, otherwise they are those at its border.
+    """
+    batch, channels = data.shape[:2]
+    parts: list[Expr] = []
     for chosen in combinations(*taps):
         index: Expr = relax.const(np.int64(0))
         weight: Expr = _f32(1)
         for (place, share), extent in zip(chosen, extents, strict=True):
-            if padding == "zeros":
+            if zeros:
                 valid = op.logical_and(
                     op.greater_equal(place, _f32(0)), op.less(place, _f32(extent))
                 )
                 share = op.where(valid, share, _f32(0))
-            elif mode == "cubic":
-                place = _inside(place, extent, padding, aligned)
             within = op.astype(op.clip(op.round(place), 0.0, extent - 1.0), "int64")
             index = op.add(op.multiply(index, relax.const(np.int64(extent))), within)
             weight = op.multiply(weight, share)
-        flat = op.broadcast_to(
-            op.reshape(index, [batch, 1, total]), [batch, channels, total]
-        )
+        flat = op.reshape(index, [batch, 1, -1])
+        flat = op.broadcast_to(flat, [batch, channels, flat.shape[2]])
         values = op.gather_elements(data, node.emit(flat), 2)
-        part = op.multiply(
-            values, op.astype(op.reshape(weight, [batch, 1, total]), node.dtype())
-        )
-        result = node.emit(part if result is None else op.add(result, part))
-    assert result is not None
-    return op.reshape(result, [batch, channels, *inner])
+        share = op.astype(op.reshape(weight, [batch, 1, -1]), data.dtype)
+        parts.append(node.emit(op.multiply(values, share)))
+    return parts
 
 
 def _f32(number: float) -> Expr:
@@ -99,7 +119,7 @@ def _inside(at: Expr, extent: int, padding: str, aligned: bool) -> Expr:
     return op.clip(place, 0.0, float(extent - 1))
 
 
-def _taps(node: Node, at: Expr, mode: str) -> list[tuple[Expr, Expr]]:
+def taps_of(node: Node, at: Expr, mode: str) -> list[tuple[Expr, Expr]]:
     """The neighbours of places along an axis, and their weights."""
     if mode == "nearest":
         return [(op.round(at), _f32(1))]

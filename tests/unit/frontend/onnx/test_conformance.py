@@ -18,7 +18,8 @@ pytest.importorskip("onnx")
 from onnx.backend.test.case.test_case import TestCase
 
 from xdsl_tvm.frontend.onnx.node import CONVERTERS
-from xdsl_tvm.tools.onnx_conformance import node_tests, run_test
+from xdsl_tvm.tools.onnx_conformance import run_test
+from xdsl_tvm.tools.onnx_suites import has_supported_types, suite
 
 EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 12
 """Which part of the tests is interpreted."""
@@ -54,7 +55,7 @@ a transform, where the expected zeros are 2e-7."""
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, TestCase]:
-    return {case.name: case for case in node_tests()}
+    return {case.name: case for case in suite()}
 
 
 def failing() -> dict[str, str]:
