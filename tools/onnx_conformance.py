@@ -49,6 +49,7 @@ class Outcome:
     bound: tuple[str, ...] = ()
     """The inputs that had to be known when the model was converted."""
 
+
 def run_test(case: TestCase, *, interpreted: bool) -> Outcome:
     """The outcome of a test. Errors of any class are failures, which the table shows."""
     operator = _operator(case)

@@ -18,8 +18,8 @@ from onnx import (
     NodeProto,
     TensorProto,
     TypeProto,
-    load_model,
-    load_tensor,
+    load_model_from_string,
+    load_tensor_from_string,
     numpy_helper,
 )
 from onnx.backend.test.case.test_case import TestCase
@@ -33,9 +33,7 @@ KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
 _DATA = Path(onnx.backend.test.__file__).parent / "data"
 
-_OPERATORS_OF_OTHER_TYPES = re.compile(
-    r"(?<!Reverse)Sequence|Optional|^String|^Regex"
-)
+_OPERATORS_OF_OTHER_TYPES = re.compile(r"(?<!Reverse)Sequence|Optional|^String|^Regex")
 
 
 def suite(kind: str = "node", pattern: str = "") -> list[TestCase]:
@@ -63,7 +61,7 @@ def _loaded(kind: str) -> Iterator[TestCase]:
             continue
         assert case.model_dir is not None
         folder = Path(case.model_dir)
-        model = load_model(folder / "model.onnx")
+        model = load_model_from_string((folder / "model.onnx").read_bytes())
         graph = model.graph
         data = [
             (_values(each, "input", graph.input), _values(each, "output", graph.output))
@@ -80,14 +78,14 @@ def _values(folder: Path, what: str, described: Iterable[Any]) -> list[Any]:
         if not path.exists():
             break
         is_tensor = each.type.WhichOneof("value") == "tensor_type"
-        found.append(load_tensor(path) if is_tensor else None)
+        found.append(load_tensor_from_string(path.read_bytes()) if is_tensor else None)
     return found
 
 
 def _light() -> Iterator[TestCase]:
     """Networks whose weights are constant, on numbers that rise from 0 to 1."""
     for path in sorted((_DATA / "light").glob("light_*.onnx")):
-        model = load_model(path)
+        model = load_model_from_string(path.read_bytes())
         weights = {tensor.name for tensor in model.graph.initializer}
         inputs: list[Any] = []
         for given in model.graph.input:
@@ -97,7 +95,9 @@ def _light() -> Iterator[TestCase]:
                 rising = (np.arange(count).reshape(shape) / count).astype(np.float32)
                 inputs.append(numpy_helper.from_array(rising, given.name))
         outputs: list[Any] = [
-            load_tensor(path.with_name(f"{path.stem}_output_{index}.pb"))
+            load_tensor_from_string(
+                path.with_name(f"{path.stem}_output_{index}.pb").read_bytes()
+            )
             for index in range(len(model.graph.output))
         ]
         yield TestCase(
@@ -161,5 +161,3 @@ def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 yield from _nodes(inner)
-
-

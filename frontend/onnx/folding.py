@@ -104,7 +104,7 @@ def _div(node: Node, arrays: Sequence[Array]) -> Array | None:
         return None
     if _is_symbolic(arrays):
         return _elementwise(_quotient, lhs, rhs)
-    if lhs.dtype.kind == "f":
+    if lhs.dtype.kind not in "iu":
         return np.asarray(lhs / rhs)
     if (rhs == 0).any():
         raise node.error("it divides by 0")
@@ -125,7 +125,7 @@ def _mod(node: Node, arrays: Sequence[Array]) -> Array | None:
         return _elementwise(
             lambda a, b: a % b if provably_at_least(b, 1) else None, lhs, rhs
         )
-    if lhs.dtype.kind != "f" and (rhs == 0).any():
+    if lhs.dtype.kind in "iu" and (rhs == 0).any():
         raise node.error("it divides by 0")
     return np.asarray((np.fmod if node.int_of("fmod", 0) else np.mod)(lhs, rhs))
 
@@ -195,6 +195,10 @@ def _where(node: Node, arrays: Sequence[Array]) -> Array:
     return np.asarray(np.where(*arrays))
 
 
+def _relu(x: Array) -> Array:
+    return np.maximum(x, np.zeros_like(x))
+
+
 @_folds(
     *("Neg", "Not", "Abs", "Floor", "Ceil", "Sqrt", "Relu"),
     *("Identity", "And", "Or", "Sign"),
@@ -211,7 +215,7 @@ def _pointwise(node: Node, arrays: Sequence[Array]) -> Array | None:
         "Floor": np.floor,
         "Ceil": np.ceil,
         "Sqrt": np.sqrt,
-        "Relu": lambda x: np.maximum(x, 0),
+        "Relu": _relu,
         "And": np.logical_and,
         "Or": np.logical_or,
         "Sign": np.sign,
@@ -229,8 +233,11 @@ def _cast(node: Node, arrays: Sequence[Array]) -> Array | None:
         return arrays[0] if dtype in ("int64", "int32") else None
     if arrays[0].dtype.kind in "iub" and dtype in _EXACT:
         return arrays[0].astype(dtype)
-    if arrays[0].dtype.name == dtype:
+    source = arrays[0].dtype.name
+    if source == dtype:
         return arrays[0]
+    if dtype in _WIDER.get(source, ()):
+        return arrays[0].astype(dtype)
     if arrays[0].dtype.name == "float32" and dtype in ("int64", "int32"):
         finite = np.isfinite(arrays[0]).all() and (np.abs(arrays[0]) < 2**31).all()
         return arrays[0].astype(dtype) if finite else None
@@ -238,6 +245,12 @@ def _cast(node: Node, arrays: Sequence[Array]) -> Array | None:
 
 
 _EXACT = ("bool", "int32", "int64", "float32", "float64")
+_WIDER = {
+    "bfloat16": ("float32", "float64", "bool"),
+    "float16": ("float32", "float64", "bool"),
+    "float32": ("float64", "bool"),
+}
+"""Types that hold each number of others, or whether it is 0."""
 
 
 # ---- shapes ----

@@ -3,11 +3,13 @@
 The widths are small. With `XDSL_TVM_FUZZ` depths are those of the networks, and they are
 compiled; by default there is one block a stage, and they are interpreted. The expected
 outputs are those of onnxruntime where it is installed, and of the evaluator of the
-package `onnx`.
+package `onnx`. Its light models, which are whole networks of constant weights, have
+expected outputs; by default one of them runs.
 """
 
 import importlib
 import importlib.util
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +25,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from xdsl_tvm.relax.frontend.onnx import from_onnx
+from xdsl_tvm.tools.onnx_conformance import run_test
+from xdsl_tvm.tools.onnx_suites import suite
 
 FULL = "XDSL_TVM_FUZZ" in os.environ
 pytestmark = pytest.mark.skipif(
@@ -226,3 +230,72 @@ def test_a_network_computes_what_other_runtimes_do(
     found = road(from_onnx(model))["main"](*inputs)
     assert np.abs(expected).max() > 1e-2
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+# ---- the light models of the package onnx ----
+
+LIGHT = (
+    *("squeezenet", "shufflenet", "bvlc_alexnet", "zfnet512", "inception_v1"),
+    *("resnet50", "inception_v2", "densenet121", "vgg19"),
+)
+ROADS = (True, False) if FULL else (True,)
+
+
+@pytest.mark.parametrize(
+    "interpreted", ROADS, ids=["interpreted", "compiled"][: len(ROADS)]
+)
+@pytest.mark.parametrize("name", LIGHT if FULL else LIGHT[:1])
+def test_a_light_model_computes_the_expected_outputs(
+    name: str, interpreted: bool
+) -> None:
+    (case,) = suite("light", f"^light_{name}$")
+    assert run_test(case, interpreted=interpreted).failure == ""
+
+
+def test_a_light_model_of_other_weights_computes_what_the_evaluator_does() -> None:
+    """With the weights of the suite all classes are equal, whatever is computed."""
+    (case,) = suite("light", f"^light_{LIGHT[0]}$")
+    assert case.model is not None
+    model = with_random_weights(case.model)
+    # The evaluator reads the axis of Softmax by the rules of later opsets.
+    last = model.graph.node.pop()
+    assert last.op_type == "Softmax"
+    model.graph.output[0].name = last.input[0]
+    shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+    # Smaller images, which the evaluator reads slowly.
+    shape[2:] = [47, 47]
+    for dim, extent in zip(
+        model.graph.input[0].type.tensor_type.shape.dim, shape, strict=True
+    ):
+        dim.dim_value = extent
+    image = np.random.default_rng(6).standard_normal(shape).astype(np.float32)
+    (expected,) = _expected(model, [image])
+    found = xdsl_tvm.interpret(from_onnx(model))["main"](image)
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
+
+
+def with_random_weights(model: ModelProto) -> ModelProto:
+    """The model with random numbers in place of constants of one element."""
+    rng = np.random.default_rng(5)
+    result = ModelProto()
+    result.CopyFrom(model)
+    # From 4 on initializers are no inputs.
+    result.ir_version = 8
+    weights = {each.name: each for each in result.graph.initializer}
+    kept: list[NodeProto] = []
+    for node in result.graph.node:
+        if node.op_type != "ConstantOfShape":
+            kept.append(node)
+            continue
+        shape = [int(each) for each in numpy_helper.to_array(weights[node.input[0]])]
+        scale = math.sqrt(2 / math.prod(shape[1:]))
+        values: Array = (rng.standard_normal(shape) * scale).astype(np.float32)
+        result.graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
+    del result.graph.node[:]
+    result.graph.node.extend(kept)
+    names = {each.name for each in result.graph.initializer}
+    inputs = [each for each in result.graph.input if each.name not in names]
+    del result.graph.input[:]
+    result.graph.input.extend(inputs)
+    return result

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
+import numpy as np
+
 from xdsl_tvm.frontend.onnx.node import Converter, Node, converts
 from xdsl_tvm.frontend.onnx.values import Known, Value
-from xdsl_tvm.relax import op
+from xdsl_tvm.relax import const, op
 from xdsl_tvm.relax.expr import Expr, call
 
 _UNARY = {
@@ -253,9 +255,20 @@ def _prelu(node: Node) -> Value:
 
 
 def _exponential(x: Expr, node: Node, alpha: float, inner: float = 1.0) -> Expr:
-    """alpha * (exp(x / inner) - 1)."""
-    scaled = x if inner == 1.0 else op.divide(x, node.scalar(inner))
-    return op.multiply(node.scalar(alpha), op.subtract(op.exp(scaled), node.scalar(1)))
+    """alpha * (exp(x / inner) - 1).
+
+    In float32 for 16-bit floats: the difference loses the digits that rounding leaves.
+    """
+    dtype = x.dtype
+    wide = "float32" if dtype in ("float16", "bfloat16") else dtype
+
+    def scalar(number: float) -> Expr:
+        return const(np.asarray(number), wide)
+
+    x = op.astype(x, wide) if wide != dtype else x
+    scaled = x if inner == 1.0 else op.divide(x, scalar(inner))
+    result = op.multiply(scalar(alpha), op.subtract(op.exp(scaled), scalar(1)))
+    return op.astype(result, dtype) if wide != dtype else result
 
 
 @converts("Elu")

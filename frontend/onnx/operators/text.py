@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from xdsl_tvm import relax
@@ -30,7 +32,7 @@ def _tf_idf(node: Node) -> Value:
     shortest, longest = node.int_of("min_gram_length"), node.int_of("max_gram_length")
     total: Expr = op.zeros([rows, width], "float32")
     first = 0
-    for length, (begin, end) in enumerate(zip(starts, starts[1:], strict=False), 1):
+    for length, (begin, end) in enumerate(pairwise(starts), 1):
         grams = np.array(pool[begin:end], np.int64)
         count = len(grams) // length
         places = columns[first : first + count]

@@ -56,6 +56,7 @@ def _places_of_maxima(node: Node, outer: list[int]) -> Expr:
     data = node.expr()
     best: Expr | None = None
     found: Expr = relax.const(np.int64(0))
+    seen: Expr = relax.const(np.bool_(False))
     for offsets in combinations(*map(range, kernel)):
         element = data
         inside = np.ones([1] * count, np.bool_)
@@ -74,7 +75,7 @@ def _places_of_maxima(node: Node, outer: list[int]) -> Expr:
         usable = relax.const(inside)
         if best is None:
             # Of a window that begins in the padding any element is better.
-            seen: Expr = op.broadcast_to(usable, element.shape)
+            seen = op.broadcast_to(usable, element.shape)
             best, found = element, op.broadcast_to(here, element.shape)
             continue
         wins = op.logical_or(op.greater(element, best), op.logical_not(seen))
