@@ -40,7 +40,7 @@ lint: $(STAMP)
 typecheck: $(STAMP)
 	$(BIN)/basedpyright
 
-# The standard's tests of operators, and the table of docs/onnx.md.
+# The standard's tests of operators, compiled, and their count in docs/onnx.md.
 onnx: $(STAMP)
 	$(BIN)/python -m xdsl_tvm.tools.onnx_conformance --write docs/onnx.md
 

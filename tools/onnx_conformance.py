@@ -3,7 +3,7 @@
 Each test is a model, inputs and expected outputs, from `onnx.backend.test`. `--kind`
 chooses the suite; the default is that of operators. The models are compiled, or
 interpreted with `--interpret`. `--write` renews the tables of a page, docs/onnx.md: the
-counts of the suite, and a row for each operator or for each light model. Tests of other
+counts of the suite, and a row for each interpreted operator or for each light model. Tests of other
 domains than the standard's are left out.
 """
 
@@ -227,6 +227,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--interpret", action="store_true", help="without a compiler")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="renew its tables")
     options = parser.parse_args(arguments)
+    if options.write is not None and options.pattern:
+        parser.error("--write renews the counts of whole suites; leave out the pattern")
     warnings.simplefilter("ignore")
     kind: str = options.kind
     cases = suite(kind, options.pattern)
