@@ -172,7 +172,7 @@ def _non_max_suppression(node: Node) -> Value:
     places = node.emit(places)
     numbers = op.expand_dims(op.gather_nd(boxes, places), [1])
     pairs = op.take(places, relax.const(np.arange(2)), 1)
-    return op.concat([pairs, numbers], 1)
+    return node.graphs.declared(op.concat([pairs, numbers], 1), [None, 3])
 
 
 def _overlaps(node: Node, boxes: Expr) -> Expr:

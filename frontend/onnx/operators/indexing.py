@@ -123,9 +123,11 @@ def _unique(node: Node) -> list[Value | None]:
     if not node.int_of("sorted", 1):
         order = node.emit(op.argsort(first, 0, False, "int64"))
         rank = op.argsort(order, 0, False, "int64")
-        found = op.take(found, order, axis)
-        first, counts = op.take(first, order, 0), op.take(counts, order, 0)
-        inverse = op.take(node.emit(rank), inverse, 0)
+        found = node.graphs.declared(op.take(found, order, axis), shape)
+        first, counts, inverse = (
+            node.graphs.declared(op.take(*each, 0), [None])
+            for each in ((first, order), (counts, order), (node.emit(rank), inverse))
+        )
     return [found, first, inverse, counts]
 
 
