@@ -68,9 +68,9 @@ class MergeCompositeFunctions(CompilerPass):
         them and is needed by another. Results that are used elsewhere come as a tuple.
         Equal functions are shared. Time is linear in the size of the module, apart from
         what lies between calls that are merged.
-    Leaves alone: calls in other functions and outside of dataflow blocks, of functions
+    Leaves alone: modules without Relax functions; calls in other functions and outside of dataflow blocks, of functions
         without `Composite`, and of those that write their arguments
-    Errors: a module without a Relax function `@main`
+    Errors: a module whose Relax functions have another name than `@main`
     Attributes: read: `Composite`; created: `Codegen` and `global_symbol` on functions
         made; removed: `Primitive` of what they hold
     Differs from TVM: names of symbols of the functions are changed where they are
@@ -81,6 +81,8 @@ class MergeCompositeFunctions(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = module_symbols(op)
+        if not any(isinstance(each, relax.FuncOp) for each in symbols.values()):
+            return
         main = symbols.get(_ENTRY)
         if not isinstance(main, relax.FuncOp) or not main.body.blocks:
             raise PassFailedException(

@@ -98,6 +98,7 @@ STOCK: tuple[type[ModulePass], ...] = (
 )
 OPTIONS = {
     "relax-bind-params": '{func_name="main"}',
+    "relax-fuse-ops-by-pattern": '{patterns="generic."}',
     "relax-gradient": '{func_name="main"}',
     "relax-update-v-device": (
         '{new_vdevice="#relax.vdevice<\\"cuda\\", 0, \\"global\\">"}'

@@ -33,7 +33,7 @@ _SEEN: list[bool] = []
 
 @pytest.fixture(autouse=True)
 def watched(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    monkeypatch.setattr(pipelines, "all_passes", lambda: {"tir-watch": _Watch})
+    monkeypatch.setattr(pipelines, "find_pass", {"tir-watch": _Watch}.get)
     _SEEN.clear()
     assert gc.isenabled()
     yield
