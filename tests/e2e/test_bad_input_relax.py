@@ -377,7 +377,7 @@ def test_out_of_memory() -> None:
     with pytest.raises(MemoryError) as error:
         main(1 << 40)
     assert str(error.value).startswith("out of memory: ")
-    assert "in @main needs n * 4194304 bytes" in str(error.value)
+    assert "in @main needs n * 8388608 bytes" in str(error.value)
     np.testing.assert_allclose(main(1) / (2**39 + 2**19), np.exp(2), rtol=0.01)
 
 
