@@ -84,6 +84,7 @@ TO_LLVM = ("tvm-convert-scf-to-cf", "tvm-lower-assert", *FLAT_TO_LLVM)
 MEMREF_TO_LLVM = (
     "tvm-expand-math",
     "tvm-hoist-divisions",
+    "tvm-widen-indices",
     "tvm-convert-scf-parallel-to-threads",
     *TO_LLVM,
     "tvm-convert-bf16-to-bits",
