@@ -51,8 +51,10 @@ _FOR_READING = (0, 3, 1)
 _ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
 """That LLVM leaves a loop as it is. In one block of the terms of several columns of the
 window, it would load what neighbours share once, keep it, and spill the sums."""
-_UNROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(4, i32)}
-"""The same for a loop over channels, which share nothing."""
+_STEPS = 4
+_UNROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(_STEPS, i32)}
+"""The same for a loop over channels, which share nothing. As LLVM loads what all steps
+read of the weight first, it is for tiles that leave registers for that."""
 _KEPT: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
 """That a loop is left to LLVM to expand, which takes less time than copies here."""
 
@@ -165,10 +167,15 @@ class _Convolution:
     def _count(self, axis: Axis) -> int:
         return next((n for n in (2, 3) if (axis.size or 1) % n == 0), 1)
 
+    @property
+    def _most(self) -> int:
+        """Vectors of results that registers hold."""
+        has_many = self.machine.vector_bytes >= MANY_REGISTERS
+        return _SUMS if has_many else _FEW_SUMS
+
     def _width(self, vectors: int) -> int:
         """Columns of a tile: that which leaves the fewest tiles, and these equal."""
-        has_many = self.machine.vector_bytes >= MANY_REGISTERS
-        most = min((_SUMS if has_many else _FEW_SUMS) // vectors, _WIDEST)
+        most = min(self._most // vectors, _WIDEST)
         return -(-self.length // -(-self.length // most))
 
     # ---- the whole ----
@@ -361,7 +368,10 @@ class _Convolution:
         if self.keeps_loops:
             window = self.found.window
             is_channel = window is not None and not inner and axis is not window
-            hints = _UNROLLED if is_channel and (axis.size or 0) % 4 == 0 else _ROLLED
+            is_whole = (axis.size or 0) % _STEPS == 0
+            held = (columns[1] - columns[0] + _STEPS) * for_each.vectors
+            is_unrolled = is_channel and is_whole and held <= self._most
+            hints = _UNROLLED if is_unrolled else _ROLLED
         runs = [(0, axis.extent, columns)]
         if axis is self.found.window and valid is not None:
             runs = _runs(valid, axis.variable.type)

@@ -6,11 +6,12 @@ import os
 from random import Random
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
-from xdsl_tvm.lowering.pipelines import passes_of, run_pipeline
+from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.lowering.pipelines import llvm_pipeline, passes_of, run_pipeline
 from xdsl_tvm.passes.tir._cpu_schedule import windowed_loops
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.load import load_module
@@ -160,6 +161,58 @@ def test_short_rows_are_joined() -> None:
     run_pipeline(new_context(), module, _SCHEDULE)
     (tile,) = [op for op in module.walk() if isinstance(op, tir.AllocBufferOp)]
     assert [extent.data for extent in tile.type.shape] == [9, 1, 4]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_sums_stay_in_registers(outputs: int) -> None:
+    """Where terms are added, nothing is spilled and no place is widened: the columns of
+    a tile have one address and constants."""
+    pytest.importorskip("llvmlite")
+    # Late: it needs llvmlite.
+    from xdsl_tvm.runtime.llvm_jit import assembly
+
+    x, w = "tensor<1x2x28x28x16xf32>", f"tensor<{outputs}x2x1x1x16x16xf32>"
+    y = f"tensor<1x{outputs}x28x28x16xf32>"
+    module = load_module(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+          dilation [1, 1] groups 1 layout "NCHW16c" kernel "OIHW16i16o"
+          : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """)
+    context = new_context()
+    run_pipeline(context, module, llvm_pipeline(relax=True, vector_bytes=64))
+    text = assembly(
+        llvm_ir(context, module), triple="x86_64-unknown-linux-gnu", cpu="skylake-avx512"
+    )
+    loops = [part for part in text.split("\n.L") if "vfmadd" in part]
+    assert loops
+    for loop in loops:
+        # What follows the branch back is another block.
+        body = loop[: loop.index("\n\tj")]
+        assert body.count("vfmadd") == 14 * outputs
+        assert not any(each in body for each in ("%rsp", "sarq", "movslq"))
+
+
+@pytest.mark.parametrize(("size", "is_unrolled"), [(8, True), (10, False)])
+def test_steps_are_unrolled_where_registers_suffice(
+    size: int, *, is_unrolled: bool
+) -> None:
+    """Of 12 vectors, 4 are for the weights of as many channels."""
+    x, w = f"tensor<1x1x{size}x{size}x4xf32>", "tensor<1x1x3x3x4x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {x} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1]
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {x}
+        relax.return %y : {x}
+      }}
+    """)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    hints = [op.annotations.data for op in _loops(module) if op.annotations is not None]
+    counts = [hint["unroll_count"] for hint in hints if "unroll_count" in hint]
+    assert (IntegerAttr(4, i32) in counts) == is_unrolled
+    assert IntegerAttr(1, i32) in counts
 
 
 def _prefetches(module: ModuleOp) -> list[tir.CallOp]:
