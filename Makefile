@@ -9,6 +9,9 @@ SOURCES := analysis benchmarks dialects docs examples frontend interpreters lowe
 JOBS ?= 2
 LIT_SAMPLE ?= 6
 
+# Processes that tests start import the package from bytecode, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-lowest lint typecheck filecheck lit docs onnx torch venv
 
 venv: $(STAMP)

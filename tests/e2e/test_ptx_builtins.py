@@ -635,7 +635,8 @@ def test_unrolled_loops_are_left_to_llvm() -> None:
     assert ir.count("!llvm.loop !") == 2
     code = llvm_jit.ptx(ir, "sm_80")
     assert ".local" not in code
-    assert code.count("ld.global") == code.count("st.global") == 8
+    # Neighbours go by four, since what is passed to kernels is aligned.
+    assert code.count("ld.global.v4") == code.count("st.global.v4") == 2
 
 
 def test_fused_multiply_adds() -> None:

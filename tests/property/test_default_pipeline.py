@@ -33,7 +33,7 @@ from xdsl_tvm.passes.tir.finalize_host_passes import FinalizeHostPasses
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript.parser import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 IN_ORDER = DefaultCPUSchedule(
     vector_bytes=8, parallel_grain=2, reassociate=False, fuse_multiply_add=False

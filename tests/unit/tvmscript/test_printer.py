@@ -688,7 +688,7 @@ def test_programs_of_filecheck_tests_read_back(folder: str):
     left_out = ("-invalid", "convert-ssa")
     paths = [path for path in paths if not path.stem.endswith(left_out)]
     if "XDSL_TVM_FUZZ" not in os.environ:
-        paths = paths[:: 1 + len(paths) // 50]
+        paths = paths[:: 1 + len(paths) // 25]
     checked = [check_round_trip(m) for path in paths for m in programs_of(path)]
     assert sum(checked) > 5
 

@@ -30,22 +30,34 @@ relax.func @main(%x: !x, %w: !w, %b: !b, %unused: !b) -> !x attributes {num_inpu
 
 // -----
 
-// Symbols of weights stay symbols of the parameter. A function literal reads outside.
+// Symbols of weights stay symbols of the parameter.
 
 !s = tensor<?xf32, #relax.dims<[n]>>
 
 // CHECK: relax.func @symbols<n>(%[[P:.*]]: !relax.tuple<tensor<?xf32, #relax.dims<[n]>>>)
-relax.func @symbols<n>(%w: !s) -> tensor<?xf32> attributes {num_input = 0 : i64} {
+relax.func @symbols<n>(%w: !s) -> !s attributes {num_input = 0 : i64} {
+  // CHECK-NEXT: %[[W:.*]] = relax.get_item %[[P]][0]
+  // CHECK-NEXT: relax.negative %[[W]]
+  %r = relax.negative %w : (!s) -> !s
+  relax.return %r : !s
+}
+
+// -----
+
+// A function literal reads outside.
+
+// CHECK: relax.func @literal(%[[P:.*]]: !relax.tuple<tensor<4xf32>>)
+relax.func @literal(%w: tensor<4xf32>) -> tensor<4xf32> attributes {num_input = 0 : i64} {
   // CHECK-NEXT: %[[W:.*]] = relax.get_item %[[P]][0]
   // CHECK-NEXT: relax.lambda
   // CHECK-NEXT: relax.add %{{.*}}, %[[W]]
-  %f = relax.lambda "inner"(%y: tensor<1xf32>) -> tensor<?xf32> {
-    %z = relax.add %y, %w : (tensor<1xf32>, !s) -> tensor<?xf32>
-    relax.return %z : tensor<?xf32>
+  %f = relax.lambda "inner"(%y: tensor<1xf32>) -> tensor<4xf32> {
+    %z = relax.add %y, %w : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+    relax.return %z : tensor<4xf32>
   }
   %one = relax.constant dense<1.0> : tensor<1xf32>
-  %r = relax.call_indirect %f(%one) : !relax.func<(tensor<1xf32>) -> tensor<?xf32>>, (tensor<1xf32>) -> tensor<?xf32>
-  relax.return %r : tensor<?xf32>
+  %r = relax.call_indirect %f(%one) : !relax.func<(tensor<1xf32>) -> tensor<4xf32>>, (tensor<1xf32>) -> tensor<4xf32>
+  relax.return %r : tensor<4xf32>
 }
 
 // -----
