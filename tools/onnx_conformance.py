@@ -3,8 +3,8 @@
 Each test is a model, inputs and expected outputs, from `onnx.backend.test`. `--kind`
 chooses the suite; the default is that of operators. The models are compiled, or
 interpreted with `--interpret`. `--write` renews the tables of a page, docs/onnx.md: the
-counts of the suite, and a row for each interpreted operator or for each light model. Tests of other
-domains than the standard's are left out.
+counts of the suite, and a row for each interpreted operator or for each light model.
+Tests of other domains than the standard's are left out.
 """
 
 from __future__ import annotations

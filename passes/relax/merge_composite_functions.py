@@ -68,8 +68,9 @@ class MergeCompositeFunctions(CompilerPass):
         them and is needed by another. Results that are used elsewhere come as a tuple.
         Equal functions are shared. Time is linear in the size of the module, apart from
         what lies between calls that are merged.
-    Leaves alone: modules without Relax functions; calls in other functions and outside of dataflow blocks, of functions
-        without `Composite`, and of those that write their arguments
+    Leaves alone: modules without Relax functions; calls in other functions and outside
+        of dataflow blocks, of functions without `Composite`, and of those that write
+        their arguments
     Errors: a module whose Relax functions have another name than `@main`
     Attributes: read: `Composite`; created: `Codegen` and `global_symbol` on functions
         made; removed: `Primitive` of what they hold

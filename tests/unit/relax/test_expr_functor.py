@@ -12,8 +12,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import relax
 from xdsl_tvm.dialects import relax as R
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.interpreters.relax import interpret
-from xdsl_tvm.relax.calls import GlobalVar
 from xdsl_tvm.relax.expr_functor import (
     Call,
     DataflowBlock,

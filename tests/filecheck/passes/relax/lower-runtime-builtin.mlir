@@ -28,10 +28,10 @@ relax.func @shapes(%x: !x, %t: tensor<1xi64>) -> !relax.tuple<tensor<8xf32>, !re
 // CHECK-LABEL: relax.func @closures
 relax.func @closures(%x: !t) -> !t {
   // CHECK-NEXT: %[[F:.*]] = relax.global_ref @lifted : !relax.object
-  // CHECK-NEXT: %[[C:.*]] = relax.call_packed "vm.builtin.make_closure"(%[[F]], %x) : (!relax.object, tensor<4xf32>) -> !relax.func<(tensor<4xf32>) -> tensor<4xf32>>
+  // CHECK-NEXT: %[[C:.*]] = relax.call_packed "vm.builtin.make_closure"(%[[F]], %x) : (!relax.object, tensor<4xf32>) -> !relax.object
   // CHECK-NEXT: relax.call_builtin_with_ctx "vm.builtin.invoke_closure"(%[[C]], %x)
-  %c = relax.make_closure @lifted(%x) : (!t) -> !relax.func<(!t) -> !t>
-  %r = relax.invoke_pure_closure %c(%x) : !relax.func<(!t) -> !t>, (!t) -> !t
+  %c = relax.make_closure @lifted(%x) : (!t) -> !relax.object
+  %r = relax.invoke_pure_closure %c(%x) : !relax.object, (!t) -> !t
   relax.return %r : !t
 }
 relax.func @lifted(%x: !t, %y: !t) -> !t {
