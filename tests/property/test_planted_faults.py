@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.interpreters.semantics import SemanticsError
 from xdsl_tvm.passes.tir import ThreadSync
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

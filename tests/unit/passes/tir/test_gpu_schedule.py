@@ -487,9 +487,11 @@ ON_UNITS = (
     ("float16", (17, 19, 21), True, False),
     ("float16", (16, 16, 32), True, True),
     ("float16", ("m", "n", "k"), False, False),
-    ("float16", ("m", 64, 64), True, True),
 )
-MORE_ON_UNITS = (("float16", (64, 48, 128), False, True),) + tuple(
+MORE_ON_UNITS = (
+    ("float16", (64, 48, 128), False, True),
+    ("float16", ("m", 64, 64), True, True),
+) + tuple(
     (dtype, (m, n, k), turned, copied)
     for dtype in ("float16", "bfloat16")
     for m, n, k in ((8, 64, 8), (70, 8, 96), (64, 64, 20), (35, 70, 200))
