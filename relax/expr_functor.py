@@ -24,7 +24,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.analysis.relax.dataflow_patterns.expressions import (
@@ -276,13 +275,7 @@ class MutationBuilder(BlockBuilder):
 
     def __init__(self, mod: ModuleOp | None = None) -> None:
         super().__init__()
-        given = IRModule() if mod is None else mod.clone()
-        self._module = IRModule.create(
-            attributes=given.attributes,
-            properties=given.properties,
-            regions=[given.detach_region(given.body)],
-            location=given.location,
-        )
+        self._module = IRModule() if mod is None else IRModule.of(mod)
         self.variables: dict[SSAValue, Expr] = {}
         """What is used for the values of the functions that are visited."""
 
@@ -292,14 +285,11 @@ class MutationBuilder(BlockBuilder):
         Raises VerifyException where there is none.
         """
         name = gv if isinstance(gv, str) else gv.name_hint
-        found = SymbolTable.lookup_symbol(self._module, name)
-        if found is None:
+        if name not in self._module:
             raise VerifyException(
                 f"update_func: the module has no function @{name}; add it with add_func"
             )
-        new = updated_func.clone()
-        new.properties["sym_name"] = StringAttr(name)
-        Rewriter.replace_op(found, new, [])
+        self._module[name] = updated_func.clone()
 
     def get(self) -> IRModule:
         """The module with its new functions, verified."""

@@ -102,7 +102,7 @@ def _cast(narrow: SSAValue) -> SSAValue:
 
 
 def _after(value: SSAValue) -> LocatedBuilder:
-    """Inserts right behind the definition of a value."""
+    """Inserts right after the definition of a value."""
     owner = value.owner
     if isinstance(owner, Block):
         first = owner.first_op

@@ -115,7 +115,7 @@ def test_both_branches() -> None:
 
 
 def test_the_condition_is_what_kernels_make() -> None:
-    """It is read behind the kernels that make it."""
+    """It is read after the kernels that make it."""
     executable, driver = compiled(COMPUTED_BRANCH)
     for value, expected in ((1.0, 1.0), (0.25, 0.5)):
         found = executable["main"](np.full(4, value, "f4"))
