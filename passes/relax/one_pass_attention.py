@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.relax.dataflow_patterns.matching import Matched
 from xdsl_tvm.analysis.relax.dataflow_patterns.patterns import DFPattern
 from xdsl_tvm.analysis.relax.dataflow_patterns.sugar import is_const, is_op, wildcard
+from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attention import AnyAttentionOp
 from xdsl_tvm.dialects.relax.symbolic import Dim
@@ -40,8 +41,6 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import Expr, Slice, Tensor
 from xdsl_tvm.passes.relax.rewriting.insertion import by_function
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
-_OPAQUE = 8
-"""The `op_pattern` of a function that takes part in no fusion."""
 _MOST_FEATURES = 256
 """With more, what a task holds leaves the second cache."""
 _NAME = "one_pass_attention"
@@ -153,7 +152,7 @@ class _Found:
         if call is None:
             return
         function = functions.by_name[call.callee.root_reference.data]
-        function.attributes[OP_PATTERN] = IntegerAttr(_OPAQUE, i32)
+        function.attributes[OP_PATTERN] = IntegerAttr(int(OpPattern.OPAQUE), i32)
         function.attributes["tir.is_scheduled"] = BoolAttr.from_bool(True)
         Rewriter.replace_op(self.op, call)
 

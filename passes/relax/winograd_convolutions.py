@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -36,8 +37,6 @@ from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_functio
 if TYPE_CHECKING:
     import numpy as np
 
-_OPAQUE = 8
-"""The `op_pattern` of a function that takes part in no fusion."""
 _WINDOW = 3
 _LEAST_CHANNELS = 32
 """With fewer the transformations cost more than the products that are saved."""
@@ -231,7 +230,9 @@ class _Convolution:
         padding = tuple(op.window_padding)
         key = (self.tile, padding, self.data, self.result)
         name, _ = functions.made("winograd_conv2d", key, signature, self._stages)
-        functions.by_name[name].attributes[OP_PATTERN] = IntegerAttr(_OPAQUE, i32)
+        functions.by_name[name].attributes[OP_PATTERN] = IntegerAttr(
+            int(OpPattern.OPAQUE), i32
+        )
         value = builder.insert(relax.CallTIROp(name, operands, type_))
         whole = (batch, blocks, count * rows * tile, self.columns * tile, lanes)
         value = builder.insert(

@@ -6,13 +6,14 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i32
 from xdsl.ir import Attribute
 
+from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
+from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
 from xdsl_tvm.passes.relax.legalize.extents import plus, quotient, times
 from xdsl_tvm.passes.relax.legalize.registry import RuleContext
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
@@ -22,9 +23,6 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     TensorProgram,
 )
 from xdsl_tvm.passes.tir.rewriting.barriers import barrier_of
-
-_OPAQUE: Final = 8
-"""The `op_pattern` of what is not fused."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class ThreadProgram(TensorProgram):
     ) -> tir.FuncOp:
         """The finished function, which is not fused, and has its schedule."""
         own: dict[str, Attribute] = {
-            "op_pattern": IntegerAttr(_OPAQUE, i32),
+            OP_PATTERN: IntegerAttr(int(OpPattern.OPAQUE), i32),
             "tir.is_scheduled": BoolAttr.from_bool(True),
         }
         return super().build(outputs, own | (attributes or {}))
