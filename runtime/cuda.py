@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
     DRIVER_FUNCTIONS,
@@ -48,7 +49,12 @@ from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.object_cache import ObjectCache
-from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
+from xdsl_tvm.runtime.signature import (
+    NO_PUBLIC_FUNCTION,
+    ArraySpec,
+    Signature,
+    signatures,
+)
 
 
 def gpu_arch(capability: tuple[int, int]) -> str:
@@ -121,6 +127,10 @@ class GpuCode:
         from xdsl_tvm.lowering.llvm_ir import llvm_ir
         from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
 
+        graphs = any(op.name == "relax.func" for op in self._module.ops)
+        if graphs and not signatures(self._module):
+            # The pipeline removes private functions, and would find no kernel then.
+            raise PassFailedException(NO_PUBLIC_FUNCTION)
         context = new_context()
         host = self._module.clone()
         kernels = lower_to_driver_calls(

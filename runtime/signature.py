@@ -452,6 +452,11 @@ def module_symbols(module: Operation | None) -> Symbols:
 Found: TypeAlias = Signature | PackedSignature | PassFailedException
 """How a function is called, or why Python cannot call it."""
 
+NO_PUBLIC_FUNCTION = (
+    "the module has no public function; a function is public if it has the attribute "
+    "global_symbol"
+)
+
 
 def signatures(module: ModuleOp) -> dict[str, Found]:
     """The signature of every public function of a module, by name.

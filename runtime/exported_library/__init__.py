@@ -27,7 +27,7 @@ from xdsl_tvm.runtime.exported_library.c_source import (
 from xdsl_tvm.runtime.exported_library.description import described
 from xdsl_tvm.runtime.exported_library.linker import link_library
 from xdsl_tvm.runtime.packed_functions import PackedSignature
-from xdsl_tvm.runtime.signature import Signature
+from xdsl_tvm.runtime.signature import NO_PUBLIC_FUNCTION, Signature
 
 _MESSAGE = re.compile(rf"^@{FAILED_ASSERT} = weak global ", re.MULTILINE)
 _NUMBER = re.compile(rf"^@({FAILED_NUMBER}\d+) = ", re.MULTILINE)
@@ -47,10 +47,7 @@ def export_library(
     where there is no C compiler or it fails, and OSError.
     """
     if not functions:
-        raise PassFailedException(
-            "the module has no public function to export; a function is public if it has "
-            "the attribute global_symbol"
-        )
+        raise PassFailedException(NO_PUBLIC_FUNCTION)
     for name in (CALL_PACKED, CALL_WITH_SLOTS):
         if f"@{name}(" in text:
             raise PassFailedException(

@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 from support import paths
 from support.gpu_driver import NotingDriver
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
-from xdsl_tvm.runtime.cuda import CudaExecutable, check_arch
+from xdsl_tvm.runtime.cuda import CudaExecutable, GpuCode, check_arch
 from xdsl_tvm.runtime.cuda_driver import CudaDriver
 from xdsl_tvm.runtime.device_array import CUDA, DeviceArray
 from xdsl_tvm.runtime.load import load_module
+from xdsl_tvm.runtime.native import Settings
 
 VECTOR_ADD = paths.EXAMPLES / "kernels" / "vector_add.mlir"
 
@@ -281,3 +282,17 @@ def test_a_kernel_that_fails() -> None:
         arrays[2].numpy()
     del compiled, arrays
     expect_nothing_held(driver)
+
+
+def test_a_graph_that_nothing_can_call() -> None:
+    """The pipeline removes private functions, and would then find no kernel."""
+    module = load_module(
+        """
+        relax.func @private(%x: tensor<4xf32>) -> tensor<4xf32> {
+          %y = relax.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+          relax.return %y : tensor<4xf32>
+        }
+        """
+    )
+    with pytest.raises(PassFailedException, match=r"no public function; .*global_symbol"):
+        GpuCode(module, "sm_80", Settings())
