@@ -45,7 +45,11 @@ PIPELINE = (
     FinalizeDevicePasses(),
     FinalizeHostPasses(),
 )
-REFUSED = "is to be unrolled, but its extent is no constant"
+REFUSED = (
+    "is to be unrolled, but its extent is no constant",
+    # A kernel for the processor has no argument that says where its memory is.
+    "main_kernel: requires the device id",
+)
 
 
 PROGRAMS: dict[str, Callable[[int], ModuleOp]] = {
@@ -65,7 +69,7 @@ def test_random_programs(kind: str) -> None:
             check_semantics(module, PIPELINE, seed=seed, tolerance=0.0)
         except PassFailedException as error:
             # As in TVM.
-            if REFUSED not in str(error):
+            if not any(reason in str(error) for reason in REFUSED):
                 raise
         except SemanticsError as error:
             # The program itself may be undefined.
