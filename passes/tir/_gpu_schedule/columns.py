@@ -7,8 +7,7 @@ product of a few rows with a matrix that is in memory by terms is such a reducti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import i32
 
@@ -30,6 +29,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     name_of,
     threads_for,
 )
+from xdsl_tvm.passes.tir._gpu_schedule.results import each_lane
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     is_not_empty,
@@ -93,7 +93,7 @@ def schedule_columns(code: LoopCode, found: Reduction, device: Device) -> None:
         stores = smart.conjunction(inside, is_not_empty(nest.carried))
         if height > 1:
             stores = smart.conjunction(is_first, stores)
-        with code.when(stores), _each_lane(code, lanes) as lane:
+        with code.when(stores), each_lane(code, lanes) as lane:
             own.store(found, here(lane), code.load(own.buffer, lane))
 
 
@@ -125,20 +125,9 @@ def _add_terms(
         with code.when(in_range(term, terms, height * some)):
             values = split_index(term, [axis.extent for axis in carried])
             at = points(carried, values)
-            with _each_lane(code, own.lanes) as lane:
+            with each_lane(code, own.lanes) as lane:
                 point = {**here(lane), **at}
                 own.add(found.nest.value_at(code, found.term, point), lane)
-
-
-@contextmanager
-def _each_lane(code: LoopCode, lanes: int) -> Generator[Expr]:
-    """Neighbouring results of a thread, at once."""
-    if lanes == 1:
-        yield smart.const(0, i32)
-        return
-    count = smart.const(lanes, i32)
-    with code.loop("v", count, tir.ForKind.VECTORIZED) as lane:
-        yield lane
 
 
 def _width(found: Reduction, column: Axis, lanes: int, device: Device) -> int:

@@ -10,8 +10,8 @@ enough. A map on the results is done before they are stored.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -30,6 +30,11 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     in_range,
     kernel,
     name_of,
+)
+from xdsl_tvm.passes.tir._gpu_schedule.results import (
+    each_lane,
+    split_point,
+    write_results,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
@@ -354,8 +359,8 @@ class ProductKernel(ABC):
             row, column = place(lane)
             at = {
                 **self.batch,
-                **_split(smart.add(start, row), operand.axes),
-                **_split(smart.add(first, column), found.terms),
+                **split_point(smart.add(start, row), operand.axes),
+                **split_point(smart.add(first, column), found.terms),
             }
             return self.nest.value_at(code, operand.value, at)
 
@@ -374,14 +379,9 @@ class ProductKernel(ABC):
             with code.otherwise(inside):
                 store(lambda lane: zero)
 
-    @contextmanager
-    def each_lane(self, lanes: int) -> Generator[Expr]:
+    def each_lane(self, lanes: int) -> AbstractContextManager[Expr]:
         """Neighbours that are accessed at once."""
-        if lanes == 1:
-            yield self.number(0)
-            return
-        with self.code.loop("v", self.number(lanes), tir.ForKind.VECTORIZED) as lane:
-            yield lane
+        return each_lane(self.code, lanes, self.index)
 
     # ---- results ----
 
@@ -400,45 +400,18 @@ class ProductKernel(ABC):
             in_range(column, self.columns, self.tile_columns),
         )
         inside = smart.conjunction(inside, is_not_empty(found.terms))
-        with code.when(inside):
-            if found.behind is None:
-                with self.each_lane(lanes) as lane:
-                    buffer, indices, total = self._result(at, row, column, lane)
-                    code.store(total, buffer, *indices)
-                return
-            with code.block(""):
-                dtype = found.reduction.dtype
-                result = code.alloc("result", [lanes], dtype, "local")
-                with self.each_lane(lanes) as lane:
-                    buffer, indices, total = self._result(at, row, column, lane)
-                    code.store(total, result, lane)
-                    axes = zip(found.behind.axes, indices, strict=True)
-                    point: Point = {axis.variable: index for axis, index in axes}
-                    found.behind.write_body(code, point, {buffer: (result, (lane,))})
-                    code.store(code.load(result, lane), buffer, *indices)
-
-    def _result(
-        self, at: tuple[Expr, ...], row: Expr, column: Expr, lane: Expr
-    ) -> tuple[SSAValue, list[Expr], Expr]:
-        """An element of the result: its buffer, its indices and what it is."""
-        code, found, reduction = self.code, self.found, self.found.reduction
-        column = smart.add(column, lane)
-        lines = {**_split(row, found.rows), **_split(column, found.columns)}
-        point = {**self.batch, **lines}
-        buffer = reduction.result.buffer
-        indices = [self.nest.tree_at(each, point) for each in reduction.result.indices]
         *before, last = at
-        total = code.load(self.sums, *before, smart.add(last, lane))
-        if reduction.init is None:
-            start = code.load(buffer, *indices)
-        else:
-            start = self.nest.value_at(code, reduction.init, point)
-        total = smart.add(smart.cast(self.dtype, start), total)
-        return buffer, indices, smart.cast(reduction.dtype, total)
 
+        def point(lane: Expr) -> Point:
+            lines = split_point(row, found.rows)
+            places = split_point(smart.add(column, lane), found.columns)
+            return {**self.batch, **lines, **places}
 
-def _split(flat: Expr, axes: Sequence[Axis]) -> Point:
-    return points(axes, split_index(flat, [axis.extent for axis in axes]))
+        def total(lane: Expr) -> Expr:
+            return code.load(self.sums, *before, smart.add(last, lane))
+
+        with code.when(inside):
+            write_results(code, found, lanes, self.index, point, total)
 
 
 def _run(axes: Sequence[Axis], accesses: Sequence[Access]) -> Axis | None:
