@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -28,11 +29,16 @@ from xdsl_tvm.passes.tir._gpu_schedule.matrix_units import UnitsKernel, match_un
 from xdsl_tvm.passes.tir._gpu_schedule.product import match_product
 from xdsl_tvm.passes.tir._gpu_schedule.row_nests import Rows, match_rows
 from xdsl_tvm.passes.tir._gpu_schedule.rows import schedule_rows
+from xdsl_tvm.passes.tir._gpu_schedule.skinny_product import (
+    match_skinny,
+    schedule_skinny,
+)
 from xdsl_tvm.passes.tir._gpu_schedule.thread_product import ThreadProduct
 from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
 from xdsl_tvm.passes.tir._schedule.maps import is_map
+from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir._schedule.transpose import match_transpose
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
 from xdsl_tvm.passes.tir.rewriting.default_targets import (
@@ -151,12 +157,15 @@ class GPUSchedule(CompilerPass):
     tensor_core_tile: int = 128
     stages: int | None = None
     fuse_multiply_add: bool = True
+    splits: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.stages is not None and self.stages < 1:
-            raise PassFailedException(
-                f"{self.name}: stages must be at least 1, got {self.stages}"
-            )
+        for name in ("stages", "splits"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise PassFailedException(
+                    f"{self.name}: {name} must be at least 1, got {value}"
+                )
         for name in ("threads", "vector_bytes", "tile", "tile_terms", "tensor_core_tile"):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
@@ -193,6 +202,7 @@ class GPUSchedule(CompilerPass):
             self.tensor_core_tile,
             self._stages(target),
             self.fuse_multiply_add,
+            self.splits,
         )
 
 
@@ -234,7 +244,7 @@ class _Function:
     def _joined(self, group: list[Nest], nest: Nest) -> list[Nest]:
         """The group with the nest in it, or else a new one after the group is written."""
         both = [*group, nest]
-        if 0 < len(group) < _MOST_NESTS and (_product(both) or _rows(both)):
+        if 0 < len(group) < _MOST_NESTS and _are_kernel(both):
             return both
         self._write(group)
         return [nest]
@@ -252,13 +262,15 @@ class _Function:
     def _write_kernel(self, code: LoopCode, group: list[Nest]) -> bool:
         """Write nests by the strategy for them; False if there is none."""
         device, first = self.device, group[0]
-        product, rows = _product(group), _rows(group)
+        product, skinny, rows = _product(group), _skinny(group), _rows(group)
         transpose, reduction = match_transpose(first), match_combined(first)
         units = None
         if product is not None and device.has_matrix_units:
             units = match_units(product)
         if units is not None:
             UnitsKernel(code, units, device).write()
+        elif skinny is not None:
+            schedule_skinny(code, skinny, device)
         elif product is not None:
             ThreadProduct(code, product, device).write()
         elif rows is not None:
@@ -274,11 +286,27 @@ class _Function:
         return True
 
 
+def _are_kernel(group: list[Nest]) -> bool:
+    """Whether several nests are one kernel."""
+    return any(match(group) is not None for match in (_product, _skinny, _rows))
+
+
 def _product(group: list[Nest]) -> Contraction | None:
     """The product that a group is, with the map after it if there is one."""
+    return _with_map_after(group, match_product)
+
+
+def _skinny(group: list[Nest]) -> Contraction | None:
+    """The product of a matrix with few vectors that a group is, with the map after it."""
+    return _with_map_after(group, match_skinny)
+
+
+def _with_map_after(
+    group: list[Nest], match: Callable[[Reduction], Contraction | None]
+) -> Contraction | None:
     first, *others = group
     reduction = match_combined(first)
-    found = None if reduction is None else match_product(reduction)
+    found = None if reduction is None else match(reduction)
     if found is None or not others:
         return found
     # Where there is no term, the map is done on what was there.
@@ -291,6 +319,8 @@ def _rows(group: list[Nest]) -> Rows | None:
     """The rows that the nests of a group share."""
     for nest in group:
         reduction = match_combined(nest)
-        if reduction is not None and match_product(reduction) is not None:
+        if reduction is None:
+            continue
+        if match_product(reduction) is not None or match_skinny(reduction) is not None:
             return None
     return match_rows(group)

@@ -81,6 +81,8 @@ class Device:
     """How many tiles of an operand are in shared memory; 1 if copies are waited for."""
     fuse_multiply_add: bool = True
     """Whether the product in `a * b + c` may stay unrounded."""
+    splits: int | None = None
+    """Over how many blocks terms of products are split; None for as fill the device."""
 
     def lanes(self, nests: Sequence[Nest], axis: Axis) -> int:
         """How many neighbours along an axis a thread accesses at once.

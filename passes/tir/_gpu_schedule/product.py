@@ -29,12 +29,17 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     ceildiv,
     in_range,
     kernel,
-    name_of,
 )
 from xdsl_tvm.passes.tir._gpu_schedule.results import (
     each_lane,
     split_point,
     write_results,
+)
+from xdsl_tvm.passes.tir._gpu_schedule.split_terms import (
+    PartialSums,
+    block_name,
+    number_of_splits,
+    partial_sums,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
@@ -55,6 +60,8 @@ _LEAST = 8
 """Fewer rows or columns are a product of vectors and a matrix, bound by memory."""
 _LEAST_TERMS = 4
 _BYTE = 8
+_LEAST_STEPS = 16
+"""So many tiles of terms a block has at least where terms are split over several."""
 _SYMBOLIC_TILE = 64
 """The most rows and columns of a tile where extents are not known."""
 _ASYNC_BYTES = (4, 8, 16)
@@ -115,6 +122,9 @@ class ProductKernel(ABC):
     batch: Point = field(init=False)
     sums: SSAValue = field(init=False)
     """What a thread adds up."""
+    split: Expr = field(init=False)
+    """Which part of the terms the block has."""
+    partial: PartialSums | None = field(init=False, default=None)
 
     # ---- sizes ----
 
@@ -207,17 +217,35 @@ class ProductKernel(ABC):
             ceildiv(self.rows, self.tile_rows),
             ceildiv(self.columns, self.tile_columns),
         )
-        extents = [*batch, *grid]
+        splits = smart.const(self.splits, product_of([*batch, *grid]).dtype)
+        extents = [*batch, *grid, splits]
+        self.partial = partial_sums(code, found, self.device, self.splits)
         with (
             kernel(code, product_of(extents), self.width, self.height) as (block, r, c),
-            code.block(name_of([found.behind or self.nest])),
+            code.block(block_name(found, self.partial)),
         ):
-            *before, row, column = split_index(block, extents)
+            *before, row, column, self.split = split_index(block, extents)
             self.batch = points(found.batch, before)
             self.row, self.column = (smart.cast(self.index, each) for each in (r, c))
             self.first_row = self._corner(row, self.tile_rows)
             self.first_column = self._corner(column, self.tile_columns)
             self.write_tile()
+        if self.partial is not None:
+            self.partial.write_kernel()
+
+    @cached_property
+    def splits(self) -> int:
+        """Over how many blocks the terms of a tile are split."""
+        batch = [axis.extent for axis in self.found.batch]
+        rows = ceildiv(self.rows, self.tile_rows)
+        blocks = product_of([*batch, rows, ceildiv(self.columns, self.tile_columns)])
+        steps = ceildiv(self.terms, self.depth)
+        return number_of_splits(self.device, blocks, steps, _LEAST_STEPS)
+
+    @property
+    def _steps(self) -> Expr:
+        """Tiles of terms that a block multiplies."""
+        return smart.floordiv(ceildiv(self.terms, self.depth), self.number(self.splits))
 
     def _corner(self, tile: Expr, size: int) -> Expr:
         return smart.mul(smart.cast(self.index, tile), self.number(size))
@@ -234,9 +262,10 @@ class ProductKernel(ABC):
                 for name, extent in zip("ij", self.sums_shape, strict=False)
             ]
             code.store(smart.const(0, self.dtype), self.sums, *indices)
-        steps = ceildiv(self.terms, self.depth)
+        steps = self._steps
+        start = smart.mul(smart.cast(self.index, self.split), steps)
         with code.loop("k", steps, annotations=self._pipeline()) as step, code.block(""):
-            first = smart.mul(step, self.number(self.depth))
+            first = smart.mul(smart.add(start, step), self.number(self.depth))
             a, b = (self._alloc_tile(operand) for operand in self.operands)
             for tile, operand in zip((a, b), self.operands, strict=True):
                 layout = self.layout("g2s_A" if operand.is_a else "g2s_B")
@@ -306,8 +335,8 @@ class ProductKernel(ABC):
     @cached_property
     def is_asynchronous(self) -> bool:
         """Whether tiles are copied while others are multiplied."""
-        terms, stages = smart.literal(self.terms), self.device.stages
-        is_loop = terms is None or terms > self.depth
+        steps, stages = smart.literal(self._steps), self.device.stages
+        is_loop = steps is None or steps > 1
         return is_loop and stages > 1 and all(o.is_copied for o in self.operands)
 
     def _alloc_tile(self, operand: Operand) -> SSAValue:
@@ -411,7 +440,10 @@ class ProductKernel(ABC):
             return code.load(self.sums, *before, smart.add(last, lane))
 
         with code.when(inside):
-            write_results(code, found, lanes, self.index, point, total)
+            if self.partial is not None:
+                self.partial.store(self.split, lanes, point(self.number(0)), total)
+            else:
+                write_results(code, found, lanes, self.index, point, total)
 
 
 def _run(axes: Sequence[Axis], accesses: Sequence[Access]) -> Axis | None:

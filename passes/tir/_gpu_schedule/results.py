@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulated_type
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
@@ -75,3 +75,10 @@ def each_lane(code: LoopCode, lanes: int, index: Attribute = i32) -> Generator[E
 def split_point(flat: Expr, axes: Sequence[Axis]) -> Point:
     """The values of axes at a place of the box that they span, in row-major order."""
     return points(axes, split_index(flat, [axis.extent for axis in axes]))
+
+
+def multiply_add(left: Expr, right: Expr, before: Expr, *, fused: bool) -> Expr:
+    """`before + left * right`; floats are rounded once where `fused`."""
+    if fused and tir.is_float(before.dtype):
+        return Call("fma", [left, right, before], before.dtype)
+    return Add(before, Mul(left, right))

@@ -17,9 +17,10 @@ from typing import Final
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
+from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
+from xdsl_tvm.passes.tir._gpu_schedule.results import multiply_add
 
 _WORD: Final = 4
 """Elements that a thread reads at once of shared memory."""
@@ -136,10 +137,7 @@ class ThreadProduct(ProductKernel):
 
     def _add(self, left: Expr, right: Expr, i: Expr, j: Expr) -> None:
         before = self.code.load(self.sums, i, j)
-        if self.device.fuse_multiply_add and tir.is_float(self.dtype):
-            total: Expr = Call("fma", [left, right, before], self.dtype)
-        else:
-            total = Add(before, Mul(left, right))
+        total = multiply_add(left, right, before, fused=self.device.fuse_multiply_add)
         self.code.store(total, self.sums, i, j)
 
     # ---- results ----
