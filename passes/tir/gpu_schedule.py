@@ -78,6 +78,10 @@ class GPUSchedule(CompilerPass):
         target names a CUDA `arch` of `sm_80` or later, else 1
         `fuse_multiply_add` (true): products without tensor cores round once per term;
         false rounds the product as well
+        `splits`: over how many blocks the terms of each tile of a product are split, or
+        the next smaller divisor of its steps; the default is as many as fill 108
+        multiprocessors, where extents are constant, blocks have 16 steps at least, and
+        matrices of skinny products are of 4 MiB at least
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 
@@ -109,19 +113,27 @@ class GPUSchedule(CompilerPass):
         next to each other, with the nests after and before them that share their rows, as
         in softmax and norms: a warp or a block reduces a row, by `tir.thread_allreduce`,
         and elements that no other nest needs stay with their threads (`rows.py`). *Other
-        reductions*, also products of fewer than 8 rows with a matrix that is in memory by
-        terms: a thread has the neighbouring results of one access, rows of threads share
-        their terms, and 4 of a thread are loaded at a time (`columns.py`).
-        *Contractions* of 8 rows and columns or more, such as matrix
-        products and convolutions: tiles of the operands in shared memory, of the result
-        in registers, with a map after it that works on the results (`product.py`). An
-        operand is copied along what is next to each other for longer, its terms or its
-        rows or columns, as windows of images are along the image.
+        reductions*: a thread has the neighbouring results of one access, rows of threads
+        share their terms, and 4 of a thread are loaded at a time (`columns.py`).
+        *Skinny products* of a matrix with up to 8 vectors, of 16 terms at least: the
+        matrix is read once for all vectors, and a map after it works on the results.
+        Where its terms are next to each other, the threads of a warp share those of up to
+        4 lines, or those of a block the terms of one, where there are few lines; where
+        its lines are, a thread has neighbouring lines, and rows of threads share the
+        terms (`skinny_product.py`).
+        *Contractions* of 8 rows and columns or more, such as matrix products and
+        convolutions: tiles of the operands in shared memory, of the result in registers,
+        with a map after it that works on the results (`product.py`). An operand is copied
+        along what is next to each other for longer, its terms or its rows or columns, as
+        windows of images are along the image.
         Contractions of f16 or bf16 operands whose terms are summed in that type or in f32
         become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`. Where both
         operands are loads of neighbours, of 4 bytes at least, and there are several
         `stages`, the loop over tiles is annotated as a software pipeline with
         asynchronous copies (`matrix_units.py`).
+        Products with few tiles have their terms split over several blocks, whose sums a
+        second kernel adds in a fixed order, from memory of the function
+        (`split_terms.py`).
         Symbolic extents, and those that are no multiples, are guarded. Independence is
         proved from the accesses; the kinds `S` and `R` are not trusted. Time is linear in
         the size of the module.
@@ -133,11 +145,12 @@ class GPUSchedule(CompilerPass):
         are none of the above, for which tir-default-gpu-schedule is to follow. Buffers of
         different parameters are taken not to overlap.
     Errors: `threads`, `vector_bytes`, `tile`, `tile_terms` or `tensor_core_tile` that is
-        no power of two; `stages` below 1; a target that does not parse, or states no
-        `max_num_threads`
+        no power of two; `stages` or `splits` below 1; a target that does not parse, or
+        states no `max_num_threads`
     Attributes: read: `target` and `tir.is_scheduled` of functions; created:
-        `permuted_layout` of blocks, `software_pipeline_stage`, `software_pipeline_order`
-        and `software_pipeline_async_stages` of loops; removed: none
+        `permuted_layout` of blocks, `pragma_unroll_explicit`, `software_pipeline_stage`,
+        `software_pipeline_order` and `software_pipeline_async_stages` of loops; removed:
+        none
     Differs from TVM: one pass chooses by the accesses; dlight has a list of rules to
         apply. Terms of floats are combined in another order than that of the program, and
         of floats of up to 16 bits in f32, which is rounded once, at the end. A reduction
@@ -267,10 +280,10 @@ class _Function:
         units = None
         if product is not None and device.has_matrix_units:
             units = match_units(product)
-        if units is not None:
-            UnitsKernel(code, units, device).write()
-        elif skinny is not None:
+        if skinny is not None:
             schedule_skinny(code, skinny, device)
+        elif units is not None:
+            UnitsKernel(code, units, device).write()
         elif product is not None:
             ThreadProduct(code, product, device).write()
         elif rows is not None:

@@ -169,6 +169,32 @@ def test_memory_is_accessed_by_16_bytes(value: str, dtype: str) -> None:
     assert found.count("STG.E.128") == found.count("STG") > 0
 
 
+SKINNY = """
+@T.prim_func
+def main(A: T.Buffer((4, 4096), "float16"), B: T.Buffer({shape}, "float16"),
+         C: T.Buffer((4, 4096), "float16")):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    for i, j, t in T.grid(4, 4096, 4096):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, t])
+            with T.init():
+                C[vi, vj] = T.float16(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[{at}]
+"""
+
+
+@pytest.mark.parametrize("at", ["vj, vk", "vk, vj"] if MANY else ["vj, vk"])
+def test_skinny_product(at: str) -> None:
+    """A weight is read once for 4 vectors: 8 accesses of 16 bytes are under way."""
+    module = parse(SKINNY.format(shape=(4096, 4096), at=at))
+    GPUSchedule("cuda -arch=sm_90").apply(new_context(), module)
+    loop = only_kernel(module, "sm_90").hottest_loop("LDG")
+    assert loop is not None
+    assert loop.count("LDG.E.128") == (16 if at == "vj, vk" else 4)
+    assert loop.count("LDG") == (16 if at == "vj, vk" else 8)
+    assert loop.count("FFMA") == (256 if at == "vj, vk" else 128)
+
+
 def test_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     file = str(paths.EXAMPLES / "kernels" / "matmul_tile.mlir")
     assert main(["estimate", file, "--arch", "sm_90"]) == 0

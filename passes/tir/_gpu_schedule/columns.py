@@ -1,8 +1,7 @@
 """The GPU schedule of reductions across what is next to each other.
 
 Each thread has neighbouring results, as many as it accesses at once, and every so
-many-th term of them; then the threads with the same results combine what they have. A
-product of a few rows with a matrix that is in memory by terms is such a reduction.
+many-th term of them; then the threads with the same results combine what they have.
 """
 
 from __future__ import annotations

@@ -154,23 +154,23 @@ class UnitsKernel(ProductKernel):
 
     def multiply(self, a: SSAValue, b: SSAValue) -> None:
         """The products of a warp with tiles that are in shared memory."""
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         left, right = self.operands
         dtype = left.value.type
         pairs = self.own_columns // 2
-        with code.loop("t", number(self.depth // _TERMS), unrolled) as step:
+        with code.unrolled("t", number(self.depth // _TERMS)) as step:
             term = smart.mul(step, number(_TERMS))
             rows = code.alloc("a", [self.own_rows * _A], dtype, "local")
             columns = code.alloc("b", [pairs * _B], dtype, "local")
-            with code.loop("i", number(self.own_rows), unrolled) as i:
+            with code.unrolled("i", number(self.own_rows)) as i:
                 row = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
                 self._load(rows, smart.mul(i, number(_A)), a, left, row, term)
-            with code.loop("j", number(pairs), unrolled) as j:
+            with code.unrolled("j", number(pairs)) as j:
                 column = smart.add(self.warp_column, smart.mul(j, number(_PAIR)))
                 self._load(columns, smart.mul(j, number(_B)), b, right, column, term)
             with (
-                code.loop("i", number(self.own_rows), unrolled) as i,
-                code.loop("j", number(self.own_columns), unrolled) as j,
+                code.unrolled("i", number(self.own_rows)) as i,
+                code.unrolled("j", number(self.own_columns)) as j,
             ):
                 self._multiply_one(rows, columns, i, j)
 
@@ -236,15 +236,15 @@ class UnitsKernel(ProductKernel):
 
     def finish_all(self) -> None:
         """Store what the lanes of a warp have: two neighbours of a row, and 8 below."""
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         quarter = smart.floordiv(self.column, number(4))
         pair = smart.mul(smart.floormod(self.column, number(4)), number(_WORD))
         lanes = self._stored_lanes()
         with (
-            code.loop("i", number(self.own_rows), unrolled) as i,
-            code.loop("j", number(self.own_columns), unrolled) as j,
-            code.loop("h", number(2), unrolled) as half,
-            code.loop("e", number(_WORD // lanes), unrolled) as e,
+            code.unrolled("i", number(self.own_rows)) as i,
+            code.unrolled("j", number(self.own_columns)) as j,
+            code.unrolled("h", number(2)) as half,
+            code.unrolled("e", number(_WORD // lanes)) as e,
         ):
             which = smart.add(smart.mul(i, number(self.own_columns)), j)
             at = smart.mul(which, number(_SUMS))

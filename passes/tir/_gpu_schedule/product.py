@@ -256,9 +256,7 @@ class ProductKernel(ABC):
         self.sums = code.alloc("sums", self.sums_shape, self.dtype, "local")
         with ExitStack() as stack:
             indices = [
-                stack.enter_context(
-                    code.loop(name, self.number(extent), tir.ForKind.UNROLLED)
-                )
+                stack.enter_context(code.unrolled(name, self.number(extent)))
                 for name, extent in zip("ij", self.sums_shape, strict=False)
             ]
             code.store(smart.const(0, self.dtype), self.sums, *indices)

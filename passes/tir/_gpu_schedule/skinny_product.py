@@ -249,10 +249,10 @@ class SkinnyProduct(ABC):
     def begin(self, count: int) -> SSAValue:
         """New sums, for each vector and so many lines."""
         sums = self.code.alloc("sums", [self.rows, count], self.dtype, "local")
-        unrolled, zero = tir.ForKind.UNROLLED, smart.const(0, self.dtype)
+        zero = smart.const(0, self.dtype)
         with (
-            self.code.loop("m", self.number(self.rows), unrolled) as m,
-            self.code.loop("o", self.number(count), unrolled) as o,
+            self.code.unrolled("m", self.number(self.rows)) as m,
+            self.code.unrolled("o", self.number(count)) as o,
         ):
             self.code.store(zero, sums, m, o)
         return sums
@@ -283,6 +283,16 @@ class SkinnyProduct(ABC):
         before = self.code.load(sums, m, o)
         total = multiply_add(left, right, before, fused=self.device.fuse_multiply_add)
         self.code.store(total, sums, m, o)
+
+    def combine(self, sums: SSAValue, count: int, thread: Expr) -> None:
+        """Let the threads along an axis have the sums of all of them."""
+        code = self.code
+        with (
+            code.unrolled("m", self.number(self.rows)) as m,
+            code.unrolled("o", self.number(count)) as o,
+        ):
+            total = write_allreduce(code, Add, code.load(sums, m, o), thread)
+            code.store(total, sums, m, o)
 
     def finish(self, m: Expr, line: Expr, total: Callable[[], Expr]) -> None:
         """Store a result, or the sum of a split; not where lines end before."""
@@ -388,12 +398,12 @@ class LineProduct(SkinnyProduct):
         self, sums: SSAValue, first: Expr, some: int, unit_of: Callable[[Expr], Expr]
     ) -> None:
         """Add some stretches of terms; all of the matrix are loaded before the first."""
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         lanes, last = self.lanes, smart.sub(self.lines, number(1))
         matrix = code.alloc("w", [some, self.own, lanes], self.dtype, "local")
         with (
-            code.loop("u", number(some), unrolled) as u,
-            code.loop("o", number(self.own), unrolled) as o,
+            code.unrolled("u", number(some)) as u,
+            code.unrolled("o", number(self.own)) as o,
         ):
             # What is loaded for lines after the last one is not used.
             line = smart.add(first, o)
@@ -403,16 +413,16 @@ class LineProduct(SkinnyProduct):
                 point = {**self.line(line), **self.term(unit_of(u), lane, lanes)}
                 code.store(self.value(self.found.b, point), matrix, u, o, lane)
         with (
-            code.loop("u", number(some), unrolled) as u,
-            code.loop("m", number(self.rows), unrolled) as m,
+            code.unrolled("u", number(some)) as u,
+            code.unrolled("m", number(self.rows)) as m,
         ):
             vector = code.alloc("x", [lanes], self.dtype, "local")
             with each_lane(code, lanes, self.index) as lane:
                 point = {**self.vector(m), **self.term(unit_of(u), lane, lanes)}
                 code.store(self.value(self.found.a, point), vector, lane)
             with (
-                code.loop("o", number(self.own), unrolled) as o,
-                code.loop("l", number(lanes), unrolled) as lane,
+                code.unrolled("o", number(self.own)) as o,
+                code.unrolled("l", number(lanes)) as lane,
             ):
                 left, right = code.load(vector, lane), code.load(matrix, u, o, lane)
                 self.add(left, right, sums, m, o)
@@ -420,12 +430,13 @@ class LineProduct(SkinnyProduct):
     def _finish_all(self, sums: SSAValue, first: Expr, column: Expr) -> None:
         """Combine the sums of threads; each of them stores another result."""
         code, number, own, width = self.code, self.number, self.own, self.width
-        totals: list[Expr] = []
-        for count in range(self.rows * own):
-            total = code.load(sums, number(count // own), number(count % own))
-            if width > 1:
-                total = write_allreduce(code, Add, total, column)
-            totals.append(total)
+        if width > 1:
+            self.combine(sums, own, column)
+        totals = [
+            code.load(sums, number(m), number(o))
+            for m in range(self.rows)
+            for o in range(own)
+        ]
         for start in range(0, len(totals), width):
             some = totals[start : start + width]
             mine = some[0]
@@ -516,10 +527,7 @@ class TermProduct(SkinnyProduct):
         with code.when(in_range(unit, self.units, width)):
             self._add_all(sums, first, team, splits)
         if sharing > 1:
-            for count in range(self.rows * lanes):
-                at = number(count // lanes), number(count % lanes)
-                total = write_allreduce(code, Add, code.load(sums, *at), other)
-                code.store(total, sums, *at)
+            self.combine(sums, lanes, other)
         corner = smart.mul(place, number(width * lanes))
         self._finish_all(sums, corner, thread, other)
 
@@ -530,8 +538,9 @@ class TermProduct(SkinnyProduct):
         terms = smart.floordiv(self.terms, number(splits))
         start = smart.mul(smart.cast(self.index, self.split), terms)
         steps = smart.floordiv(terms, number(count * _TERMS))
-        some = _steps_at_a_time(steps, max(_IN_FLIGHT // _TERMS, 1))
-        some = some if self.rows <= _MOST_ROWS // 2 else 1
+        # With several vectors, the registers of more accesses would be spilled.
+        most = _IN_FLIGHT // _TERMS if self.rows == 1 else 1
+        some = _steps_at_a_time(steps, most)
         whole = smart.floordiv(steps, number(some))
         done = smart.mul(whole, number(some * count * _TERMS))
         if smart.literal(whole) != 0:
@@ -561,26 +570,26 @@ class TermProduct(SkinnyProduct):
         term_of: Callable[[Expr], Expr],
     ) -> None:
         """Add terms that follow each other, some times; all are loaded before."""
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         lanes = self.lanes
         matrix = code.alloc("w", [some, terms, lanes], self.dtype, "local")
         with (
-            code.loop("u", number(some), unrolled) as u,
-            code.loop("t", number(terms), unrolled) as t,
+            code.unrolled("u", number(some)) as u,
+            code.unrolled("t", number(terms)) as t,
             each_lane(code, lanes, self.index) as lane,
         ):
             term = split_point(smart.add(term_of(u), t), self.found.terms)
             point = {**self.line(smart.add(first, lane)), **term}
             code.store(self.value(self.found.b, point), matrix, u, t, lane)
         with (
-            code.loop("u", number(some), unrolled) as u,
-            code.loop("m", number(self.rows), unrolled) as m,
+            code.unrolled("u", number(some)) as u,
+            code.unrolled("m", number(self.rows)) as m,
         ):
             vector = code.alloc("x", [terms], self.dtype, "local")
             self._read_vector(vector, m, term_of(u), terms)
             with (
-                code.loop("t", number(terms), unrolled) as t,
-                code.loop("l", number(lanes), unrolled) as lane,
+                code.unrolled("t", number(terms)) as t,
+                code.unrolled("l", number(lanes)) as lane,
             ):
                 left, right = code.load(vector, t), code.load(matrix, u, t, lane)
                 self.add(left, right, sums, m, lane)
@@ -607,14 +616,14 @@ class TermProduct(SkinnyProduct):
         self, sums: SSAValue, corner: Expr, thread: Expr, other: Expr
     ) -> None:
         """Add the sums of all warps, which are in shared memory; store results."""
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         lanes, lines = self.lanes, self.width * self.lanes
         shape = [self.warps, self.rows, lines]
         shared = code.alloc("shared_sums", shape, self.dtype, "shared")
         is_one = smart.eq(other, number(0))
         with (
             code.when(is_one),
-            code.loop("m", number(self.rows), unrolled) as m,
+            code.unrolled("m", number(self.rows)) as m,
             each_lane(code, lanes, self.index) as lane,
         ):
             warp = smart.floordiv(thread, number(self.width))
@@ -624,7 +633,7 @@ class TermProduct(SkinnyProduct):
         threads = self.width * self.warps * self.sharing
         count = number(self.rows * lines)
         linear = smart.add(smart.mul(thread, number(self.sharing)), other)
-        with code.loop("r", ceildiv(count, threads), unrolled) as r:
+        with code.unrolled("r", ceildiv(count, threads)) as r:
             which = smart.add(smart.mul(r, number(threads)), linear)
             m = smart.floordiv(which, number(lines))
             place = smart.floormod(which, number(lines))

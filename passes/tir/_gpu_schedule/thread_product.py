@@ -99,7 +99,7 @@ class ThreadProduct(ProductKernel):
     # ---- products ----
 
     def multiply(self, a: SSAValue, b: SSAValue) -> None:
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         left, right = self.operands
         some = self._terms_at_once
         with code.loop("t", number(self.depth // some)) as step:
@@ -108,26 +108,33 @@ class ThreadProduct(ProductKernel):
             columns = self._read(b, right, term)
             rows, others = self.sums_shape
             with (
-                code.loop("l", number(some), unrolled) as k,
-                code.loop("i", number(rows), unrolled) as i,
-                code.loop("j", number(others), unrolled) as j,
+                code.unrolled("l", number(some)) as k,
+                code.unrolled("i", number(rows)) as i,
+                code.unrolled("j", number(others)) as j,
             ):
                 self._add(code.load(lines, i, k), code.load(columns, j, k), i, j)
 
     def _read(self, tile: SSAValue, operand: Operand, term: Expr) -> SSAValue:
-        """Some terms of the lines of a thread, in registers."""
+        """Some terms of the lines of a thread, in registers.
+
+        Loops are expanded before LLVM sees them: ptxas spills some registers otherwise.
+        """
         code, number, some = self.code, self.number, self._terms_at_once
-        own, unrolled = self._own(operand), tir.ForKind.UNROLLED
+        own = self._own(operand)
         name = "a" if operand.is_a else "b"
         found = code.alloc(name, [own, some], self.dtype, "local")
         side = self._neighbours(operand)
         with ExitStack() as stack:
             if operand.along_terms:
-                i = stack.enter_context(code.loop("i", number(own), unrolled))
+                i = stack.enter_context(code.loop("i", number(own), tir.ForKind.UNROLLED))
                 k = stack.enter_context(self.each_lane(some))
             else:
-                k = stack.enter_context(code.loop("l", number(some), unrolled))
-                group = stack.enter_context(code.loop("i", number(own // side), unrolled))
+                k = stack.enter_context(
+                    code.loop("l", number(some), tir.ForKind.UNROLLED)
+                )
+                group = stack.enter_context(
+                    code.loop("i", number(own // side), tir.ForKind.UNROLLED)
+                )
                 lane = stack.enter_context(self.each_lane(side))
                 i = smart.add(smart.mul(group, number(side)), lane)
             place = self._line(operand, i), smart.add(term, k)
@@ -143,13 +150,13 @@ class ThreadProduct(ProductKernel):
     # ---- results ----
 
     def finish_all(self) -> None:
-        code, number, unrolled = self.code, self.number, tir.ForKind.UNROLLED
+        code, number = self.code, self.number
         left, right = self.operands
         rows, columns = self.sums_shape
         lanes = self._stored_lanes()
         with (
-            code.loop("i", number(rows), unrolled) as i,
-            code.loop("j", number(columns // lanes), unrolled) as group,
+            code.unrolled("i", number(rows)) as i,
+            code.unrolled("j", number(columns // lanes)) as group,
         ):
             j = smart.mul(group, number(lanes))
             self.finish((i, j), self._line(left, i), self._line(right, j), lanes)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -23,6 +23,8 @@ from xdsl_tvm.dialects.name_hints import set_name_hint
 
 _ALWAYS_WRITTEN = (tir.ForKind.VECTORIZED, tir.ForKind.THREAD_BINDING)
 """Kinds of loops that are written where there is one iteration, too."""
+_LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
+"""An unrolled loop is no more text than a loop until LLVM unrolls it."""
 _Known = MutableMapping[Expr, SSAValue]
 
 
@@ -167,6 +169,11 @@ class LoopCode:
         set_name_hint(op.loop_var, name)
         with self._inside(op, op.body.block):
             yield Value(op.loop_var)
+
+    def unrolled(self, name: str, extent: Expr) -> AbstractContextManager[Expr]:
+        """A loop that the machine's compiler unrolls in full; its variable."""
+        kind = tir.ForKind.UNROLLED
+        return self.loop(name, extent, kind, annotations=_LEFT_TO_LLVM)
 
     def steps(
         self,

@@ -423,12 +423,12 @@ def test_product(dtype: str, sizes: tuple[Any, Any, Any], turned: bool) -> None:
     d = numbers(acc, n)
     exact = a.astype("f8") @ (b.T if turned else b).astype("f8") + d.astype("f8")
     result = np.maximum(exact, 0).astype(numpy_type(acc))
-    is_tile = m >= 8
+    is_tile = min(m, n) > 8
     # Without terms, a map works on what was there.
-    is_fused = is_tile and "m" not in sizes
+    is_fused = "m" not in sizes
     text = product(*sizes, dtype, turned=turned, after=True)
     check(text, [a, b, d], [result], 2 * DTYPES[dtype], 1 if is_fused else 2)
-    assert ('"shared"' in str(scheduled(text))) == is_tile
+    assert ("a_tile" in str(scheduled(text))) == is_tile
 
 
 @pytest.mark.parametrize("by_terms", [True, False])
@@ -454,7 +454,73 @@ def test_few_rows_and_a_matrix(by_terms: bool) -> None:
         for op in scheduled(text).walk()
         if isinstance(op, tir.ForOp) and op.kind.data is tir.ForKind.VECTORIZED
     ]
-    assert vectors == ([4, 4] if by_terms else [2])
+    # The matrix, then a vector; by terms, the sums for shared memory as well.
+    assert vectors == ([4, 4, 4] if by_terms else [2, 2])
+
+
+SKINNY = replace(SMALL, splits=2)
+SKINNY_PRODUCTS = (
+    ("float32", (1, 24, 128), True, SKINNY, 2),
+    ("float32", (1, 24, 128), False, SKINNY, 2),
+    ("float16", (5, 37, 72), True, GPUSchedule("cuda", threads=64), 1),
+    ("bfloat16", (3, 24, 50), False, SMALL, 1),
+    ("float32", (3, 20, "k"), True, SMALL, 2),
+    ("float32", (3, "n", 20), False, SMALL, 1),
+)
+MORE_SKINNY = tuple(
+    (dtype, (m, n, k), turned, schedule, 1 + (schedule is SKINNY and k % 64 == 0))
+    for dtype in DTYPES
+    for m, n, k in ((1, 40, 64), (2, 21, 200), (8, 30, 33), (7, 72, 48))
+    for turned in (False, True)
+    for schedule in (SMALL, SKINNY, GPUSchedule("cuda -arch=sm_80", threads=128))
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes", "turned", "schedule", "count"),
+    [*SKINNY_PRODUCTS, *(MORE_SKINNY if MANY else ())],
+)
+def test_skinny_products(
+    dtype: str,
+    sizes: tuple[Any, Any, Any],
+    turned: bool,
+    schedule: GPUSchedule,
+    count: int,
+) -> None:
+    """All vectors read the matrix together; split terms are added by a second kernel."""
+    m, n, k = (given if isinstance(given, int) else 37 for given in sizes)
+    a, b = numbers(dtype, m, k), numbers(dtype, *((n, k) if turned else (k, n)))
+    acc = "int32" if dtype == "int8" else dtype
+    d = numbers(acc, n)
+    exact = a.astype("f8") @ (b.T if turned else b).astype("f8") + d.astype("f8")
+    result = np.maximum(exact, 0).astype(numpy_type(acc))
+    text = product(*sizes, dtype, turned=turned, after=True)
+    made = scheduled(text, schedule)
+    if schedule is SKINNY:
+        count = kernels(made)
+        assert ("C_partial" in str(made)) == (count == 2)
+    check(text, [a, b, d], [result], 2 * DTYPES[dtype], count, schedule)
+
+
+def test_a_matrix_with_vectors_is_split_if_it_is_large() -> None:
+    """3072 x 768 of f32 have 48 blocks of 256 threads; a smaller one is not split."""
+    partial: list[bool] = []
+    for columns in (3072, 768):
+        text = product(1, 768, columns, "float32", turned=False, after=False)
+        partial.append("C_partial" in str(scheduled(text, GPUSchedule("cuda"))))
+    assert partial == [True, False]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_products_with_few_tiles_are_split(dtype: str) -> None:
+    """The sums of three blocks; a map is done on their sum."""
+    stages = 2 if dtype == "float16" else 1
+    schedule = replace(UNITS if stages == 2 else SMALL, splits=3, stages=stages)
+    text = product(16, 20, 192, dtype, turned=True, after=True)
+    a, b, d = numbers(dtype, 16, 192), numbers(dtype, 20, 192), numbers(dtype, 20)
+    exact = a.astype("f8") @ b.T.astype("f8") + d.astype("f8")
+    result = np.maximum(exact, 0).astype(dtype)
+    check(text, [a, b, d], [result], 2 * DTYPES[dtype], 2, schedule)
 
 
 def test_convolution() -> None:
@@ -494,7 +560,7 @@ MORE_ON_UNITS = (
 ) + tuple(
     (dtype, (m, n, k), turned, copied)
     for dtype in ("float16", "bfloat16")
-    for m, n, k in ((8, 64, 8), (70, 8, 96), (64, 64, 20), (35, 70, 200))
+    for m, n, k in ((8, 64, 8), (70, 12, 96), (64, 64, 20), (35, 70, 200))
     for turned in (False, True)
     for copied in (False, True)
 )
@@ -669,9 +735,10 @@ def main(A: T.Buffer((37, 5), "float32"), B: T.Buffer((37, 5), "float32"),
 SIZED = ["threads", "vector_bytes", "tile", "tile_terms", "tensor_core_tile"]
 
 
-def test_there_is_a_stage() -> None:
-    with pytest.raises(PassFailedException, match="stages must be at least 1, got 0"):
-        GPUSchedule("cuda", stages=0)(parse_ir("builtin.module {}"))
+@pytest.mark.parametrize("option", ["stages", "splits"])
+def test_counts_are_positive(option: str) -> None:
+    with pytest.raises(PassFailedException, match=f"{option} must be at least 1, got 0"):
+        replace(GPUSchedule("cuda"), **{option: 0})(parse_ir("builtin.module {}"))
 
 
 @pytest.mark.parametrize("option", SIZED)
