@@ -175,7 +175,12 @@ def _binding() -> Any:
 
 @cache
 def _all_targets() -> None:
+    """Makes all targets ready; addresses of shared memory of GPUs have 32 bits.
+
+    The latter is a switch of LLVM for the process, which it reads with each machine.
+    """
     binding = _binding()
+    binding.set_option("", "-nvptx-short-ptr")
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
 

@@ -61,6 +61,12 @@ def argument_parser() -> argparse.ArgumentParser:
         help="make an access out of bounds an error; without schedules",
     )
     add(
+        "--fuse-multiply-add",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="products and sums of floats in kernels may round once; for cuda",
+    )
+    add(
         "--progress",
         action=argparse.BooleanOptionalAction,
         help="show a bar; default: on a terminal, and not in CI",
@@ -77,6 +83,11 @@ def main(arguments: Sequence[str]) -> None:
     if options.target == "cuda":
         _for_gpu(options, output)
         return
+    if not options.fuse_multiply_add:
+        raise UserError(
+            "--no-fuse-multiply-add is for the target cuda; for llvm, schedule with "
+            "tir-default-cpu-schedule{fuse_multiply_add=false} first"
+        )
     writer = WRITERS.get(output.suffix)
     if writer is None:
         raise UserError(
@@ -113,7 +124,11 @@ def _for_gpu(options: argparse.Namespace, output: Path) -> None:
         working_on(f"{options.file}: its compilation was")
 
         def run(module: ModuleOp, progress: Progress | None) -> GpuCode:
-            settings = Settings(options.opt_level, progress=progress or no_progress)
+            settings = Settings(
+                options.opt_level,
+                progress=progress or no_progress,
+                fuse_multiply_add=options.fuse_multiply_add,
+            )
             return GpuCode(module, options.arch, settings)
 
         code = with_progress(run, module, text, options.progress)

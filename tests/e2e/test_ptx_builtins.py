@@ -34,6 +34,7 @@ from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.llvm_jit import LocalMemoryWarning
+from xdsl_tvm.tools.cli import main
 
 NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -639,7 +640,7 @@ def test_unrolled_loops_are_left_to_llvm() -> None:
     assert code.count("ld.global.v4") == code.count("st.global.v4") == 2
 
 
-def test_fused_multiply_adds() -> None:
+def test_fused_multiply_adds(tmp_path: Path) -> None:
     text = kernel(
         {"A": "32xf32", "C": "32xf32"},
         """
@@ -654,3 +655,11 @@ def test_fused_multiply_adds() -> None:
     apart = emitted(parse(text), fuse_multiply_add=False)
     assert "mul.rn.f32" in apart
     assert "add.rn.f32" in apart
+    source, output = tmp_path / "f.mlir", tmp_path / "f"
+    source.write_text(text)
+    command = ["compile", str(source), "-o", str(output), "--no-fuse-multiply-add"]
+    assert main(command) == 1
+    assert main([*command, "--target", "cuda", "--no-progress"]) == 0
+    found = (output / "kernels.ptx").read_text()
+    assert "mul.rn.f32" in found
+    assert "fma.rn.f32" not in found

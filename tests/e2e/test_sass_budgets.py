@@ -137,7 +137,8 @@ def test_scheduled_product_of_tensor_cores(arch: str) -> None:
     assert loop is not None
     assert [loop.count(name) for name in ("HMMA", "LDSM", "LDGSTS")] == [64, 16, 8]
     assert loop.count("LDGSTS.E.BYPASS.128") == 8
-    assert len(loop.instructions) - 64 - 16 - 8 <= 64
+    # Most of the others are addresses: those of shared memory have 32 bits.
+    assert len(loop.instructions) - 64 - 16 - 8 <= 48
     # Results are stored in pairs; a multiprocessor has registers for two blocks.
     assert found.count("STG.E.64") == found.count("STG") == 64
     assert found.registers <= 255
