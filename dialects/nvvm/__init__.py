@@ -2,7 +2,8 @@
 
 Only what xDSL lacks and code generation needs: `threads.py` has thread and block numbers,
 barriers, warp shuffles, votes and reductions; `copies.py` asynchronous copies to shared
-memory and counting barriers; `matrices.py` and `wmma.py` products on tensor cores.
+memory and counting barriers; `matrices.py` and `wmma.py` products on tensor cores;
+`hopper.py` tensor copies and products of warpgroups.
 Anything else of the hardware is reached through
 `tvm_llvm.call_intrinsic "llvm.nvvm.…"`.
 
@@ -34,6 +35,9 @@ from xdsl_tvm.dialects.nvvm.attributes import (
     MMATypeAttr,
     ProxyKindAttr,
     SharedSpaceAttr,
+    WGMMAScaleInAttr,
+    WGMMAScaleOutAttr,
+    WGMMATypesAttr,
 )
 from xdsl_tvm.dialects.nvvm.copies import (
     CpAsyncBulkOp,
@@ -48,6 +52,13 @@ from xdsl_tvm.dialects.nvvm.copies import (
     MBarrierInvalOp,
     MBarrierTestWaitOp,
     MBarrierTryWaitOp,
+)
+from xdsl_tvm.dialects.nvvm.hopper import (
+    CpAsyncBulkTensorOp,
+    WgmmaCommitGroupOp,
+    WgmmaFenceOp,
+    WgmmaMmaAsyncOp,
+    WgmmaWaitGroupOp,
 )
 from xdsl_tvm.dialects.nvvm.matrices import LdMatrixOp, MmaOp, MmaSpOp, result_registers
 from xdsl_tvm.dialects.nvvm.threads import (
@@ -95,6 +106,7 @@ NVVM = Dialect(
         BlockIdYOp,
         BlockIdZOp,
         CpAsyncBulkOp,
+        CpAsyncBulkTensorOp,
         CpAsyncCommitGroupOp,
         CpAsyncMBarrierArriveOp,
         CpAsyncOp,
@@ -124,6 +136,10 @@ NVVM = Dialect(
         WMMAMmaOp,
         WMMAStoreOp,
         WarpSizeOp,
+        WgmmaCommitGroupOp,
+        WgmmaFenceOp,
+        WgmmaMmaAsyncOp,
+        WgmmaWaitGroupOp,
     ],
     [
         LdStMatrixEltTypeAttr,
@@ -136,6 +152,9 @@ NVVM = Dialect(
         MMATypeAttr,
         ProxyKindAttr,
         SharedSpaceAttr,
+        WGMMAScaleInAttr,
+        WGMMAScaleOutAttr,
+        WGMMATypesAttr,
     ],
 )
 """The part of MLIR's nvvm dialect that our lowering needs."""
@@ -160,6 +179,7 @@ __all__ = [
     "BlockIdYOp",
     "BlockIdZOp",
     "CpAsyncBulkOp",
+    "CpAsyncBulkTensorOp",
     "CpAsyncCommitGroupOp",
     "CpAsyncMBarrierArriveOp",
     "CpAsyncOp",
@@ -191,6 +211,10 @@ __all__ = [
     "WMMAMmaOp",
     "WMMAStoreOp",
     "WarpSizeOp",
+    "WgmmaCommitGroupOp",
+    "WgmmaFenceOp",
+    "WgmmaMmaAsyncOp",
+    "WgmmaWaitGroupOp",
     "pointer",
     "result_registers",
 ]

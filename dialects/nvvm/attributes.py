@@ -80,6 +80,30 @@ class MMAB1OpAttr(_WordAttribute):
 
 
 @irdl_attr_definition
+class WGMMATypesAttr(_WordAttribute):
+    """The format of elements of a matrix of a product of warpgroups."""
+
+    name = "nvvm.wgmma_type"
+    WORDS: ClassVar = ("f16", "bf16", "f32")
+
+
+@irdl_attr_definition
+class WGMMAScaleOutAttr(_WordAttribute):
+    """Whether what was summed before counts."""
+
+    name = "nvvm.wgmma_scale_out"
+    WORDS: ClassVar = ("zero", "one")
+
+
+@irdl_attr_definition
+class WGMMAScaleInAttr(_WordAttribute):
+    """Whether a matrix is negated."""
+
+    name = "nvvm.wgmma_scale_in"
+    WORDS: ClassVar = ("neg", "one")
+
+
+@irdl_attr_definition
 class LdStMatrixEltTypeAttr(_WordAttribute):
     """The elements of the matrices that `ldmatrix` loads."""
 

@@ -105,7 +105,7 @@ class PhaseBarriers:
         return bool(counted)
 
 
-def _places(
+def places_of(
     team: TeamState, op: Operation, address: Array, mask: Mask, operand: int = 0
 ) -> Array:
     """The positions of the barriers that threads address; -1 for other threads."""
@@ -118,7 +118,7 @@ def _places(
 
 def _groups(team: TeamState, op: Operation, address: Array, mask: Mask) -> Any:
     """The positions of barriers, and how many threads address each."""
-    places = _places(team, op, address, mask)
+    places = places_of(team, op, address, mask)
     return zip(*(x.tolist() for x in np.unique(places, return_counts=True)), strict=True)
 
 
@@ -127,7 +127,7 @@ def initializing(op: Operation) -> Action:
 
     def start(team: TeamState, mask: Mask, address: Array, expected: Array) -> None:
         counts = np.broadcast_to(expected, (team.count,))
-        places = _places(team, op, address, mask)
+        places = places_of(team, op, address, mask)
         for place in np.unique(places[places >= 0]).tolist():
             count = int(counts[np.flatnonzero(places == place)[0]])
             if count < 1:
@@ -148,7 +148,7 @@ def arriving(op: Operation) -> Action:
     def arrive(
         team: TeamState, mask: Mask, address: Array, count_bytes: Array | None = None
     ) -> Value:
-        places = _places(team, op, address, mask)
+        places = places_of(team, op, address, mask)
         phases = np.zeros(team.count, np.int64)
         if count_bytes is not None:
             more = np.broadcast_to(count_bytes, (team.count,)).astype(np.int64)
@@ -172,7 +172,7 @@ def copies_arriving(op: Operation, *, counted: bool) -> Action:
     """
 
     def note(team: TeamState, mask: Mask, address: Array) -> None:
-        places = _places(team, op, address, mask)
+        places = places_of(team, op, address, mask)
         for place, count in _groups(team, op, address, mask):
             if place < 0:
                 continue
@@ -190,7 +190,7 @@ def waiting(op: Operation, *, by_parity: bool) -> Sync:
     """Waits for the phase of a token, or of a parity; the result is true."""
 
     def ready(team: TeamState, mask: Array, address: Array, which: Array) -> Array:
-        places = _places(team, op, address, mask)
+        places = places_of(team, op, address, mask)
         which = np.broadcast_to(which, (team.count,)).astype(np.int64)
         done = np.zeros(team.count, np.bool_)
         for place in np.unique(places[mask]).tolist():
@@ -224,7 +224,7 @@ def bulk_copying(op: Operation) -> Action:
     ) -> None:
         sizes = np.broadcast_to(size, (team.count,)).astype(np.int64)
         everyone = np.ones(team.count, np.bool_) if mask is None else mask
-        places = _places(team, op, barrier, mask, operand=2)
+        places = places_of(team, op, barrier, mask, operand=2)
         for length in np.unique(sizes[everyone]).tolist():
             if length < 0 or length % _BULK_UNIT:
                 raise SimulationError(

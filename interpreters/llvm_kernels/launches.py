@@ -19,6 +19,7 @@ from xdsl_tvm.interpreters.errors import ArgumentError, unsupported
 from xdsl_tvm.interpreters.llvm_kernels import accesses as _accesses
 from xdsl_tvm.interpreters.llvm_kernels import opaque_fragments as _opaque_fragments
 from xdsl_tvm.interpreters.llvm_kernels import registers as _registers
+from xdsl_tvm.interpreters.llvm_kernels import tensor_maps as _tensor_maps
 from xdsl_tvm.interpreters.llvm_kernels import warps as _warps
 from xdsl_tvm.interpreters.llvm_kernels.counts import AccessCounts
 from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, scalar
@@ -30,10 +31,11 @@ from xdsl_tvm.interpreters.llvm_kernels.memory import (
 from xdsl_tvm.interpreters.llvm_kernels.programs import Program, ProgramBuilder
 from xdsl_tvm.interpreters.llvm_kernels.races import Clock
 from xdsl_tvm.interpreters.llvm_kernels.teams import LaunchShape, Team
+from xdsl_tvm.interpreters.llvm_kernels.tensor_maps import TensorMap
 
 Dim3: TypeAlias = tuple[int, int, int]
 
-RULES = (_accesses, _opaque_fragments, _registers, _warps)
+RULES = (_accesses, _opaque_fragments, _registers, _tensor_maps, _warps)
 """The modules that fill the tables of `rules.py`."""
 
 MOST_THREADS = 8192
@@ -84,10 +86,10 @@ class LLVMKernels:
     ) -> None:
         """Run a kernel, which writes to the arrays among its arguments.
 
-        For a pointer an argument is a numpy array, a `Pointer`, or None; for a scalar a
-        number. `dynamic_bytes` is the size of dynamic shared memory. Raises ArgumentError
-        for arguments that do not fit, InterpretationError for what is not run, and
-        SimulationError for faults of the kernel.
+        For a pointer an argument is a numpy array, a `Pointer`, a `TensorMap`, or None;
+        for a scalar a number. `dynamic_bytes` is the size of dynamic shared memory.
+        Raises ArgumentError for arguments that do not fit, InterpretationError for what
+        is not run, and SimulationError for faults of the kernel.
         """
         program = self._program(name, len(arguments))
         _check_block(program, block)
@@ -190,6 +192,10 @@ def _bind(
             continue
         if value is None:
             values.append(np.zeros(1, np.int64))
+            continue
+        if isinstance(value, TensorMap):
+            regions.append(value.region(f"argument {position}"))
+            values.append(np.array([len(regions) << SPAN_BITS], np.int64))
             continue
         pointer = value
         if isinstance(value, np.ndarray):

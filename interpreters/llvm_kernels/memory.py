@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ class Region:
     stamps: Stamps | None = None
     in_flight: Array | None = None
     """The copies in flight to each byte."""
+    tensor: BoxedTensor | None = None
+    """What a tensor map, whose bytes these are, tells of."""
     _views: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def watch(self, clock: Clock) -> None:
@@ -71,6 +74,26 @@ class Region:
             return found
         other = self.starts if self.starts is not None else np.zeros(1, np.int64)
         return np.where(mask, found, other)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedTensor:
+    """The tensor of a map: its elements, and the box that a copy moves."""
+
+    data: Region
+    start: int
+    """The first byte in the data."""
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In bytes; the last dimension is contiguous."""
+    itemsize: int
+    box: tuple[int, ...]
+    swizzle: int
+
+    @property
+    def bytes(self) -> int:
+        """Those of a box."""
+        return prod(self.box) * self.itemsize
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,20 @@ from xdsl.utils.exceptions import DiagnosticException
 
 
 class Needs(NamedTuple):
-    """The oldest architecture, 80 for sm_80, and PTX version, 70 for 7.0."""
+    """The oldest architecture, 80 for sm_80, and PTX version, 70 for 7.0.
+
+    `only` is the one architecture that has it, where later ones do not.
+    """
 
     sm: int
     ptx: int
+    only: str = ""
+
+    def lack_of(self, arch: str) -> str | None:
+        """What is needed where an architecture does not have it: `sm_80 or later`."""
+        if self.only:
+            return None if arch == self.only else self.only
+        return None if sm_of(arch) >= self.sm else f"sm_{self.sm} or later"
 
 
 class Row(NamedTuple):
@@ -31,8 +41,8 @@ class Row(NamedTuple):
     needs: Needs
 
 
-def _row(pattern: str, sm: int, ptx: int) -> Row:
-    return Row(pattern, Needs(sm, ptx))
+def _row(pattern: str, sm: int, ptx: int, only: str = "") -> Row:
+    return Row(pattern, Needs(sm, ptx, only))
 
 
 _FLOAT_SHAPES = r"(?:m16n16k16|m32n8k16|m8n32k16)"
@@ -108,13 +118,25 @@ ROWS: tuple[Row, ...] = (
     _row(rf"wmma\.{_FLOAT_SHAPES}\.(?:load|mma)\..*\.bf16", 80, 70),
     _row(r"wmma\.m16n16k8\.(?:load|store|mma)\..*\.(?:tf32|f32)", 80, 70),
     _row(r"wmma\.m8n8k4\.(?:load|store|mma)\..*\.f64", 80, 70),
+    _row(
+        r"wgmma\.(?:fence|commit_group|wait_group)\.sync\.aligned", 90, 80, only="sm_90a"
+    ),
+    _row(
+        r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.(?:f16\.f16|bf16\.bf16)",
+        90,
+        80,
+        only="sm_90a",
+    ),
     # Approximations.
     _row(r"ex2\.approx\.(?:ftz\.)?f", 70, 60),
     _row(r"ex2\.approx\.(?:ftz\.)?(?:v2)?f16", 75, 70),
     _row(r"(?:lg2|rsqrt|sin|cos)\.approx", 70, 60),
     _row(r"(?:rcp|sqrt|div)", 70, 60),
 )
-"""The intrinsics that are known, the first row that fits counts."""
+"""The intrinsics that are known, the first row that fits counts.
+
+Products of warpgroups are no intrinsics of LLVM, and are written as assembly.
+"""
 
 _PREFIX = "llvm.nvvm."
 _PATTERNS = [(re.compile(row.pattern + r"\."), row.needs) for row in ROWS]
@@ -197,7 +219,8 @@ def ptx_version(text: str, arch: str) -> int:
         needs = needs_of(name)
         if needs is None:
             continue
-        if needs.sm > sm_of(arch):
-            raise DiagnosticException(f"'{name}' needs sm_{needs.sm}, not {arch}")
+        lack = needs.lack_of(arch)
+        if lack is not None:
+            raise DiagnosticException(f"'{name}' needs {lack}, not {arch}")
         version = max(version, needs.ptx)
     return version

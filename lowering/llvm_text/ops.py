@@ -610,6 +610,42 @@ def _bulk(e: FunctionEmitter, op: nvvm.CpAsyncBulkOp) -> None:
     e.call_intrinsic(op, op.intrinsic, arguments, types)
 
 
+@_emits(nvvm.CpAsyncBulkTensorOp)
+def _bulk_tensor(e: FunctionEmitter, op: nvvm.CpAsyncBulkTensorOp) -> None:
+    """No block but its own receives the copy."""
+    operands = (op.dst, op.mbar, op.descriptor, *op.coordinates)
+    arguments = [e.typed(operand) for operand in operands]
+    arguments += ["i16 0", "i64 0", "i1 false", "i1 false", "i32 0"]
+    types = [*(operand.type for operand in operands), i16, i64, i1, i1, i32]
+    e.call_intrinsic(op, op.intrinsic, arguments, types)
+
+
+@_emits(nvvm.WgmmaWaitGroupOp)
+def _wait_products(e: FunctionEmitter, op: nvvm.WgmmaWaitGroupOp) -> None:
+    e.call_intrinsic(op, op.intrinsic, [f"i64 {op.group.value.data}"], [i64])
+
+
+@_emits(nvvm.WgmmaMmaAsyncOp)
+def _begin_product(e: FunctionEmitter, op: nvvm.WgmmaMmaAsyncOp) -> None:
+    """Assembly, as LLVM has no intrinsic; each sum stays in its register."""
+    count, whole = op.columns // 2, e.type(op.res)
+    sums: list[str] = []
+    for number in range(count):
+        sums.append(name := e.fresh())
+        e.line(f"{name} = extractvalue {e.typed(op.inouts)}, {number}")
+    registers = ", ".join(f"${number}" for number in range(count))
+    accumulates = int(not op.begins_with_zero)
+    text = (
+        f"{op.instruction} {{{registers}}}, ${2 * count}, ${2 * count + 1}, "
+        f"{accumulates}, 1, 1, 0, 0;"
+    )
+    constraints = ["=f"] * count + [str(number) for number in range(count)] + ["l", "l"]
+    arguments = [f"float {each}" for each in sums]
+    arguments += [e.typed(op.descriptor_a), e.typed(op.descriptor_b)]
+    called = f'asm sideeffect "{text}", "{",".join(constraints)}"'
+    e.assign(op, f"call {whole} {called}({', '.join(arguments)})")
+
+
 @_emits(nvvm.WMMAStoreOp, nvvm.WMMALoadOp)
 def _fragment(e: FunctionEmitter, op: nvvm.WMMAStoreOp | nvvm.WMMALoadOp) -> None:
     """The stride is the last operand."""

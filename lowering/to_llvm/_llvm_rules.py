@@ -146,11 +146,13 @@ class Rules:
     """The rules of one kind of target.
 
     `sm` is the number of the architecture on NVPTX (80 for sm_80) and 0 on a CPU. `ptx`
-    is the newest version of PTX that may be written (78 for 7.8), 0 for any.
+    is the newest version of PTX that may be written (78 for 7.8), 0 for any. `arch` is
+    the whole name of the architecture, such as sm_90a.
     """
 
     sm: int = 0
     ptx: int = 0
+    arch: str = ""
 
     @property
     def nvptx(self) -> bool:
@@ -243,8 +245,9 @@ class Rules:
         what = f"'{op.name}'"
         if not name.startswith(f"llvm.{op.name}"):
             what += f" ({name})"
-        if self.sm < needs.sm:
-            yield f"{what} needs sm_{needs.sm} or later, not sm_{self.sm}"
+        lack = needs.lack_of(self.arch)
+        if lack is not None:
+            yield f"{what} needs {lack}, not {self.arch}"
         if self.ptx and self.ptx < needs.ptx:
             oldest, newest = version_text(needs.ptx), version_text(self.ptx)
             yield f"{what} needs PTX {oldest} or later, not {newest}"

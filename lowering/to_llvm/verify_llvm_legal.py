@@ -41,7 +41,7 @@ def rules_for(triple_kind: str, arch: str = "sm_80", ptx: str = "") -> Rules:
     if ptx and version is None:
         raise PassFailedException(f"ptx must be a version such as 7.8, got '{ptx}'")
     newest = 0 if version is None else 10 * int(version[1]) + int(version[2])
-    return Rules(int(match[1]), newest)
+    return Rules(int(match[1]), newest, arch)
 
 
 def check_llvm_legal(operations: Iterable[Operation], rules: Rules) -> None:

@@ -22,7 +22,6 @@ from xdsl_tvm.lowering.llvm_text.nvptx_versions import (
     Row,
     needs_of,
     ptx_version,
-    sm_of,
 )
 
 SHARED, GLOBAL, CLUSTER = (f"ptr addrspace({space})" for space in (3, 1, 7))
@@ -55,6 +54,8 @@ cp.async.mbarrier.arrive.shared: S -> void
 cp.async.mbarrier.arrive.noinc.shared: S -> void
 cp.async.bulk.shared.cta.to.global: G, S, i32, i64 0, i1 false -> void
 cp.async.bulk.commit.group: -> void
+wgmma.fence.sync.aligned: -> void
+wgmma.wait_group.sync.aligned: i64 0 -> void
 fence.proxy.async.shared_cta: -> void
 cp.async.bulk.wait.group: i32 0 -> void
 prefetch.global.L1: G -> void
@@ -166,6 +167,15 @@ def examples() -> dict[str, str]:
 
 
 EXAMPLES = examples()
+PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
+FOUR = "{float, float, float, float}"
+EXAMPLES[PRODUCT] = f"""
+define ptx_kernel void @k(ptr %out, float %x, i64 %a) {{
+  %r = call {FOUR} asm sideeffect "{PRODUCT} {{$0, $1, $2, $3}}, $8, $9, 1, 1, 1, 0, 0;", "=f,=f,=f,=f,0,1,2,3,l,l"(float %x, float %x, float %x, float %x, i64 %a, i64 %a)
+  store {FOUR} %r, ptr %out
+  ret void
+}}
+"""  # noqa: E501
 
 PROGRAM = r"""
 import json, os, sys
@@ -190,7 +200,7 @@ def row_of(name: str) -> Row:
 def archs_of(name: str) -> list[str]:
     """The architectures on which an example is compiled: the oldest, or all that can."""
     row = row_of(name)
-    fit = [arch for arch in ARCHS if sm_of(arch) >= row.needs.sm]
+    fit = [arch for arch in ARCHS if row.needs.lack_of(arch) is None]
     return fit if MANY else fit[:1]
 
 
@@ -223,7 +233,8 @@ def test_what_is_too_new_is_refused_by_name() -> None:
         needs = needs_of(f"llvm.nvvm.{name}")
         assert needs is not None
         for arch in ARCHS:
-            if sm_of(arch) < needs.sm:
-                message = f"'llvm.nvvm.{name}' needs sm_{needs.sm}, not {arch}"
+            lack = needs.lack_of(arch)
+            if lack is not None and "asm" not in text:
+                message = f"'llvm.nvvm.{name}' needs {lack}, not {arch}"
                 with pytest.raises(DiagnosticException, match=re.escape(message)):
                     ptx_version(text, arch)

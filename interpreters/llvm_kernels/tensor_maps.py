@@ -1,0 +1,308 @@
+"""Tensor copies and products of warpgroups, of Hopper GPUs.
+
+A launch takes a `TensorMap` where a kernel has the pointer to one. Rows of shared memory
+are permuted as the hardware does: with a swizzle of 128 bytes, bits 4 to 6 of an address
+are combined with bits 7 to 9.
+
+A product reads its operands where it is begun, and its sums are there at once: that they
+are used, or that operands are written, before the wait is not found out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from xdsl.ir import Operation
+
+from xdsl_tvm.dialects import nvvm
+from xdsl_tvm.dialects.dtypes import numpy_float
+from xdsl_tvm.interpreters.data.memory import Pointer, memory_of
+from xdsl_tvm.interpreters.errors import (
+    ArgumentError,
+    AsyncCopyError,
+    SimulationError,
+    UninitializedReadError,
+)
+from xdsl_tvm.interpreters.llvm_kernels.copies import Copy
+from xdsl_tvm.interpreters.llvm_kernels.counting import CountedCopies, places_of
+from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Mask, Value
+from xdsl_tvm.interpreters.llvm_kernels.memory import (
+    Access,
+    BoxedTensor,
+    Region,
+    array_region,
+)
+from xdsl_tvm.interpreters.llvm_kernels.registers import whole_warps
+from xdsl_tvm.interpreters.llvm_kernels.rules import (
+    Action,
+    Sync,
+    TeamState,
+    action,
+    sync,
+)
+
+_MAP_BYTES: Final = 128
+_MOST_DIMENSIONS: Final = 5
+_MOST_ELEMENTS: Final = 256
+_CHUNK: Final = 16
+"""What a swizzle keeps together."""
+_ROW: Final = 128
+"""The bytes of a row of a permuted box."""
+_EIGHT: Final = 8
+_WARPGROUP: Final = 4
+_ALIGNMENT: Final = 128
+_FIELD: Final = 0x3FFF
+_BY_128: Final = 1
+_TERM_BYTES: Final = 32
+"""The 16 terms of 2 bytes that a product reads of a row."""
+
+
+def permuted(address: Array) -> Array:
+    """Addresses of shared memory, with a swizzle of 128 bytes."""
+    return address ^ ((address >> 7 & 7) << 4)
+
+
+# ---- tensor maps ----
+
+
+@dataclass(frozen=True, eq=False)
+class TensorMap:
+    """A tensor of which kernels copy boxes, as `cuTensorMapEncodeTiled` makes one.
+
+    The last dimension of `array` is contiguous, and the strides of the others are
+    multiples of 16 bytes. `box` has the elements of a box in each dimension, up to 256;
+    its rows are multiples of 16 bytes, and of 128 where `swizzle` is 128 and not 0.
+    Raises ArgumentError for others.
+    """
+
+    array: np.ndarray[Any, Any]
+    box: tuple[int, ...]
+    swizzle: int = 0
+
+    def __post_init__(self) -> None:
+        array, size = self.array, self.array.dtype.itemsize
+        if not 1 <= array.ndim <= _MOST_DIMENSIONS or len(self.box) != array.ndim:
+            raise ArgumentError(
+                f"a tensor map has 1 to {_MOST_DIMENSIONS} dimensions, a box as many, "
+                f"not {array.ndim} and {len(self.box)}"
+            )
+        if array.strides[-1] != size or any(each % _CHUNK for each in array.strides[:-1]):
+            raise ArgumentError(
+                f"a tensor map is of contiguous rows at multiples of {_CHUNK} bytes, not "
+                f"of strides {array.strides}"
+            )
+        if not all(1 <= each <= _MOST_ELEMENTS for each in self.box):
+            raise ArgumentError(
+                f"a box has 1 to {_MOST_ELEMENTS} elements, not {self.box}"
+            )
+        row = self.box[-1] * size
+        if self.swizzle not in (0, _ROW) or row % _CHUNK:
+            raise ArgumentError(
+                f"rows of a box are multiples of {_CHUNK} bytes, permuted by 0 or {_ROW}"
+            )
+        if self.swizzle and row != _ROW:
+            raise ArgumentError(f"a permuted row has {_ROW} bytes, not {row}")
+
+    def region(self, name: str) -> Region:
+        """What a pointer to the map reaches: 128 bytes that only copies understand."""
+        pointer = memory_of(self.array)
+        assert isinstance(pointer, Pointer)
+        tensor = BoxedTensor(
+            array_region(pointer.memory, name, None),
+            pointer.offset,
+            self.array.shape,
+            self.array.strides,
+            self.array.dtype.itemsize,
+            self.box,
+            self.swizzle,
+        )
+        return Region(
+            name, np.zeros(_MAP_BYTES, np.uint8), None, _MAP_BYTES, tensor=tensor
+        )
+
+
+# ---- copies ----
+
+
+@action(nvvm.CpAsyncBulkTensorOp)
+def _copy_box(op: nvvm.CpAsyncBulkTensorOp) -> Action:
+    target = Access(op, op.dst.type, 3, _ALIGNMENT)
+
+    def copy(
+        team: TeamState, mask: Mask, to: Array, map: Array, bar: Array, *at: Array
+    ) -> None:
+        everyone = np.ones(team.count, np.bool_) if mask is None else mask
+        place = np.broadcast_to(map, (team.count,))
+        barriers = places_of(team, op, bar, mask, operand=2)
+        to = np.broadcast_to(to, (team.count,))
+        for region, _, some in team.spaces.locate(op, 0, place, everyone):
+            assert some is not None
+            if region.tensor is None:
+                raise SimulationError(f"{op.name}: {region.name} is no tensor map", op)
+            box = region.tensor
+            if len(at) != len(box.extents):
+                raise SimulationError(
+                    f"{op.name}: {len(at)} coordinates of a tensor of "
+                    f"{len(box.extents)} dimensions",
+                    op,
+                )
+            corner = [np.broadcast_to(x, (team.count,)).astype(np.int64) for x in at]
+            team.spaces.checked(target, team.spaces.shared, to, some, box.bytes)
+            begun = _begin(team, op, box, to, corner[::-1], some)
+            for bar_place in np.unique(barriers[some]).tolist():
+                here = some & (barriers == bar_place)
+                barrier = team.barriers.at(op, bar_place)
+                size = box.bytes * int(here.sum())
+                team.barriers.counted.append(
+                    CountedCopies(op, barrier, here, begun, size)
+                )
+
+    return copy
+
+
+def _begin(
+    team: TeamState,
+    op: Operation,
+    tensor: BoxedTensor,
+    to: Array,
+    corner: list[Array],
+    some: Array,
+) -> list[Copy]:
+    """Start the copies of all pieces of a box, for the threads that ask for it."""
+    count, shared = team.count, team.spaces.shared
+    assert shared.starts is not None
+    row_bytes = tensor.box[-1] * tensor.itemsize
+    before = len(team.copies.pending)
+    for number, index in enumerate(np.ndindex(*tensor.box[:-1])):
+        where = [first + step for first, step in zip(corner, (*index, 0), strict=True)]
+        inside = np.ones(count, np.bool_)
+        origin = np.full(count, tensor.start)
+        for place, extent, stride in zip(
+            where[:-1], tensor.extents, tensor.strides, strict=False
+        ):
+            inside &= (place >= 0) & (place < extent)
+            origin = origin + place * stride
+        for chunk in range(0, row_bytes, _CHUNK):
+            column = where[-1] * tensor.itemsize + chunk
+            left = tensor.extents[-1] * tensor.itemsize - column
+            if (inside & some & (column < 0)).any():
+                raise SimulationError(f"{op.name}: a box begins before its tensor", op)
+            filled = np.where(inside, np.clip(left, 0, _CHUNK), 0)
+            target = to + number * row_bytes + chunk
+            if tensor.swizzle:
+                target = permuted(target)
+            places = np.where(some, shared.starts + target, shared.starts)
+            source = np.where(filled > 0, origin + column, 0)
+            team.copies.start(
+                Copy(
+                    op,
+                    shared,
+                    places,
+                    source,
+                    tensor.data,
+                    _CHUNK,
+                    filled,
+                    some.copy(),
+                    np.full(count, -1),
+                )
+            )
+    return team.copies.pending[before:]
+
+
+# ---- products ----
+
+
+@action(nvvm.WgmmaFenceOp, nvvm.WgmmaCommitGroupOp, nvvm.WgmmaWaitGroupOp)
+def _order(op: Operation) -> Action:
+    return _nothing
+
+
+def _nothing(team: TeamState, mask: Mask) -> Value:
+    """Sums are there at once."""
+
+
+@sync(nvvm.WgmmaMmaAsyncOp)
+def _multiply(op: nvvm.WgmmaMmaAsyncOp) -> Sync:
+    dtype = np.dtype(np.float16) if op.type_a.data == "f16" else numpy_float("bfloat16")
+    columns = op.columns
+
+    def run(team: TeamState, mask: Mask, sums: Value, a: Array, b: Array) -> Value:
+        threads = whole_warps(team, mask)
+        before = [np.broadcast_to(each, (team.count,)).copy() for each in sums]
+        descriptors = [
+            np.broadcast_to(each, (team.count,)).astype(np.uint64) for each in (a, b)
+        ]
+        for warp in threads:
+            first = int(warp[0])
+            row = 16 * (_number_in_block(team, first) // 32 % _WARPGROUP)
+            left, right = (int(each[first]) for each in descriptors)
+            rows = _operand(team, op, warp, left, row, 16, dtype)
+            lines = _operand(team, op, warp, right, 0, columns, dtype)
+            total = rows.astype(np.float64) @ lines.astype(np.float64).T
+            lane = np.arange(32)
+            for number in range(columns // 2):
+                j, h, e = number // 4, number // 2 % 2, number % 2
+                found = total[lane // 4 + 8 * h, 8 * j + 2 * (lane % 4) + e]
+                if not op.begins_with_zero:
+                    found = found + before[number][warp]
+                before[number][warp] = found.astype(np.float32)
+        return tuple(before)
+
+    return Sync(op, "warp", run)
+
+
+def _number_in_block(team: TeamState, thread: int) -> int:
+    """The number of a thread in its block."""
+    found, size = 0, 1
+    for axis in "xyz":
+        place = team.register(f"tid.{axis}")
+        found += size * int(place[thread if len(place) > 1 else 0])
+        size *= int(team.register(f"ntid.{axis}")[0])
+    return found
+
+
+def _operand(
+    team: TeamState,
+    op: Operation,
+    warp: Array,
+    descriptor: int,
+    first: int,
+    count: int,
+    dtype: np.dtype[np.generic],
+) -> Array:
+    """Some rows of an operand, 16 terms each, that are in shared memory.
+
+    Raises SimulationError for a descriptor that is not of rows permuted by 128 bytes, and
+    what reads of memory raise that is not written, or that a copy is on the way to.
+    """
+    if descriptor >> 62 != _BY_128:
+        raise SimulationError(
+            f"{op.name}: only operands that are permuted by {_ROW} bytes are run", op
+        )
+    start = (descriptor & _FIELD) << 4
+    stride = (descriptor >> 32 & _FIELD) << 4
+    rows = np.arange(first, first + count)[:, None]
+    pieces = np.arange(0, _TERM_BYTES, _CHUNK)[None, :]
+    address = start + rows // _EIGHT * stride + rows % _EIGHT * _ROW + pieces
+    shared = team.spaces.shared
+    assert shared.starts is not None
+    places = permuted(address).ravel() + int(shared.starts[warp[0]])
+    if int(address.max()) + _CHUNK > shared.size:
+        raise SimulationError(f"{op.name}: an operand ends after shared memory", op)
+    each = places[:, None] + np.arange(_CHUNK)
+    if shared.in_flight is not None and shared.in_flight[each].any():
+        raise AsyncCopyError(
+            f"{op.name}: an operand is read while a copy to it is in flight; wait for "
+            "the copy first",
+            op,
+        )
+    if shared.marks is not None and not shared.marks[each].all():
+        raise UninitializedReadError(
+            f"{op.name}: an operand is read where nothing was written", op
+        )
+    if shared.stamps is not None:
+        readers = np.resize(warp, len(places))
+        shared.stamps.note(op, "reads", places, _CHUNK, readers)
+    return shared.data[each].reshape(count, _TERM_BYTES).view(dtype)
