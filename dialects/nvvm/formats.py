@@ -93,7 +93,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family((BF16,), (F32,), _shapes("m16n8k8 m16n8k16"), _shapes("m16n8k16 m16n8k32")),
     Family((TF32,), (F32,), _shapes("m16n8k4 m16n8k8"), _shapes("m16n8k8 m16n8k16")),
-    Family((F64,), (F64,), _shapes("m8n8k4")),
+    Family((F64,), (F64,), _shapes("m8n8k4 m16n8k4 m16n8k8 m16n8k16")),
     Family((E4M3, E5M2), (F32,), _shapes("m16n8k32"), _shapes("m16n8k64")),
     Family(
         (S8, U8),

@@ -130,7 +130,7 @@ def _shapes(text: str) -> frozenset[Shape]:
 
 
 _DENSE = {
-    "float64": _shapes("m8n8k4"),
+    "float64": _shapes("m8n8k4 m16n8k4 m16n8k8 m16n8k16"),
     "float16": _shapes("m8n8k4 m16n8k8 m16n8k16"),
     "bfloat16": _shapes("m16n8k8 m16n8k16"),
     "tf32": _shapes("m16n8k4 m16n8k8"),
