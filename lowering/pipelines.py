@@ -113,7 +113,8 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     What is known of batch normalization goes into the weights before it. Convolutions
     with constant weights compute on blocks of as many channels as vectors of so many
     bytes hold, and their weights are rearranged here. Attention with enough queries goes
-    over the keys once. Memory is planned as one arena.
+    over the keys once. Constant weights of matrix products are stored in panels. Memory is
+    planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     return (
@@ -125,6 +126,7 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
         folding,
         "relax-winograd-convolutions",
         f"relax-one-pass-attention{{vector_bytes={max(vector_bytes, 4)}}}",
+        f"relax-pack-weights{{vector_bytes={max(vector_bytes, 4)}}}",
         "relax-dead-code-elimination",
         'relax-default-pipeline{memory="arena"}',
     )

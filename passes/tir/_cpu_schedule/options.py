@@ -27,6 +27,9 @@ class Machine:
     """Whether the product in `a * b + c` may stay unrounded."""
     parallel_grain: int = 16384
     """Iterations of a block below which a loop nest stays on one thread."""
+    first_cache_bytes: int = 48 << 10
+    second_cache_bytes: int = 1 << 20
+    """Sizes of the caches of a core."""
 
     def lanes(self, dtype: Attribute) -> int:
         """How many elements of a type a vector has."""

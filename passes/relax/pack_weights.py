@@ -1,0 +1,188 @@
+"""Constant weights of matrix products are stored in panels, as products read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
+from xdsl_tvm.dialects.relax.symbolic import provably_equal
+from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
+from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, RuleContext
+from xdsl_tvm.passes.relax.legalize.signature import proven_result_type
+from xdsl_tvm.passes.relax.legalize.tensor_expression import SUM, Expr, Tensor
+from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_function
+
+_NAME = "packed_matmul"
+_MANY_REGISTERS = 64
+"""Processors with vectors of so many bytes have 32 of them; others may have 16."""
+_LEAST_TERMS = 8
+_LEAST_BITS = 32
+_WIDTHS = frozenset(1 << power for power in range(2, 11))
+
+
+@dataclass(frozen=True)
+class PackWeights(CompilerPass):
+    """Summary: Stores the constant right operands of matrix products in panels of
+        neighbouring columns, in the order in which products read them.
+
+    TVM name: none (ours)
+    Input form: any
+    Output form: the same; such products are calls of TIR functions
+    Options: `vector_bytes`: the width of vectors (64); a panel has two or three vectors
+        of columns. `least_rows`: products of fewer rows, which read a matrix once and
+        where it is, are left alone (9)
+    Rewrites: before, for 64 rows
+
+            %y = relax.matmul %x, %w : (tensor<64x256xf32>, tensor<256x480xf32>) -> ...
+
+        after
+
+            %p = relax.constant dense<...> : tensor<10x256x48xf32>
+            %y = relax.call_tir @packed_matmul(%x, %p) :
+              (tensor<64x256xf32>, tensor<10x256x48xf32>) -> tensor<64x480xf32>
+
+        where `%p[j // 48, k, j % 48]` is `%w[k, j]`. Columns that fill up the last panel
+        are zero. The function computes the sum of `%x[i, k] * %p[j // 48, k, j % 48]` in
+        the order of relax.matmul, so that results are equal to the bit; it is fused as
+        relax.matmul is, and tir-default-cpu-schedule reads panels where they are. With
+        vectors of 64 bytes panels have three vectors where that fills the last panel
+        better than two, or as well. A weight of several products is packed once. Time is
+        linear in the size of the function and of the weights.
+    Leaves alone: products whose right operand is no constant of two dimensions; of fewer
+        rows than `least_rows`, of fewer than 8 terms, of fewer columns than a vector has
+        lanes; dtypes of fewer than 32 bits, and of several dtypes; tensors on a device;
+        functions for other targets
+    Errors: `vector_bytes` that is no power of two from 4 to 1024
+    Attributes: read: none; created: none; removed: none
+    Differs from TVM: TVM's schedules of this are found by a search, whose layout
+        AttachAttrLayoutFreeBuffers, SplitLayoutRewritePreproc and FoldConstant carry to
+        the constants
+    """
+
+    name = "relax-pack-weights"
+
+    vector_bytes: int = 64
+    least_rows: int = 9
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.vector_bytes not in _WIDTHS:
+            raise PassFailedException(
+                f"{self.name}: vector_bytes must be a power of two from 4 to 1024, got "
+                f"{self.vector_bytes}"
+            )
+        functions: OperatorFunctions | None = None
+        packed: dict[tuple[SSAValue, int], SSAValue] = {}
+        for products, _ in by_function(op, relax.MatmulOp):
+            for product in products:
+                found = self._found(product)
+                if found is not None:
+                    functions = functions or OperatorFunctions(op)
+                    found.replace(functions, packed)
+
+    def _found(self, op: relax.MatmulOp) -> _Product | None:
+        """The product, if its weight is to be packed."""
+        constant = op.rhs.owner
+        if not isinstance(constant, relax.ConstantOp):
+            return None
+        infos = [TensorInfo.of(v.type) for v in (op.lhs, op.rhs, op.result)]
+        known = [info for info in infos if info is not None and info.vdevice is None]
+        if len(known) != len(infos) or len({info.dtype for info in known}) != 1:
+            return None
+        x, weight, _ = known
+        dtype = weight.dtype
+        if dtype is None or x.shape is None or len(x.shape) == 1:
+            return None
+        if not tir.is_scalar(dtype) or tir.bits_of_lane(dtype) < _LEAST_BITS:
+            return None
+        sizes = [dim.value for dim in weight.shape or ()]
+        if len(sizes) != len("kj") or not isinstance(
+            constant.value, DenseIntOrFPElementsAttr
+        ):
+            return None
+        terms, columns = sizes
+        lanes = self.vector_bytes // tir.bytes_of_lane(dtype)
+        if terms is None or columns is None or lanes < 2 or columns < lanes:
+            return None
+        if terms < _LEAST_TERMS or not provably_equal(x.shape[-1], weight.shape[0]):
+            return None
+        rows = 1
+        for dim in x.shape[:-1]:
+            rows *= self.least_rows if dim.value is None else dim.value
+        if rows < self.least_rows:
+            return None
+        return _Product(op, constant, _width(columns, lanes, self.vector_bytes))
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product, its constant, and how many columns a panel of it has."""
+
+    op: relax.MatmulOp
+    constant: relax.ConstantOp
+    width: int
+
+    def replace(
+        self,
+        functions: OperatorFunctions,
+        packed: dict[tuple[SSAValue, int], SSAValue],
+    ) -> None:
+        """Put the call of a function in the place of the product, if it has one."""
+        result_type = proven_result_type(self.op)
+        if result_type is None:
+            return
+        key = (self.constant.result, self.width)
+        weight = packed.get(key) or BindingBuilder(self.constant).insert(
+            relax.ConstantOp(self._packed())
+        )
+        rule = RegisteredRule(lambda _, site: self._stages(site), _NAME, (), ())
+        operands = (self.op.lhs, weight)
+        call = call_of(
+            self.op, functions, rule, operands, result_type, self.width, self._stages
+        )
+        if call is None:
+            return
+        packed[key] = weight
+        Rewriter.replace_op(self.op, call)
+
+    def _packed(self) -> DenseIntOrFPElementsAttr:
+        """The weight in panels, the last one filled up with zeros."""
+        import numpy as np
+
+        value = self.constant.value
+        assert isinstance(value, DenseIntOrFPElementsAttr), "checked"
+        terms, columns = value.get_shape()
+        elements = np.frombuffer(value.data.data, numpy_dtype(value.get_element_type()))
+        weight = elements.reshape(terms, columns)
+        panels = -(-columns // self.width)
+        if panels * self.width != columns:
+            weight = np.pad(weight, ((0, 0), (0, panels * self.width - columns)))
+        return dense_of(weight.reshape(terms, panels, self.width).swapaxes(0, 1))
+
+    def _stages(self, site: RuleContext) -> Tensor:
+        """The product, with the weight in panels."""
+        x, weight = site.tensor(0), site.tensor(1)
+
+        def term(spatial: list[Expr], terms: list[Expr]) -> Expr:
+            *rows, column = spatial
+            (k,) = terms
+            panel, lane = column // self.width, column % self.width
+            return x[(*rows, k)] * weight[panel, k, lane]
+
+        return site.program.reduce(
+            _NAME, site.shape, [weight.shape[1]], site.dtype, SUM, term
+        )
+
+
+def _width(columns: int, lanes: int, vector_bytes: int) -> int:
+    """The columns of a panel: those of which the last panel has the fewest too many."""
+    counts = (3, 2) if vector_bytes >= _MANY_REGISTERS else (2,)
+    return min((count * lanes for count in counts), key=lambda width: -columns % width)

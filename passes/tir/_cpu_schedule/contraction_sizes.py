@@ -1,0 +1,307 @@
+"""How large the tiles, blocks and parts of a contraction are.
+
+A tile is what registers hold; a panel is the columns of a tile, and a block of it, which
+all tiles of rows go over, is in the first cache; a part is rows for some of the terms,
+which all panels go over, and is in the second cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import product_of
+from xdsl_tvm.passes.tir._schedule.contraction import Contraction, ops_behind
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_TILE_VECTORS = 2
+"""Vectors of columns of a tile, where `b` is not in panels already."""
+_MOST_VECTORS = 4
+_TILE_ROWS = 8
+_LOW_TILE_ROWS = 6
+"""Rows of a tile, of 32 and of 16 registers, where their number is not known."""
+_MOST_TILE_ROWS = 14
+_REGISTERS = 32
+_FEW_REGISTERS = 16
+_TERMS = 512
+"""Terms of a part, where the number of rows is not known; terms that are added to a tile
+at once, where rows are not copied."""
+_ROWS = 512
+"""Rows of a part, if there are more and their number is not known."""
+_FEW_PANELS = 8
+"""So few times, `a` is read where it is: a copy would cost more than it gains."""
+_LARGE = 1 << 20
+"""Bytes of panels that are fetched before they are used."""
+LINE_BYTES = 64
+_MOST_STEPS = 8
+"""Terms that are added for each line that is fetched."""
+
+
+@dataclass(frozen=True)
+class ContractionSizes:
+    """A contraction at one point of its batch axes, and its sizes."""
+
+    code: LoopCode
+    found: Contraction
+    machine: Machine
+    point: Point
+    kind: tir.ForKind
+
+    @cached_property
+    def dtype(self) -> Attribute:
+        return self.found.reduction.dtype
+
+    @cached_property
+    def bytes(self) -> int:
+        """The size of an element."""
+        return tir.bytes_of_lane(self.dtype)
+
+    @cached_property
+    def lanes(self) -> int:
+        return self.machine.lanes(self.dtype)
+
+    @cached_property
+    def index(self) -> Attribute:
+        return self.rows.dtype
+
+    @cached_property
+    def rows(self) -> Expr:
+        return product_of([axis.extent for axis in self.found.rows])
+
+    @cached_property
+    def columns(self) -> Expr:
+        return product_of([axis.extent for axis in self.found.columns])
+
+    @cached_property
+    def terms(self) -> Expr:
+        return product_of([axis.extent for axis in self.found.terms])
+
+    def number(self, value: int) -> Expr:
+        return smart.const(value, self.index)
+
+    def count(self, extent: Expr, step: int) -> Expr:
+        """How many steps cover an extent."""
+        return smart.floordiv(smart.add(extent, self.number(step - 1)), self.number(step))
+
+    @contextmanager
+    def stretches(
+        self, name: str, extent: Expr, size: int | None
+    ) -> Generator[tuple[Expr, Expr]]:
+        """A loop over stretches of `size`, the last of which may be shorter: the first
+        index and the length; without a loop where `size` is None or all there is."""
+        known = smart.literal(extent)
+        if size is None or (known is not None and known <= size):
+            yield self.number(0), extent
+            return
+        with self.code.loop(name, self.count(extent, size)) as number:
+            step = self.number(size)
+            first = smart.mul(number, step)
+            length = step
+            if smart.literal(smart.floormod(extent, step)) != 0:
+                length = smart.minimum(step, smart.sub(extent, first))
+            yield first, length
+
+    # ---- tiles ----
+
+    @cached_property
+    def _registers(self) -> int:
+        has_many = self.machine.vector_bytes >= MANY_REGISTERS
+        return _REGISTERS if has_many else _FEW_REGISTERS
+
+    @cached_property
+    def vectors(self) -> int:
+        """Vectors of columns of a tile."""
+        return self.panels[1] // self.lanes if self.panels else _TILE_VECTORS
+
+    @cached_property
+    def width(self) -> int:
+        """Columns of a tile."""
+        return self.vectors * self.lanes
+
+    @cached_property
+    def height(self) -> int:
+        """Rows of a tile: as many as leave registers for the operands, and so many that
+        little is computed of rows that do not exist."""
+        vectors = self.vectors
+        rows = smart.literal(self.rows)
+        most = min((self._registers - 1 - vectors) // vectors, _MOST_TILE_ROWS)
+        if rows is None:
+            usual = _TILE_ROWS if self._registers == _REGISTERS else _LOW_TILE_ROWS
+            return min(most, usual)
+
+        def cost(height: int) -> tuple[int, int]:
+            # Twice the multiply-adds of a vector of columns, and the loads of it.
+            tiles = -(-int(rows) // height)
+            return tiles * (2 * height + 1) + _EDGE * (rows % height != 0), -height
+
+        return min(range(1, most + 1), key=cost)
+
+    # ---- operands ----
+
+    @cached_property
+    def panels(self) -> tuple[tir.LoadOp, int] | None:
+        """The load of a `b` that is in panels, `b[column // w, term, column % w]`, and
+        their width `w`; None for any other."""
+        load = self.found.b.owner
+        columns = [axis for axis in self.found.columns if axis.size != 1]
+        if not isinstance(load, tir.LoadOp) or len(columns) != 1:
+            return None
+        if len(self.found.terms) != 1 or len(load.indices) != _RANK_OF_PANELS:
+            return None
+        width = tir.buffer_definition(load.buffer).type.get_shape()[-1]
+        whole, rest = divmod(width, self.lanes)
+        if width == DYNAMIC_INDEX or rest or not 1 <= whole <= _MOST_VECTORS:
+            return None
+        column = Value(columns[0].variable)
+        wide = smart.const(width, column.dtype)
+        trees = [view(index, self.found.nest.trees) for index in load.indices]
+        expected = [
+            smart.floordiv(column, wide),
+            Value(self.found.terms[0].variable),
+            smart.floormod(column, wide),
+        ]
+        return (load, width) if trees == expected else None
+
+    @cached_property
+    def copies_rows(self) -> bool:
+        """Whether `a` is copied; if not, steps are those of the outermost term axis."""
+        panels = smart.literal(self.count(self.columns, self.width))
+        if panels is None or panels > _FEW_PANELS:
+            return True
+        load = self.found.a.owner
+        nest = self.found.nest
+        ours = [access for access in nest.accesses if access.op is load]
+        wide = [axis for axis in self.found.terms if axis.size != 1]
+        if not ours or not wide or not _are_neighbours(ours[0], wide[-1]):
+            return True
+        sizes = [axis.size for axis in self.found.terms[1:]]
+        if None in sizes or prod(size or 1 for size in sizes) > _TERMS:
+            return True
+        return len([axis for axis in self.found.rows if axis.size != 1]) > 1
+
+    @cached_property
+    def has_terms_in_rows(self) -> bool:
+        """Whether the copy of `a` has the terms of a row next to each other, as they are
+        in `a`, or else the rows of a term."""
+        if len(self.found.terms) != 1 or is_lazy(self.found.nest):
+            return False
+        (term,) = self.found.terms
+        return steps_behind(self.found.nest, self.found.a, term) == {1}
+
+    @cached_property
+    def terms_of_step(self) -> int:
+        """How many terms are added in a step."""
+        if self.copies_rows:
+            return 1
+        return prod(axis.size or 1 for axis in self.found.terms[1:])
+
+    @cached_property
+    def steps(self) -> Expr:
+        """How many steps there are."""
+        return self.terms if self.copies_rows else self.found.terms[0].extent
+
+    # ---- blocks and parts ----
+
+    @cached_property
+    def block(self) -> int | None:
+        """Steps that all rows of a part go over before the next ones; None for all."""
+        if not self.copies_rows:
+            return self._equal(self.steps, max(_TERMS // self.terms_of_step, 1), 1)
+        held = self.machine.first_cache_bytes * 3 // 4
+        most = max(held // (self.width * self.bytes), _MOST_STEPS)
+        extent = self.terms if self.part_terms is None else self.number(self.part_terms)
+        return self._equal(extent, most, _MOST_STEPS)
+
+    @cached_property
+    def part_terms(self) -> int | None:
+        """Terms of a part, of which there are several; None for all."""
+        if len(self.found.terms) != 1 or not self.copies_rows:
+            return None
+        rows, terms = smart.literal(self.rows), smart.literal(self.terms)
+        if rows is None:
+            return self._equal(self.terms, _TERMS, _MOST_STEPS)
+        if terms is not None and rows * terms <= self._held:
+            return None
+        most = max(self._held // int(rows), _TERMS)
+        return self._equal(self.terms, most, _MOST_STEPS)
+
+    @cached_property
+    def part_tiles(self) -> int | None:
+        """Tiles of the rows of a part; None for all."""
+        if not self.copies_rows:
+            return None
+        terms = smart.literal(self.terms) if self.part_terms is None else self.part_terms
+        most = _ROWS if terms is None else max(self._held // int(terms), self.height)
+        return self._equal(self.count(self.rows, self.height), -(-most // self.height), 1)
+
+    @cached_property
+    def _held(self) -> int:
+        """Elements of a part."""
+        return self.machine.second_cache_bytes * 3 // 4 // self.bytes
+
+    def _equal(self, extent: Expr, most: int, unit: int) -> int | None:
+        """Equal stretches of about `most`, multiples of `unit`; None for one stretch."""
+        known = smart.literal(extent)
+        if known is None:
+            return most
+        if known <= most * 3 // 2:
+            return None
+        size = -(-int(known) // -(-int(known) // most))
+        return -(-size // unit) * unit
+
+    # ---- fetching ahead ----
+
+    @cached_property
+    def ahead(self) -> tuple[int, int] | None:
+        """For large panels, how many terms are added between fetches, and how many lines
+        are fetched then, such that the tiles of a block fetch the next block.
+
+        No cache has such panels when the product begins, and what the processor fetches
+        by itself comes too late.
+        """
+        block, rows = self.block, smart.literal(self.rows)
+        terms = smart.literal(self.terms)
+        if self.panels is None or block is None or terms is None:
+            return None
+        shape = tir.buffer_definition(self.panels[0].buffer).type.get_shape()
+        if DYNAMIC_INDEX in shape or prod(shape) * self.bytes < _LARGE:
+            return None
+        tiles = self.part_tiles or -(-int(rows or _ROWS) // self.height)
+        lines = -(-self.width * self.bytes // LINE_BYTES)
+        steps = _MOST_STEPS
+        parts = (block, self.part_terms or terms, terms)
+        while any(size % steps for size in parts) or steps > max(tiles // lines, 1):
+            steps //= 2
+        return steps, -(-lines * steps // tiles)
+
+
+_EDGE = 4
+"""What computing a tile in part costs besides."""
+_RANK_OF_PANELS = 3
+
+
+def steps_behind(nest: Nest, value: object, axis: Axis) -> set[int | None]:
+    """How far the elements that make up a value move with each step on an axis."""
+    needed = ops_behind(nest, value)
+    return {access.step(axis) for access in nest.accesses if access.op in needed}
+
+
+def _are_neighbours(access: Access, axis: Axis) -> bool:
+    """Whether what is accessed is next to each other along an axis."""
+    shape = tir.buffer_definition(access.buffer).shape
+    wide = [i for i, dim in zip(access.indices, shape, strict=True) if dim != 1]
+    variable = Value(axis.variable)
+    return wide[-1:] == [variable] and not any(mentions(i, variable) for i in wide[:-1])
