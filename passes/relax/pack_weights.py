@@ -99,16 +99,15 @@ class PackWeights(CompilerPass):
             return None
         x, weight, _ = known
         dtype = weight.dtype
-        if dtype is None or x.shape is None or len(x.shape) == 1:
+        if dtype is None or x.shape is None or weight.shape is None:
             return None
         if not tir.is_scalar(dtype) or tir.bits_of_lane(dtype) < _LEAST_BITS:
             return None
-        sizes = [dim.value for dim in weight.shape or ()]
-        if len(sizes) != len("kj") or not isinstance(
-            constant.value, DenseIntOrFPElementsAttr
-        ):
+        if len(x.shape) == 1 or len(weight.shape) != len("kj"):
             return None
-        terms, columns = sizes
+        if not isinstance(constant.value, DenseIntOrFPElementsAttr):
+            return None
+        terms, columns = (dim.value for dim in weight.shape)
         lanes = self.vector_bytes // tir.bytes_of_lane(dtype)
         if terms is None or columns is None or lanes < 2 or columns < lanes:
             return None

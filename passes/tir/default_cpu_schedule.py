@@ -60,6 +60,8 @@ class DefaultCPUSchedule(CompilerPass):
         `fuse_multiply_add` (true): matrix products round once per term; false rounds the
         product as well
         `parallel_grain` (16384): nests of fewer iterations stay on one thread
+        `first_cache_bytes` (48 KiB), `second_cache_bytes` (1 MiB): the caches of a core,
+        of which blocks and parts of matrix products take three quarters
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 
@@ -93,8 +95,10 @@ class DefaultCPUSchedule(CompilerPass):
         along `s`, stretches of results that several rows are added to at a time; other
         results one by one, each in a register, neighbours in a loop of their own.
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
-        are copied into the order of their use, and tiles of 8 rows by 2 vectors, 6 rows
-        for vectors below 64 bytes, stay in registers (see `contraction.py`).
+        are copied into the order of their use, but for a `b` in panels, as
+        relax-pack-weights makes it, and tiles of up to 14 rows by 2 vectors, 6 rows for
+        vectors below 64 bytes, stay in registers (see `contraction.py`). What is used of
+        large panels is fetched ahead.
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
@@ -133,6 +137,8 @@ class DefaultCPUSchedule(CompilerPass):
     reassociate: bool = True
     fuse_multiply_add: bool = True
     parallel_grain: int = 16384
+    first_cache_bytes: int = 48 << 10
+    second_cache_bytes: int = 1 << 20
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bytes not in _WIDTHS:
@@ -146,6 +152,8 @@ class DefaultCPUSchedule(CompilerPass):
             self.reassociate,
             self.fuse_multiply_add,
             self.parallel_grain,
+            self.first_cache_bytes,
+            self.second_cache_bytes,
         )
         for function in all_ops(op):
             if (

@@ -25,7 +25,12 @@ Array = np.ndarray[Any, Any]
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 IN_ORDER = DefaultCPUSchedule(
-    vector_bytes=8, parallel_grain=2, reassociate=False, fuse_multiply_add=False
+    vector_bytes=8,
+    parallel_grain=2,
+    reassociate=False,
+    fuse_multiply_add=False,
+    first_cache_bytes=64,
+    second_cache_bytes=256,
 )
 REORDERED = DefaultCPUSchedule(vector_bytes=16, parallel_grain=30, cache_bytes=512)
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
@@ -37,10 +37,9 @@ _MOST_TILE_ROWS = 14
 _REGISTERS = 32
 _FEW_REGISTERS = 16
 _TERMS = 512
-"""Terms of a part, where the number of rows is not known; terms that are added to a tile
-at once, where rows are not copied."""
-_ROWS = 512
-"""Rows of a part, if there are more and their number is not known."""
+"""Terms that are added to a tile at once, where rows are not copied."""
+_ROWS = 384
+"""Rows of a part, where there are more, or their number is not known."""
 _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LARGE = 1 << 20
@@ -147,7 +146,9 @@ class ContractionSizes:
             tiles = -(-int(rows) // height)
             return tiles * (2 * height + 1) + _EDGE * (rows % height != 0), -height
 
-        return min(range(1, most + 1), key=cost)
+        # Fewer sums than half of the registers would wait for each other.
+        enough = [h for h in range(1, most + 1) if h > most // 2 or h == rows]
+        return min(enough, key=cost)
 
     # ---- operands ----
 
@@ -178,6 +179,8 @@ class ContractionSizes:
     @cached_property
     def copies_rows(self) -> bool:
         """Whether `a` is copied; if not, steps are those of the outermost term axis."""
+        if self.panels is not None and self.has_terms_in_rows:
+            return True
         panels = smart.literal(self.count(self.columns, self.width))
         if panels is None or panels > _FEW_PANELS:
             return True
@@ -231,12 +234,11 @@ class ContractionSizes:
         if len(self.found.terms) != 1 or not self.copies_rows:
             return None
         rows, terms = smart.literal(self.rows), smart.literal(self.terms)
-        if rows is None:
-            return self._equal(self.terms, _TERMS, _MOST_STEPS)
-        if terms is not None and rows * terms <= self._held:
+        if rows is not None and terms is not None and rows * terms <= self._held:
             return None
-        most = max(self._held // int(rows), _TERMS)
-        return self._equal(self.terms, most, _MOST_STEPS)
+        least = self._held // _ROWS
+        most = least if rows is None else max(self._held // int(rows), least)
+        return self._equal(self.terms, max(most, _MOST_STEPS), _MOST_STEPS)
 
     @cached_property
     def part_tiles(self) -> int | None:
@@ -293,7 +295,7 @@ _EDGE = 4
 _RANK_OF_PANELS = 3
 
 
-def steps_behind(nest: Nest, value: object, axis: Axis) -> set[int | None]:
+def steps_behind(nest: Nest, value: SSAValue, axis: Axis) -> set[int | None]:
     """How far the elements that make up a value move with each step on an axis."""
     needed = ops_behind(nest, value)
     return {access.step(axis) for access in nest.accesses if access.op in needed}

@@ -546,20 +546,20 @@ tir.func @reversed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !t
 
 tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "matmul", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
-  %c16 = tir.const 16 : i32
+  %c17 = tir.const 17 : i32
   %c72 = tir.const 72 : i32
   %c12 = tir.const 12 : i32
   %cst = tir.const 0.000000e+00 : f32
-  %A = tir.match_buffer "A" %A_handle : !tir.buffer<16x12xf32>
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<17x12xf32>
   %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x72xf32>
-  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x72xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<17x72xf32>
   tir.block "root" {
     tir.reads
     tir.writes
-    tir.for "i" %i = %c0 to %c16 {
+    tir.for "i" %i = %c0 to %c17 {
       tir.for "j" %j = %c0 to %c72 {
         tir.for "k" %k = %c0 to %c12 {
-          tir.block "matmul" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c72] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %c17] = %i, %vj : S "vj" in [%c0 to %c72] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
             tir.reads %A[%vi, %vk], %B[%vk, %vj]
             tir.writes %C[%vi, %vj]
             tir.init {
@@ -579,15 +579,17 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 }
 // CHECK-LABEL: tir.func @matmul
 // CHECK: tir.block "contraction" {
-// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x96xf32>
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -623,19 +625,22 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER-LABEL: tir.func @matmul
 // ORDER: tir.block "contraction" {
-// ORDER: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x12x6xf32>
+// ORDER: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x96xf32>
 // ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // ORDER: tir.if %{{[^ ]+}} {
 // ORDER: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.if %{{[^ ]+}} {
 // ORDER: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // ORDER: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -672,7 +677,8 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
@@ -847,18 +853,19 @@ tir.func @few_rows_transposed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C
 tir.func @few_panels(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "few_panels", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
   %c16 = tir.const 16 : i32
+  %c17 = tir.const 17 : i32
   %c12 = tir.const 12 : i32
   %cst = tir.const 0.000000e+00 : f32
-  %A = tir.match_buffer "A" %A_handle : !tir.buffer<16x12xf32>
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<17x12xf32>
   %B = tir.match_buffer "B" %B_handle : !tir.buffer<12x16xf32>
-  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x16xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<17x16xf32>
   tir.block "root" {
     tir.reads
     tir.writes
-    tir.for "i" %i = %c0 to %c16 {
+    tir.for "i" %i = %c0 to %c17 {
       tir.for "j" %j = %c0 to %c16 {
         tir.for "k" %k = %c0 to %c12 {
-          tir.block "matmul" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c16] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %c17] = %i, %vj : S "vj" in [%c0 to %c16] = %j, %vk : R "vk" in [%c0 to %c12] = %k) {
             tir.reads %A[%vi, %vk], %B[%vk, %vj]
             tir.writes %C[%vi, %vj]
             tir.init {
@@ -922,7 +929,7 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 }
 // CHECK-LABEL: tir.func @edges
 // CHECK: tir.block "contraction" {
-// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x6xf32>
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<2x12x5xf32>
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -951,8 +958,8 @@ tir.func @edges(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "tile" {
-// CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<5x8xf32, "local">
+// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<5x8xf32, "local">
 // CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
@@ -998,21 +1005,22 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
   %c0 = tir.const 0 : i32
   %c8 = tir.const 8 : i32
   %c9 = tir.const 9 : i32
+  %c11 = tir.const 11 : i32
   %c3 = tir.const 3 : i32
   %cst = tir.const 0.000000e+00 : f32
   %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x11x10xf32>
-  %B = tir.match_buffer "B" %B_handle : !tir.buffer<8x3x3x3xf32>
-  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x9x8xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<11x3x3x3xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<11x9x8xf32>
   tir.block "root" {
     tir.reads
     tir.writes
-    tir.for "f" %f = %c0 to %c8 {
+    tir.for "f" %f = %c0 to %c11 {
       tir.for "i" %i = %c0 to %c9 {
         tir.for "j" %j = %c0 to %c8 {
           tir.for "c" %c = %c0 to %c3 {
             tir.for "p" %p = %c0 to %c3 {
               tir.for "q" %q = %c0 to %c3 {
-                tir.block "conv" (%vf : S "vf" in [%c0 to %c8] = %f, %vi : S "vi" in [%c0 to %c9] = %i, %vj : S "vj" in [%c0 to %c8] = %j, %vc : R "vc" in [%c0 to %c3] = %c, %vp : R "vp" in [%c0 to %c3] = %p, %vq : R "vq" in [%c0 to %c3] = %q) {
+                tir.block "conv" (%vf : S "vf" in [%c0 to %c11] = %f, %vi : S "vi" in [%c0 to %c9] = %i, %vj : S "vj" in [%c0 to %c8] = %j, %vc : R "vc" in [%c0 to %c3] = %c, %vp : R "vp" in [%c0 to %c3] = %p, %vq : R "vq" in [%c0 to %c3] = %q) {
                   %0 = tir.add %vi, %vp : i32
                   %1 = tir.add %vj, %vq : i32
                   tir.reads %A[%vc, %0, %1], %B[%vf, %vc, %vp, %vq]
@@ -1089,7 +1097,8 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
