@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, f16
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -39,7 +39,7 @@ class PackWeights(CompilerPass):
     Output form: the same; such products are calls of TIR functions
     Options: `vector_bytes`: the width of vectors (64); a panel has two or three vectors
         of columns. `least_rows`: products of fewer rows, which read a matrix once and
-        where it is, are left alone (9)
+        where it is, are left alone (4)
     Rewrites: before, for 64 rows
 
             %y = relax.matmul %x, %w : (tensor<64x256xf32>, tensor<256x480xf32>) -> ...
@@ -59,8 +59,8 @@ class PackWeights(CompilerPass):
         linear in the size of the function and of the weights.
     Leaves alone: products whose right operand is no constant of two dimensions; of fewer
         rows than `least_rows`, of fewer than 8 terms, of fewer columns than a vector has
-        lanes; dtypes of fewer than 32 bits, and of several dtypes; tensors on a device;
-        functions for other targets
+        lanes; other dtypes than f16 and those of 32 and 64 bits, and several dtypes;
+        tensors on a device
     Errors: `vector_bytes` that is no power of two from 4 to 1024
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM's schedules of this are found by a search, whose layout
@@ -71,7 +71,7 @@ class PackWeights(CompilerPass):
     name = "relax-pack-weights"
 
     vector_bytes: int = 64
-    least_rows: int = 9
+    least_rows: int = 4
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bytes not in _WIDTHS:
@@ -101,7 +101,7 @@ class PackWeights(CompilerPass):
         dtype = weight.dtype
         if dtype is None or x.shape is None or weight.shape is None:
             return None
-        if not tir.is_scalar(dtype) or tir.bits_of_lane(dtype) < _LEAST_BITS:
+        if not tir.is_scalar(dtype) or not _is_computed(dtype):
             return None
         if len(x.shape) == 1 or len(weight.shape) != len("kj"):
             return None
@@ -119,6 +119,11 @@ class PackWeights(CompilerPass):
         if rows < self.least_rows:
             return None
         return _Product(op, constant, _width(columns, lanes, self.vector_bytes))
+
+
+def _is_computed(dtype: Attribute) -> bool:
+    """Whether products of a dtype are computed in that dtype, in vectors."""
+    return dtype == f16 or tir.bits_of_lane(dtype) >= _LEAST_BITS
 
 
 @dataclass(frozen=True)

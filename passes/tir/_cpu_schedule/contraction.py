@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import f16, i1, i32
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -63,11 +63,15 @@ _INTO_SECOND_CACHE = (0, 2, 1)
 """Operands of `prefetch`: data to read, which are not for the first cache yet."""
 _LEAST_ROWS = 4
 _LEAST_TERMS = 8
+_LEAST_BITS = 32
 
 
 def match_large_contraction(found: Reduction, machine: Machine) -> Contraction | None:
     """A reduction as a contraction that is worth copying its operands for."""
-    if machine.lanes(found.dtype) == 1 or tir.bits_of_lane(found.dtype) < 32:
+    if machine.lanes(found.dtype) == 1:
+        return None
+    # What is computed in f32 and rounded for each term is no faster so.
+    if found.dtype != f16 and tir.bits_of_lane(found.dtype) < _LEAST_BITS:
         return None
     if found.init is not None and not isinstance(view(found.init), Const):
         return None

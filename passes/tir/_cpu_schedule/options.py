@@ -36,8 +36,13 @@ class Machine:
         return max(self.vector_bytes // tir.bytes_of_lane(dtype), 1)
 
     def multiply_add(self, a: Expr, b: Expr, c: Expr) -> Expr:
-        """`a * b + c`, rounded as the options say."""
-        if self.fuse_multiply_add and tir.is_float(c.dtype):
+        """`a * b + c`, rounded as the options say, but twice for narrow floats.
+
+        Processors have no multiply-add of some of these, and what computes the same bits
+        takes long.
+        """
+        is_wide = tir.is_float(c.dtype) and tir.bits_of_lane(c.dtype) >= _WIDE
+        if self.fuse_multiply_add and is_wide:
             return Call("fma", [a, b, c], c.dtype)
         return Add(c, Mul(a, b))
 
@@ -53,6 +58,8 @@ LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i
 of its body here."""
 MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
+_WIDE = 32
+"""Bits of floats of which all processors have a multiply-add."""
 _MANY = 8
 """So many iterations are enough to keep all threads busy."""
 

@@ -67,7 +67,7 @@ _TERMS_AT_ONCE = 8
 """Terms that are added to a stretch at once."""
 _MOST_COLUMNS = 4
 """Columns whose terms are gathered at once."""
-_MANY_SUMS = 16
+_MANY_SUMS = 24
 _FEW_SUMS = 8
 """Vectors of partial sums, of 32 and of 16 registers."""
 
@@ -179,6 +179,8 @@ class _Part:
     """Some of the terms, whose sums have a place of their own."""
 
     sums: SSAValue
+    width: int | Expr
+    """Elements from a row of the sums to the next one."""
     number: Expr
     first: Expr
     length: Expr
@@ -258,15 +260,21 @@ class _Product:
 
     def _load_result(self, at: Point, row: Expr, column: Expr) -> Expr:
         if self.part is not None:
-            return self.code.load(self.part.sums, self.part.number, row, column)
+            return self.code.load(*self._place_of_sum(self.part, row, column))
         return self.code.load(self.found.reduction.result.buffer, *self._places(at))
 
     def _store_result(self, value: Expr, at: Point, row: Expr, column: Expr) -> None:
         if self.part is not None:
-            self.code.store(value, self.part.sums, self.part.number, row, column)
+            self.code.store(value, *self._place_of_sum(self.part, row, column))
             return
         buffer = self.found.reduction.result.buffer
         self.code.store(value, buffer, *self._places(at))
+
+    def _place_of_sum(
+        self, part: _Part, row: Expr, column: Expr
+    ) -> tuple[SSAValue, Expr, Expr]:
+        # One index: what is between rows is no part of a region.
+        return part.sums, part.number, smart.add(smart.mul(row, part.width), column)
 
     def _each_lane(
         self,
@@ -320,15 +328,20 @@ class _Product:
                 if size is None
                 else size + self.lanes
             )
-            shape = [parts, self.height, width]
+            shape = [
+                parts,
+                smart.mul(self.height, width)
+                if isinstance(width, Expr)
+                else self.height * width,
+            ]
             sums = code.alloc("sums", shape, self.dtype, "global")
             count = self.number(parts)
             with code.loop("part", count, tir.ForKind.PARALLEL) as part:
                 first = smart.mul(smart.cast(length.dtype, part), length)
-                one = replace(self, part=_Part(sums, part, first, length))
+                one = replace(self, part=_Part(sums, width, part, first, length))
                 one._write_stretches(one._write_stretch, parallel=False)
 
-            def add_up(low: Expr | None, stretch: Expr, width: int) -> None:
+            def add_up(low: Expr | None, stretch: Expr, lanes: int) -> None:
                 def each(row: Expr, column: Expr) -> None:
                     at = self._at(self._row_at(row), column)
                     init = found.reduction.init
@@ -338,11 +351,12 @@ class _Product:
                         else self._value(init, at)
                     )
                     for number in range(parts):
-                        value = code.load(sums, self.number(number), row, column)
+                        place = smart.add(smart.mul(row, width), column)
+                        value = code.load(sums, self.number(number), place)
                         total = smart.add(total, value)
                     self._store_result(total, at, row, column)
 
-                self._each_lane(low, stretch, width, each)
+                self._each_lane(low, stretch, lanes, each)
 
             self._write_stretches(add_up, parallel=self.height > 1)
 
@@ -414,7 +428,7 @@ class _Product:
         self.code.steps(
             self.column.name,
             self.column.extent,
-            1 << (count.bit_length() - 1),
+            count,
             self._gather,
             kind_of(self.parallel),
         )

@@ -47,18 +47,18 @@ relax.func @three(%x: !x) -> tensor<12x96xf32> attributes {global_symbol = "thre
 // CHECK-LABEL: relax.func @left_alone
 // CHECK-NOT: call_tir
 // CHECK: relax.return
-relax.func @left_alone(%x: !x, %v: !w, %few: tensor<8x8xf32>, %thin: tensor<12x7xf32>, %half: tensor<12x8xf16>) -> !relax.tuple<!y, tensor<8x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xf16>, tensor<2x12x16xf32>> attributes {global_symbol = "left_alone"} {
+relax.func @left_alone(%x: !x, %v: !w, %few: tensor<3x8xf32>, %thin: tensor<12x7xf32>, %half: tensor<12x8xbf16>) -> !relax.tuple<!y, tensor<3x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xbf16>, tensor<2x12x16xf32>> attributes {global_symbol = "left_alone"} {
   %w = relax.constant dense<0.25> : !w
   %short = relax.constant dense<0.25> : tensor<7x16xf32>
   %narrow = relax.constant dense<0.25> : tensor<8x3xf32>
-  %of_half = relax.constant dense<0.25> : tensor<8x16xf16>
+  %of_half = relax.constant dense<0.25> : tensor<8x16xbf16>
   %two = relax.constant dense<0.25> : tensor<2x8x16xf32>
   %a = relax.matmul %x, %v : (!x, !w) -> !y
-  %b = relax.matmul %few, %w : (tensor<8x8xf32>, !w) -> tensor<8x16xf32>
+  %b = relax.matmul %few, %w : (tensor<3x8xf32>, !w) -> tensor<3x16xf32>
   %c = relax.matmul %thin, %short : (tensor<12x7xf32>, tensor<7x16xf32>) -> tensor<12x16xf32>
   %d = relax.matmul %x, %narrow : (!x, tensor<8x3xf32>) -> tensor<12x3xf32>
-  %e = relax.matmul %half, %of_half : (tensor<12x8xf16>, tensor<8x16xf16>) -> tensor<12x16xf16>
+  %e = relax.matmul %half, %of_half : (tensor<12x8xbf16>, tensor<8x16xbf16>) -> tensor<12x16xbf16>
   %f = relax.matmul %x, %two : (!x, tensor<2x8x16xf32>) -> tensor<2x12x16xf32>
-  %t = relax.tuple(%a, %b, %c, %d, %e, %f) : !y, tensor<8x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xf16>, tensor<2x12x16xf32>
-  relax.return %t : !relax.tuple<!y, tensor<8x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xf16>, tensor<2x12x16xf32>>
+  %t = relax.tuple(%a, %b, %c, %d, %e, %f) : !y, tensor<3x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xbf16>, tensor<2x12x16xf32>
+  relax.return %t : !relax.tuple<!y, tensor<3x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xbf16>, tensor<2x12x16xf32>>
 }
