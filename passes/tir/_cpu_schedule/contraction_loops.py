@@ -1,0 +1,541 @@
+"""The loops of a contraction: copies of operands, tiles, and what is fetched ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Any
+
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import (
+    LINE_BYTES,
+    ContractionSizes,
+    steps_behind,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
+from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    LEFT_TO_LLVM,
+)
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import (
+    loops_over,
+    points,
+    split_index,
+)
+from xdsl_tvm.passes.tir._schedule.contraction import (
+    ops_behind,
+)
+
+_INTO_SECOND_CACHE = (0, 2, 1)
+"""Operands of `prefetch`: data to read, which are not for the first cache yet."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows and terms."""
+
+    tile: Expr
+    """The first tile of the rows."""
+    tiles: Expr
+    term: Expr
+    """The first term, or step."""
+    terms: Expr
+    rows: SSAValue | None = None
+    """The copy of `a`, if there is one."""
+    columns: SSAValue | None = None
+    """The copy of a panel of `b`, likewise."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile of the result: its number, of those of the part, and its panel."""
+
+    part: Part
+    number: Expr
+    panel: Expr
+    row: Expr
+    column: Expr
+    whole: Expr
+    """Whether the result has all of it."""
+    columns_fit: Expr
+
+
+@dataclass(frozen=True)
+class ContractionLoops(ContractionSizes):
+    """Writes a contraction at one point of its batch axes."""
+
+    # ---- the whole ----
+
+    def write(self) -> None:
+        """The product of all rows and columns."""
+        code = self.code
+        tiles = self.count(self.rows, self.height)
+        with code.block("contraction"):
+            if not self.copies_rows:
+                zero = self.number(0)
+                self._write_part(Part(zero, tiles, zero, self.steps))
+                return
+            with (
+                self.stretches("k.p", self.terms, self.part_terms) as (term, terms),
+                self.stretches("tile.p", tiles, self.part_tiles) as (tile, count),
+            ):
+                rows = self._alloc_rows(tiles)
+                part = Part(tile, count, term, terms, rows)
+                with code.loop("tile", count, self.kind) as number:
+                    self._copy_rows(part, number)
+                self._write_part(part)
+
+    def _write_part(self, part: Part) -> None:
+        """Add the terms of a part to all columns of its rows."""
+        code = self.code
+        panels = self.count(self.columns, self.width)
+        with code.loop("panel", panels, self.kind) as panel, code.block("panel"):
+            if self.panels is None:
+                part = replace(part, columns=self._alloc_columns())
+                self._copy_columns(part, panel)
+            with (
+                self.stretches("k.o", part.terms, self.block) as (first, length),
+                code.loop("tile", part.tiles) as tile,
+            ):
+                self._write_tile(part, tile, panel, first, length)
+
+    @property
+    def _terms_of_part(self) -> int | Expr:
+        return _extent(self.terms) if self.part_terms is None else self.part_terms
+
+    def _alloc_rows(self, tiles: Expr) -> SSAValue:
+        shape = self._shape_of_rows(tiles)
+        return self.code.alloc("rows", shape, self.dtype, "global")
+
+    def _alloc_columns(self) -> SSAValue:
+        shape = [self._terms_of_part, self.width]
+        return self.code.alloc("columns", shape, self.dtype, "global")
+
+    def _shape_of_rows(self, tiles: Expr) -> list[int | Expr]:
+        count = _extent(tiles) if self.part_tiles is None else self.part_tiles
+        terms = self._terms_of_part
+        if not self.has_terms_in_rows:
+            return [count, terms, self.height]
+        height = self.number(self.height)
+        return [count, _extent(smart.mul(height, self._stride_of_rows))]
+
+    @property
+    def _stride_of_rows(self) -> Expr:
+        """From a row of a copied tile to the next one: rows of a power of two would all
+        be in the same places of the cache."""
+        terms = self._terms_of_part
+        terms = self.number(terms) if isinstance(terms, int) else terms
+        return smart.add(terms, self.number(self.lanes))
+
+    # ---- copies of the operands ----
+
+    def _copy_rows(self, part: Part, tile: Expr) -> None:
+        """The rows of a tile of a part."""
+        code = self.code
+        first = smart.mul(smart.add(part.tile, tile), self.number(self.height))
+
+        def store(row: Expr, term: Expr, value: Expr) -> None:
+            self.code.store(value, *self._copied(part, tile, smart.sub(row, first), term))
+
+        def copy(row: Expr) -> None:
+            at = points(self.found.rows, self._split(row, self.found.rows))
+            if not self.has_terms_in_rows:
+                with self._each_term(part) as (term, terms):
+                    store(row, term, self._value(self.found.a, at, terms))
+                return
+            (axis,) = self.found.terms
+
+            def lanes(term: Expr) -> None:
+                here = points([axis], [smart.add(part.term, term)])
+                store(row, term, self._value(self.found.a, at, here))
+
+            def write(start: Expr, length: int) -> None:
+                write_lanes(code, start, length, lanes)
+
+            code.steps(axis.name, part.terms, self.lanes, write)
+
+        def whole() -> None:
+            with code.loop("row", self.number(self.height)) as row:
+                copy(smart.add(first, row))
+
+        terms = part.terms
+        self._copy_padded(terms, first, self.height, self.rows, whole, copy, store)
+
+    def _copied(
+        self, part: Part, tile: Expr, row: Expr, term: Expr
+    ) -> tuple[SSAValue, *tuple[Expr, ...]]:
+        """The copy of an element of `a`."""
+        assert part.rows is not None, "copied"
+        if self.has_terms_in_rows:
+            # One index: what is between rows is no part of a region.
+            place = smart.add(smart.mul(row, self._stride_of_rows), term)
+            return part.rows, tile, place
+        return part.rows, tile, term, row
+
+    def _copy_columns(self, part: Part, panel: Expr) -> None:
+        """The columns of a panel: term by term, all columns of it."""
+        columns = part.columns
+        assert columns is not None, "copied"
+        first = smart.mul(panel, self.number(self.width))
+        run = self._run_of_columns()
+
+        def store(column: Expr, term: Expr, value: Expr) -> None:
+            self.code.store(value, columns, term, smart.sub(column, first))
+
+        def at(column: Expr) -> Point:
+            return points(self.found.columns, self._split(column, self.found.columns))
+
+        def copy(column: Expr) -> None:
+            with self._each_term(part) as (term, terms):
+                store(column, term, self._value(self.found.b, at(column), terms))
+
+        def whole() -> None:
+            if run == 1:
+                with self.code.loop("column", self.number(self.width)) as column:
+                    copy(smart.add(first, column))
+                return
+            with self._each_term(part) as (term, terms):
+
+                def lanes(column: Expr) -> None:
+                    store(column, term, self._value(self.found.b, at(column), terms))
+
+                def write(start: Expr, length: int) -> None:
+                    write_lanes(self.code, start, length, lanes)
+
+                width = self.number(self.width)
+                self.code.steps("column", width, run, write, low=first)
+
+        terms = part.terms if self.copies_rows else self.terms
+        self._copy_padded(terms, first, self.width, self.columns, whole, copy, store)
+
+    def _copy_padded(
+        self,
+        terms: Expr,
+        first: Expr,
+        size: int,
+        extent: Expr,
+        whole: Callable[[], None],
+        copy: Callable[[Expr], None],
+        store: Callable[[Expr, Expr, Expr], None],
+    ) -> None:
+        """Copy `size` lines of so many terms from `first` on, of which those after
+        `extent` are zero."""
+        code = self.code
+        fits = self._fits(first, size, extent)
+        with code.when(fits):
+            whole()
+        if smart.literal(fits) == 1:
+            return
+        with code.otherwise(fits):
+            left = smart.sub(extent, first)
+            with code.loop("line", left) as line:
+                copy(smart.add(first, line))
+            padding = smart.sub(self.number(size), left)
+            with (
+                code.loop("line", padding, low=extent) as line,
+                code.loop("term", terms) as term,
+            ):
+                store(line, term, smart.const(0, self.dtype))
+
+    def _fits(self, first: Expr, size: int, extent: Expr) -> Expr:
+        """Whether `size` lines from `first` on are within the extent."""
+        steps = self.number(size)
+        if smart.literal(smart.floormod(extent, steps)) == 0:
+            return smart.const(1, i1)
+        return smart.le(smart.add(first, steps), extent)
+
+    def _run_of_columns(self) -> int:
+        """How many columns, from a multiple of that number on, are neighbours in `b`."""
+        *others, last = self.found.columns
+        steps = steps_behind(self.found.nest, self.found.b, last)
+        if not steps <= {0, 1} or 1 not in steps:
+            return 1
+        needed = ops_behind(self.found.nest, self.found.b)
+        if any(isinstance(op, tir.IfThenElseOp) for op in needed):
+            return 1
+        return gcd(self.width, last.size or 1) if others else self.width
+
+    def _split(self, flat: Expr, axes: Sequence[Axis]) -> list[Expr]:
+        return split_index(flat, [axis.extent for axis in axes])
+
+    def _value(self, value: SSAValue, lines: Point, terms: Point) -> Expr:
+        nest = self.found.nest
+        return nest.value_at(self.code, value, {**self.point, **lines, **terms})
+
+    @contextmanager
+    def _each_term(
+        self, part: Part, first: Expr | None = None, length: Expr | None = None
+    ) -> Generator[tuple[Expr, Point]]:
+        """Loops over the term axes: the number of the term in the part, and the point.
+
+        With `first` and `length`, over these steps of the outermost axis.
+        """
+        outer, *inner = self.found.terms
+        if length is None and not inner and self.copies_rows:
+            length = part.terms
+        with (
+            self.code.loop(outer.name, length or outer.extent) as start,
+            loops_over(self.code, inner) as rest,
+        ):
+            flat = start if first is None else smart.add(first, start)
+            value = flat if inner else smart.add(part.term, flat)
+            point = {**points([outer], [value]), **rest}
+            if inner:
+                flat = smart.cast(self.terms.dtype, flat)
+            for axis in inner:
+                flat = smart.add(smart.mul(flat, axis.extent), point[axis.variable])
+            yield flat, point
+
+    # ---- tiles ----
+
+    def _write_tile(
+        self, part: Part, number: Expr, panel: Expr, first: Expr, length: Expr
+    ) -> None:
+        """Add the terms of `length` steps, from `first` of the part on, to a tile."""
+        code = self.code
+        row = smart.mul(smart.add(part.tile, number), self.number(self.height))
+        column = smart.mul(panel, self.number(self.width))
+        fits = self._fits(column, self.width, self.columns)
+        whole = smart.conjunction(self._fits(row, self.height, self.rows), fits)
+        tile = Tile(part, number, panel, row, column, whole, fits)
+        with code.block("tile"):
+            shape = [self.height, self.width]
+            sums = code.alloc("sums", shape, self.dtype, "local")
+            edge = None
+            if smart.literal(whole) != 1:
+                edge = code.alloc("edge", shape, self.dtype, "local")
+            start = smart.add(part.term, first)
+            self._begin(tile, sums, edge, start)
+            self._add_terms(tile, sums, first, length)
+            self._end(tile, sums, edge)
+            if self.found.behind is not None:
+                with code.when(smart.eq(smart.add(start, length), self.steps)):
+                    self._finish(tile, self.found.behind)
+
+    def _begin(
+        self, tile: Tile, sums: SSAValue, edge: SSAValue | None, start: Expr
+    ) -> None:
+        """What the sums are before the terms from `start` on."""
+        code = self.code
+        initial = self.found.reduction.init
+        is_first: Expr = smart.const(0, i1)
+        if initial is not None:
+            is_first = smart.eq(start, self.number(0))
+            with code.when(is_first):
+                zero = view(initial)
+                self._each_vector(lambda r, c: code.store(zero, sums, r, c))
+        if smart.literal(is_first) == 1:
+            return
+
+        def load(target: SSAValue) -> Callable[[Expr, Expr], None]:
+            return lambda r, c: code.store(
+                code.load(*self._result(tile, r, c)), target, r, c
+            )
+
+        with code.otherwise(is_first):
+            with code.when(tile.whole):
+                self._each_vector(load(sums))
+            if edge is not None:
+                with code.otherwise(tile.whole):
+                    nothing = smart.const(0, self.dtype)
+                    self._each_vector(lambda r, c: code.store(nothing, edge, r, c))
+                    self._each_stored(tile, load(edge))
+                    self._each_vector(
+                        lambda r, c: code.store(code.load(edge, r, c), sums, r, c)
+                    )
+
+    # ---- terms ----
+
+    def _add_terms(self, tile: Tile, sums: SSAValue, first: Expr, length: Expr) -> None:
+        code, part = self.code, tile.part
+        if not self.copies_rows:
+            with self._each_term(part, first, length) as (term, at):
+                self._add_term(tile, sums, term, self._row_in_place(tile, at))
+            return
+
+        def add(term: Expr) -> None:
+            def copied(row: Expr) -> Expr:
+                return code.load(*self._copied(part, tile.number, row, term))
+
+            self._add_term(tile, sums, term, copied)
+
+        if self.ahead is None:
+            with code.loop("k", length) as k:
+                add(smart.add(first, k))
+            return
+        steps, lines = self.ahead
+        step = self.number(steps)
+        with code.loop("k.s", smart.floordiv(length, step)) as number:
+            for line in range(lines):
+                self._fetch(tile, smart.add(first, length), number, line)
+            kind = tir.ForKind.UNROLLED
+            with code.loop("k", step, kind, annotations=LEFT_TO_LLVM) as k:
+                add(smart.add(smart.add(first, smart.mul(number, step)), k))
+
+    def _fetch(self, tile: Tile, after: Expr, step: Expr, line: int) -> None:
+        """Fetch a line of what follows a block that ends at `after`: the next terms of
+        the panel, or of the next panel. Each tile fetches other lines."""
+        assert self.panels is not None, "asked before"
+        assert self.ahead is not None, "asked before"
+        assert self.block is not None, "asked before"
+        code, number, part = self.code, self.number, tile.part
+        load, _ = self.panels
+        steps, lines = self.ahead
+        after = smart.add(part.term, after)
+        next_term = smart.add(smart.mul(tile.panel, self.terms), after)
+        if self.part_terms is not None:
+            other = smart.add(smart.mul(tile.panel, self.terms), self.terms)
+            at_end = smart.eq(after, smart.add(part.term, part.terms))
+            next_term = smart.select(at_end, smart.add(other, part.term), next_term)
+        fetched = smart.add(smart.mul(tile.number, number(self.block // steps)), step)
+        fetched = smart.add(smart.mul(fetched, number(lines)), number(line))
+        per_line = number(max(LINE_BYTES // self.bytes, 1))
+        place = smart.add(
+            smart.mul(next_term, number(self.width)), smart.mul(fetched, per_line)
+        )
+        panels = self.count(self.columns, self.width)
+        whole = smart.mul(smart.mul(panels, self.terms), number(self.width))
+        place = smart.minimum(place, smart.sub(whole, number(1)))
+        term = smart.floordiv(place, number(self.width))
+        indices = [
+            smart.floordiv(term, self.terms),
+            smart.floormod(term, self.terms),
+            smart.floormod(place, number(self.width)),
+        ]
+        address = tir.AddressOfOp(load.buffer, [code.value(index) for index in indices])
+        code.insert(address)
+        hints = [smart.const(hint, i32) for hint in _INTO_SECOND_CACHE]
+        code.call("prefetch", [Value(address.result), *hints], i32)
+
+    def _row_in_place(self, tile: Tile, terms: Point) -> Callable[[Expr], Expr]:
+        """The elements of `a`; rows after the last one are the last."""
+        is_whole = smart.literal(self._fits(tile.row, self.height, self.rows)) == 1
+
+        def value(row: Expr) -> Expr:
+            flat = smart.add(tile.row, row)
+            if not is_whole:
+                flat = smart.minimum(flat, smart.sub(self.rows, self.number(1)))
+            at = points(self.found.rows, self._split(flat, self.found.rows))
+            return self._value(self.found.a, at, terms)
+
+        return value
+
+    def _add_term(
+        self,
+        tile: Tile,
+        sums: SSAValue,
+        term: Expr,
+        value_of_row: Callable[[Expr], Expr],
+    ) -> None:
+        code = self.code
+
+        def column_at(column: Expr) -> Expr:
+            if self.panels is None:
+                assert tile.part.columns is not None, "copied"
+                return code.load(tile.part.columns, term, column)
+            at = smart.add(tile.part.term, term)
+            return code.load(self.panels[0].buffer, tile.panel, at, column)
+
+        height, kind = self.number(self.height), tir.ForKind.UNROLLED
+        with code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:
+            a = value_of_row(row)
+
+            def add_vector(column: Expr) -> None:
+                before = code.load(sums, row, column)
+                total = self.machine.multiply_add(a, column_at(column), before)
+                code.store(total, sums, row, column)
+
+            self._vectors_of_row(add_vector)
+
+    # ---- results ----
+
+    def _end(self, tile: Tile, sums: SSAValue, edge: SSAValue | None) -> None:
+        """Store the sums."""
+        code = self.code
+
+        def store(source: SSAValue) -> Callable[[Expr, Expr], None]:
+            return lambda r, c: code.store(
+                code.load(source, r, c), *self._result(tile, r, c)
+            )
+
+        with code.when(tile.whole):
+            self._each_vector(store(sums))
+        if edge is not None:
+            with code.otherwise(tile.whole):
+                self._each_vector(
+                    lambda r, c: code.store(code.load(sums, r, c), edge, r, c)
+                )
+                self._each_stored(tile, store(edge))
+
+    def _finish(self, tile: Tile, behind: Nest) -> None:
+        """What is done on the results of a tile."""
+        code = self.code
+
+        def write(r: Expr, c: Expr) -> None:
+            _, *indices = self._result(tile, r, c)
+            place = zip(behind.axes, indices, strict=True)
+            behind.write_instance(code, {axis.variable: i for axis, i in place})
+
+        with code.when(tile.whole):
+            self._each_vector(write)
+        if smart.literal(tile.whole) != 1:
+            with code.otherwise(tile.whole):
+                self._each_stored(tile, write)
+
+    def _result(self, tile: Tile, r: Expr, c: Expr) -> list[Any]:
+        """The buffer and the indices of an element of the result."""
+        found = self.found
+        rows = points(found.rows, self._split(smart.add(tile.row, r), found.rows))
+        flat = smart.add(tile.column, c)
+        columns = points(found.columns, self._split(flat, found.columns))
+        at = {**self.point, **rows, **columns}
+        result = found.reduction.result
+        indices = [found.nest.tree_at(index, at) for index in result.indices]
+        return [result.buffer, *indices]
+
+    def _each_vector(self, write: Callable[[Expr, Expr], None]) -> None:
+        """All elements of a tile, as vectors with constant places."""
+        height, kind = self.number(self.height), tir.ForKind.UNROLLED
+        with self.code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:
+            self._vectors_of_row(lambda column: write(row, column))
+
+    def _vectors_of_row(self, write: Callable[[Expr], None]) -> None:
+        lanes = self.number(self.lanes)
+        count, kind = self.number(self.vectors), tir.ForKind.UNROLLED
+        with (
+            self.code.loop("u", count, kind, annotations=LEFT_TO_LLVM) as number,
+            self.code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane,
+        ):
+            write(smart.add(smart.mul(number, lanes), lane))
+
+    def _each_stored(self, tile: Tile, write: Callable[[Expr, Expr], None]) -> None:
+        """The elements of a tile that the result has: rows as vectors where it has all
+        columns, else one by one."""
+        code = self.code
+        left = smart.sub(self.rows, tile.row)
+        height = smart.minimum(self.number(self.height), left)
+        with code.when(tile.columns_fit), code.loop("r", height) as r:
+            self._vectors_of_row(lambda column: write(r, column))
+        if smart.literal(tile.columns_fit) == 1:
+            return
+        width = smart.minimum(
+            self.number(self.width), smart.sub(self.columns, tile.column)
+        )
+        with (
+            code.otherwise(tile.columns_fit),
+            code.loop("r", height) as r,
+            code.loop("c", width) as c,
+        ):
+            write(r, c)
+
+
+def _extent(tree: Expr) -> int | Expr:
+    number = smart.literal(tree)
+    return tree if number is None else int(number)
