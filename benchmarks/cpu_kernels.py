@@ -4,6 +4,7 @@
     python benchmarks/cpu_kernels.py --threads 1 --only matmul softmax
     python benchmarks/cpu_kernels.py --write             and into docs/performance.md
     python benchmarks/cpu_kernels.py --convolutions      those of the networks of images
+    python benchmarks/cpu_kernels.py --products          matrix products, of all dtypes
 
 Every kernel is written without a schedule (`_cpu_kernel_sources.py`) and compiled, which
 schedules it. For each number of threads there is a process of
@@ -287,6 +288,19 @@ def work_on_convolutions(threads: int, only: Sequence[str], seconds: float) -> N
             print(_convolutions.line(shape, where, result), flush=True)
 
 
+def work_on_products(threads: int, only: Sequence[str], seconds: float) -> None:
+    """The same for the products of `_products.py`."""
+    import _products
+
+    machine = limits(threads)
+    for product in _products.PRODUCTS:
+        if not only or any(product.name.startswith(name) for name in only):
+            result = _products.measure(
+                product, seconds, machine.chains, machine.operations
+            )
+            print(_products.line(product, result), flush=True)
+
+
 # ---- reporting ----
 
 
@@ -298,16 +312,15 @@ def run(threads: int, only: Sequence[str], seconds: float) -> list[str]:
     return table(threads, [Result(**line) for line in lines])
 
 
-def run_convolutions(
-    threads: int, only: Sequence[str], seconds: float
+def run_rows(
+    kind: str, threads: int, only: Sequence[str], seconds: float
 ) -> tuple[list[str], str]:
-    """The table of the convolutions, and what it shows."""
-    from _convolutions import HEADER, LEGEND
-
-    arguments = ["--worker", str(threads), "--seconds", str(seconds), "--convolutions"]
+    """The table of the convolutions or products, and what it shows."""
+    module: Any = importlib.import_module(f"_{kind}")
+    arguments = ["--worker", str(threads), "--seconds", str(seconds), f"--{kind}"]
     arguments += ["--only", *only] if only else []
     rows = run_worker(__file__, arguments, threads)
-    return [_title(threads), "", *HEADER, *rows, ""], LEGEND.strip()
+    return [_title(threads), "", *module.HEADER, *rows, ""], module.LEGEND.strip()
 
 
 def _title(threads: int) -> str:
@@ -360,24 +373,36 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--convolutions", action="store_true", help="of the networks")
+    parser.add_argument("--products", action="store_true", help="of all dtypes")
     options = parser.parse_args()
+    kinds = [kind for kind in _KINDS if getattr(options, kind)]
     if options.worker is not None:
-        kind = work_on_convolutions if options.convolutions else work
-        kind(options.worker, options.only, options.seconds)
+        working = _KINDS[kinds[0]][1] if kinds else work
+        working(options.worker, options.only, options.seconds)
         return
     lines: list[str] = []
     legend = _LEGEND.strip()
     for threads in options.threads:
-        if options.convolutions:
-            part, legend = run_convolutions(threads, options.only, options.seconds)
+        if kinds:
+            part, legend = run_rows(kinds[0], threads, options.only, options.seconds)
         else:
             part = run(threads, options.only, options.seconds)
         print("\n".join(part), flush=True)
         lines += part
-    if options.write and options.convolutions:
-        write_section("cpu_kernels.py convolutions", "Convolutions", [legend, "", *lines])
+    if options.write and kinds:
+        title = _KINDS[kinds[0]][0]
+        name = f"cpu_kernels.py {kinds[0]}"
+        write_section(name, title, [legend, "", *lines])
     elif options.write:
         write_section("cpu_kernels.py", "CPU kernels", [legend, "", *lines])
+
+
+_Work = Callable[[int, Sequence[str], float], None]
+_KINDS: dict[str, tuple[str, _Work]] = {
+    "convolutions": ("Convolutions", work_on_convolutions),
+    "products": ("Products", work_on_products),
+}
+"""Tables of their own: the title, and what measures them."""
 
 
 if __name__ == "__main__":
