@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, f16
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+    f16,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
+from xdsl_tvm.dialects.relax.dense import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
@@ -169,7 +175,9 @@ class _Product:
         panels = -(-columns // self.width)
         if panels * self.width != columns:
             weight = np.pad(weight, ((0, 0), (0, panels * self.width - columns)))
-        return dense_of(weight.reshape(terms, panels, self.width).swapaxes(0, 1))
+        found = weight.reshape(terms, panels, self.width).swapaxes(0, 1)
+        type_ = TensorType(value.get_element_type(), found.shape)
+        return DenseIntOrFPElementsAttr(type_, BytesAttr(found.tobytes()))
 
     def _stages(self, site: RuleContext) -> Tensor:
         """The product, with the weight in panels."""
