@@ -50,8 +50,20 @@ def can_fork() -> bool:
     )
 
 
-def run_jobs(jobs: Sequence[Job], order: Sequence[int], processes: int) -> list[Outcome]:
+def _nothing() -> None:
+    pass
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    order: Sequence[int],
+    processes: int,
+    meanwhile: Callable[[], None] = _nothing,
+) -> list[Outcome]:
     """The results of jobs, begun in an order, on so many processes.
+
+    `meanwhile` is what this process does once, after copies of it have begun, and before
+    it takes a job.
 
     With more than one process, `can_fork` must hold. A job that fails in a copy is done
     again by this process, so that its exception is the job's own: jobs leave what they
@@ -59,8 +71,10 @@ def run_jobs(jobs: Sequence[Job], order: Sequence[int], processes: int) -> list[
     them in `jobs` is what one process has, and later ones may be left out.
     """
     outcomes: list[Outcome | None] = [None] * len(jobs)
-    if processes > 1 and 1 < len(jobs) <= _TICKETS:
-        _share(jobs, order, processes, outcomes)
+    if processes > 1 and 0 < len(jobs) <= _TICKETS:
+        _share(jobs, order, processes, outcomes, meanwhile)
+    else:
+        meanwhile()
     for number, job in enumerate(jobs):
         if outcomes[number] is None:
             outcomes[number] = _done(job)
@@ -84,6 +98,7 @@ def _share(
     order: Sequence[int],
     processes: int,
     outcomes: list[Outcome | None],
+    meanwhile: Callable[[], None],
 ) -> None:
     """Does the jobs; what fails in a copy is left out of `outcomes`."""
     read, write = os.pipe()
@@ -94,12 +109,13 @@ def _share(
         os.write(write, b"".join(n.to_bytes(_NUMBER, "little") for n in order))
         os.close(write)
         with _frozen():
-            for _ in range(min(processes, len(jobs)) - 1):
+            for _ in range(min(processes - 1, len(jobs))):
                 results = files.enter_context(tempfile.TemporaryFile())
                 child = _fork()
                 if child == 0:
                     _work(jobs, read, results)
                 children[child] = results
+        meanwhile()
         while ticket := os.read(read, _NUMBER):
             number = int.from_bytes(ticket, "little")
             outcomes[number] = _done(jobs[number])

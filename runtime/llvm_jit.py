@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import ARCHS, ptx_version
 from xdsl_tvm.runtime import _elf
+from xdsl_tvm.runtime.constant_memory import ConstantMemory
 from xdsl_tvm.runtime.object_cache import ObjectCache, cache_key
 
 NVPTX_ARCHS: tuple[str, ...] = tuple(ARCHS)
@@ -261,18 +262,17 @@ def compile_object(text: str, opt_level: int, *, linked: bool = False) -> bytes:
 
 
 def holds_data() -> bool:
-    """Whether `compile_objects` has constants in an object of their own here."""
+    """Whether constants may be apart from the LLVM module that declares them here."""
     return _elf.can_hold_data(host_machine().triple)
 
 
-def compile_objects(
-    text: str, data: Sequence[Datum], opt_level: int, *, linked: bool = False
-) -> list[bytes]:
+def linked_objects(text: str, data: Sequence[Datum], opt_level: int) -> list[bytes]:
     """The object file of an LLVM module, and that of the constants that it declares.
 
-    Without constants there is one file. There may be some where `holds_data`.
+    They are for a linker. Without constants there is one file. There may be some where
+    `holds_data`.
     """
-    objects = [compile_object(text, opt_level, linked=linked)]
+    objects = [compile_object(text, opt_level, linked=True)]
     if data:
         objects.append(_elf.data_object(data, host_machine().triple))
     return objects
@@ -405,11 +405,13 @@ _EXTERN_FUNCTION = re.compile(
 class NativeCode:
     """A loaded object; its functions stay valid as long as this object lives.
 
-    `code.address("f")` is the address of an exported function.
+    `code.address("f")` is the address of an exported function. `constants` is the memory
+    that the code reads.
     """
 
-    def __init__(self, tracker: Any) -> None:
+    def __init__(self, tracker: Any, constants: ConstantMemory | None = None) -> None:
         self._tracker = tracker
+        self._constants = constants
 
     def address(self, name: str) -> int:
         """The address of an exported function or global.
@@ -473,10 +475,14 @@ def load_objects(
     exports: Iterable[str],
     *,
     symbols: Mapping[str, int] | None = None,
+    constants: ConstantMemory | None = None,
 ) -> NativeCode:
-    """Loads object files that may call each other; arguments as of `load`."""
+    """Loads object files that may call each other; arguments as of `load`.
+
+    `constants` are those that they declare.
+    """
     exports = list(exports)
-    symbols = symbols or {}
+    symbols = {**(symbols or {}), **(constants.addresses if constants else {})}
     _check_symbols(objects, exports, symbols)
     builder = _binding().JITLibraryBuilder()
     for data in objects:
@@ -492,7 +498,7 @@ def load_objects(
         except RuntimeError as error:
             reason = " ".join(str(error).split())
             raise DiagnosticException(f"cannot load the code: {reason}") from None
-    return NativeCode(tracker)
+    return NativeCode(tracker, constants)
 
 
 def mentions(data: bytes, name: str) -> bool:

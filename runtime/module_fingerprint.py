@@ -2,13 +2,16 @@
 
 Two modules have one digest if they print the same up to the names of values and blocks,
 and to locations. Printing itself would take far longer: the elements of dense constants
-are hashed as bytes, and each attribute is written once.
+are hashed as bytes, and each attribute is written once. Large constants have digests of
+their own, which are computed side by side.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -16,12 +19,21 @@ from typing import cast
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
+
 _ROOT = Path(__file__).parents[1]
+
+_LARGE = 4096
+"""Bytes of a constant from which on it has a digest of its own."""
+
+_WORTH_THREADS = 1 << 24
+"""Bytes that take longer to hash than threads take to start."""
 
 
 class _Digest:
-    def __init__(self) -> None:
+    def __init__(self, constants: Mapping[int, bytes]) -> None:
         self._hash = hashlib.sha256()
+        self._constants = constants
         self._values: dict[SSAValue, int] = {}
         self._blocks: dict[Block, int] = {}
         # The attributes are kept, so that an id is never used again.
@@ -40,7 +52,8 @@ class _Digest:
     def _attribute(self, attribute: Attribute) -> None:
         found = self._attributes.get(id(attribute))
         if found is None:
-            found = self._attributes[id(attribute)] = (attribute, _bytes(attribute))
+            found = (attribute, _bytes(attribute, self._constants))
+            self._attributes[id(attribute)] = found
         self._field(found[1])
 
     def _dictionary(self, items: Iterable[tuple[str, Attribute]]) -> None:
@@ -83,19 +96,44 @@ class _Digest:
         self._number(sum(1 for _ in block.ops))
 
 
-def _bytes(attribute: Attribute) -> bytes:
+def _bytes(attribute: Attribute, constants: Mapping[int, bytes]) -> bytes:
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         dense = cast(DenseIntOrFPElementsAttr, attribute)
-        return str(dense.type).encode() + b"\0" + dense.data.data
+        data = dense.data.data
+        if len(data) < _LARGE:
+            return str(dense.type).encode() + b"\0" + data
+        digest = constants.get(id(data)) or hashlib.sha256(data).digest()
+        return str(dense.type).encode() + b"\1" + digest
     if isinstance(attribute, DenseArrayBase):
         array = cast(DenseArrayBase, attribute)
         return str(array.elt_type).encode() + b"\0" + array.data.data
     return str(attribute).encode()
 
 
+@dataclass(frozen=True)
+class Fingerprint:
+    """The digest of a module, and those of its large constants."""
+
+    digest: str
+    constants: Mapping[bytes, bytes]
+    """The bytes of the constants by their digests."""
+
+    @property
+    def digests(self) -> dict[int, bytes]:
+        """The digests of the constants by the `id` of their bytes."""
+        return {id(data): digest for digest, data in self.constants.items()}
+
+
 def module_fingerprint(module: ModuleOp) -> str:
     """The digest of a module, the same in every process. Linear in its size."""
-    digest = _Digest()
+    return fingerprint_of(module).digest
+
+
+def fingerprint_of(module: ModuleOp) -> Fingerprint:
+    """The digest of a module, and of its constants."""
+    large = _large_constants(module)
+    digests = dict(zip(map(id, large), _digests(large), strict=True))
+    digest = _Digest(digests)
     pending: list[Operation | Block] = [module]
     while pending:
         item = pending.pop()
@@ -106,7 +144,38 @@ def module_fingerprint(module: ModuleOp) -> str:
             digest.operation(item)
             blocks = [block for region in item.regions for block in region.blocks]
             pending.extend(reversed(blocks))
-    return digest.hexdigest()
+    return Fingerprint(digest.hexdigest(), {digests[id(data)]: data for data in large})
+
+
+def _large_constants(module: ModuleOp) -> list[bytes]:
+    """The bytes of large constants that operations have, each once."""
+    found: dict[int, bytes] = {}
+    for op in all_ops(module):
+        for attribute in op.properties.values():
+            if isinstance(attribute, DenseIntOrFPElementsAttr):
+                data = cast(DenseIntOrFPElementsAttr, attribute).data.data
+                if len(data) >= _LARGE:
+                    found[id(data)] = data
+    return list(found.values())
+
+
+def _digests(large: list[bytes]) -> list[bytes]:
+    if sum(map(len, large)) < _WORTH_THREADS:
+        return list(map(_sha256, large))
+    # Late: most modules are small.
+    from concurrent.futures import ThreadPoolExecutor
+
+    # Hashing releases the interpreter's lock.
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as threads:
+        return list(threads.map(_sha256, large))
+
+
+_MOST_THREADS = 8
+"""More threads than these wait for memory."""
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 _COMPILER = ("dialects", "analysis", "passes", "interpreters", "lowering", "runtime")

@@ -35,8 +35,9 @@ from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.loop_times import LoopRecorder
-from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
-from xdsl_tvm.runtime.object_cache import ObjectCache, packed, unpacked
+from xdsl_tvm.runtime.compiled_objects import CompiledObjects
+from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, fingerprint_of
+from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
 from xdsl_tvm.runtime.packed_functions import (
     ENTRY_TYPES,
@@ -91,15 +92,8 @@ class NativeExecutable(Executable):
         self._settings = settings
         self._externs = externs
         self._is_profiled = settings.profile and has_relax_functions(module)
-        key = llvm_jit.host_cache_key(
-            "module",
-            module_fingerprint(module),
-            compiler_fingerprint(),
-            repr(sorted(PassContext.current().config.items())),
-            f"{settings.opt_level} {settings.optimize} {settings.profile} "
-            f"{settings.bound_checks}",
-        )
-        self._objects = unpacked(ObjectCache.default().get_or_make(key, self._compiled))
+        compiled = self._cached_or_compiled()
+        self._objects = compiled.objects
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         exports.update(dict.fromkeys(self.packed_functions))
         self._reporting = {
@@ -127,7 +121,9 @@ class NativeExecutable(Executable):
                 CALL_WITH_SLOTS: packed_calls.slots_address,
             }
             symbols.update((name, known[name]) for name in calls)
-        self._code = llvm_jit.load_objects(self._objects, exports, symbols=symbols)
+        self._code = llvm_jit.load_objects(
+            self._objects, exports, symbols=symbols, constants=compiled.constants()
+        )
         address = self._code.address
         self.loop_recorder = LoopRecorder(address) if has_marks else None
         """Records times of functions and loops, where InstrumentProfileIntrinsics has
@@ -137,26 +133,49 @@ class NativeExecutable(Executable):
     def _mentions(self, name: str) -> bool:
         return any(llvm_jit.mentions(data, name) for data in self._objects)
 
-    def _compiled(self) -> bytes:
+    def _cached_or_compiled(self) -> CompiledObjects:
+        cache = ObjectCache.default()
+        if cache.folder is None:
+            # Nobody asks for the digest of the module.
+            return self._compiled()
+        settings = self._settings
+        found = fingerprint_of(self._module)
+        key = llvm_jit.host_cache_key(
+            "module",
+            found.digest,
+            compiler_fingerprint(),
+            repr(sorted(PassContext.current().config.items())),
+            f"{settings.opt_level} {settings.optimize} {settings.profile} "
+            f"{settings.bound_checks}",
+        )
+        entry = cache.get(key)
+        if entry is not None:
+            cached = CompiledObjects.of_entry(entry, found.constants)
+            if cached is not None:
+                return cached
+        compiled = self._compiled()
+        cache.put(key, compiled.entry(found.digests))
+        return compiled
+
+    def _compiled(self) -> CompiledObjects:
         settings = self._settings
         if settings.optimize and has_relax_functions(self._module):
             # Late: a module that is found in the cache needs none of it.
             from xdsl_tvm.runtime.unit_objects import compile_units
 
             exports = {signature.function for signature in self.signatures.values()}
-            objects = compile_units(
+            compiled = compile_units(
                 self._module.clone(),
                 exports,
                 opt_level=settings.opt_level,
                 profile=settings.profile,
                 progress=settings.progress,
             )
-            if objects is not None:
-                return packed(objects)
+            if compiled is not None:
+                return compiled
         text, data = self._text_and_data()
-        self._settings.progress("machine code", 1, 1)
-        objects = llvm_jit.compile_objects(text, data, self._settings.opt_level)
-        return packed(objects) if data else objects[0]
+        settings.progress("machine code", 1, 1)
+        return CompiledObjects([llvm_jit.compile_object(text, settings.opt_level)], data)
 
     @cached_property
     def llvm_ir(self) -> str:

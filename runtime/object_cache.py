@@ -23,7 +23,7 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,30 +65,6 @@ def cache_key(*parts: str) -> str:
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
-
-
-_SEVERAL = b"xdsl-tvm objects\n"
-
-
-def packed(objects: Sequence[bytes]) -> bytes:
-    """Objects as one entry of the cache, which `unpacked` reads."""
-    parts = [_SEVERAL]
-    for data in objects:
-        parts += [len(data).to_bytes(8, "little"), data]
-    return b"".join(parts)
-
-
-def unpacked(entry: bytes) -> list[bytes]:
-    """The objects of an entry: those of `packed`, or the entry itself."""
-    if not entry.startswith(_SEVERAL):
-        return [entry]
-    objects: list[bytes] = []
-    start = len(_SEVERAL)
-    while start < len(entry):
-        end = start + 8 + int.from_bytes(entry[start : start + 8], "little")
-        objects.append(entry[start + 8 : end])
-        start = end
-    return objects
 
 
 @dataclass(frozen=True)

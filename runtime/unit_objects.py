@@ -27,8 +27,10 @@ from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime._workers import Ended, can_fork, run_jobs
+from xdsl_tvm.runtime.compiled_objects import CompiledObjects
+from xdsl_tvm.runtime.constant_memory import ConstantMemory
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
-from xdsl_tvm.runtime.object_cache import ObjectCache, packed, unpacked
+from xdsl_tvm.runtime.object_cache import ObjectCache
 
 PROCESSES_VARIABLE = "XDSL_TVM_COMPILE_PROCESSES"
 """The environment variable that sets how many processes compile."""
@@ -46,7 +48,7 @@ def compile_units(
     opt_level: int,
     profile: bool,
     progress: Progress,
-) -> list[bytes] | None:
+) -> CompiledObjects | None:
     """The objects of a module of Relax functions; it is lowered in place.
 
     None if the module is compiled as a whole: it has fewer than two units, instruments
@@ -70,46 +72,62 @@ def compile_units(
     )
     if len(units) < 2:
         return None
+    *kernels, callers = units
     cache = ObjectCache.default()
-    keys = [_key(unit, opt_level) for unit in units]
+    keys = [None if cache.folder is None else _key(unit, opt_level) for unit in kernels]
     objects = [None if key is None else cache.get(key) for key in keys]
     missing = [number for number, data in enumerate(objects) if data is None]
-    new = _compiled([units[number] for number in missing], opt_level, progress)
+    new, last = _compiled(
+        [kernels[number] for number in missing], callers, opt_level, progress
+    )
     for number, data in zip(missing, new, strict=True):
         objects[number] = data
         key = keys[number]
         if key is not None:
             cache.put(key, data)
     found = [data for data in objects if data is not None]
-    if any(llvm_jit.mentions(data, FAILED_ASSERT) for data in found[:-1]):
+    if any(llvm_jit.mentions(data, FAILED_ASSERT) for data in found):
         return None
-    return [*found[:-1], *unpacked(found[-1])]
+    return CompiledObjects([*found, *last.objects], last.data, last.memory)
 
 
-def _key(unit: Unit, opt_level: int) -> str | None:
-    """Where the object of a kernel is kept; None for the callers."""
-    if unit.symbol is None:
-        return None
+def _key(kernel: Unit, opt_level: int) -> str:
+    """Where the object of a kernel is kept."""
     return llvm_jit.host_cache_key(
         "kernel",
-        module_fingerprint(unit.module),
+        module_fingerprint(kernel.module),
         compiler_fingerprint(),
         repr(sorted(PassContext.current().config.items())),
         str(opt_level),
     )
 
 
-def _compiled(units: list[Unit], opt_level: int, progress: Progress) -> list[bytes]:
-    jobs = [partial(_object, unit, opt_level) for unit in units]
-    order = sorted(range(len(units)), key=lambda number: -units[number].size)
-    processes = _processes(sum(unit.size for unit in units))
+def _compiled(
+    kernels: list[Unit], callers: Unit, opt_level: int, progress: Progress
+) -> tuple[list[bytes], CompiledObjects]:
+    """The objects of kernels, and those of the functions that call them.
+
+    This process compiles the callers: their constants stay where they are.
+    """
+    jobs = [partial(_object, unit, opt_level) for unit in kernels]
+    order = sorted(range(len(kernels)), key=lambda number: -kernels[number].size)
+    processes = _processes(callers.size + sum(unit.size for unit in kernels))
     if processes > 1:
         # Imported and prepared here, they are so in all processes.
         pipeline_steps(llvm_pipeline(vector_bytes=llvm_jit.host_vector_bytes()))
-    outcomes = run_jobs(jobs, order, processes)
+    last: list[CompiledObjects | Exception] = []
+
+    def compile_callers() -> None:
+        try:
+            last.append(_callers_objects(callers, opt_level))
+        except Exception as error:
+            # The error of a kernel comes before it.
+            last.append(error)
+
+    outcomes = run_jobs(jobs, order, processes, compile_callers)
     objects: list[bytes] = []
-    for number, (unit, outcome) in enumerate(zip(units, outcomes, strict=True)):
-        progress(f"machine code of {unit.name}", number, len(units))
+    for number, (unit, outcome) in enumerate(zip(kernels, outcomes, strict=True)):
+        progress(f"machine code of {unit.name}", number, len(kernels) + 1)
         if isinstance(outcome, Ended):
             raise DiagnosticException(
                 f"LLVM cannot compile {unit.name}: its process {outcome.reason}; compile "
@@ -118,15 +136,24 @@ def _compiled(units: list[Unit], opt_level: int, progress: Progress) -> list[byt
         if isinstance(outcome, Exception):
             raise outcome
         objects.append(outcome)
-    return objects
+    progress(f"machine code of {callers.name}", len(kernels), len(kernels) + 1)
+    if isinstance(last[0], Exception):
+        raise last[0]
+    return objects, last[0]
 
 
-def _object(unit: Unit, opt_level: int) -> bytes:
+def _object(kernel: Unit, opt_level: int) -> bytes:
+    text = kernel.lower(new_context(), llvm_jit.host_vector_bytes())
+    return llvm_jit.compile_object(text, opt_level)
+
+
+def _callers_objects(callers: Unit, opt_level: int) -> CompiledObjects:
     data: list[Datum] | None = [] if llvm_jit.holds_data() else None
-    text = unit.lower(new_context(), llvm_jit.host_vector_bytes(), data)
-    if not data:
-        return llvm_jit.compile_object(text, opt_level)
-    return packed(llvm_jit.compile_objects(text, data, opt_level))
+    text = callers.lower(new_context(), llvm_jit.host_vector_bytes(), data)
+    object_file = llvm_jit.compile_object(text, opt_level)
+    # Constants are copied now, while other processes compile.
+    memory = ConstantMemory(data) if data else None
+    return CompiledObjects([object_file], data or (), memory)
 
 
 def compile_processes() -> int:

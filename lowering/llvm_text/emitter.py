@@ -283,7 +283,7 @@ class ModuleEmitter:
         return " ".join(words)
 
 
-_LEAST_DATA = 4096
+_LEAST_DATA = 256
 """Bytes of a constant from which on it is kept out of the text."""
 
 

@@ -58,6 +58,6 @@ def export_library(
     text, can_fail = _MESSAGE.subn(f"@{FAILED_ASSERT} = thread_local global ", text)
     failures = Failures(list(dict.fromkeys(_NUMBER.findall(text)))) if can_fail else None
     source = c_source(functions, failures, described(functions))
-    objects = llvm_jit.compile_objects(text, data, opt_level, linked=True)
+    objects = llvm_jit.linked_objects(text, data, opt_level)
     exports = [DESCRIPTION, *(f"{PREFIX}{name}" for name in functions)]
     link_library(Path(path), source, objects, exports)

@@ -48,6 +48,10 @@ from xdsl_tvm.lowering.tir.conversion.types import (
 )
 
 
+_SAMPLE = 1024
+"""Bytes at the start of a constant that tell it from nearly all others of its type."""
+
+
 @dataclass(frozen=True)
 class TIRCallee:
     """How a TIR function is called once it is lowered."""
@@ -93,7 +97,9 @@ class ModuleView:
         self._parts = _graph_functions(module)
         self._conventions: dict[relax.FuncOp, Convention] = {}
         self._tir_callees: dict[tir.FuncOp, TIRCallee] = {}
-        self._globals: dict[Attribute, memref.GlobalOp] = {}
+        self._globals: list[memref.GlobalOp] = []
+        self._constants: dict[tuple[Attribute, bytes], list[memref.GlobalOp]] = {}
+        """The globals by the type and some bytes of their values."""
         self._declared: dict[str, func.FuncOp] = {}
         self._count = 0
 
@@ -161,9 +167,16 @@ class ModuleView:
         self, value: DenseIntOrFPElementsAttr[IntegerType]
     ) -> tuple[SymbolRefAttr, AnyMemRef]:
         """Name and type of the global that holds `value`."""
-        found = self._globals.get(value)
-        if found is None:
-            found = self._globals[value] = self._global(value)
+        data = value.data.data
+        # The hash of all bytes would take as long as to copy them.
+        alike = self._constants.setdefault((value.type, data[:_SAMPLE]), [])
+        for found in alike:
+            if _bytes_of(found) == data:
+                break
+        else:
+            found = self._global(value)
+            alike.append(found)
+            self._globals.append(found)
         return SymbolRefAttr(found.sym_name), cast(AnyMemRef, found.type)
 
     def _global(self, value: DenseIntOrFPElementsAttr[IntegerType]) -> memref.GlobalOp:
@@ -192,12 +205,12 @@ class ModuleView:
         block = self._module.body.block
         first = block.first_op
         if self.on_gpu:
-            for constant in self._globals.values():
+            for constant in self._globals:
                 type_ = cast(AnyMemRef, constant.type)
                 constant.properties["type"] = memref_of(
                     type_.get_shape(), type_.element_type, GLOBAL_SPACE
                 )
-        added: list[Operation] = [*self._globals.values(), *self._declared.values()]
+        added: list[Operation] = [*self._globals, *self._declared.values()]
         if self._profile is not None:
             added += self._profile.operations()
         for op in added:
@@ -205,6 +218,11 @@ class ModuleView:
                 block.add_op(op)
             else:
                 block.insert_op_before(op, first)
+
+
+def _bytes_of(constant: memref.GlobalOp) -> bytes:
+    value = cast("DenseIntOrFPElementsAttr[IntegerType]", constant.initial_value)
+    return value.data.data
 
 
 def _graph_functions(module: ModuleOp) -> set[str]:

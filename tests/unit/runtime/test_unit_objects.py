@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -161,8 +161,14 @@ def test_bad_number_of_processes(monkeypatch: pytest.MonkeyPatch, text: str) -> 
 def test_a_process_that_llvm_ends_names_the_kernel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def ended(jobs: Sequence[Job], order: Sequence[int], processes: int) -> list[Outcome]:
+    def ended(
+        jobs: Sequence[Job],
+        order: Sequence[int],
+        processes: int,
+        meanwhile: Callable[[], None],
+    ) -> list[Outcome]:
         del order, processes
+        meanwhile()
         return [jobs[0](), *(Ended("ended by signal 6 (Aborted)") for _ in jobs[1:])]
 
     monkeypatch.setenv("XDSL_TVM_CACHE", "off")
