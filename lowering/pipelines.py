@@ -11,9 +11,7 @@ level, or at several. Passes over Relax functions take part where a module has s
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -27,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
+from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.registry import find_pass
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -268,7 +267,7 @@ def run_pipeline(
     """
     steps = pipeline_steps(passes)
     trail = Trail(ctx, module.clone())
-    with _rare_collections() as between_steps:
+    with rare_collections() as between_steps:
         for number, step in enumerate(steps):
             if progress is not None:
                 progress(_name(step), number, len(steps))
@@ -286,32 +285,6 @@ def pipeline_steps(passes: str | Sequence[str]) -> list[ModulePass]:
     """What `run_pipeline` runs, composite passes taken apart; imports all passes."""
     text = passes if isinstance(passes, str) else ",".join(passes)
     return [step for each in passes_of(text) for step in _steps(each)]
-
-
-_COLLECTED_AFTER = 700_000
-"""Objects that live since the last collection; some tens of megabytes."""
-
-
-@contextmanager
-def _rare_collections() -> Generator[Callable[[], None]]:
-    """Collect garbage only where what is given is called, and only much of it.
-
-    IR is all cycles and nearly all of it lives on: Python's collector would go through
-    it again and again, which is a quarter of the time of the passes of large modules.
-    """
-    if not gc.isenabled():
-        yield lambda: None
-        return
-    gc.disable()
-    try:
-        yield _collect_much
-    finally:
-        gc.enable()
-
-
-def _collect_much() -> None:
-    if gc.get_count()[0] > _COLLECTED_AFTER:
-        gc.collect()
 
 
 def _name(step: ModulePass) -> str:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.pipelines import Progress
+from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.passes.relax.bind_params import BindParams
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable_base import Executable
@@ -97,37 +98,40 @@ def compile(
     goal = target_or_current(target)
     kind, target_arch = _kind_and_arch(goal)
     arch = arch or target_arch
-    loaded = load_module(module)
-    loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
-    if params:
-        loaded = _with_params(loaded, params)
-    settings = Settings(
-        opt_level,
-        optimize and not bound_checks,
-        profile,
-        bound_checks,
-        progress or no_progress,
-        fuse_multiply_add,
-    )
-    if kind == "cuda":
-        # Late: whoever compiles for the processor needs nothing of the GPU.
-        from xdsl_tvm.runtime.cuda import CudaExecutable
-
-        if bound_checks:
-            raise ValueError(
-                "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
-            )
-        return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
-    if not fuse_multiply_add:
-        raise ValueError(
-            "fuse_multiply_add is for the target cuda; for llvm, schedule with "
-            "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
+    with rare_collections():
+        loaded = load_module(module)
+        loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
+        if params:
+            loaded = _with_params(loaded, params)
+        settings = Settings(
+            opt_level,
+            optimize and not bound_checks,
+            profile,
+            bound_checks,
+            progress or no_progress,
+            fuse_multiply_add,
         )
-    if graphs:
-        raise ValueError("graphs are for the target cuda; leave out graphs=True")
-    # The executable keeps the module and lowers it in place where it has to.
-    owned = loaded.clone() if loaded is module and not params else loaded
-    return NativeExecutable(owned, settings, {**registered_externs(), **(externs or {})})
+        if kind == "cuda":
+            # Late: whoever compiles for the processor needs nothing of the GPU.
+            from xdsl_tvm.runtime.cuda import CudaExecutable
+
+            if bound_checks:
+                raise ValueError(
+                    "bound_checks is for the target llvm; run kernels with "
+                    "xdsl_tvm.interpret"
+                )
+            return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
+        if not fuse_multiply_add:
+            raise ValueError(
+                "fuse_multiply_add is for the target cuda; for llvm, schedule with "
+                "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
+            )
+        if graphs:
+            raise ValueError("graphs are for the target cuda; leave out graphs=True")
+        # The executable keeps the module and lowers it in place where it has to.
+        owned = loaded.clone() if loaded is module and not params else loaded
+        functions = {**registered_externs(), **(externs or {})}
+        return NativeExecutable(owned, settings, functions)
 
 
 def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:

@@ -35,6 +35,7 @@ from xdsl_tvm.dialects.relax.types import (
     TupleType,
 )
 from xdsl_tvm.passes.infra import CompilerPass, Sequential
+from xdsl_tvm.passes.infra.compiler_pass import PassRun
 from xdsl_tvm.passes.infra.module_symbols import (
     SymbolNames,
     UniqueNames,
@@ -109,10 +110,16 @@ class FuseTIR(CompilerPass):
     """
 
     name = "relax-fuse-tir"
+    is_composite = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        steps = Sequential([_FuseTIRInner(), DeadCodeElimination()], name=self.info.name)
-        steps.apply(ctx, op)
+        self._steps().apply(ctx, op)
+
+    def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
+        return self._steps().transform(module, run)
+
+    def _steps(self) -> Sequential:
+        return Sequential([_FuseTIRInner(), DeadCodeElimination()], name=self.info.name)
 
 
 @dataclass(frozen=True)
