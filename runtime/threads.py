@@ -4,7 +4,7 @@ Every process has one pool, made when the first code with a parallel loop is loa
 all compiled functions share. It has as many threads as processors may be used (the
 affinity mask), unless `set_num_threads` or `$XDSL_TVM_NUM_THREADS` says otherwise; the
 thread that calls a compiled function is one of them. Results do not depend on the number:
-a loop is cut into one range of iterations per thread, in order.
+a loop is cut into ranges of neighbouring iterations.
 
 `$XDSL_TVM_THREAD_POOL` chooses the pool: `futex` (Linux on x86-64 and AArch64) or
 `pthread` (POSIX), which `lowering/llvm_text/thread_pool/` describes, or `executor`,

@@ -69,7 +69,7 @@ class ConvertSCFParallelToThreads(CompilerPass):
         estimated: 8 for each operation, and 1 for each scalar one in an innermost loop
         (524288, which takes some 20 µs)
     Rewrites: the body of a loop becomes a function, which gets what it uses as arguments.
-        The loop calls the pool, which calls a second function with the number of a thread
+        The loop calls the pool, which calls a second function with the number of a share
         and how many there are; this one takes what it needs from a struct on the stack
             func.func @f(%a : memref<?xf32>, %n : index) {
               scf.parallel (%i) = (%c0) to (%n) step (%c1) {
@@ -85,7 +85,7 @@ class ConvertSCFParallelToThreads(CompilerPass):
             }
             llvm.func internal @f_chunk(%t : i32, %count : i32, %context : !llvm.ptr)
                 -> i64 {
-              (the range %low to %high of iterations of thread %t, and %a)
+              (the range %low to %high of iterations of share %t, and %a)
               func.call @f_parallel(%low, %high, %a)
               llvm.return %zero : i64
             }
@@ -94,7 +94,7 @@ class ConvertSCFParallelToThreads(CompilerPass):
               (%n and %a are stored to %context)
               llvm.call @xdsl_tvm_parallel_for(%f_chunk, %context, %limit)
             }
-        Every thread gets one range of neighbouring iterations, so that results are the
+        Every share is one range of neighbouring iterations, so that results are the
         same for any number of threads. Of several dimensions the first is cut. Constants
         and views of memrefs are made again in the body, which gets the memrefs under
         them. `%limit` is the number of iterations, or 1 where they are less work
@@ -349,11 +349,11 @@ class _Outliner:
         self._add_function(name, body)
         return body
 
-    # -- one thread's range
+    # -- the range of a share
 
     def _chunk(self, body: func.FuncOp) -> llvm.FuncOp:
         block = Block(arg_types=[i32, i32, POINTER])
-        thread, count, context = block.args
+        number, count, context = block.args
         to = _Builder(block)
         first, trips, *loaded = (
             to.load(to.field(context, self.context, number), type)
@@ -363,7 +363,7 @@ class _Outliner:
             to.back(value, like.type)
             for value, like in zip(loaded, self.captures.values, strict=True)
         ]
-        begin, end = _share(to, thread, count, trips)
+        begin, end = _share(to, number, count, trips)
         mapping = dict(zip(self.captures.values, values, strict=True))
         number = constant(self.step)
         if number == 1:
@@ -447,16 +447,16 @@ def _replace_operands(region: Region, mapping: dict[SSAValue, SSAValue]) -> None
 
 
 def _share(
-    to: _Builder, thread: SSAValue, count: SSAValue, trips: SSAValue
+    to: _Builder, number: SSAValue, count: SSAValue, trips: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
-    """The range of iterations of a thread; the first threads get one more."""
-    number = to.insert(arith.ExtUIOp(thread, i64))
-    threads = to.insert(arith.ExtUIOp(count, i64))
-    size = to.binary(arith.DivUIOp, trips, threads)
-    rest = to.binary(arith.RemUIOp, trips, threads)
-    before = to.binary(arith.MinUIOp, number, rest)
-    begin = to.binary(arith.AddiOp, to.binary(arith.MuliOp, number, size), before)
-    extra = to.insert(arith.ExtUIOp(to.less(_ULT, number, rest), i64))
+    """The range of iterations of a share; the first shares get one more."""
+    place = to.insert(arith.ExtUIOp(number, i64))
+    shares = to.insert(arith.ExtUIOp(count, i64))
+    size = to.binary(arith.DivUIOp, trips, shares)
+    rest = to.binary(arith.RemUIOp, trips, shares)
+    before = to.binary(arith.MinUIOp, place, rest)
+    begin = to.binary(arith.AddiOp, to.binary(arith.MuliOp, place, size), before)
+    extra = to.insert(arith.ExtUIOp(to.less(_ULT, place, rest), i64))
     end = to.binary(arith.AddiOp, to.binary(arith.AddiOp, begin, size), extra)
     return begin, end
 

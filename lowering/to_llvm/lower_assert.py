@@ -114,7 +114,7 @@ class LowerAssert(CompilerPass):
         call, and returns as well if it is not 0. Only functions that other modules see
         have both forms: who calls `@f` sets the global to 0 before, and reads it after;
         calls of `@f.reporting` on several threads do not disturb each other. Code that
-        the thread pool calls has a slot on each thread. The launch of a parallel loop
+        the thread pool calls has a slot for each share. The launch of a parallel loop
         gives the first failure in the order of the iterations, whichever came first.
         Time is linear in the size of the module. What a function has allocated and not
         released (memref.alloc, memref.dealloc) is released when it fails.
@@ -254,8 +254,7 @@ def _callee(op: Operation) -> str | None:
 def _report(
     chunk: llvm.FuncOp, reporting: Mapping[str, func.FuncOp], *, has_numbers: bool
 ) -> None:
-    """Lets a chunk give the slot of its thread to what it calls, and return what is
-    there."""
+    """Lets a chunk give a slot to what it calls, and return what is there."""
     calls = [
         op
         for block in chunk.body.blocks

@@ -5,11 +5,12 @@ by spinning for a while and then asleep, and stay until the process ends. A loop
 
     i64 xdsl_tvm_parallel_for(i64 (*chunk)(i32, i32, ptr), ptr context, i64 limit)
 
-which calls `chunk(t, n, context)` for every t from 0 to n - 1, for one n of at most
-`limit` and at most the number of threads. Each call runs on a thread of its own, t = 0
-on the caller's. It returns the result of the first call, in order of t, that is not 0. A
-loop that begins while another one runs, be it inside of that one or on another thread of
-the program, is one call `chunk(0, 1, context)` on the thread that asks.
+which calls `chunk(t, n, context)` once for every t from 0 to n - 1, for one n of at most
+`limit` and at most four times the number of threads. Each thread has a part of
+neighbouring t, the first the caller's, and runs them in order, then those that other
+threads have not come to. It returns the result of the first call, in order of t, that is
+not 0. A loop that begins while another one runs, be it inside of that one or on another
+thread of the program, is one call `chunk(0, 1, context)` on the thread that asks.
 
     void xdsl_tvm_set_num_threads(i32 n)    at most 256; the caller counts
     i32  xdsl_tvm_stop_threads()            ends the threads; loops are serial after it
@@ -47,18 +48,27 @@ NUM_THREADS_VARIABLE = "XDSL_TVM_NUM_THREADS"
 BIND_THREADS_VARIABLE = "XDSL_TVM_BIND_THREADS"
 MAX_THREADS = 256
 
-SPIN = 1000
-"""How often a waiting thread looks before it sleeps: some 15 to 60 µs."""
+LOOKS = 500
+"""How often a waiting thread looks before it asks for the time: some 5 to 30 µs."""
 
-CROWDED_SPIN = 16
-"""The same where there are more threads than processors, which need each other's."""
+PATIENCE = 1_000_000
+"""Nanoseconds that a thread waits before it sleeps. Waking takes some 50 µs, and a program
+in Python has about as much to do between two loops."""
+
+CROWDED_LOOKS = 16
+"""How often it looks where there are more threads than processors, which need each
+other's; then it sleeps."""
+
+CHUNKS_OF_A_THREAD = 4
+"""Chunks that a loop has for each thread, if it has as many iterations. With one, a loop
+takes as long as the slowest thread."""
 
 POOLS = ("futex", "pthread", "serial")
 """How threads sleep: on Linux's futex, or on a condition variable, anywhere with POSIX
 threads. A `serial` pool has no threads: it calls the one chunk."""
 
 EXTERNALS = """
-    atoi getenv pthread_cond_broadcast pthread_cond_init pthread_cond_wait pthread_create
+    atoi clock_gettime getenv pthread_cond_broadcast pthread_cond_init pthread_cond_wait pthread_create
     pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
     pthread_setaffinity_np pthread_sigmask sched_getaffinity sched_getcpu sigfillset
     syscall sysconf
@@ -124,8 +134,10 @@ def thread_pool_ir(system: System, pool: str = "", *, linked: bool = True) -> st
     parts = [
         filled(
             "state",
-            full_spin=SPIN,
+            looks=LOOKS,
+            max_chunks=CHUNKS_OF_A_THREAD * MAX_THREADS,
             max_threads=MAX_THREADS,
+            patience=PATIENCE,
             variable=NUM_THREADS_VARIABLE,
             variable_size=len(NUM_THREADS_VARIABLE) + 1,
         ),
@@ -144,10 +156,13 @@ def thread_pool_ir(system: System, pool: str = "", *, linked: bool = True) -> st
         filled(
             "pool",
             bound_bytes=4 * MAX_THREADS,
-            crowded_spin=CROWDED_SPIN,
-            full_spin=SPIN,
+            chunks_of_a_thread=CHUNKS_OF_A_THREAD,
+            crowded_looks=CROWDED_LOOKS,
             linkage=linkage,
+            looks=LOOKS,
             max_threads=MAX_THREADS,
+            monotonic_clock=6 if system.name == "darwin" else 1,
+            patience=PATIENCE,
             pause=f"call void {pause}" if pause else "",
             register_at_fork="call void @xt_register()" if linked else "",
             sig_setmask=3 if system.name == "darwin" else 2,

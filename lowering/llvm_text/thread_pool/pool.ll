@@ -5,8 +5,10 @@ define ${linkage}void @xdsl_tvm_set_num_threads(i32 %n) noinline nounwind {
   %wanted = select i1 %high, i32 $max_threads, i32 %atleast
   %cores = call i32 @xt_cores()
   %crowded = icmp sgt i32 %wanted, %cores
-  %spin = select i1 %crowded, i32 $crowded_spin, i32 $full_spin
-  store atomic i32 %spin, ptr @xt_spin monotonic, align 4
+  %looks = select i1 %crowded, i32 $crowded_looks, i32 $looks
+  %patience = select i1 %crowded, i64 0, i64 $patience
+  store atomic i32 %looks, ptr @xt_looks monotonic, align 4
+  store atomic i64 %patience, ptr @xt_patience monotonic, align 8
   call void @xt_choose(i32 %wanted, i32 %cores)
   store atomic i32 %wanted, ptr @xt_wanted release, align 4
   ret void
@@ -31,29 +33,106 @@ set:
   ret i32 %now
 }
 
+define internal i64 @xt_now() nounwind noinline {
+  %time = alloca { i64, i64 }, align 8
+  %r = call i32 @clock_gettime(i32 $monotonic_clock, ptr %time)
+  %seconds = load i64, ptr %time, align 8
+  %rest = getelementptr inbounds { i64, i64 }, ptr %time, i64 0, i32 1
+  %nanoseconds = load i64, ptr %rest, align 8
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %nanoseconds
+  ret i64 %now
+}
+
+; Whether to look again: `%since` is when waiting began, as far as it is known, or 0.
+define internal { i1, i64 } @xt_waits(i64 %since) nounwind noinline {
+entry:
+  %patience = load atomic i64, ptr @xt_patience monotonic, align 8
+  %none = icmp eq i64 %patience, 0
+  br i1 %none, label %give_up, label %ask
+ask:
+  %now = call i64 @xt_now()
+  %first = icmp eq i64 %since, 0
+  %start = select i1 %first, i64 %now, i64 %since
+  %passed = sub i64 %now, %start
+  %more = icmp slt i64 %passed, %patience
+  %a = insertvalue { i1, i64 } poison, i1 %more, 0
+  %b = insertvalue { i1, i64 } %a, i64 %start, 1
+  ret { i1, i64 } %b
+give_up:
+  ret { i1, i64 } zeroinitializer
+}
+
+; Runs the chunks that are left of a thread's part of the loop; gives how many it ran.
+; Who takes one has it alone, and with it the loop that it is of: that ends only when all
+; chunks are done, whichever loop it was that the caller of this function looked for.
+define internal i32 @xt_run(i64 %t) nounwind noinline {
+entry:
+  %part = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %t, i32 2
+  br label %head
+head:
+  %ran = phi i32 [ 0, %entry ], [ %more, %done ]
+  ; Looking first leaves the cache line where it is.
+  %seen = load atomic i64, ptr %part acquire, align 8
+  %seen_next = trunc i64 %seen to i32
+  %seen_high = lshr i64 %seen, 32
+  %seen_end = trunc i64 %seen_high to i32
+  %is_left = icmp slt i32 %seen_next, %seen_end
+  br i1 %is_left, label %take, label %leave
+take:
+  %old = atomicrmw add ptr %part, i64 1 acq_rel
+  %number = trunc i64 %old to i32
+  %high = lshr i64 %old, 32
+  %end = trunc i64 %high to i32
+  %mine = icmp slt i32 %number, %end
+  br i1 %mine, label %run, label %leave
+run:
+  %chunk = load ptr, ptr @xt_chunk, align 8
+  %context = load ptr, ptr @xt_context, align 8
+  %count = load i32, ptr @xt_count, align 4
+  %r = call i64 %chunk(i32 %number, i32 %count, ptr %context)
+  %ok = icmp eq i64 %r, 0
+  br i1 %ok, label %done, label %fail
+fail:
+  %wide = zext i32 %number to i64
+  %result = getelementptr inbounds i64, ptr @xt_results, i64 %wide
+  store i64 %r, ptr %result, align 8
+  %f = atomicrmw umin ptr @xt_failed, i32 %number acq_rel
+  br label %done
+done:
+  %more = add i32 %ran, 1
+  br label %head
+leave:
+  ret i32 %ran
+}
+
 define internal ptr @xt_worker(ptr %number) nounwind noinline {
 entry:
   %t64 = ptrtoint ptr %number to i64
-  %t = trunc i64 %t64 to i32
   %go = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %t64, i32 0
   %asleep = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %t64, i32 1
-  %failure = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %t64, i32 2
   br label %wait
 wait:
   %last = phi i32 [ 0, %entry ], [ %g, %done ]
-  %spin = load atomic i32, ptr @xt_spin monotonic, align 4
+  %looks = load atomic i32, ptr @xt_looks monotonic, align 4
   br label %look
 look:
-  %i = phi i32 [ 0, %wait ], [ %i2, %pause ]
+  %i = phi i32 [ 0, %wait ], [ %i2, %pause ], [ 0, %tire ]
+  %since = phi i64 [ 0, %wait ], [ %since, %pause ], [ %since2, %tire ]
   %g0 = load atomic i32, ptr %go acquire, align 4
   %new0 = icmp ne i32 %g0, %last
   br i1 %new0, label %work, label %pause
 pause:
   $pause
   %i2 = add i32 %i, 1
-  %again = icmp ult i32 %i2, %spin
+  %again = icmp ult i32 %i2, %looks
   br i1 %again, label %look, label %tire
 tire:
+  %asked = call { i1, i64 } @xt_waits(i64 %since)
+  %waits = extractvalue { i1, i64 } %asked, 0
+  %since2 = extractvalue { i1, i64 } %asked, 1
+  br i1 %waits, label %look, label %doze
+doze:
   ; The caller writes the word, then reads this flag; here it is the other way round. So
   ; one of the two sees the other.
   store atomic i32 1, ptr %asleep seq_cst, align 4
@@ -72,30 +151,34 @@ work:
   %g = phi i32 [ %g0, %look ], [ %g1, %awake ]
   %stop = load atomic i32, ptr @xt_stop monotonic, align 4
   %stopped = icmp ne i32 %stop, 0
-  br i1 %stopped, label %exit, label %run
-run:
-  %chunk = load ptr, ptr @xt_chunk, align 8
-  %context = load ptr, ptr @xt_context, align 8
-  %n = load i32, ptr @xt_count, align 4
-  %r = call i64 %chunk(i32 %t, i32 %n, ptr %context)
-  store i64 %r, ptr %failure, align 8
-  %ok = icmp eq i64 %r, 0
-  br i1 %ok, label %report, label %fail
-fail:
-  store atomic i32 1, ptr @xt_failed monotonic, align 4
-  br label %report
+  br i1 %stopped, label %exit, label %part
+part:
+  ; Its own part first, then what others have not come to.
+  %s = phi i64 [ %t64, %work ], [ %s2, %next ]
+  %ran = call i32 @xt_run(i64 %s)
+  %idle = icmp eq i32 %ran, 0
+  br i1 %idle, label %next, label %report
 report:
   ; On x86 the locked instruction also completes stores that bypass the cache.
-  %left = atomicrmw sub ptr @xt_pending, i32 1 seq_cst
-  %isend = icmp eq i32 %left, 1
-  br i1 %isend, label %end, label %done
+  %left = atomicrmw sub ptr @xt_pending, i32 %ran seq_cst
+  %isend = icmp eq i32 %left, %ran
+  br i1 %isend, label %end, label %next
 end:
   %waiting = load atomic i32, ptr @xt_waiting seq_cst, align 4
   %sleeps = icmp ne i32 %waiting, 0
-  br i1 %sleeps, label %wake, label %done
+  br i1 %sleeps, label %wake, label %next
 wake:
   call void @xt_wake(ptr @xt_pending)
-  br label %done
+  br label %next
+next:
+  %parts = load atomic i64, ptr @xt_parts monotonic, align 8
+  %s1 = add i64 %s, 1
+  %over = icmp uge i64 %s1, %parts
+  %s2 = select i1 %over, i64 0, i64 %s1
+  %round = icmp eq i64 %s2, %t64
+  %few = icmp uge i64 %t64, %parts
+  %stays = or i1 %round, %few
+  br i1 %stays, label %done, label %part
 done:
   br label %wait
 exit:
@@ -177,19 +260,37 @@ ready:
   %less = icmp slt i32 %have, %k0
   %k = select i1 %less, i32 %have, i32 %k0
   %alone = icmp slt i32 %k, 2
-  br i1 %alone, label %release, label %post
+  br i1 %alone, label %release, label %divide
 release:
   store atomic i32 0, ptr @xt_busy release, align 4
   br label %serial
-post:
+divide:
+  %wide = zext i32 %k to i64
+  %most = mul i64 %wide, $chunks_of_a_thread
+  %fewer = icmp slt i64 %limit, %most
+  %n64 = select i1 %fewer, i64 %limit, i64 %most
+  %n = trunc i64 %n64 to i32
   store ptr %chunk, ptr @xt_chunk, align 8
   store ptr %context, ptr @xt_context, align 8
-  store i32 %k, ptr @xt_count, align 4
-  %others = sub i32 %k, 1
-  store atomic i32 0, ptr @xt_failed monotonic, align 4
-  store atomic i32 %others, ptr @xt_pending monotonic, align 4
-  %end = zext i32 %k to i64
-  br label %call
+  store i32 %n, ptr @xt_count, align 4
+  store atomic i64 %wide, ptr @xt_parts monotonic, align 8
+  store atomic i32 -1, ptr @xt_failed monotonic, align 4
+  store atomic i32 %n, ptr @xt_pending monotonic, align 4
+  br label %post
+post:
+  ; The number after the last chunk of a part, and that of the next one.
+  %d = phi i64 [ 0, %divide ], [ %d2, %post ]
+  %begin = phi i64 [ 0, %divide ], [ %until, %post ]
+  %d2 = add i64 %d, 1
+  %scaled = mul i64 %n64, %d2
+  %until = udiv i64 %scaled, %wide
+  %upper = shl i64 %until, 32
+  %both = or i64 %upper, %begin
+  %dpart = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %d, i32 2
+  store atomic i64 %both, ptr %dpart release, align 8
+  %dmore = icmp ult i64 %d2, %wide
+  br i1 %dmore, label %post, label %call
+
 call:
   %a = phi i64 [ 1, %post ], [ %a2, %call ]
   %ago = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %a, i32 0
@@ -197,7 +298,7 @@ call:
   %anew = add i32 %aold, 1
   store atomic i32 %anew, ptr %ago release, align 4
   %a2 = add i64 %a, 1
-  %amore = icmp ult i64 %a2, %end
+  %amore = icmp ult i64 %a2, %wide
   br i1 %amore, label %call, label %called
 called:
   fence seq_cst
@@ -221,26 +322,44 @@ wake:
 next:
   %spread2 = phi i1 [ %spread, %rouse ], [ true, %wake ]
   %b2 = add i64 %b, 1
-  %bmore = icmp ult i64 %b2, %end
+  %bmore = icmp ult i64 %b2, %wide
   br i1 %bmore, label %rouse, label %own
 own:
-  %r0 = call i64 %chunk(i32 0, i32 %k, ptr %context)
-  %spin = load atomic i32, ptr @xt_spin monotonic, align 4
+  ; Its own part, then what threads have not come to: those that sleep do so for long.
+  %c = phi i64 [ 0, %next ], [ %c2, %own ]
+  %sum = phi i32 [ 0, %next ], [ %sum2, %own ]
+  %ran = call i32 @xt_run(i64 %c)
+  %sum2 = add i32 %sum, %ran
+  %c2 = add i64 %c, 1
+  %cmore = icmp ult i64 %c2, %wide
+  br i1 %cmore, label %own, label %finish
+finish:
+  %left = atomicrmw sub ptr @xt_pending, i32 %sum2 seq_cst
+  %last = icmp eq i32 %left, %sum2
+  br i1 %last, label %joined, label %wait
+wait:
+  %looks = load atomic i32, ptr @xt_looks monotonic, align 4
   br label %look
 look:
-  %i = phi i32 [ 0, %own ], [ %i2, %pause ], [ 0, %tire ]
+  %i = phi i32 [ 0, %wait ], [ %i2, %pause ], [ 0, %tire ], [ 0, %time ]
+  %since = phi i64 [ 0, %wait ], [ %since, %pause ], [ %since, %tire ], [ %since2, %time ]
   %p0 = load atomic i32, ptr @xt_pending acquire, align 4
   %done0 = icmp eq i32 %p0, 0
   br i1 %done0, label %joined, label %pause
 pause:
   $pause
   %i2 = add i32 %i, 1
-  %again = icmp ult i32 %i2, %spin
+  %again = icmp ult i32 %i2, %looks
   br i1 %again, label %look, label %tire
 tire:
   ; Perhaps a thread waits for this processor.
   %apart = call i1 @xt_spread(i32 %k)
-  br i1 %apart, label %look, label %rest
+  br i1 %apart, label %look, label %time
+time:
+  %asked = call { i1, i64 } @xt_waits(i64 %since)
+  %waits = extractvalue { i1, i64 } %asked, 0
+  %since2 = extractvalue { i1, i64 } %asked, 1
+  br i1 %waits, label %look, label %rest
 rest:
   store atomic i32 1, ptr @xt_waiting seq_cst, align 4
   br label %sleep
@@ -255,22 +374,16 @@ awake:
   store atomic i32 0, ptr @xt_waiting monotonic, align 4
   br label %joined
 joined:
-  %bad0 = icmp ne i64 %r0, 0
-  %failed = load atomic i32, ptr @xt_failed monotonic, align 4
-  %clean = icmp eq i32 %failed, 0
-  %skip = or i1 %bad0, %clean
-  br i1 %skip, label %leave, label %find
+  %failed = load atomic i32, ptr @xt_failed acquire, align 4
+  %clean = icmp eq i32 %failed, -1
+  br i1 %clean, label %leave, label %find
 find:
-  %c = phi i64 [ 1, %joined ], [ %c2, %find ]
-  %cfailure = getelementptr inbounds %xt.slot, ptr @xt_slots, i64 %c, i32 2
-  %cr = load i64, ptr %cfailure, align 8
-  %c2 = add i64 %c, 1
-  %found = icmp ne i64 %cr, 0
-  %cend = icmp uge i64 %c2, %end
-  %stop = or i1 %found, %cend
-  br i1 %stop, label %leave, label %find
+  %f64 = zext i32 %failed to i64
+  %result = getelementptr inbounds i64, ptr @xt_results, i64 %f64
+  %bad = load i64, ptr %result, align 8
+  br label %leave
 leave:
-  %r = phi i64 [ %r0, %joined ], [ %cr, %find ]
+  %r = phi i64 [ 0, %joined ], [ %bad, %find ]
   store atomic i32 0, ptr @xt_busy release, align 4
   ret i64 %r
 }

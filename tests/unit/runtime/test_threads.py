@@ -13,6 +13,7 @@ import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.llvm_text.thread_pool import (
+    CHUNKS_OF_A_THREAD,
     LAUNCH,
     System,
     host_system,
@@ -63,19 +64,60 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
     made.stop()
 
 
+def chunks(pool: Pool, count: int, limit: int) -> int:
+    """How many chunks a pool of `count` threads makes."""
+    each = 1 if isinstance(pool, ExecutorPool) or count == 1 else CHUNKS_OF_A_THREAD
+    return min(count * each, limit)
+
+
 @pytest.mark.parametrize("count", [1, 3, 8, 2])
-def test_every_thread_gets_a_chunk(pool: Pool, count: int) -> None:
+def test_chunks_of_a_loop(pool: Pool, count: int) -> None:
+    """Each once, whichever thread takes it."""
     pool.resize(count)
     recorder = Recorder(pool)
-    for limit in (1000, count + 1, count):
+    for limit in (1000, 4 * count - 1, count + 1, count):
         assert recorder.launch(limit) == 0
-        assert recorder.shares == [(n, count) for n in range(count)]
+        made = chunks(pool, count, limit)
+        assert recorder.shares == [(n, made) for n in range(made)]
         assert {context for _, _, context, _ in recorder.calls} == {7}
-        used = {thread for _, _, _, thread in recorder.calls}
-        # An executor gives a thread that is done the next chunk.
-        assert len(used) == count or isinstance(pool, ExecutorPool)
-    mine = [t for n, _, _, t in recorder.calls if n == 0]
-    assert mine == [threading.get_ident()]
+
+
+@pytest.mark.parametrize("count", [3, 8, 2])
+def test_every_thread_gets_a_chunk(pool: Pool, count: int) -> None:
+    """Where no thread is done with its own before all have begun."""
+    pool.resize(count)
+    used: list[int] = []
+    barrier = threading.Barrier(count)
+
+    def meet(number: int, _count: int, _: int | None) -> int:
+        barrier.wait(30)
+        used.append(threading.get_ident())
+        return 0
+
+    chunk = Chunk(meet)
+    launch = Launch(pool.launch)
+    assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, count) == 0
+    assert len(set(used)) == count
+    assert threading.get_ident() in used
+
+
+def test_chunks_of_a_thread_that_is_late(pool: Pool) -> None:
+    """Others take them: one chunk lasts until all the others are done."""
+    if isinstance(pool, ExecutorPool):
+        pytest.skip("its threads have one chunk each")
+    pool.resize(2)
+    launch = Launch(pool.launch)
+    for slow in range(2 * CHUNKS_OF_A_THREAD):
+        others = threading.Semaphore(0)
+
+        def call(number: int, count: int, _: int | None) -> int:
+            if number != slow:
+                others.release()
+                return 0
+            return sum(not others.acquire(timeout=30) for _ in range(count - 1))
+
+        chunk = Chunk(call)
+        assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, 1000) == 0
 
 
 @pytest.mark.parametrize("limit", [-5, 0, 1])
@@ -121,6 +163,10 @@ def test_launch_in_a_chunk(pool: Pool) -> None:
     outer_chunk = Chunk(call_outer)
     assert launch(ctypes.cast(outer_chunk, ctypes.c_void_p), None, 3) == 40
     assert inner == [(0, 1, True)] * 3
+    for limit in (4, 100):
+        inner.clear()
+        assert launch(ctypes.cast(outer_chunk, ctypes.c_void_p), None, limit) == 40
+        assert inner == [(0, 1, True)] * chunks(pool, 3, limit)
 
 
 def test_threads_of_the_program(pool: Pool) -> None:
@@ -175,7 +221,7 @@ def test_stop() -> None:
         recorder.launch(3)
         assert recorder.shares == [(0, 1)]
         pool.resize(2)
-        recorder.launch(3)
+        recorder.launch(2)
         assert recorder.shares == [(0, 2), (1, 2)]
         pool.stop()
 
