@@ -52,8 +52,8 @@ LOOKS = 500
 """How often a waiting thread looks before it asks for the time: some 5 to 30 µs."""
 
 PATIENCE = 1_000_000
-"""Nanoseconds that a thread waits before it sleeps. Waking takes some 50 µs, and a program
-in Python has about as much to do between two loops."""
+"""Nanoseconds that a thread waits before it sleeps. Waking takes some 50 µs, and a
+program in Python has about as much to do between two loops."""
 
 CROWDED_LOOKS = 16
 """How often it looks where there are more threads than processors, which need each
@@ -68,8 +68,8 @@ POOLS = ("futex", "pthread", "serial")
 threads. A `serial` pool has no threads: it calls the one chunk."""
 
 EXTERNALS = """
-    atoi clock_gettime getenv pthread_cond_broadcast pthread_cond_init pthread_cond_wait pthread_create
-    pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
+    atoi clock_gettime getenv pthread_cond_broadcast pthread_cond_init pthread_cond_wait
+    pthread_create pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
     pthread_setaffinity_np pthread_sigmask sched_getaffinity sched_getcpu sigfillset
     syscall sysconf
 """

@@ -101,23 +101,23 @@ def test_every_thread_gets_a_chunk(pool: Pool, count: int) -> None:
     assert threading.get_ident() in used
 
 
-def test_chunks_of_a_thread_that_is_late(pool: Pool) -> None:
+@pytest.mark.parametrize("slow", range(2 * CHUNKS_OF_A_THREAD))
+def test_chunks_of_a_thread_that_is_late(pool: Pool, slow: int) -> None:
     """Others take them: one chunk lasts until all the others are done."""
     if isinstance(pool, ExecutorPool):
         pytest.skip("its threads have one chunk each")
     pool.resize(2)
+    others = threading.Semaphore(0)
+
+    def call(number: int, count: int, _: int | None) -> int:
+        if number != slow:
+            others.release()
+            return 0
+        return sum(not others.acquire(timeout=30) for _ in range(count - 1))
+
+    chunk = Chunk(call)
     launch = Launch(pool.launch)
-    for slow in range(2 * CHUNKS_OF_A_THREAD):
-        others = threading.Semaphore(0)
-
-        def call(number: int, count: int, _: int | None) -> int:
-            if number != slow:
-                others.release()
-                return 0
-            return sum(not others.acquire(timeout=30) for _ in range(count - 1))
-
-        chunk = Chunk(call)
-        assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, 1000) == 0
+    assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, 1000) == 0
 
 
 @pytest.mark.parametrize("limit", [-5, 0, 1])
