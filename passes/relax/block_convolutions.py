@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.convert_layout import LayoutConversion
@@ -50,7 +51,8 @@ class BlockConvolutions(CompilerPass):
         relax-convert-layout has it. The rearranged weights are left to
         relax-fold-constant. Time is linear in the size of the function.
     Leaves alone: what is outside of dataflow blocks; convolutions whose weight is no
-        constant, in other layouts than `NCHW` with `OIHW`, of unknown extents, with
+        constant, in other layouts than `NCHW` with `OIHW`, of unknown extents but that
+        of the batch, with
         output channels of a group that are no full blocks of either size; groups of
         several input channels that are no full blocks
     Errors: `lanes` that is no power of two, or more than 256
@@ -84,14 +86,15 @@ def _layouts(op: Operation, lanes: int) -> Sequence[str] | None:
         return None
     if not isinstance(op.weight.owner, relax.ConstantOp):
         return None
-    shapes = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
-    if any(info is None or info.shape is None for info in shapes):
+    infos = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
+    data, weight, result = (info and info.shape for info in infos)
+    if not data or not weight or not result:
         return None
-    extents = [_constants(info) for info in shapes if info is not None]
-    known = [shape for shape in extents if shape is not None]
-    if len(known) != len(shapes):
+    # Any number of images will do.
+    image, window = _constants(data[1:]), _constants(weight)
+    if image is None or window is None or _constants(result[1:]) is None:
         return None
-    (_, channels, *_), (outputs, inputs, *_), _ = known
+    (channels, *_), (outputs, inputs, *_) = image, window
     groups = op.groups.value.data
     if inputs == 1 and groups == outputs == channels:
         size = _block(channels, lanes)
@@ -118,7 +121,6 @@ def _is_plain(op: relax.Conv2DOp) -> bool:
     return layouts == ("NCHW", "OIHW") and op.out_layout is None
 
 
-def _constants(info: TensorInfo) -> tuple[int, ...] | None:
-    dims = info.shape or ()
+def _constants(dims: Sequence[Dim]) -> tuple[int, ...] | None:
     values = [dim.value for dim in dims if dim.value is not None]
     return tuple(values) if len(values) == len(dims) else None

@@ -224,7 +224,7 @@ class _BlockedChannels:
 
     @staticmethod
     def of(op: ConvolutionOp, site: RuleContext) -> _BlockedChannels | None:
-        """The convolution, if it is one of these and its extents are known."""
+        """The convolution, if it is one of these and its extents but the batch are known."""
         letters = SPATIAL[op.SPATIAL_RANK]
         plain = "NC" + letters
         data = Layout.parse(op.name, op.data_layout.data, plain)
@@ -241,7 +241,8 @@ class _BlockedChannels:
             return None
         groups = op.groups.value.data
         shapes = site.tensor(0).shape, site.tensor(1).shape, tuple(site.shape)
-        if not all(isinstance(dim, int) for shape in shapes for dim in shape):
+        known = [*shapes[0][1:], *shapes[1], *shapes[2][1:]]
+        if not all(isinstance(dim, int) for dim in known):
             return None
         inputs: list[tuple[str, int]] = []
         is_depthwise = groups > 1 and len(shapes[1]) == len(plain) + 1

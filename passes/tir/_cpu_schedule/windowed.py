@@ -80,14 +80,15 @@ def match_windowed(found: Reduction, machine: Machine) -> Windowed | None:
         return None
     if found.dtype not in (f32, f64) or len(result.indices) < _LEAST_RANK:
         return None
-    if any(axis.size is None for axis in nest.axes):
-        return None
     by_variable: dict[Expr, Axis] = {Value(a.variable): a for a in nest.spatial}
     axes = [by_variable.get(index) for index in result.indices]
     indexed = [axis for axis in axes if axis is not None]
     if len(indexed) != len(result.indices) or len({*indexed}) != len(nest.spatial):
         return None
     *batch, column, lane = indexed
+    # How many images there are may be known at run time only.
+    if any(axis.size is None for axis in nest.axes if axis is not indexed[0]):
+        return None
     lanes = machine.lanes(found.dtype)
     if lane.size not in (lanes, lanes // 2) or lane.size == 1:
         return None
