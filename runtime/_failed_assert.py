@@ -21,8 +21,8 @@ _HEAD = 2
 class FailedAssert:
     """Gives each call of a module a slot in which it stores the message of a failure.
 
-    Calls share nothing, so any number of them may be under way, on several threads or
-    within each other.
+    Calls that are under way share nothing, so there may be any number of them, on several
+    threads or within each other. A slot serves one after another, until one fails.
     """
 
     def __init__(
@@ -31,7 +31,9 @@ class FailedAssert:
         packed: PackedCalls | None = None,
         error_name: Callable[[int], str] = str,
     ) -> None:
-        self._slot = ctypes.c_int64 * (_HEAD + numbers)
+        self._type = ctypes.c_int64 * (_HEAD + numbers)
+        self._free: list[tuple[Any, int]] = []
+        """Slots that no call uses, and their addresses."""
         self._packed = packed
         self._error_name = error_name
         """The name of an error of the driver."""
@@ -42,9 +44,11 @@ class FailedAssert:
         Raises what a Python function raised that the code has called, MemoryError if
         memory could not be allocated, and RuntimeError for another failed assertion.
         """
-        slot = self._slot()
-        address = ctypes.addressof(slot)
-        slot[1] = address + _HEAD * ctypes.sizeof(ctypes.c_int64)
+        try:
+            free = self._free.pop()
+        except IndexError:
+            free = self._new_slot()
+        slot, address = free
         if self._packed is None:
             result = function(*arguments, address)
         else:
@@ -53,7 +57,14 @@ class FailedAssert:
         if slot[0]:
             text = ctypes.string_at(slot[0]).decode(errors="replace")
             raise self._error(text, slot[_HEAD:])
+        self._free.append(free)
         return result
+
+    def _new_slot(self) -> tuple[Any, int]:
+        slot = self._type()
+        address = ctypes.addressof(slot)
+        slot[1] = address + _HEAD * ctypes.sizeof(ctypes.c_int64)
+        return slot, address
 
     def _error(self, text: str, numbers: list[int]) -> BaseException:
         number = numbers[0] if numbers else 0

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, Signature
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -79,7 +80,7 @@ def check_apart(
     for spec, array in zip(signature.results, given, strict=True):
         if array is None:
             continue
-        start, size = array.__array_interface__["data"][0], array.nbytes
+        start, size = address_of(array), array.nbytes
         for other, low, length in (*arguments, *ranges):
             if low < start + size and start < low + length:
                 raise ValueError(

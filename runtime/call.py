@@ -43,6 +43,9 @@ class CompiledFunction:
         scalar = signature.scalar_result
         form = None if scalar is None else SMALL_FLOATS.get(scalar.name)
         self._decode = None if form is None else form.decode
+        self._has_only_arrays = not self._bound.params and all(
+            isinstance(spec, ArraySpec) for spec in signature.params
+        )
         # What to pass for bound parameters is known once and for all.
         self._encoders = [
             _constant(encoder(self._bound.params[position]))
@@ -80,8 +83,11 @@ class CompiledFunction:
                 args = tuple(self._arguments.ordered(args, named, self._bound))
         prepared = self._arguments(args, self._bound, given)
         values: list[Any] = []
-        for encode, value in zip(self._encoders, prepared.params, strict=True):
-            values += encode(value)
+        if self._has_only_arrays:
+            values += map(self._address, prepared.params)
+        else:
+            for encode, value in zip(self._encoders, prepared.params, strict=True):
+                values += encode(value)
         if given:
             self._check_apart(given, prepared.params, values)
         return self._run(self._chosen(prepared, values), values, prepared)
