@@ -224,7 +224,7 @@ class _BlockedChannels:
 
     @staticmethod
     def of(op: ConvolutionOp, site: RuleContext) -> _BlockedChannels | None:
-        """The convolution, if it is one of these and its extents but the batch are known."""
+        """The convolution, if it is one of these; any number of images will do."""
         letters = SPATIAL[op.SPATIAL_RANK]
         plain = "NC" + letters
         data = Layout.parse(op.name, op.data_layout.data, plain)
