@@ -12,7 +12,8 @@ which the same columns are inside; rows that are outside are left out at run tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import groupby
@@ -28,7 +29,12 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
-from xdsl_tvm.passes.tir._schedule.axes import fused_loop
+from xdsl_tvm.passes.tir._schedule.axes import (
+    fused_loop,
+    points,
+    product_of,
+    split_index,
+)
 from xdsl_tvm.passes.tir._schedule.contraction import moving
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
@@ -46,6 +52,12 @@ _LARGE_PART = 64 << 10
 """Bytes of the weight of some channels that do not."""
 _LEAST_TERMS = 3
 """Axes of terms, so that there are enough of them for a step of the outermost one."""
+_IMAGE_RANK = 3
+"""Batch axes of the result of an image: images, blocks of channels and rows."""
+_STRIP = 7
+"""Rows that are worth reading the weight again for."""
+_SHARED = 512 << 10
+"""Bytes of a weight that each thread reads whole."""
 _FOR_READING = (0, 3, 1)
 """Operands of `prefetch`: data to read, and to keep in all caches."""
 _ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
@@ -190,12 +202,70 @@ class _Convolution:
             steps = smart.const((shared.size or 0) // vectors, shared.variable.type)
             outer = [Axis(a.variable, steps, a.name) if a is shared else a for a in outer]
         row = self.image_rows
-        with fused_loop(code, [a for a in outer if a is not row], self.kind) as inner:
+        if row is not None:
+            others = [axis for axis in outer if axis is not row]
+            with fused_loop(code, others, self.kind) as inner:
+                self._write_image({**self.outside, **inner}, row)
+            return
+        with self._outer_loop(outer) as inner:
             point = {**self.outside, **inner}
-            if row is None:
-                self._for_tiles(vectors, lambda tile: self._write_tile(point, tile))
-            else:
-                self._write_image(point, row)
+            self._for_tiles(vectors, lambda tile: self._write_tile(point, tile))
+
+    @contextmanager
+    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[Point]:
+        """One loop over axes, those of rows in strips.
+
+        All channels of a strip come before the next strip. So each thread has rows of
+        its own, whichever operator it is, and finds in its cache what it has written.
+        """
+        size = self.strip
+        if size is None:
+            with fused_loop(self.code, axes, self.kind) as point:
+                yield point
+            return
+        *images, block, row = axes
+        dtype = row.variable.type
+        strips = smart.const((row.size or 0) // size, dtype)
+        height = smart.const(size, dtype)
+        extents = [*(axis.extent for axis in images), strips, block.extent, height]
+        name = "_".join(axis.name for axis in axes)
+        with self.code.loop(name, product_of(extents), self.kind) as flat:
+            *values, strip, own, inner = split_index(flat, extents)
+            first = smart.mul(smart.cast(dtype, strip), height)
+            place = smart.add(first, smart.cast(dtype, inner))
+            yield points(axes, [*values, own, place])
+
+    @cached_property
+    def strip(self) -> int | None:
+        """The rows of a strip, where each has a few and a cache holds the weight."""
+        found = self.found
+        if len(found.rows) > 1 or len(found.batch) < _IMAGE_RANK:
+            return None
+        *_, block, row = found.batch
+        if any(axis.variable in self.outside for axis in (block, row)):
+            return None
+        nest = found.reduction.nest
+        if row not in moving(nest, found.a):
+            return None
+        if found.is_product:
+            weight = self.weight_bytes
+            if weight is None or weight > _SHARED or row in moving(nest, found.b):
+                return None
+        rows = row.size or 0
+        sizes = range(_STRIP, rows // 2 + 1)
+        return next((size for size in sizes if rows % size == 0), None)
+
+    @cached_property
+    def weight_bytes(self) -> int | None:
+        """Bytes of `b`, where it is a buffer of known size."""
+        load = self.found.b.owner
+        if not isinstance(load, tir.LoadOp):
+            return None
+        type_ = tir.buffer_definition(load.buffer).type
+        shape = type_.get_shape()
+        if DYNAMIC_INDEX in shape:
+            return None
+        return prod(shape) * tir.bytes_of_lane(type_.element_type)
 
     def _for_tiles(self, vectors: int, write: Callable[[_Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
@@ -410,11 +480,11 @@ class _Convolution:
         load = self.found.b.owner
         if not self.found.is_product or not isinstance(load, tir.LoadOp):
             return None
+        if (self.weight_bytes or 0) < _LARGE:
+            return None
         type_ = tir.buffer_definition(load.buffer).type
         size = tir.bytes_of_lane(type_.element_type)
         shape = type_.get_shape()
-        if DYNAMIC_INDEX in shape or prod(shape) * size < _LARGE:
-            return None
         outermost = self.terms[0]
         steps = [
             number
