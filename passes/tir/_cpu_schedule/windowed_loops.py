@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import groupby
 from math import prod
@@ -60,6 +60,12 @@ _SHARED = 512 << 10
 """Bytes of a weight that each thread reads whole."""
 _FOR_READING = (0, 3, 1)
 """Operands of `prefetch`: data to read, and to keep in all caches."""
+_FOR_SECOND_CACHE = (0, 2, 1)
+"""The same, to keep in all but the first one."""
+_KEPT_PART = 32 << 10
+"""Bytes of the weight of some channels that stay in the first cache for all tiles."""
+_STREAMED = 128 << 10
+"""Bytes of a weight that no cache has when a network comes to it."""
 _ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
 """That LLVM leaves a loop as it is. In one block of the terms of several columns of the
 window, it would load what neighbours share once, keep it, and spill the sums."""
@@ -86,6 +92,8 @@ class _Tile:
     size: int
     valid: tuple[tuple[int, int], ...] | None
     """For each place in the window, the columns that are inside; None where all are."""
+    place: Expr | None = None
+    """The number of the tile in its row."""
 
 
 @dataclass(frozen=True)
@@ -207,21 +215,40 @@ class _Convolution:
             with fused_loop(code, others, self.kind) as inner:
                 self._write_image({**self.outside, **inner}, row)
             return
-        with self._outer_loop(outer) as inner:
+        with self._outer_loop(outer) as (inner, following):
             point = {**self.outside, **inner}
-            self._for_tiles(vectors, lambda tile: self._write_tile(point, tile))
+            later = None if following is None else {**self.outside, **following}
+            self._for_tiles(vectors, lambda tile: self._write_tile(point, tile, later))
 
     @contextmanager
-    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[Point]:
-        """One loop over axes, those of rows in strips.
+    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[tuple[Point, Point | None]]:
+        """One loop over axes, those of rows in strips; the point, and that which follows
+        where what it reads of the weight is fetched.
 
         All channels of a strip come before the next strip. So each thread has rows of
         its own, whichever operator it is, and finds in its cache what it has written.
         """
         size = self.strip
+        if self.next_weight is not None:
+            many = [axis for axis in axes if axis.size != 1]
+            one: Point = {
+                a.variable: smart.const(0, a.variable.type) for a in axes if a.size == 1
+            }
+            extents = [axis.extent for axis in many]
+            total = product_of(extents)
+            name = "_".join(axis.name for axis in many)
+            with self.code.loop(name, total, self.kind) as flat:
+                last = smart.sub(total, smart.const(1, total.dtype))
+                after = smart.minimum(smart.add(flat, smart.const(1, total.dtype)), last)
+                here, later = (
+                    {**one, **points(many, split_index(each, extents))}
+                    for each in (flat, after)
+                )
+                yield here, later
+            return
         if size is None:
             with fused_loop(self.code, axes, self.kind) as point:
-                yield point
+                yield point, None
             return
         *images, block, row = axes
         dtype = row.variable.type
@@ -233,7 +260,7 @@ class _Convolution:
             *values, strip, own, inner = split_index(flat, extents)
             first = smart.mul(smart.cast(dtype, strip), height)
             place = smart.add(first, smart.cast(dtype, inner))
-            yield points(axes, [*values, own, place])
+            yield points(axes, [*values, own, place]), None
 
     @cached_property
     def strip(self) -> int | None:
@@ -272,6 +299,7 @@ class _Convolution:
         width, size = self._width(vectors), self.length
         starts = list(range(0, size, width))
         tiles = [self._tile(start, min(width, size - start)) for start in starts]
+        done = 0
         while tiles:
             first = tiles[0]
             alike = 0
@@ -282,10 +310,16 @@ class _Convolution:
                     start = smart.add(
                         first.first, smart.mul(number, self.number(first.size))
                     )
-                    write(_Tile(start, first.size, None))
+                    place = smart.add(self.number(done), number)
+                    write(_Tile(start, first.size, None, place))
             else:
-                write(first)
+                write(replace(first, place=self.number(done)))
+            done += max(alike, 1)
             del tiles[: max(alike, 1)]
+
+    def _tiles(self) -> int:
+        """How many tiles a row has."""
+        return -(-self.length // self._width(self.vectors))
 
     def _tile(self, start: int, size: int) -> _Tile:
         valid = tuple(
@@ -297,13 +331,13 @@ class _Convolution:
 
     # ---- a tile ----
 
-    def _write_tile(self, point: Point, tile: _Tile) -> None:
+    def _write_tile(self, point: Point, tile: _Tile, later: Point | None) -> None:
         """All terms of a tile."""
         code = self.code
         with code.block("tile"):
             sums = self._tile_of_sums(tile)
             every = (0, tile.size)
-            for_each = _ForEach(self, sums, tile, self.vectors, point)
+            for_each = _ForEach(self, sums, tile, self.vectors, point, later)
             for_each.vector(
                 every, lambda r, u, v, at: code.store(self.initial, sums, r, u, v)
             )
@@ -449,6 +483,8 @@ class _Convolution:
             low = smart.const(first, axis.variable.type)
             with code.loop(axis.name, extent, low=low, annotations=hints) as value:
                 at = {**terms, axis.variable: value}
+                if axis is self.terms[0]:
+                    self._fetch_later(for_each, at)
                 self._write_terms(for_each, inner, at, inside, conditions)
 
     def _add_terms(
@@ -499,10 +535,9 @@ class _Convolution:
 
     def _prefetch(self, for_each: _ForEach, terms: Point) -> None:
         """Fetch the vectors of `b` that come some steps later."""
-        if self.ahead is None:
+        if self.ahead is None or self.next_weight is not None:
             return
         load, axis, count = self.ahead
-        code, nest = self.code, self.found.nest
         value, dtype = terms[axis.variable], axis.variable.type
         last = smart.const((axis.size or 0) - 1, dtype)
         later = smart.minimum(smart.add(value, smart.const(count, dtype)), last)
@@ -514,11 +549,64 @@ class _Convolution:
                 axis.variable: later,
                 self.lane.variable: zero,
             }
-            trees = [nest.tree_at(view(i, nest.trees), at) for i in load.indices]
-            address = tir.AddressOfOp(load.buffer, [code.value(tree) for tree in trees])
-            code.insert(address)
-            hints = [smart.const(hint, i32) for hint in _FOR_READING]
-            code.call("prefetch", [Value(address.result), *hints], i32)
+            self._fetch(load, at, _FOR_READING)
+
+    @cached_property
+    def next_weight(self) -> tir.LoadOp | None:
+        """The load of a weight of which each step of the outer loop reads a part of its
+        own, for several tiles, while which the next part is fetched."""
+        found, load, terms = self.found, self.found.b.owner, self.terms
+        if not found.is_product or not isinstance(load, tir.LoadOp):
+            return None
+        if (self.weight_bytes or 0) < _STREAMED or self._tiles() < 2:
+            return None
+        if self.image_rows is not None or len(terms) != 2:
+            return None
+        vector = tir.bytes_of_lane(self.dtype) * (self.lane.size or 1) * self.vectors
+        if prod(axis.size or 0 for axis in terms) * vector > _KEPT_PART:
+            return None
+        moved = moving(found.reduction.nest, found.b)
+        own = [a for a in found.batch if a.variable not in self.outside and a.size != 1]
+        if not own or any(axis not in moved or axis.size is None for axis in own):
+            return None
+        return load
+
+    def _fetch_later(self, for_each: _ForEach, terms: Point) -> None:
+        """Fetch what the next step of the outer loop reads at this term: each tile
+        fetches the part of some channels."""
+        load, later, tile = self.next_weight, for_each.later, for_each.tile
+        if load is None or later is None or tile.place is None:
+            return
+        code, channel = self.code, self.terms[-1]
+        size = channel.size or 1
+        count = -(-size // self._tiles())
+        dtype = channel.variable.type
+        first = smart.mul(smart.cast(dtype, tile.place), smart.const(count, dtype))
+        there = replace(for_each, point=later)
+        zero = smart.const(0, self.lane.variable.type)
+        last = smart.const(size - 1, dtype)
+        with code.loop(
+            channel.name,
+            smart.const(count, dtype),
+            tir.ForKind.UNROLLED,
+            annotations=_KEPT,
+        ) as step:
+            for number in range(for_each.vectors):
+                at = {
+                    **there.batch(smart.const(number, self.column.variable.type)),
+                    **terms,
+                    channel.variable: smart.minimum(smart.add(first, step), last),
+                    self.lane.variable: zero,
+                }
+                self._fetch(load, at, _FOR_SECOND_CACHE)
+
+    def _fetch(self, load: tir.LoadOp, at: Point, hints: tuple[int, ...]) -> None:
+        code, nest = self.code, self.found.nest
+        trees = [nest.tree_at(view(i, nest.trees), at) for i in load.indices]
+        address = tir.AddressOfOp(load.buffer, [code.value(tree) for tree in trees])
+        code.insert(address)
+        given = [smart.const(hint, i32) for hint in hints]
+        code.call("prefetch", [Value(address.result), *given], i32)
 
     def _store(self, value: Expr, at: Point) -> None:
         result = self.found.reduction.result
@@ -543,6 +631,8 @@ class _ForEach:
     vectors: int
     point: Point
     """The values on the batch axes, that of the shared one divided by `vectors`."""
+    later: Point | None = None
+    """Those of the next step of the outer loop."""
 
     def vector(
         self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
