@@ -6,6 +6,7 @@ from markdown_parts import table, title
 
 from xdsl_tvm.passes.infra.contract import Contract, all_contracts
 from xdsl_tvm.relax import transform
+from xdsl_tvm.tvm_words import refused, words
 
 _HEAD = """# Passes over Relax in TVM
 
@@ -24,103 +25,9 @@ print(transform.ToMixedPrecision(out_dtype="float16"))
 What a pass does otherwise than TVM's is in its contract, under "Differs from TVM".
 """
 
-NAMES = (
-    "AdjustMatmulOrder",
-    "AllocateWorkspace",
-    "AlterOpImpl",
-    "AnnotateTIROpPattern",
-    "AttachAttrLayoutFreeBuffers",
-    "AttachExternModules",
-    "AttachGlobalSymbol",
-    "BindParams",
-    "BindSymbolicVars",
-    "BundleModelParams",
-    "CallTIRRewrite",
-    "CanonicalizeBindings",
-    "CombineParallelMatmul",
-    "ComputePrimValue",
-    "ConvertLayout",
-    "ConvertToDataflow",
-    "DataflowBlockPass",
-    "DataflowUseInplaceCalls",
-    "DeadCodeElimination",
-    "DecomposeOpsForInference",
-    "DecomposeOpsForTraining",
-    "EliminateCommonSubexpr",
-    "ExpandMatmulOfSum",
-    "ExpandTupleArguments",
-    "FastMathTransform",
-    "FewShotTuning",
-    "FoldBatchnormToConv2D",
-    "FoldConstant",
-    "FunctionPass",
-    "FuseOps",
-    "FuseOpsByPattern",
-    "FuseTIR",
-    "FuseTransposeMatmul",
-    "FusionPattern",
-    "Gradient",
-    "IPCAllReduceRewrite",
-    "InlinePrivateFunctions",
-    "KillAfterLastUse",
-    "LambdaLift",
-    "LazyGetInput",
-    "LazySetOutput",
-    "LazyTransformParams",
-    "LegalizeOps",
-    "LiftTransformParams",
-    "LowerAllocTensor",
-    "LowerGPUIPCAllocStorage",
-    "LowerRuntimeBuiltin",
-    "MergeCompositeFunctions",
-    "MetaScheduleApplyDatabase",
-    "MetaScheduleTuneIRMod",
-    "MetaScheduleTuneTIR",
-    "Normalize",
-    "NormalizeGlobalVar",
-    "OptimizeLayoutTransform",
-    "PatternCheckContext",
-    "RealizeVDevice",
-    "RemovePurityChecking",
-    "RemoveRedundantReshape",
-    "RemoveUnusedOutputs",
-    "RemoveUnusedParameters",
-    "ReorderPermuteDimsAfterConcat",
-    "ReorderTakeAfterMatmul",
-    "RewriteCUDAGraph",
-    "RewriteDataflowReshape",
-    "RunCodegen",
-    "SplitCallTIRByPattern",
-    "SplitLayoutRewritePreproc",
-    "StaticPlanBlockMemory",
-    "ToMixedPrecision",
-    "ToNonDataflow",
-    "TopologicalSort",
-    "UpdateParamStructInfo",
-    "UpdateVDevice",
-    "VMBuiltinLower",
-    "VMShapeLower",
-    "dataflowblock_pass",
-    "function_pass",
-)
+NAMES = words("relax.transform")
 """What `tvm.relax.transform` has in v0.20."""
-_TUNING = "needs the tuning of MetaSchedule; kernels have default schedules here"
-_EXTERNAL = "needs an external code generator; none is part of the project"
-_IPC = "needs memory that processes of a GPU share, which only TVM's runtime has"
-REASONS = {
-    "AttachExternModules": "attaches modules of TVM's runtime, which attributes cannot "
-    "hold; compiled functions get theirs by `compile(module, externs=…)`",
-    "FastMathTransform": "`tvm-expand-math` writes math functions as polynomials with "
-    "stated bounds for every program",
-    "FewShotTuning": _TUNING,
-    "IPCAllReduceRewrite": _IPC,
-    "LowerGPUIPCAllocStorage": _IPC,
-    "MetaScheduleApplyDatabase": _TUNING,
-    "MetaScheduleTuneIRMod": _TUNING,
-    "MetaScheduleTuneTIR": _TUNING,
-    "RunCodegen": _EXTERNAL,
-    "SplitCallTIRByPattern": _EXTERNAL,
-}
+REASONS = refused("relax.transform")
 """Why a name has no pass, where it has none."""
 _OTHERS = {
     "DataflowBlockPass": "a base class of passes in Python",

@@ -18,7 +18,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -42,6 +42,7 @@ from xdsl_tvm.relax.expr import (
     operands_first,
 )
 from xdsl_tvm.relax.function_body import FunctionBody
+from xdsl_tvm.tvm_words import missing
 
 _Kind: TypeAlias = Literal["function", "dataflow", "if", "branch"]
 
@@ -100,6 +101,11 @@ class BlockBuilder:
         self._scopes: list[_Scope] = []
         self._function: _Function | None = None
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing("relax.BlockBuilder", name)
+
     @staticmethod
     def current() -> BlockBuilder | None:
         """The builder whose function is open, the innermost one; None without one."""
@@ -120,7 +126,8 @@ class BlockBuilder:
 
         A function that is not private can be called from outside of the module by its
         name, its attribute `global_symbol`. Raises VerifyException for a name that is
-        taken, and for parameters that are variables of something else.
+        taken, and for parameters that are variables of something else. Variables that
+        were parameters of a finished function may be those of another.
         """
         if self._function is not None:
             raise VerifyException(
@@ -132,6 +139,7 @@ class BlockBuilder:
             raise VerifyException(f"relax.func @{name}: there is such a function already")
         variables = [params] if isinstance(params, Var) else list(params)
         attributes = _attributes(name, attrs or {}, private)
+        before = _earlier_values(name, variables)
         body = _function_body(name, variables)
         body.is_pure = pure and not is_true(attributes.get(FORCE_PURE))
         self._function = _Function(variables, pure, attributes, body)
@@ -148,8 +156,8 @@ class BlockBuilder:
             _CURRENT.reset(outer)
             if name not in self._functions:
                 # They can be parameters of another try.
-                for variable in variables:
-                    variable.value = None
+                for variable, value in zip(variables, before, strict=True):
+                    variable.value = value
             self._function = None
             self._scopes = []
 
@@ -335,6 +343,7 @@ class BlockBuilder:
         self._fillable("function_literal")
         assert self._function is not None
         name = self._function.name
+        _earlier_values(name, params)
         inner = _Function(params, pure, {}, _function_body(name, params))
         inner.body.is_pure = pure
         outer, self._function = self._function, inner
@@ -503,10 +512,11 @@ def _result(op: Operation) -> SSAValue:
     return op.results[0]
 
 
-def _function_body(name: str, params: Sequence[Var]) -> FunctionBody:
+def _earlier_values(name: str, params: Sequence[Var]) -> list[SSAValue | None]:
+    """The values of variables that are to be parameters, as those of other functions."""
     for param in params:
         _expect_var(name, param)
-        if param.value is not None:
+        if param.value is not None and not _is_parameter(param.value):
             raise VerifyException(
                 f"relax.func @{name}: relax.Var '{param.name_hint}' cannot be a "
                 "parameter, it has a value already"
@@ -514,12 +524,22 @@ def _function_body(name: str, params: Sequence[Var]) -> FunctionBody:
         verify_type(param.struct_info)
     if len(set(params)) != len(params):
         raise VerifyException(f"relax.func @{name}: a parameter is there twice")
-    inputs = [param.struct_info for param in params]
-    body = FunctionBody(name, inputs, is_pure=True)
+    return [param.value for param in params]
+
+
+def _function_body(name: str, params: Sequence[Var]) -> FunctionBody:
+    body = FunctionBody(name, [param.struct_info for param in params], is_pure=True)
     for param, value in zip(params, body.entry.args, strict=True):
         set_name_hint(value, param.name_hint)
         param.value = value
     return body
+
+
+def _is_parameter(value: SSAValue) -> bool:
+    """Whether a value is a parameter of a function that is finished."""
+    return isinstance(value.owner, Block) and isinstance(
+        value.owner.parent_op(), relax.FuncOp
+    )
 
 
 def _expect_var(name: str, param: object) -> None:

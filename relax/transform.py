@@ -16,7 +16,11 @@ from xdsl_tvm.passes import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra import PassContext as PassContext
 from xdsl_tvm.passes.infra import Sequential as Sequential
+from xdsl_tvm.tvm_words import missing
 
 
 def __getattr__(name: str) -> Callable[..., CompilerPass]:
-    return getattr(relax, name)
+    try:
+        return getattr(relax, name)
+    except AttributeError:
+        raise missing("relax.transform", name) from None

@@ -152,6 +152,10 @@ class Driver(Protocol):
         ...
 
 
+class NoGPUError(DiagnosticException, RuntimeError):
+    """The machine has no GPU, or lacks what calls it."""
+
+
 class CudaDriver:
     """The first GPU of the machine, in its primary context."""
 
@@ -160,7 +164,7 @@ class CudaDriver:
         try:
             self._call("cuInit", 0)
         except RuntimeError as error:
-            raise RuntimeError(
+            raise NoGPUError(
                 f"the target cuda needs an NVIDIA driver and a GPU: {error}"
             ) from None
         version = self._call("cuDriverGetVersion")
@@ -375,7 +379,7 @@ def _bindings() -> Any:
     try:
         return importlib.import_module("cuda.bindings.driver")
     except ImportError:
-        raise DiagnosticException(
+        raise NoGPUError(
             'the target cuda needs NVIDIA\'s bindings: pip install "xdsl-tvm[cuda]"'
         ) from None
 

@@ -1,5 +1,5 @@
-"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui`, `compile`, `run` and
-`estimate`."""
+"""The command `xdsl-tvm`: `opt`, `passes`, `translate`, `gui`, `compile`, `run`, `port`
+and `estimate`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ COMMANDS = {
     "gui": "open xDSL's interactive view of a file before and after passes",
     "compile": "compile a file into a library, an object file or LLVM IR",
     "run": "compile a file and call a function of it on .npy or random inputs",
+    "port": "run a Python program of TVM by statements, and say which do not run",
     "estimate": "bound the speed of GPU kernels from their machine code, without a GPU",
 }
 
 
-_SUPERVISED = (["run"], ["compile"])
+_SUPERVISED = (["run"], ["compile"], ["port"])
 """Commands that code may end: they work in a process of their own."""
 
 

@@ -9,7 +9,6 @@ tir as T` find the modules of this package, whether TVM is installed or not.
 from __future__ import annotations
 
 import ast
-import importlib
 import importlib.util
 import sys
 import traceback
@@ -28,6 +27,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
+from xdsl_tvm.tvm_words import found_module, is_tvm
 from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.parser import parse
 from xdsl_tvm.tvmscript.reading.source import Definition, Source, first_line
@@ -204,7 +204,7 @@ def _line_in(path: Path, error: Exception) -> int:
 @contextmanager
 def _tvm_is_ours() -> Generator[None]:
     """Makes imports of TVM find this package, and gives back what they found before."""
-    before = {name: sys.modules[name] for name in list(sys.modules) if _is_tvm(name)}
+    before = {name: sys.modules[name] for name in list(sys.modules) if is_tvm(name)}
     for name in before:
         del sys.modules[name]
     finder = _OursAsTVM()
@@ -213,13 +213,9 @@ def _tvm_is_ours() -> Generator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if _is_tvm(name)]:
+        for name in [name for name in sys.modules if is_tvm(name)]:
             del sys.modules[name]
         sys.modules.update(before)
-
-
-def _is_tvm(name: str) -> bool:
-    return name.partition(".")[0] == "tvm"
 
 
 class _OursAsTVM(MetaPathFinder, Loader):
@@ -232,7 +228,7 @@ class _OursAsTVM(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: object = None, target: object = None
     ) -> ModuleSpec | None:
-        found = _ours(fullname) if _is_tvm(fullname) else None
+        found = _ours(fullname) if is_tvm(fullname) else None
         if found is None:
             return None
         return spec_from_loader(fullname, self, is_package=hasattr(found, "__path__"))
@@ -250,15 +246,8 @@ class _OursAsTVM(MetaPathFinder, Loader):
 
 
 def _ours(name: str) -> ModuleType | None:
-    """Our module for one of TVM; `tirx` is newer TVM's name of `tir`."""
-    first, *rest = ("tir" if part == "tirx" else part for part in name.split("."))
-    found = importlib.import_module(f"xdsl_{first}")
-    for part in rest:
-        below = f"{found.__name__}.{part}"
-        if hasattr(found, "__path__") and importlib.util.find_spec(below) is not None:
-            found = importlib.import_module(below)
-        elif isinstance(attribute := getattr(found, part, None), ModuleType):
-            found = attribute
-        else:
-            return None
-    return found
+    """Our module for one of TVM."""
+    try:
+        return found_module(name)
+    except AttributeError:
+        return None

@@ -9,9 +9,18 @@ from xdsl.passes import ModulePass
 
 from xdsl_tvm.passes.infra.compiler_pass import CompilerPass
 from xdsl_tvm.passes.infra.sequential import as_compiler_pass
+from xdsl_tvm.tvm_words import TUNING, Kind, MissingError
 
 Maker: TypeAlias = Callable[..., ModulePass]
 M = TypeVar("M", bound=Maker)
+
+
+_TUNED = ("static_shape_tuning",)
+"""TVM's pipelines that tune."""
+
+
+class MissingPipelineError(MissingError, ValueError):
+    """There is no pipeline of a name."""
 
 
 class PipelineRegistry:
@@ -35,8 +44,10 @@ class PipelineRegistry:
         return keep
 
     def find(self, name: str, **options: object) -> CompilerPass:
-        """The pipeline of a name. Raises ValueError if there is none."""
+        """The pipeline of a name. Raises MissingPipelineError if there is none."""
         if name not in self._makers:
+            why = f" ({TUNING})" if name in _TUNED else ""
             known = ", ".join(self._makers)
-            raise ValueError(f"there is no pipeline '{name}'; use one of {known}")
+            message = f"there is no pipeline '{name}'{why}; use one of {known}"
+            raise MissingPipelineError(message, Kind.TUNING if why else Kind.NAMES)
         return as_compiler_pass(self._makers[name](**options))

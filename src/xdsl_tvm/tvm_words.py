@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cache
+from types import ModuleType
 from typing import Final
 
 WORDS: Final[Mapping[str, str]] = {
@@ -112,6 +115,53 @@ WORDS: Final[Mapping[str, str]] = {
         get_pipeline get_shape_of op register_pipeline struct_info te_tensor testing
         training transform ty utils vm_build
     """,
+    "relax.backend": """
+        DispatchSampling DispatchSortScan adreno contrib cpu_generic cuda
+        get_pattern get_patterns_with_prefix gpu_generic metal rocm
+    """,
+    "relax.frontend.nn": """
+        Attention Conv1D Conv2D Conv3D ConvTranspose1D Effect Embedding
+        ExternModule GELU GroupNorm IOEffect Identity KVCache LayerNorm Linear
+        Module ModuleList MultiLinear Mutator Object ObjectModule Parameter
+        RMSNorm ReLU SiLU SourceModule SubroutineMixin Tensor TimestepEmbedding
+        Timesteps add_extern llm op spec
+    """,
+    "relax.frontend.nn.op": """
+        add arange argsort astype broadcast_to ccl_allgather ccl_allreduce
+        ccl_broadcast_from_worker0 chunk concat conv1d conv1d_transpose conv2d
+        conv3d cumsum debug_func divide empty equal exp extern floor full gelu
+        get_timestep_embedding greater greater_equal group_norm interpolate
+        layer_norm less less_equal log matmul max maximum min minimum
+        multinomial_from_uniform multiply negative not_equal ones pad permute
+        permute_dims prelu print_ relu relu6 renormalize_top_p_top_k_prob repeat
+        reshape rms_norm sample_top_p_top_k_from_sorted_prob
+        scaled_dot_product_attention sigmoid silu softmax softplus sort split sqrt
+        square squeeze subtract sum take tanh tensor_expr_op tensor_ir_inplace_op
+        tensor_ir_op topk tril triu unsqueeze where wrap_nested zeros
+    """,
+    "relax.transform": """
+        AdjustMatmulOrder AllocateWorkspace AlterOpImpl AnnotateTIROpPattern
+        AttachAttrLayoutFreeBuffers AttachExternModules AttachGlobalSymbol
+        BindParams BindSymbolicVars BundleModelParams CallTIRRewrite
+        CanonicalizeBindings CombineParallelMatmul ComputePrimValue ConvertLayout
+        ConvertToDataflow DataflowBlockPass DataflowUseInplaceCalls
+        DeadCodeElimination DecomposeOpsForInference DecomposeOpsForTraining
+        EliminateCommonSubexpr ExpandMatmulOfSum ExpandTupleArguments
+        FastMathTransform FewShotTuning FoldBatchnormToConv2D FoldConstant
+        FunctionPass FuseOps FuseOpsByPattern FuseTIR FuseTransposeMatmul
+        FusionPattern Gradient IPCAllReduceRewrite InlinePrivateFunctions
+        KillAfterLastUse LambdaLift LazyGetInput LazySetOutput LazyTransformParams
+        LegalizeOps LiftTransformParams LowerAllocTensor LowerGPUIPCAllocStorage
+        LowerRuntimeBuiltin MergeCompositeFunctions MetaScheduleApplyDatabase
+        MetaScheduleTuneIRMod MetaScheduleTuneTIR Normalize NormalizeGlobalVar
+        OptimizeLayoutTransform PatternCheckContext RealizeVDevice
+        RemovePurityChecking RemoveRedundantReshape RemoveUnusedOutputs
+        RemoveUnusedParameters ReorderPermuteDimsAfterConcat
+        ReorderTakeAfterMatmul RewriteCUDAGraph RewriteDataflowReshape RunCodegen
+        SplitCallTIRByPattern SplitLayoutRewritePreproc StaticPlanBlockMemory
+        ToMixedPrecision ToNonDataflow TopologicalSort UpdateParamStructInfo
+        UpdateVDevice VMBuiltinLower VMShapeLower dataflowblock_pass function_pass
+    """,
 }
 """The names by namespace, `""` being `tvm` itself."""
 
@@ -130,7 +180,7 @@ _SCHEDULE: Final = (
     "there are no schedules by hand; `compile` schedules for the processor, and "
     "tir-gpu-schedule for GPUs"
 )
-_TUNING: Final = "there is no tuning"
+TUNING: Final = "there is no tuning"
 _DTYPES: Final = "a dtype is its name, such as 'float32'"
 _SPANS: Final = "places in a text are locations of operations"
 _STATEMENTS: Final = (
@@ -140,6 +190,53 @@ _STATEMENTS: Final = (
 _PYTHON: Final = "Python's own, or numpy's, is used"
 _PARAMS: Final = "arrays are saved by numpy.savez and loaded by numpy.load"
 _BUILTIN_LIBRARY: Final = "external libraries of kernels are not called"
+_EXTERN: Final = (
+    "external code is not linked; nn.op.extern calls functions of Python that "
+    "register_func has registered"
+)
+_PAGES: Final = (
+    "caches of attention with pages are not here; nn.KVCache has one row a token"
+)
+_METASCHEDULE: Final = "needs the tuning of MetaSchedule; kernels have default schedules"
+_EXTERNAL: Final = "needs an external code generator; none is part of the project"
+_IPC: Final = "needs memory that processes of a GPU share, which only TVM's runtime has"
+_REMOTE: Final = "code runs on this machine; export_library makes files for others"
+
+
+class Kind(StrEnum):
+    """What programs that use a name need and this package does not have."""
+
+    TENSOR_EXPRESSIONS = "te/topi"
+    SCHEDULES = "schedules by hand"
+    TUNING = "tuning"
+    LIBRARIES = "external libraries"
+    REMOTE = "other machines"
+    NAMES = "names"
+
+
+_KINDS: Final = {
+    _TE: Kind.TENSOR_EXPRESSIONS,
+    _SCHEDULE: Kind.SCHEDULES,
+    TUNING: Kind.TUNING,
+    _METASCHEDULE: Kind.TUNING,
+    _BUILTIN_LIBRARY: Kind.LIBRARIES,
+    _EXTERNAL: Kind.LIBRARIES,
+    _REMOTE: Kind.REMOTE,
+}
+"""The kinds of reasons; others are `NAMES`."""
+
+
+class MissingError(Exception):
+    """Something of TVM is not here; `kind` says what kind of thing it belongs to."""
+
+    def __init__(self, message: str, kind: Kind = Kind.NAMES) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class MissingNameError(MissingError, AttributeError):
+    """A name of TVM that is not here."""
+
 
 _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     "": {
@@ -150,8 +247,8 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "arith": "the analyzer is xdsl_tvm.analysis.arith, on its own expressions",
         "container": "tvm.ir.Array and Map are tuples and dictionaries",
         "contrib support driver": _PYTHON,
-        "meta_schedule": _TUNING,
-        "rpc": "code runs on this machine; export_library makes files for others",
+        "meta_schedule": TUNING,
+        "rpc": _REMOTE,
         "te topi": _TE,
         "ext_dev hexagon metal opencl rocm vpi vulkan": _NO_DEVICE,
     },
@@ -249,7 +346,33 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "get_shape_of": "expr.shape has the dimensions, relax.op.shape_of the value",
         "te_tensor": _TE,
         "testing utils": _PYTHON,
-        "training": "there are no gradients of Relax functions",
+        "training": "there are no losses and optimizers; relax.transform.Gradient makes "
+        "gradients",
+    },
+    "relax.BlockBuilder": {"call_te emit_te": _TE},
+    "relax.backend": {
+        "cuda rocm metal contrib": _BUILTIN_LIBRARY,
+        "adreno": _NO_DEVICE,
+        "cpu_generic gpu_generic": "relax.get_default_pipeline has a target's passes",
+    },
+    "relax.frontend.nn": {
+        "ExternModule ObjectModule SourceModule add_extern": _EXTERN,
+        "Mutator": "set the attributes of modules that are to change",
+        "llm": _PAGES,
+    },
+    "relax.frontend.nn.op": {
+        "debug_func": "values of a program are no strings; use print_, or extern",
+        "tensor_expr_op": _TE,
+    },
+    "relax.transform": {
+        "AttachExternModules": "attaches modules of TVM's runtime, which attributes "
+        "cannot hold; compiled functions get theirs by `compile(module, externs=…)`",
+        "FastMathTransform": "`tvm-expand-math` writes math functions as polynomials "
+        "with stated bounds for every program",
+        "FewShotTuning MetaScheduleApplyDatabase MetaScheduleTuneIRMod "
+        "MetaScheduleTuneTIR": _METASCHEDULE,
+        "IPCAllReduceRewrite LowerGPUIPCAllocStorage": _IPC,
+        "RunCodegen SplitCallTIRByPattern": _EXTERNAL,
     },
 }
 """Why names are not here, several at once."""
@@ -258,7 +381,7 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
 @cache
 def words(namespace: str) -> tuple[str, ...]:
     """TVM's names in a namespace, in order."""
-    return tuple(sorted(WORDS[namespace].split()))
+    return tuple(sorted(WORDS.get(namespace, "").split()))
 
 
 def has_word(namespace: str, name: str) -> bool:
@@ -273,6 +396,11 @@ def _reasons(namespace: str) -> Mapping[str, str]:
         for names, reason in _REASONS.get(namespace, {}).items()
         for name in names.split()
     }
+
+
+def refused(namespace: str) -> Mapping[str, str]:
+    """The names of TVM that are not here, with the reasons."""
+    return _reasons(namespace)
 
 
 def is_refused(namespace: str, name: str) -> bool:
@@ -294,12 +422,43 @@ def reason(namespace: str, name: str) -> str | None:
     return _reasons(namespace)[name]
 
 
-def missing(namespace: str, name: str) -> AttributeError:
+def missing(namespace: str, name: str) -> MissingNameError:
     """What to raise for a name that a namespace does not have."""
     where = module_of(namespace)
     why = _reasons(namespace).get(name)
     if why is not None:
-        return AttributeError(f"{where} has no '{name}': {why}")
+        kind = _KINDS.get(why, Kind.NAMES)
+        return MissingNameError(f"{where} has no '{name}': {why}", kind)
     near = difflib.get_close_matches(name, words(namespace), 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return AttributeError(f"module '{where}' has no attribute '{name}'{hint}")
+    return MissingNameError(f"module '{where}' has no attribute '{name}'{hint}")
+
+
+def our_name(name: str) -> str:
+    """The name here of what TVM calls `tvm.x.y`; `tirx` is newer TVM's name of `tir`."""
+    first, *rest = ("tir" if part == "tirx" else part for part in name.split("."))
+    return ".".join((f"xdsl_{first}", *rest))
+
+
+def is_tvm(name: str) -> bool:
+    """Whether a dotted name is that of TVM, or of something in it."""
+    return name.partition(".")[0] == "tvm"
+
+
+def found_module(name: str) -> ModuleType:
+    """Our module for one of TVM, `xdsl_tvm.x` for `tvm.x`.
+
+    Raises AttributeError, with the reason where there is one, if there is none.
+    """
+    first, *rest = our_name(name).split(".")
+    found = importlib.import_module(first)
+    for part in rest:
+        below = f"{found.__name__}.{part}"
+        if hasattr(found, "__path__") and importlib.util.find_spec(below) is not None:
+            found = importlib.import_module(below)
+            continue
+        attribute = getattr(found, part)
+        if not isinstance(attribute, ModuleType):
+            raise AttributeError(f"'{below}' is no module")
+        found = attribute
+    return found

@@ -49,6 +49,7 @@ from xdsl_tvm.relax.frontend.nn.tensor import (
     get_default_dtype,
     set_default_dtype,
 )
+from xdsl_tvm.tvm_words import has_word, missing
 
 __all__ = [
     "GELU",
@@ -84,24 +85,11 @@ __all__ = [
     "spec",
 ]
 
-_EXTERN = (
-    "external code is not linked; nn.op.extern calls functions of Python that "
-    "register_func has registered"
-)
-_MISSING = {
-    "ExternModule": _EXTERN,
-    "Mutator": "set the attributes of modules that are to change",
-    "ObjectModule": _EXTERN,
-    "SourceModule": _EXTERN,
-    "add_extern": _EXTERN,
-    "llm": "caches of attention with pages are not here; nn.KVCache has one row a token",
-}
-
 
 def __getattr__(name: str) -> Any:
     # The operators are names of `nn`, too.
-    if (why := _MISSING.get(name)) is not None:
-        raise AttributeError(f"nn has no '{name}': {why}")
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if has_word("relax.frontend.nn", name):
+        raise missing("relax.frontend.nn", name)
     return getattr(op, name)

@@ -814,11 +814,12 @@ def test_functions_that_are_refused():
     bb = relax.BlockBuilder()
     x = relax.Var("x", ROW)
     with bb.function("f", x):
+        z = bb.emit(relax.op.exp(x), "z")
         f = bb.emit_func_output(x)
     y = relax.Var("y", ROW)
     for make, message in (
         (lambda: bb.function("f"), "relax.func @f: there is such a function already"),
-        (lambda: bb.function("g", x), "'x' cannot be a parameter, it has a value"),
+        (lambda: bb.function("g", z), "'z' cannot be a parameter, it has a value"),
         (lambda: bb.function("g", [y, y]), "a parameter is there twice"),
         (lambda: bb.function("g", attrs={"a": object()}), "relax.func @g: a: a value of"),
     ):
@@ -845,6 +846,23 @@ def test_a_wrong_call_of_a_tir_function_is_found_in_the_module():
         bb.emit_func_output(relax.call_tir(function, [x, x], ROW))
     with pytest.raises(VerifyException, match=r"^relax.call_tir: @double has 2 param"):
         bb.get()
+
+
+def test_parameters_of_a_finished_function_are_those_of_another():
+    x = relax.Var("x", ROW)
+    exp = relax.op.exp(x)
+    bb, other = relax.BlockBuilder(), relax.BlockBuilder()
+    with bb.function("f", x):
+        with pytest.raises(VerifyException, match="'x' cannot"), other.function("f", x):
+            pass
+        bb.emit_func_output(exp)
+    with bb.function("g", x):
+        bb.emit_func_output(bb.emit(exp * 2.0))
+    value = np.arange(4, dtype=np.float32)
+    run = interpret(bb.get())
+    for name, factor in (("f", 1), ("g", 2)):
+        result = run[name](value)
+        np.testing.assert_allclose(result, np.exp(value) * factor, rtol=1e-6)
 
 
 def test_a_parameter_of_another_function_is_refused():

@@ -26,6 +26,7 @@ from xdsl_tvm.relax.frontend.nn.op.elementwise import (
     multiply,
     negative,
     not_equal,
+    prelu,
     relu,
     relu6,
     sigmoid,
@@ -53,6 +54,10 @@ from xdsl_tvm.relax.frontend.nn.op.networks import (
     rms_norm,
     scaled_dot_product_attention,
     softmax,
+)
+from xdsl_tvm.relax.frontend.nn.op.sampling import (
+    renormalize_top_p_top_k_prob,
+    sample_top_p_top_k_from_sorted_prob,
 )
 from xdsl_tvm.relax.frontend.nn.op.shapes import (
     arange,
@@ -84,6 +89,7 @@ from xdsl_tvm.relax.frontend.nn.op.shapes import (
     zeros,
 )
 from xdsl_tvm.relax.frontend.nn.tensor import wrap_nested
+from xdsl_tvm.tvm_words import missing
 
 __all__ = [
     "add",
@@ -131,12 +137,15 @@ __all__ = [
     "pad",
     "permute",
     "permute_dims",
+    "prelu",
     "print_",
     "relu",
     "relu6",
+    "renormalize_top_p_top_k_prob",
     "repeat",
     "reshape",
     "rms_norm",
+    "sample_top_p_top_k_from_sorted_prob",
     "scaled_dot_product_attention",
     "sigmoid",
     "silu",
@@ -162,17 +171,6 @@ __all__ = [
     "zeros",
 ]
 
-_SAMPLING = "it is made of cumsum, where, max and multinomial_from_uniform"
-_MISSING = {
-    "debug_func": "values of a program are no strings; use print_, or extern",
-    "renormalize_top_p_top_k_prob": _SAMPLING,
-    "sample_top_p_top_k_from_sorted_prob": _SAMPLING,
-    "tensor_expr_op": "there are no tensor expressions; write T.prim_func, and call it "
-    "by tensor_ir_op",
-}
-"""TVM's operators that are not here, and what is used in their place."""
-
 
 def __getattr__(name: str) -> NoReturn:
-    why = _MISSING.get(name)
-    raise AttributeError(f"nn.op has no '{name}'" + (f": {why}" if why else ""))
+    raise missing("relax.frontend.nn.op", name)

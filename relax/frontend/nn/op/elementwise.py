@@ -120,6 +120,16 @@ def silu(x: Tensor, name: str = "silu") -> Tensor:
     return operate("nn.silu", x, name=name)
 
 
+def prelu(x: Tensor, alpha: Tensor, name: str = "prelu") -> Tensor:
+    """The elements, times `alpha` where negative.
+
+    `alpha` has one element, or one for each channel, the dimension 1 of `x`.
+    """
+    if x.ndim > 2:
+        alpha = alpha.reshape(-1, *(1,) * (x.ndim - 2))
+    return where(x >= 0, x, x * alpha, name=name)
+
+
 def relu6(x: Tensor, name: str = "relu6") -> Tensor:
     """`min(max(x, 0), 6)`."""
     return operate("clip", x, 0, 6, name=name)

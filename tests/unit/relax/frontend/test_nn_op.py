@@ -214,6 +214,13 @@ BINARY: dict[str, tuple[Binary, Callable[[Any, Any], Any], Array, Array]] = {
         S,
         ROW,
     ),
+    "prelu": (
+        op.prelu,
+        lambda a, b: np.where(a >= 0, a, a * b[:, None]),
+        S,
+        np.array([0.5, -1, 2], np.float32),
+    ),
+    "prelu of rows": (op.prelu, lambda a, b: np.where(a >= 0, a, a * b), M, ROW[:1]),
     "multinomial": (
         op.multinomial_from_uniform,
         lambda a, b: [[1], [2]],
@@ -227,6 +234,78 @@ BINARY: dict[str, tuple[Binary, Callable[[Any, Any], Any], Array, Array]] = {
 def test_operators_of_two_tensors(name: str):
     compute, expected, a, b = BINARY[name]
     close(computed_of_two(compute, a, b), np.asarray(expected(a, b)))
+
+
+def sampled(
+    limits: nn.Tensor, uniform: nn.Tensor, *, rows: Sequence[int] | None = None
+) -> nn.Tensor:
+    """Tokens of two distributions: tokens 3, 2, 1, 0 have 0.4, 0.3, 0.2, 0.1 of one."""
+    prob = nn.Tensor.from_const(SORTED)
+    token = nn.Tensor.from_const(np.array([[3, 2, 1, 0], [0, 1, 2, 3]], np.int32))
+    top_p, top_k = op.split(limits, 2, 1)
+    given = None if rows is None else nn.Tensor.from_const(np.array(rows)[:, None])
+    return op.sample_top_p_top_k_from_sorted_prob(
+        prob, token, top_p, top_k.astype("int64"), uniform, given
+    )
+
+
+SORTED = np.array([[0.4, 0.3, 0.2, 0.1], [0.7, 0.1, 0.1, 0.1]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("limits", "uniform", "rows", "expected"),
+    [
+        # Of the first row 0.4 and 0.3 are kept, of the second the first token.
+        ([[0.5, 4], [0.5, 4]], [[0.56], [0.99]], None, [3, 0]),
+        ([[0.5, 4], [0.5, 4]], [[0.58], [0.0]], None, [2, 0]),
+        ([[1.0, 3], [1.0, 2]], [[0.99], [0.88]], None, [1, 1]),
+        ([[1.0, 1], [0.0, 0]], [[0.99], [0.99]], None, [3, 0]),
+        # Past all, and in another order of the rows.
+        ([[2.0, 9], [2.0, 9]], [[1.0], [0.75], [0.75]], [1, 0, 1], [3, 1, 1]),
+    ],
+)
+def test_sampling_of_the_most_likely(
+    limits: Any, uniform: Any, rows: Any, expected: Any
+) -> None:
+    got = computed_of_two(
+        lambda a, b: sampled(a, b, rows=rows),
+        np.array(limits, np.float32),
+        np.array(uniform, np.float32),
+    )
+    assert got.dtype == np.int32
+    assert got.tolist() == [[token] for token in expected]
+
+
+def test_renormalized_probabilities():
+    prob = SORTED[:, [2, 0, 3, 1]]
+    top = np.array([[0.6, 4], [1.0, 1]], np.float32)
+
+    def compute(a: nn.Tensor, limits: nn.Tensor):
+        top_p, top_k = op.split(limits, 2, 1)
+        ordered = op.sort(a, 1, descending=True)
+        return op.renormalize_top_p_top_k_prob(a, ordered, top_p, top_k)
+
+    expected = [[0, 0.4 / 0.7, 0, 0.3 / 0.7], [0, 1, 0, 0]]
+    close(computed_of_two(compute, prob, top), np.array(expected))
+
+
+def test_sampling_of_symbolic_numbers_of_tokens():
+    class Sampler(nn.Module):
+        def forward(self, prob: nn.Tensor, token: nn.Tensor, limits: nn.Tensor):
+            top_p, top_k = op.split(limits, 2, 1)
+            return op.sample_top_p_top_k_from_sorted_prob(
+                prob, token, top_p, top_k, nn.Tensor.from_const(np.float32([[0.99]]))
+            )
+
+    spec = {
+        "prob": nn.spec.Tensor([1, "v"], "float32"),
+        "token": nn.spec.Tensor([1, "v"], "int32"),
+        "limits": nn.spec.Tensor([1, 2], "float32"),
+    }
+    run = interpret(Sampler().export_tvm({"forward": spec})[0])["forward"]
+    token = np.array([[5, 6, 7, 8]], np.int32)
+    for top_p, top_k, expected in ((2, 9, 8), (1, 2, 6)):
+        assert run(SORTED[:1], token, np.float32([[top_p, top_k]])) == expected
 
 
 @pytest.mark.parametrize(("stride", "padding", "groups"), [(1, 0, 1), (2, 1, 2)])
@@ -391,8 +470,7 @@ def test_symbolic_dimensions():
     [
         ("tensor_expr_op", "there are no tensor expressions; write T.prim_func"),
         ("debug_func", "use print_, or extern"),
-        ("sample_top_p_top_k_from_sorted_prob", "multinomial_from_uniform"),
-        ("no_such_op", "nn.op has no 'no_such_op'"),
+        ("no_such_op", "nn.op' has no attribute 'no_such_op'"),
     ],
 )
 def test_operators_that_are_not_here_say_why(name: str, text: str):
