@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xdsl_tvm.dialects.scriptable import Scriptable as Scriptable
     from xdsl_tvm.runtime.device import Device as Device
+    from xdsl_tvm.runtime.conversion import convert as convert
     from xdsl_tvm.runtime.device import cpu as cpu
     from xdsl_tvm.runtime.device import cuda as cuda
     from xdsl_tvm.runtime.device import device as device
@@ -27,6 +28,7 @@ _HOMES = {
     "Executable": "xdsl_tvm.runtime.executable_base",
     "NDArray": "xdsl_tvm.runtime.ndarray",
     "Scriptable": "xdsl_tvm.dialects.scriptable",
+    "convert": "xdsl_tvm.runtime.conversion",
     "cpu": "xdsl_tvm.runtime.device",
     "cuda": "xdsl_tvm.runtime.device",
     "device": "xdsl_tvm.runtime.device",

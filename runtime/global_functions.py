@@ -7,11 +7,11 @@ arrays of numpy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar, overload
 
-from xdsl_tvm.runtime.ndarray import host_value, tvm_value
+from xdsl_tvm.runtime.ndarray import NDArray, host_value, tvm_value
 
 Function: TypeAlias = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -58,12 +58,21 @@ def register_func(
     return register if f is None else register(f)
 
 
+def _reshape(array: NDArray, shape: Sequence[int]) -> NDArray:
+    """The elements in another shape, on the same memory where that can be."""
+    return tvm_value(host_value(array).reshape(tuple(shape)))
+
+
+_BUILTINS: Mapping[str, Function] = {"vm.builtin.reshape": _reshape}
+"""Functions of TVM's runtime that programs look up."""
+
+
 def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
-    """The function of a name.
+    """The function of a name, registered or TVM's `vm.builtin.reshape`.
 
     Raises ValueError if there is none, unless `allow_missing` is set: then None.
     """
-    found = _FUNCTIONS.get(name)
+    found = _FUNCTIONS.get(name) or _BUILTINS.get(name)
     if found is None and not allow_missing:
         known = ", ".join(sorted(_FUNCTIONS)) or "none"
         raise ValueError(
@@ -79,7 +88,8 @@ def list_global_func_names() -> list[str]:
 
 def remove_global_func(name: str) -> None:
     """Forget a function. Raises ValueError if there is none."""
-    get_global_func(name)
+    if name not in _FUNCTIONS:
+        raise ValueError(f"register_func has registered no function '{name}'")
     del _FUNCTIONS[name]
 
 

@@ -240,7 +240,8 @@ class NativeExecutable(Executable):
         here: arrays of any library that knows DLPack, on memory of the CPU, which are not
         copied, numbers, shapes and tuples. Relax functions return new arrays. Arrays that
         a function writes must not overlap others. The code is for processors like this
-        one's. It is linked by `$CC`, or `cc`, or the compiler of the package ziglang.
+        one's. It is linked by `$CC`, or `cc`, or the compiler of the package ziglang. A
+        file that ends in .tar is an archive with the library, for `load_module`.
 
         Raises PassFailedException for a function that cannot be exported, such as one
         with numbers that C has no type for, DiagnosticException where there is no C

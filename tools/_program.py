@@ -104,6 +104,8 @@ class _Program:
     steps: list[Step] = field(default_factory=list[Step])
     lost: dict[str, Step] = field(default_factory=dict[str, Step])
     """Names without a value since a statement failed, with that statement."""
+    unchanged: dict[str, Step] = field(default_factory=dict[str, Step])
+    """Names that statements used that were run for their effect, and failed."""
 
     @property
     def _names(self) -> dict[str, Any]:
@@ -163,6 +165,7 @@ class _Program:
     def _ran(self, node: ast.stmt) -> None:
         for name in _bound(node):
             self.lost.pop(name, None)
+            self.unchanged.pop(name, None)
         self.steps.append(self._step(node))
 
     def _fail(self, node: ast.stmt, error: Exception) -> None:
@@ -179,7 +182,11 @@ class _Program:
         step = replace(self._step(node), error=shown)
         cause = self._cause(node, error)
         if cause is None:
-            return replace(step, kind=self._kind(error))
+            kind = self._kind(error)
+            names = [name for name in _used(node) if name in self.unchanged]
+            if kind != FAILED or not names:
+                return replace(step, kind=kind)
+            cause = self.unchanged[names[0]]
         first = cause.line if cause.cause is None else cause.cause
         return replace(step, kind=cause.kind, cause=first)
 
@@ -221,9 +228,11 @@ class _Program:
         for name in names:
             self._names.pop(name, None)
             self.lost[name] = step
+        if isinstance(node, ast.Expr):
+            self.unchanged |= {name: step for name in used if self._is_value(name)}
 
     def _is_value(self, name: str) -> bool:
-        return not isinstance(self._names.get(name), ModuleType)
+        return name in self._names and not isinstance(self._names[name], ModuleType)
 
 
 def _is_foreign(name: str) -> bool:

@@ -18,6 +18,7 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
 from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, FAILED_NUMBER
 from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime.exported_library.archive import packed
 from xdsl_tvm.runtime.exported_library.c_source import (
     DESCRIPTION,
     PREFIX,
@@ -41,7 +42,7 @@ def export_library(
     opt_level: int,
 ) -> None:
     """Write a library of functions, by the names to export, with the LLVM IR of them, and
-    the constants that it declares only.
+    the constants that it declares only. A file that ends in .tar holds the library.
 
     Raises PassFailedException for a function that cannot be exported, DiagnosticException
     where there is no C compiler or it fails, and OSError.
@@ -60,4 +61,5 @@ def export_library(
     source = c_source(functions, failures, described(functions))
     objects = llvm_jit.linked_objects(text, data, opt_level)
     exports = [DESCRIPTION, *(f"{PREFIX}{name}" for name in functions)]
-    link_library(Path(path), source, objects, exports)
+    with packed(Path(path)) as library:
+        link_library(library, source, objects, exports)

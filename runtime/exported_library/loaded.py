@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.runtime.exported_library.archive import unpacked
 from xdsl_tvm.runtime.exported_library.c_source import DESCRIPTION
 from xdsl_tvm.runtime.exported_library.description import signatures_of
 from xdsl_tvm.runtime.ndarray import host_value
@@ -33,8 +35,10 @@ class LoadedLibrary(RuntimeModule):
         of `export_library`.
         """
         ffi = _tvm_ffi()
-        file = Path(path).absolute()
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        """Where the library of an archive is."""
         try:
+            file = unpacked(Path(path).absolute(), Path(self._folder.name))
             start = ctypes.c_char.in_dll(ctypes.CDLL(str(file)), DESCRIPTION)
             text = ctypes.string_at(ctypes.addressof(start)).decode()
             self.signatures = signatures_of(text)
@@ -112,9 +116,10 @@ def _result(tree: ResultTree, value: Any) -> Any:
 def load_library(path: str | Path, fmt: str = "") -> LoadedLibrary:
     """The functions of a library, TVM's `tvm.runtime.load_module`.
 
-    Raises ValueError for another format than a shared library, and DiagnosticException
+    Raises ValueError for another format than a shared library, alone or in an archive
+    .tar, and DiagnosticException
     where `tvm_ffi` is missing, or the file is no library of `export_library`.
     """
-    if fmt not in ("", "so"):
-        raise ValueError(f"load_module loads shared libraries, so, not '{fmt}'")
+    if fmt not in ("", "so", "tar"):
+        raise ValueError(f"load_module loads shared libraries, so or tar, not '{fmt}'")
     return LoadedLibrary(path)

@@ -46,11 +46,13 @@ _OTHERS = {
 }
 """Names that are others where they are defined."""
 _NAMESPACES = (
+    "contrib",
     "dlight",
     "instrument",
     "ir",
     "nd",
     "relax",
+    "rpc",
     "runtime",
     "script",
     "target",

@@ -23,6 +23,14 @@ WORDS: Final[Mapping[str, str]] = {
         instrument ir meta_schedule metal nd opencl register_func register_object relax
         rocm rpc runtime script support target te testing tir topi transform vpi vulkan
     """,
+    "contrib": """
+        cblas cc clang cublas cudnn cutlass dnnl emcc ndk nvcc pickle_memoize popen_pool
+        random tar thrust utils xcode
+    """,
+    "rpc": """
+        LocalSession MinRPCServer PopenSession RPCSession Server TrackerSession connect
+        connect_tracker with_minrpc
+    """,
     "ir": """
         Array Attrs BaseExpr BaseFunc CallingConv DictAttrs DummyGlobalInfo EnvFunc
         FuncType GlobalInfo GlobalVar IRModule Map Node Op PointerType PrimExpr PrimType
@@ -246,11 +254,20 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "RuntimeError, VerifyException, PassFailedException",
         "arith": "the analyzer is xdsl_tvm.analysis.arith, on its own expressions",
         "container": "tvm.ir.Array and Map are tuples and dictionaries",
-        "contrib support driver": _PYTHON,
+        "support driver": _PYTHON,
         "meta_schedule": TUNING,
-        "rpc": _REMOTE,
         "te topi": _TE,
         "ext_dev hexagon metal opencl rocm vpi vulkan": _NO_DEVICE,
+    },
+    "contrib": {
+        "cblas cublas cudnn cutlass dnnl random thrust": _BUILTIN_LIBRARY,
+        "cc clang emcc ndk nvcc tar xcode": "compile and export_library make machine code "
+        "and files by themselves",
+        "pickle_memoize popen_pool": _PYTHON,
+    },
+    "rpc": {
+        "MinRPCServer PopenSession RPCSession Server TrackerSession connect "
+        "connect_tracker with_minrpc": _REMOTE,
     },
     "ir": {
         "Attrs DictAttrs make_node": "attributes are dictionaries, such as func.attrs",
@@ -273,7 +290,7 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "runtime": {
         "DataType DataTypeCode": _DTYPES,
-        "Object ObjectGeneric ObjectPath String convert": _NO_OBJECTS,
+        "Object ObjectGeneric ObjectPath String": _NO_OBJECTS,
         "PackedFunc": "functions are functions of Python; register_func registers one",
         "Report profiling": "compile(module, profile=True) has kernel_times()",
         "const": "it is xdsl_tvm.tir.const",
