@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xdsl_tvm.dialects.scriptable import Scriptable as Scriptable
-    from xdsl_tvm.runtime.device import Device as Device
     from xdsl_tvm.runtime.conversion import convert as convert
+    from xdsl_tvm.runtime.device import Device as Device
     from xdsl_tvm.runtime.device import cpu as cpu
     from xdsl_tvm.runtime.device import cuda as cuda
     from xdsl_tvm.runtime.device import device as device

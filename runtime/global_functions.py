@@ -12,9 +12,15 @@ from functools import wraps
 from typing import Any, TypeAlias, TypeVar, overload
 
 from xdsl_tvm.runtime.ndarray import NDArray, host_value, tvm_value
+from xdsl_tvm.tvm_words import PAGES, Kind, MissingError
 
 Function: TypeAlias = Callable[..., Any]
 F = TypeVar("F", bound=Function)
+
+
+class MissingFunctionError(MissingError, ValueError):
+    """There is no function of a name."""
+
 
 _FUNCTIONS: dict[str, Function] = {}
 
@@ -74,9 +80,12 @@ def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
     """
     found = _FUNCTIONS.get(name) or _BUILTINS.get(name)
     if found is None and not allow_missing:
+        is_paged = name.startswith("vm.builtin.kv_state_")
+        why = f" ({PAGES})" if is_paged else ""
         known = ", ".join(sorted(_FUNCTIONS)) or "none"
-        raise ValueError(
-            f"there is no function '{name}'; register_func has registered {known}"
+        raise MissingFunctionError(
+            f"there is no function '{name}'{why}; register_func has registered {known}",
+            Kind.PAGES if is_paged else Kind.NAMES,
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Networks built with `xdsl_tvm.relax`, each with an evaluation by numpy to compare with.
+"""Networks as classes of `nn`, each with an evaluation by numpy to compare with.
 
 from models import MODELS
 

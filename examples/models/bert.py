@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 
 from models import layers
-from models.network import Array, Model, Parameters, Weights, Wide
-from xdsl_tvm import relax
-from xdsl_tvm.relax import op
+from models.modules import Dense, LayerNorm
+from models.network import Array, Model, Parameters, Wide
+from xdsl_tvm.relax.frontend import nn
 
 EPSILON = 1e-12
 HIDDEN = -1e4
@@ -35,32 +35,15 @@ class Bert(Model):
     def small(cls) -> Self:
         return cls(batch=2, length=6, width=16, heads=2, layers=2)
 
-    def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        shape = (self.batch, self.length, self.width)
-        x = relax.Var("embedded", relax.TensorStructInfo(shape, "float32"))
-        mask = relax.Var("mask", relax.TensorStructInfo(shape[:2], "float32"))
-        bias = op.reshape((1.0 - mask) * HIDDEN, (self.batch, 1, 1, self.length))
-        result: relax.Expr = x
-        for index in range(self.layers):
-            result = self._layer(w, f"layer{index}", result, bias)
-        return [x, mask], result
+    def network(self) -> nn.Module:
+        return Encoder(self)
 
-    def _layer(
-        self, w: Weights, name: str, x: relax.Expr, bias: relax.Expr
-    ) -> relax.Expr:
-        width = self.width
-        split = (self.batch, self.length, self.heads, width // self.heads)
-        query, key, value = (
-            op.reshape(dense(w, f"{name}.{part}", x, width, width), split)
-            for part in ("query", "key", "value")
-        )
-        found = op.nn.attention(query, key, value, bias)
-        found = op.reshape(found, (self.batch, self.length, width))
-        x = x + dense(w, f"{name}.attended", found, width, width)
-        x = layer_norm(w, f"{name}.norm0", x, width, EPSILON)
-        inner = op.nn.gelu(dense(w, f"{name}.inner", x, width, 4 * width))
-        x = x + dense(w, f"{name}.outer", inner, 4 * width, width)
-        return layer_norm(w, f"{name}.norm1", x, width, EPSILON)
+    def input_specs(self) -> dict[str, nn.spec.Tensor]:
+        shape = (self.batch, self.length, self.width)
+        return {
+            "embedded": nn.spec.Tensor(shape, "float32"),
+            "mask": nn.spec.Tensor(shape[:2], "float32"),
+        }
 
     def inputs(self, seed: int = 0) -> list[Array]:
         rng = np.random.default_rng(seed)
@@ -75,7 +58,7 @@ class Bert(Model):
         x, mask = (each.astype(np.float64) for each in inputs)
         bias = ((1 - mask) * HIDDEN)[:, None, None, :]
         for index in range(self.layers):
-            name = f"layer{index}"
+            name = f"layers.{index}"
             query, key, value = (
                 layers.heads(layers.dense(x, p, f"{name}.{part}"), self.heads)
                 for part in ("query", "key", "value")
@@ -89,15 +72,44 @@ class Bert(Model):
         return [x]
 
 
-def dense(w: Weights, name: str, x: relax.Expr, inputs: int, outputs: int) -> relax.Expr:
-    """A matrix product and a bias."""
-    weight = w.weight(f"{name}.weight", (inputs, outputs), inputs)
-    return op.matmul(x, weight) + w.bias(f"{name}.bias", outputs)
+class Encoder(nn.Module):
+    """The layers, one after the other."""
+
+    def __init__(self, size: Bert) -> None:
+        self.layers = nn.ModuleList(
+            [Layer(size.width, size.heads) for _ in range(size.layers)]
+        )
+
+    def forward(self, embedded: nn.Tensor, mask: nn.Tensor) -> nn.Tensor:
+        """The encoded text, of the shape of the embedded one."""
+        batch, length = mask.shape
+        bias = nn.reshape((1.0 - mask) * HIDDEN, (batch, 1, 1, length))
+        for layer in self.layers:
+            embedded = layer(embedded, bias)
+        return embedded
 
 
-def layer_norm(
-    w: Weights, name: str, x: relax.Expr, width: int, epsilon: float
-) -> relax.Expr:
-    """Normalisation of the last axis."""
-    gamma, beta = w.scale(f"{name}.gamma", width), w.bias(f"{name}.beta", width)
-    return op.nn.layer_norm(x, gamma, beta, axes=-1, epsilon=epsilon)
+class Layer(nn.Module):
+    """Attention, and two dense layers for each token."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        self.heads = heads
+        self.query = Dense(width, width)
+        self.key = Dense(width, width)
+        self.value = Dense(width, width)
+        self.attended = Dense(width, width)
+        self.norm0 = LayerNorm(width, EPSILON)
+        self.inner = Dense(width, 4 * width)
+        self.outer = Dense(4 * width, width)
+        self.norm1 = LayerNorm(width, EPSILON)
+
+    def forward(self, x: nn.Tensor, bias: nn.Tensor) -> nn.Tensor:
+        """The tokens, and what they attend to; `bias` is added to the scores."""
+        batch, length, width = x.shape
+        split = (batch, length, self.heads, -1)
+        query, key, value = (
+            nn.reshape(part(x), split) for part in (self.query, self.key, self.value)
+        )
+        found = nn.scaled_dot_product_attention(query, key, value, bias)
+        x = self.norm0(x + self.attended(nn.reshape(found, (batch, length, width))))
+        return self.norm1(x + self.outer(nn.gelu(self.inner(x))))

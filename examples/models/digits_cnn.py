@@ -15,9 +15,9 @@ from digits.data import load_digits, split
 from numpy.typing import NDArray
 
 from models import layers
-from models.network import Array, Model, Parameters, Weights, Wide
-from xdsl_tvm import relax
-from xdsl_tvm.relax import op
+from models.modules import Dense, max_pool2d
+from models.network import Array, Model, Parameters, Wide
+from xdsl_tvm.relax.frontend import nn
 
 WEIGHTS = Path(__file__).parent / "digits_cnn.npz"
 
@@ -33,16 +33,11 @@ class DigitsCNN(Model):
     def small(cls) -> Self:
         return cls()
 
-    def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        shape = (relax.sym("n"), 1, 8, 8)
-        images = relax.Var("images", relax.TensorStructInfo(shape, "float32"))
-        first, second = self.first, self.second
-        x = _convolution(w, "conv1", images, 1, first)
-        x = _convolution(w, "conv2", x, first, second)
-        x = op.nn.max_pool2d(x, pool_size=2, strides=2)
-        x = op.reshape(x, (relax.sym("n"), second * 16))
-        weight = w.weight("dense.weight", (second * 16, 10), second * 16)
-        return [images], op.nn.softmax(op.matmul(x, weight) + w.bias("dense.bias", 10))
+    def network(self) -> nn.Module:
+        return Classifier(self.first, self.second)
+
+    def input_specs(self) -> dict[str, nn.spec.Tensor]:
+        return {"images": nn.spec.Tensor(("n", 1, 8, 8), "float32")}
 
     def parameters(self, seed: int = 0) -> dict[str, NDArray[np.float32]]:
         """The trained parameters, whatever the seed."""
@@ -65,9 +60,16 @@ class DigitsCNN(Model):
         return [layers.softmax(layers.dense(x, p, "dense"))]
 
 
-def _convolution(
-    w: Weights, name: str, x: relax.Expr, inputs: int, outputs: int
-) -> relax.Expr:
-    weight = w.weight(f"{name}.weight", (outputs, inputs, 3, 3), inputs * 9)
-    bias = op.reshape(w.bias(f"{name}.bias", outputs), (1, outputs, 1, 1))
-    return op.nn.relu(op.nn.conv2d(x, weight, padding=1) + bias)
+class Classifier(nn.Module):
+    """Two convolutions, a pooling and a dense layer."""
+
+    def __init__(self, first: int, second: int) -> None:
+        self.conv1 = nn.Conv2D(1, first, 3, padding=1)
+        self.conv2 = nn.Conv2D(first, second, 3, padding=1)
+        self.dense = Dense(second * 16, 10)
+
+    def forward(self, images: nn.Tensor) -> nn.Tensor:
+        """The probabilities `[n, 10]`."""
+        x = nn.relu(self.conv2(nn.relu(self.conv1(images))))
+        x = nn.reshape(max_pool2d(x, 2, 2), (images.shape[0], x.shape[1] * 16))
+        return nn.softmax(self.dense(x))

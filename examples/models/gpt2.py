@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import layers
-from models.bert import dense, layer_norm
-from models.network import Array, Model, Parameters, Weights, Wide
-from xdsl_tvm import relax
-from xdsl_tvm.relax import op
+from models.modules import Dense, Embedding, LayerNorm
+from models.network import Array, Model, Parameters, Wide
+from xdsl_tvm.relax.frontend import nn
 
 EPSILON = 1e-5
 
@@ -41,47 +40,18 @@ class GPT2(Model):
     def small(cls) -> Self:
         return cls(vocabulary=11, positions=16, width=16, heads=2, layers=2)
 
-    def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        index = relax.TensorStructInfo((1,), "int64")
-        token, position = relax.Var("token", index), relax.Var("position", index)
-        shape = (1, self.heads, relax.sym("past"), self.width // self.heads)
-        cache = [
-            relax.Var(f"{part}{index}", relax.TensorStructInfo(shape, "float32"))
-            for index in range(self.layers)
-            for part in ("keys", "values")
-        ]
-        # The sum over the embeddings gives the logits, so `width` is what is summed.
-        words = w.weight("words.weight", (self.vocabulary, self.width), self.width)
-        places = w.weight("places.weight", (self.positions, self.width), self.width)
-        x = op.take(words, token, axis=0) + op.take(places, position, axis=0)
-        results: list[relax.Expr] = []
-        for index, past in enumerate(zip(cache[::2], cache[1::2], strict=True)):
-            x, *kept = self._layer(w, f"layer{index}", x, *past)
-            results += kept
-        x = layer_norm(w, "norm", x, self.width, EPSILON)
-        # The state is transposed, and not the words, which are many.
-        logits = op.reshape(op.matmul(words, op.permute_dims(x)), (1, self.vocabulary))
-        return [token, position, *cache], relax.Tuple([logits, *results])
+    def network(self) -> nn.Module:
+        return Decoder(self)
 
-    def _layer(
-        self, w: Weights, name: str, x: relax.Expr, keys: relax.Expr, values: relax.Expr
-    ) -> tuple[relax.Expr, relax.Expr, relax.Expr]:
-        width, each = self.width, self.width // self.heads
-        normal = layer_norm(w, f"{name}.norm0", x, width, EPSILON)
-        joint = dense(w, f"{name}.attention", normal, width, 3 * width)
-        query, key, value = (
-            op.reshape(part, (1, self.heads, 1, each))
-            for part in op.split(joint, 3, axis=1)
-        )
-        keys = op.concat([keys, key], axis=2)
-        values = op.concat([values, value], axis=2)
-        scores = op.matmul(query, op.permute_dims(keys, (0, 1, 3, 2)))
-        weights = op.nn.softmax(scores * (1 / math.sqrt(each)))
-        found = op.reshape(op.matmul(weights, values), (1, width))
-        x = x + dense(w, f"{name}.attended", found, width, width)
-        normal = layer_norm(w, f"{name}.norm1", x, width, EPSILON)
-        inner = op.nn.gelu_tanh(dense(w, f"{name}.inner", normal, width, 4 * width))
-        return x + dense(w, f"{name}.outer", inner, 4 * width, width), keys, values
+    def input_specs(self) -> dict[str, nn.spec.Tensor]:
+        index = nn.spec.Tensor((1,), "int64")
+        shape = (1, self.heads, "past", self.width // self.heads)
+        cache = {
+            f"{part}{layer}": nn.spec.Tensor(shape, "float32")
+            for layer in range(self.layers)
+            for part in ("keys", "values")
+        }
+        return {"token": index, "position": index, **cache}
 
     def inputs(self, seed: int = 0, past: int | None = None) -> list[Array]:
         """A token after `past` others; half the possible positions by default."""
@@ -102,7 +72,7 @@ class GPT2(Model):
         x = words[token] + p["places.weight"][position]
         results: list[Wide] = []
         for index in range(self.layers):
-            name = f"layer{index}"
+            name = f"layers.{index}"
             normal = layers.layer_norm(x, p, f"{name}.norm0")
             joint = layers.dense(normal, p, f"{name}.attention")
             query, key, value = (
@@ -119,3 +89,62 @@ class GPT2(Model):
             inner = layers.gelu_tanh(layers.dense(normal, p, f"{name}.inner"))
             x = x + layers.dense(inner, p, f"{name}.outer")
         return [layers.layer_norm(x, p, "norm") @ words.T, *results]
+
+
+class Decoder(nn.Module):
+    """Embeddings, the layers, and the scores of the words."""
+
+    def __init__(self, size: GPT2) -> None:
+        # The sum over the embeddings gives the logits, so `width` is what is summed.
+        self.words = Embedding(size.vocabulary, size.width)
+        self.places = Embedding(size.positions, size.width)
+        self.layers = nn.ModuleList(
+            [Layer(size.width, size.heads) for _ in range(size.layers)]
+        )
+        self.norm = LayerNorm(size.width, EPSILON)
+
+    def forward(
+        self, token: nn.Tensor, position: nn.Tensor, **cache: nn.Tensor
+    ) -> tuple[nn.Tensor, ...]:
+        """The logits, and for each layer the keys and the values."""
+        x = self.words(token) + self.places(position)
+        kept: list[nn.Tensor] = []
+        for index, layer in enumerate(self.layers):
+            x, *both = layer(x, cache[f"keys{index}"], cache[f"values{index}"])
+            kept += both
+        # The state is transposed, and not the words, which are many.
+        words = self.words.weight
+        logits = nn.matmul(words, nn.permute_dims(self.norm(x)))
+        return nn.reshape(logits, (1, words.shape[0])), *kept
+
+
+class Layer(nn.Module):
+    """Attention to the tokens before, and two dense layers."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        self.heads = heads
+        self.norm0 = LayerNorm(width, EPSILON)
+        self.attention = Dense(width, 3 * width)
+        self.attended = Dense(width, width)
+        self.norm1 = LayerNorm(width, EPSILON)
+        self.inner = Dense(width, 4 * width)
+        self.outer = Dense(4 * width, width)
+
+    def forward(
+        self, x: nn.Tensor, keys: nn.Tensor, values: nn.Tensor
+    ) -> tuple[nn.Tensor, nn.Tensor, nn.Tensor]:
+        """The token `[1, width]`, and keys and values with its own."""
+        each = keys.shape[-1]
+        assert isinstance(each, int)
+        query, key, value = (
+            nn.reshape(part, (1, self.heads, 1, each))
+            for part in nn.split(self.attention(self.norm0(x)), 3, axis=1)
+        )
+        keys = nn.concat([keys, key], 2)
+        values = nn.concat([values, value], 2)
+        scores = nn.matmul(query, nn.permute_dims(keys, (0, 1, 3, 2)))
+        weights = nn.softmax(scores * (1 / math.sqrt(each)))
+        found = nn.reshape(nn.matmul(weights, values), x.shape)
+        x = x + self.attended(found)
+        inner = nn.gelu(self.inner(self.norm1(x)), approximate="tanh")
+        return x + self.outer(inner), keys, values

@@ -51,7 +51,7 @@ def layer_norm(data: Wide, p: Parameters, name: str, epsilon: float = 1e-5) -> W
     """Normalisation of each row by its own statistics."""
     centred = data - data.mean(axis=-1, keepdims=True)
     normal = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + epsilon)
-    return normal * p[f"{name}.gamma"] + p[f"{name}.beta"]
+    return normal * p[f"{name}.weight"] + p[f"{name}.bias"]
 
 
 def dense(data: Wide, p: Parameters, name: str) -> Wide:

@@ -11,10 +11,9 @@ from typing import Self
 import numpy as np
 
 from models import layers
-from models.network import Array, ImageModel, Parameters, Weights, Wide
-from models.resnet18 import classifier, convolution
-from xdsl_tvm import relax
-from xdsl_tvm.relax import op
+from models.modules import Convolution, ImageClassifier
+from models.network import Array, ImageModel, Parameters, Wide
+from xdsl_tvm.relax.frontend import nn
 
 STAGES = (
     (1, 16, 1, 1),
@@ -41,34 +40,20 @@ class MobileNetV2(ImageModel):
         return cls(2, 16, 7, 8, ((1, 16, 1, 1), (6, 24, 2, 2)))
 
     @property
-    def blocks(self) -> list[tuple[str, int, int, int, int]]:
-        """Name, input, inner and output channels, and stride of the blocks."""
-        result: list[tuple[str, int, int, int, int]] = []
+    def blocks(self) -> list[tuple[int, int, int, int]]:
+        """Input, inner and output channels, and stride of the blocks."""
+        result: list[tuple[int, int, int, int]] = []
         inputs = 32 // self.thinner
-        for stage, (expansion, channels, count, first) in enumerate(self.stages):
+        for expansion, channels, count, first in self.stages:
             outputs = channels // self.thinner
             for block in range(count):
                 stride = 1 if block else first
-                name = f"stage{stage}.block{block}"
-                result.append((name, inputs, inputs * expansion, outputs, stride))
+                result.append((inputs, inputs * expansion, outputs, stride))
                 inputs = outputs
         return result
 
-    def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        image = self.image_var()
-        x = _relu6(convolution(w, "stem", image, 3, 32 // self.thinner, 3, 2))
-        outputs = 32 // self.thinner
-        for name, inputs, inner, outputs, stride in self.blocks:
-            y = x
-            if inner != inputs:
-                y = _relu6(convolution(w, f"{name}.expand", y, inputs, inner, 1, 1))
-            depthwise = f"{name}.depthwise"
-            y = _relu6(convolution(w, depthwise, y, inner, inner, 3, stride, inner))
-            y = convolution(w, f"{name}.project", y, inner, outputs, 1, 1)
-            x = x + y if stride == 1 and inputs == outputs else y
-        last = 1280 // self.thinner
-        x = _relu6(convolution(w, "head", x, outputs, last, 1, 1))
-        return [image], classifier(w, x, last, self.classes)
+    def network(self) -> nn.Module:
+        return Network(self)
 
     def reference(self, parameters: Parameters, *inputs: Array) -> list[Wide]:
         p = parameters
@@ -80,7 +65,8 @@ class MobileNetV2(ImageModel):
             return layers.batch_norm(data, p, name)
 
         x = np.clip(convolve("stem", inputs[0].astype(np.float64), 2), 0, 6)
-        for name, inputs_, inner, outputs, stride in self.blocks:
+        for index, (inputs_, inner, outputs, stride) in enumerate(self.blocks):
+            name = f"blocks.{index}"
             y = x
             if f"{name}.expand.weight" in p:
                 y = np.clip(convolve(f"{name}.expand", y), 0, 6)
@@ -91,5 +77,33 @@ class MobileNetV2(ImageModel):
         return [layers.dense(x.mean(axis=(2, 3)), p, "classifier")]
 
 
-def _relu6(x: relax.Expr) -> relax.Expr:
-    return op.clip(x, 0.0, 6.0)
+class Network(nn.Module):
+    """A convolution, the blocks, a convolution, and the scores."""
+
+    def __init__(self, size: MobileNetV2) -> None:
+        last = 1280 // size.thinner
+        self.stem = Convolution(3, 32 // size.thinner, 3, 2)
+        self.blocks = nn.ModuleList([Block(*block) for block in size.blocks])
+        self.head = Convolution(size.blocks[-1][2], last, 1)
+        self.classifier = ImageClassifier(last, size.classes)
+
+    def forward(self, image: nn.Tensor) -> nn.Tensor:
+        """The scores `[batch, classes]`."""
+        x = self.blocks(nn.relu6(self.stem(image)))
+        return self.classifier(nn.relu6(self.head(x)))
+
+
+class Block(nn.Module):
+    """More channels, a convolution of each by itself, fewer channels; and the image."""
+
+    def __init__(self, inputs: int, inner: int, outputs: int, stride: int) -> None:
+        self.expand = None if inner == inputs else Convolution(inputs, inner, 1)
+        self.depthwise = Convolution(inner, inner, 3, stride, inner)
+        self.project = Convolution(inner, outputs, 1)
+        self.has_shortcut = stride == 1 and inputs == outputs
+
+    def forward(self, x: nn.Tensor) -> nn.Tensor:
+        """The image `[n, outputs, h / stride, w / stride]`."""
+        y = x if self.expand is None else nn.relu6(self.expand(x))
+        y = self.project(nn.relu6(self.depthwise(y)))
+        return x + y if self.has_shortcut else y

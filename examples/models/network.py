@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_tvm import IRModule, relax
+from xdsl_tvm import IRModule
+from xdsl_tvm.relax.frontend import nn
 
 Array: TypeAlias = "NDArray[np.float32] | NDArray[np.int64]"
 Wide: TypeAlias = "NDArray[np.float64]"
@@ -19,53 +20,25 @@ Shape: TypeAlias = Sequence[int]
 _Kind: TypeAlias = Literal["weight", "bias", "scale"]
 
 
-@dataclass
-class _Declared:
-    var: relax.Var
-    shape: tuple[int, ...]
-    kind: _Kind
-    fan_in: int
+class Drawn(nn.Parameter):
+    """A parameter that says how random values for it are drawn.
 
+    Activations neither grow nor vanish where each output of a weight sums over `fan_in`
+    of its elements. A bias is around 0; a scale, or a variance, is around 1 and positive.
+    """
 
-@dataclass
-class Weights:
-    """The parameters of a network, in the order in which it is built."""
+    def __init__(self, shape: Shape, kind: _Kind, fan_in: int = 1) -> None:
+        super().__init__(shape, "float32")
+        self.kind: _Kind = kind
+        self.fan_in = fan_in
 
-    declared: dict[str, _Declared] = field(default_factory=dict[str, _Declared])
-
-    def weight(self, name: str, shape: Shape, fan_in: int) -> relax.Var:
-        """A weight; each output sums over `fan_in` of its elements."""
-        return self._declare(name, shape, "weight", fan_in)
-
-    def bias(self, name: str, length: int) -> relax.Var:
-        """A vector around 0: a bias, a mean."""
-        return self._declare(name, (length,), "bias", 1)
-
-    def scale(self, name: str, length: int) -> relax.Var:
-        """A vector around 1, positive: a scale, a variance."""
-        return self._declare(name, (length,), "scale", 1)
-
-    def _declare(self, name: str, shape: Shape, kind: _Kind, fan_in: int) -> relax.Var:
-        known = self.declared.get(name)
-        if known is None:
-            var = relax.Var(
-                name.replace(".", "_"), relax.TensorStructInfo(shape, "float32")
-            )
-            known = self.declared[name] = _Declared(var, tuple(shape), kind, fan_in)
-        return known.var
-
-    def draw(self, seed: int) -> dict[str, NDArray[np.float32]]:
-        """Values for all of them, such that activations neither grow nor vanish."""
-        rng = np.random.default_rng(seed)
-        return {name: _draw(rng, each) for name, each in self.declared.items()}
-
-
-def _draw(rng: np.random.Generator, declared: _Declared) -> NDArray[np.float32]:
-    if declared.kind == "scale":
-        return rng.uniform(0.5, 1.5, declared.shape).astype(np.float32)
-    deviation = 0.1 if declared.kind == "bias" else declared.fan_in**-0.5
-    values = rng.standard_normal(declared.shape, np.float32)
-    return values * np.float32(deviation)
+    def draw(self, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Values for it."""
+        shape = [extent for extent in self.shape if isinstance(extent, int)]
+        if self.kind == "scale":
+            return rng.uniform(0.5, 1.5, shape).astype(np.float32)
+        deviation = 0.1 if self.kind == "bias" else self.fan_in**-0.5
+        return rng.standard_normal(shape, np.float32) * np.float32(deviation)
 
 
 @dataclass(frozen=True)
@@ -82,8 +55,12 @@ class Model(ABC):
         """The model in a size for tests."""
 
     @abstractmethod
-    def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        """The inputs, and the result as an expression of them and of parameters."""
+    def network(self) -> nn.Module:
+        """The network, whose parameters are `Drawn`."""
+
+    @abstractmethod
+    def input_specs(self) -> dict[str, nn.spec.Tensor]:
+        """The types of the inputs of the network's `forward`, by name."""
 
     @abstractmethod
     def inputs(self, seed: int = 0) -> list[Array]:
@@ -95,24 +72,20 @@ class Model(ABC):
 
     def parameters(self, seed: int = 0) -> dict[str, NDArray[np.float32]]:
         """Values of the parameters by name, in the order of the function's."""
-        weights = Weights()
-        self.network(weights)
-        return weights.draw(seed)
+        rng = np.random.default_rng(seed)
+        named = self.network().named_parameters()
+        return {name: each.draw(rng) for name, each in named if isinstance(each, Drawn)}
 
     def build(self) -> IRModule:
         """A module whose function `main` takes the inputs, then the parameters.
 
         Its attribute `num_input` says how many are inputs. Several results are a tuple.
         """
-        weights = Weights()
-        inputs, result = self.network(weights)
-        params = [*inputs, *(each.var for each in weights.declared.values())]
-        bb = relax.BlockBuilder()
-        with bb.function("main", params, attrs={"num_input": len(inputs)}):
-            with bb.dataflow():
-                output = bb.emit_output(result)
-            bb.emit_func_output(output)
-        return bb.get()
+        network, inputs = self.network(), self.input_specs()
+        method = nn.spec.MethodSpec(
+            network, list(inputs), list(inputs.values()), "plain", "none"
+        )
+        return network.export_tvm(nn.spec.ModuleSpec(network, ["main"], [method]))[0]
 
 
 @dataclass(frozen=True)
@@ -128,9 +101,8 @@ class ImageModel(Model):
         """The shape of the input."""
         return self.batch, 3, self.image, self.image
 
-    def image_var(self) -> relax.Var:
-        """The input."""
-        return relax.Var("image", relax.TensorStructInfo(self.image_shape, "float32"))
+    def input_specs(self) -> dict[str, nn.spec.Tensor]:
+        return {"image": nn.spec.Tensor(self.image_shape, "float32")}
 
     def inputs(self, seed: int = 0) -> list[Array]:
         rng = np.random.default_rng(seed)

@@ -13,9 +13,9 @@ from typing import Self
 import numpy as np
 
 from models import layers
-from models.network import Array, ImageModel, Parameters, Weights, Wide
-from xdsl_tvm import relax
-from xdsl_tvm.relax import op
+from models.modules import Convolution, ImageClassifier, max_pool2d
+from models.network import Array, ImageModel, Parameters, Wide
+from xdsl_tvm.relax.frontend import nn
 
 
 @dataclass(frozen=True)
@@ -31,29 +31,20 @@ class ResNet18(ImageModel):
         return cls(batch=2, image=32, channels=4, classes=7, stages=2)
 
     @property
-    def blocks(self) -> list[tuple[str, int, int, int]]:
-        """Name, input channels, output channels and stride of the residual blocks."""
-        result: list[tuple[str, int, int, int]] = []
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """Input channels, output channels and stride of the residual blocks."""
+        result: list[tuple[int, int, int]] = []
         inputs = self.channels
         for stage in range(self.stages):
             outputs = self.channels << stage
             for block in range(2):
                 stride = 2 if stage and not block else 1
-                result.append((f"stage{stage}.block{block}", inputs, outputs, stride))
+                result.append((inputs, outputs, stride))
                 inputs = outputs
         return result
 
-    def network(self, w: Weights) -> tuple[list[relax.Var], relax.Expr]:
-        image = self.image_var()
-        x = op.nn.relu(convolution(w, "stem", image, 3, self.channels, 7, 2))
-        x = op.nn.max_pool2d(x, pool_size=3, strides=2, padding=1)
-        for name, inputs, outputs, stride in self.blocks:
-            y = convolution(w, f"{name}.conv0", x, inputs, outputs, 3, stride)
-            y = convolution(w, f"{name}.conv1", op.nn.relu(y), outputs, outputs, 3, 1)
-            if stride != 1 or inputs != outputs:
-                x = convolution(w, f"{name}.shortcut", x, inputs, outputs, 1, stride)
-            x = op.nn.relu(x + y)
-        return [image], classifier(w, x, self.blocks[-1][2], self.classes)
+    def network(self) -> nn.Module:
+        return Network(self)
 
     def reference(self, parameters: Parameters, *inputs: Array) -> list[Wide]:
         p = parameters
@@ -65,7 +56,8 @@ class ResNet18(ImageModel):
 
         x = layers.relu(convolve("stem", inputs[0].astype(np.float64), 2))
         x = layers.max_pool2d(x, 3, 2, 1)
-        for name, *_, stride in self.blocks:
+        for index, (*_, stride) in enumerate(self.blocks):
+            name = f"blocks.{index}"
             y = layers.relu(convolve(f"{name}.conv0", x, stride))
             y = convolve(f"{name}.conv1", y, 1)
             if f"{name}.shortcut.weight" in p:
@@ -74,35 +66,31 @@ class ResNet18(ImageModel):
         return [layers.dense(x.mean(axis=(2, 3)), p, "classifier")]
 
 
-def convolution(
-    w: Weights,
-    name: str,
-    data: relax.Expr,
-    inputs: int,
-    outputs: int,
-    size: int,
-    stride: int,
-    groups: int = 1,
-) -> relax.Expr:
-    """A convolution that keeps the resolution but for its stride, and a normalisation."""
-    fan_in = inputs // groups * size * size
-    shape = (outputs, inputs // groups, size, size)
-    weight = w.weight(f"{name}.weight", shape, fan_in)
-    x = op.nn.conv2d(data, weight, strides=stride, padding=size // 2, groups=groups)
-    normal = op.nn.batch_norm(
-        x,
-        w.scale(f"{name}.gamma", outputs),
-        w.bias(f"{name}.beta", outputs),
-        w.bias(f"{name}.mean", outputs),
-        w.scale(f"{name}.var", outputs),
-        axis=1,
-        training=False,
-    )
-    return normal[0]
+class Network(nn.Module):
+    """A convolution and a pooling, the blocks, and the scores."""
+
+    def __init__(self, size: ResNet18) -> None:
+        self.stem = Convolution(3, size.channels, 7, 2)
+        blocks = [Block(*block) for block in size.blocks]
+        self.blocks = nn.ModuleList(blocks)
+        self.classifier = ImageClassifier(size.blocks[-1][1], size.classes)
+
+    def forward(self, image: nn.Tensor) -> nn.Tensor:
+        """The scores `[batch, classes]`."""
+        x = max_pool2d(nn.relu(self.stem(image)), 3, 2, 1)
+        return self.classifier(self.blocks(x))
 
 
-def classifier(w: Weights, x: relax.Expr, inputs: int, classes: int) -> relax.Expr:
-    """The mean over the image, and a dense layer."""
-    x = op.mean(x, axis=[2, 3])
-    weight = w.weight("classifier.weight", (inputs, classes), inputs)
-    return op.matmul(x, weight) + w.bias("classifier.bias", classes)
+class Block(nn.Module):
+    """Two convolutions and the image itself, or another convolution of it."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        self.conv0 = Convolution(inputs, outputs, 3, stride)
+        self.conv1 = Convolution(outputs, outputs, 3)
+        is_same = stride == 1 and inputs == outputs
+        self.shortcut = None if is_same else Convolution(inputs, outputs, 1, stride)
+
+    def forward(self, x: nn.Tensor) -> nn.Tensor:
+        """The image `[n, outputs, h / stride, w / stride]`."""
+        y = self.conv1(nn.relu(self.conv0(x)))
+        return nn.relu((x if self.shortcut is None else self.shortcut(x)) + y)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 
 __all__ = ["TempDirectory", "tempdir"]
 
@@ -12,8 +14,10 @@ class TempDirectory:
     """A folder that is removed with its content when nothing refers to it any more."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self.temp_dir = self._folder.name
+        self.temp_dir = tempfile.mkdtemp()
+        self._removal = weakref.finalize(
+            self, shutil.rmtree, self.temp_dir, ignore_errors=True
+        )
 
     @property
     def path(self) -> str:
@@ -30,7 +34,7 @@ class TempDirectory:
 
     def remove(self) -> None:
         """Remove the folder now."""
-        self._folder.cleanup()
+        self._removal()
 
     def __truediv__(self, name: str) -> str:
         return self.relpath(name)

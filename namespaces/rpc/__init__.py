@@ -1,8 +1,8 @@
 """TVM's `tvm.rpc`, of which the session on this machine is here.
 
-    remote = rpc.LocalSession()
-    remote.upload("lib.so")
-    func = remote.load_module("lib.so")
+remote = rpc.LocalSession()
+remote.upload("lib.so")
+func = remote.load_module("lib.so")
 """
 
 from __future__ import annotations

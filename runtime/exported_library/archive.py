@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 import tempfile
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,14 +28,16 @@ def packed(path: Path) -> Generator[Path]:
             archive.add(library, _LIBRARY)
 
 
-def unpacked(path: Path, folder: Path) -> Path:
-    """The library of an archive, written to a folder; `path` if it is no archive.
+def unpacked(path: Path, user: object) -> Path:
+    """The library of an archive, in a file for as long as `user` lives.
 
-    Raises ValueError for an archive that holds no library, and OSError.
+    It is `path` itself if that is no archive. Raises ValueError for an archive that holds no library, and OSError.
     """
     if path.suffix != ENDING:
         return path
-    library = folder / _LIBRARY
+    folder = tempfile.mkdtemp()
+    weakref.finalize(user, shutil.rmtree, folder, ignore_errors=True)
+    library = Path(folder) / _LIBRARY
     try:
         with tarfile.open(path) as archive:
             content = archive.extractfile(_LIBRARY)

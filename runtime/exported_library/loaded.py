@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -35,10 +34,8 @@ class LoadedLibrary(RuntimeModule):
         of `export_library`.
         """
         ffi = _tvm_ffi()
-        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        """Where the library of an archive is."""
         try:
-            file = unpacked(Path(path).absolute(), Path(self._folder.name))
+            file = unpacked(Path(path).absolute(), self)
             start = ctypes.c_char.in_dll(ctypes.CDLL(str(file)), DESCRIPTION)
             text = ctypes.string_at(ctypes.addressof(start)).decode()
             self.signatures = signatures_of(text)

@@ -202,7 +202,7 @@ _EXTERN: Final = (
     "external code is not linked; nn.op.extern calls functions of Python that "
     "register_func has registered"
 )
-_PAGES: Final = (
+PAGES: Final = (
     "caches of attention with pages are not here; nn.KVCache has one row a token"
 )
 _METASCHEDULE: Final = "needs the tuning of MetaSchedule; kernels have default schedules"
@@ -219,6 +219,7 @@ class Kind(StrEnum):
     TUNING = "tuning"
     LIBRARIES = "external libraries"
     REMOTE = "other machines"
+    PAGES = "paged caches"
     NAMES = "names"
 
 
@@ -230,6 +231,7 @@ _KINDS: Final = {
     _BUILTIN_LIBRARY: Kind.LIBRARIES,
     _EXTERNAL: Kind.LIBRARIES,
     _REMOTE: Kind.REMOTE,
+    PAGES: Kind.PAGES,
 }
 """The kinds of reasons; others are `NAMES`."""
 
@@ -375,7 +377,7 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     "relax.frontend.nn": {
         "ExternModule ObjectModule SourceModule add_extern": _EXTERN,
         "Mutator": "set the attributes of modules that are to change",
-        "llm": _PAGES,
+        "llm": PAGES,
     },
     "relax.frontend.nn.op": {
         "debug_func": "values of a program are no strings; use print_, or extern",

@@ -132,7 +132,8 @@ def prelu(x: Tensor, alpha: Tensor, name: str = "prelu") -> Tensor:
 
 def relu6(x: Tensor, name: str = "relu6") -> Tensor:
     """`min(max(x, 0), 6)`."""
-    return operate("clip", x, 0, 6, name=name)
+    bounds = (0, 6) if x.dtype.startswith(("int", "uint")) else (0.0, 6.0)
+    return operate("clip", x, *bounds, name=name)
 
 
 def softplus(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models.bert import Bert
 from support.live_scripts import import_text
 from support.nn_models import Array, Computation, data_of, fill, forwarded
 from support.paths import ROOT
@@ -606,63 +605,7 @@ def test_compiled_models_of_pytorch():
     assert got[0].tolist() == [(9 * 4 + 7) * 15 * 3] * 2
 
 
-# ---- a network, and the page ----
-
-
-class BertLayer(nn.Module):
-    def __init__(self, width: int, heads: int) -> None:
-        self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
-        self.attended = nn.Linear(width, width)
-        self.norm0 = nn.LayerNorm(width, 1e-12)
-        self.inner = nn.Linear(width, 4 * width)
-        self.outer = nn.Linear(4 * width, width)
-        self.norm1 = nn.LayerNorm(width, 1e-12)
-
-    def forward(self, x: nn.Tensor, bias: nn.Tensor) -> nn.Tensor:
-        batch, length, width = x.shape
-        split = (batch, length, self.heads, -1)
-        query, key, value = (
-            nn.reshape(part(x), split) for part in (self.query, self.key, self.value)
-        )
-        found = nn.scaled_dot_product_attention(query, key, value, bias)
-        x = self.norm0(x + self.attended(nn.reshape(found, (batch, length, width))))
-        return self.norm1(x + self.outer(nn.gelu(self.inner(x))))
-
-
-class BertModel(nn.Module):
-    """The encoder of `examples/models/bert.py`."""
-
-    def __init__(self, width: int, heads: int, layers: int) -> None:
-        self.layers = [BertLayer(width, heads) for _ in range(layers)]
-        for index, layer in enumerate(self.layers):
-            setattr(self, f"layer{index}", layer)
-
-    def forward(self, embedded: nn.Tensor, mask: nn.Tensor) -> nn.Tensor:
-        batch, length = mask.shape
-        bias = nn.reshape((1.0 - mask) * -1e4, (batch, 1, 1, length))
-        for layer in self.layers:
-            embedded = layer(embedded, bias)
-        return embedded
-
-
-def test_bert_as_classes_computes_what_the_builder_s_does():
-    example = Bert.small()
-    model = BertModel(example.width, example.heads, example.layers)
-    weights = example.parameters()
-    for name, parameter in model.named_parameters():
-        # The norms have other names, and products transposed weights.
-        name = re.sub(r"(norm\d)\.weight", r"\1.gamma", name)
-        name = re.sub(r"(norm\d)\.bias", r"\1.beta", name)
-        value = weights.pop(name)
-        parameter.data = np.ascontiguousarray(value.T)
-    assert not weights
-    x, mask = example.inputs()
-    got = forwarded(model, embedded=x, mask=mask)
-    built = interpret(example.build())["main"](x, mask, *example.parameters().values())
-    np.testing.assert_allclose(got, built, rtol=1e-4, atol=1e-5)
+# ---- the page ----
 
 
 def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -166,6 +166,13 @@ def test_operators_of_one_tensor(name: str):
 
 
 Binary: TypeAlias = Callable[[nn.Tensor, nn.Tensor], Any]
+
+
+def prelu(x: Array, alpha: Array) -> Array:
+    """Negative elements times the number of their channel."""
+    return np.where(x >= 0, x, x * alpha.reshape(-1, *(1,) * (x.ndim - 2)))
+
+
 BINARY: dict[str, tuple[Binary, Callable[[Any, Any], Any], Array, Array]] = {
     "add": (op.add, np.add, A, B),
     "subtract": (op.subtract, np.subtract, A, B),
@@ -216,11 +223,11 @@ BINARY: dict[str, tuple[Binary, Callable[[Any, Any], Any], Array, Array]] = {
     ),
     "prelu": (
         op.prelu,
-        lambda a, b: np.where(a >= 0, a, a * b[:, None]),
+        prelu,
         S,
         np.array([0.5, -1, 2], np.float32),
     ),
-    "prelu of rows": (op.prelu, lambda a, b: np.where(a >= 0, a, a * b), M, ROW[:1]),
+    "prelu of rows": (op.prelu, prelu, M, ROW[:1]),
     "multinomial": (
         op.multinomial_from_uniform,
         lambda a, b: [[1], [2]],
@@ -294,7 +301,11 @@ def test_sampling_of_symbolic_numbers_of_tokens():
         def forward(self, prob: nn.Tensor, token: nn.Tensor, limits: nn.Tensor):
             top_p, top_k = op.split(limits, 2, 1)
             return op.sample_top_p_top_k_from_sorted_prob(
-                prob, token, top_p, top_k, nn.Tensor.from_const(np.float32([[0.99]]))
+                prob,
+                token,
+                top_p,
+                top_k,
+                nn.Tensor.from_const(np.array([[0.99]], np.float32)),
             )
 
     spec = {
@@ -305,7 +316,7 @@ def test_sampling_of_symbolic_numbers_of_tokens():
     run = interpret(Sampler().export_tvm({"forward": spec})[0])["forward"]
     token = np.array([[5, 6, 7, 8]], np.int32)
     for top_p, top_k, expected in ((2, 9, 8), (1, 2, 6)):
-        assert run(SORTED[:1], token, np.float32([[top_p, top_k]])) == expected
+        assert run(SORTED[:1], token, np.array([[top_p, top_k]], np.float32)) == expected
 
 
 @pytest.mark.parametrize(("stride", "padding", "groups"), [(1, 0, 1), (2, 1, 2)])
