@@ -416,10 +416,10 @@ def _tutorials() -> str:
         for name, count, others in _ROWS
     ]
     return (
-        "The programs of TVM's pages, in versions near v0.20, as `xdsl-tvm port` ran them "
-        f"on\n{_MEASURED}, with PyTorch, and without torchvision, transformers and a GPU. "
-        "None of the\nstatements fails for another reason. What the programs raise is that "
-        "cuBLAS and the weights\nare missing.\n\n"
+        "The programs of TVM's pages, in versions near v0.20, as `xdsl-tvm port` ran "
+        f"them on\n{_MEASURED}, with PyTorch, and without torchvision, transformers and "
+        "a GPU. None of the\nstatements fails for another reason. What the programs raise "
+        "is that cuBLAS and the weights\nare missing.\n\n"
         + table(("tutorial", "statements", "run", "others, by what they need"), rows)
     )
 

@@ -62,7 +62,8 @@ class FuseTIR(CompilerPass):
 
     TVM name: relax.FuseTIR (v0.20)
     Input form: functions with `Primitive` hold `relax.call_tir`, `relax.get_item`,
-        `relax.call_tir_inplace`, `relax.tuple`, `relax.alias`, shapes and numbers
+        `relax.call_tir_inplace`, `relax.tuple`, `relax.alias`, `relax.constant`, shapes
+        and numbers
     Output form: the same without functions with `Primitive` that are called, and without
         dead code (`relax-dead-code-elimination`)
     Options: none
@@ -88,16 +89,18 @@ class FuseTIR(CompilerPass):
               }
             }
 
-        Parameters are the tensors that are used, fields of tuples one by one, then the
-        results, then as `i64` the symbols that none of these has as a dimension. A result
+        Parameters are the tensors that are used, fields of tuples one by one, then
+        constants, which are made before each call, then the results, then as `i64` the
+        symbols that none of these has as a dimension. A result
         that is an argument written in place is that argument, and the call a
         `relax.call_tir_inplace`. Blocks of one name are numbered. A call passes symbols
         as `tir_vars`. Time is linear in the size of the module and of what is made.
     Leaves alone: functions without `Primitive`; those that nothing calls; calls of others
     Errors: a function with `Primitive` that holds another operation, that returns a
-        parameter as it came or one tensor twice, or that calls what cannot be merged: no
-        TIR function with a body, one that returns by `tir.ret`, a parameter that is no
-        compact buffer, a tensor that is not provably of the shape that is taken; a call
+        parameter or a constant as it came or one tensor twice, that writes a constant,
+        or that calls what cannot be merged: no TIR function with a body, one that returns
+        by `tir.ret`, a parameter that is no compact buffer, a tensor that is not provably
+        of the shape that is taken; a call
         whose symbols are not known
     Attributes: read: `Primitive`; created: `tir.noalias`, `target` and `tir.is_scheduled`
         of TIR functions whose parts all have them alike, without `tir.noalias` where one
@@ -197,6 +200,8 @@ class _Kernel:
         self._made = dict[_Buffer, None]()
         """The tensors that calls return, in order."""
         self._structures = dict[SSAValue, _Structure]()
+        self._constants = list[tuple[relax.ConstantOp, _Buffer]]()
+        self._arity = len(primitive.args)
         for arg in primitive.args:
             name = f"p_{arg.name_hint or arg.index}"
             self._structures[arg] = _parameter(arg.type, name, (arg.index,))
@@ -204,6 +209,9 @@ class _Kernel:
         self._outputs = self._checked_outputs(primitive)
         used = {buffer for part in self._parts for buffer in part.buffers}
         leaves = [leaf for arg in primitive.args for leaf in self._leaves(arg)]
+        leaves += [buffer for _, buffer in self._constants]
+        if any(buffer.is_written for _, buffer in self._constants):
+            raise self._failure("writes a constant in place; copy it first")
         self._params = [leaf for leaf in leaves if leaf in used]
         self._new = [leaf for leaf in self._outputs if not leaf.path]
         self._scalars = self._unbound_symbols()
@@ -234,6 +242,14 @@ class _Kernel:
                 structures[op.result] = fields[op.index.value.data]
             case relax.AliasOp():
                 structures[op.result] = structures[op.value]
+            case relax.ConstantOp():
+                path = (self._arity + len(self._constants),)
+                name = f"p_{op.result.name_hint or 'const'}"
+                buffer = _parameter(op.result.type, name, path)
+                assert isinstance(buffer, _Buffer), "verified"
+                structures[op.result] = buffer
+                # The function is erased before it is called.
+                self._constants.append((op.clone(), buffer))
             case relax.ShapeOp() | relax.PrimValueOp():
                 structures[op.result] = None
             case relax.OutputOp() | relax.ReturnOp():
@@ -276,7 +292,9 @@ class _Kernel:
         if len(set(outputs)) != len(outputs):
             raise self._failure("returns one tensor twice; return it once")
         if any(leaf.path and not leaf.is_written for leaf in outputs):
-            raise self._failure("returns a parameter as it is; use that itself")
+            raise self._failure(
+                "returns a parameter or a constant as it is; use that itself"
+            )
         if output_infos(primitive.return_op.value.type) is None:
             raise self._failure(
                 f"returns {primitive.return_op.value.type}, which is no tensor or tuple "
@@ -377,9 +395,7 @@ class _Kernel:
         """Call the TIR function in the place of a call of the Relax function."""
         assert use.result is not None, "verified"
         new = list[Operation]()
-        arguments = [
-            _field(use.arguments[b.path[0]], b.path[1:], new) for b in self._params
-        ]
+        arguments = [self._argument(use, buffer.path, new) for buffer in self._params]
         given = [argument.type for argument in use.arguments]
         tir_vars = (
             self._solved(ShapeType.of(self._scalars), given) if self._scalars else None
@@ -404,6 +420,17 @@ class _Kernel:
         for op in new:
             op.location = use.location
         Rewriter.replace_op(use, new, [new[-1].results[0]])
+
+    def _argument(
+        self, use: relax.CallOp, path: Sequence[int], new: list[Operation]
+    ) -> SSAValue:
+        """The tensor of a parameter, by operations that are added to `new`."""
+        first, *fields = path
+        if first < self._arity:
+            return _field(use.arguments[first], fields, new)
+        constant = self._constants[first - self._arity][0].clone()
+        new.append(constant)
+        return constant.result
 
     def _solved(self, shape: ShapeType, given: Sequence[Attribute]) -> ShapeType:
         """A shape of the function's symbols, as the call that passes `given` has it."""

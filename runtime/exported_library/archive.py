@@ -31,7 +31,8 @@ def packed(path: Path) -> Generator[Path]:
 def unpacked(path: Path, user: object) -> Path:
     """The library of an archive, in a file for as long as `user` lives.
 
-    It is `path` itself if that is no archive. Raises ValueError for an archive that holds no library, and OSError.
+    It is `path` itself if that is no archive. Raises ValueError for an archive that holds
+    no library, and OSError.
     """
     if path.suffix != ENDING:
         return path

@@ -263,8 +263,8 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "contrib": {
         "cblas cublas cudnn cutlass dnnl random thrust": _BUILTIN_LIBRARY,
-        "cc clang emcc ndk nvcc tar xcode": "compile and export_library make machine code "
-        "and files by themselves",
+        "cc clang emcc ndk nvcc tar xcode": "compile and export_library make machine "
+        "code and files by themselves",
         "pickle_memoize popen_pool": _PYTHON,
     },
     "rpc": {

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.name_hints import set_name_hint
+from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.dialects.relax.types import used_symbols
 from xdsl_tvm.relax.expr import Expr, Var
 from xdsl_tvm.tvmscript.nodes import expressions as ex
@@ -333,6 +334,11 @@ class RelaxBodyReader(ExpressionReader):
         if relax.base_check(type_, found) == relax.Check.IMPOSSIBLE:
             raise ScriptTypeError(f"the value is a {found}, but {type_} is declared")
         op = value.ssa.owner
+        if isinstance(op, relax.MakeClosureOp) and isinstance(type_, relax.FuncType):
+            found = self._closure_type(op)
+            if not value.name_hint and relax.is_base_of(type_, found):
+                Rewriter.replace_value_with_new_type(op.result, type_)
+                return Var.bound("", op.result)
         if not value.name_hint and isinstance(op, _INFERRED):
             Rewriter.replace_value_with_new_type(op.results[0], type_)
             try:
@@ -347,6 +353,17 @@ class RelaxBodyReader(ExpressionReader):
                 "R.match_cast to check when the program runs"
             )
         return self._builder.alias(value, type_)
+
+    def _closure_type(self, op: relax.MakeClosureOp) -> Attribute:
+        """The type of a function of the module without the arguments that are given."""
+        name = op.callee.root_reference.data
+        if name not in self._functions:
+            return op.result.type
+        func = self._functions.type_of(name)
+        params = func.param_types or ()
+        rest = params[: max(len(params) - len(op.captured), 0)]
+        ret = relax.erase_symbols(func.ret, set(parameter_symbols(rest)))
+        return relax.FuncType.of(rest, ret, func.is_pure)
 
     def _augmented(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, ast.Name):

@@ -25,6 +25,7 @@ from xdsl_tvm.tvmscript.errors import ScriptError
 from xdsl_tvm.tvmscript.nodes.expressions import ScriptTypeError
 from xdsl_tvm.tvmscript.nodes.relax_attributes import relax_attributes
 from xdsl_tvm.tvmscript.nodes.relax_types import Devices, annotated_type
+from xdsl_tvm.tvmscript.reading.captured import Captured
 from xdsl_tvm.tvmscript.reading.expression_reader import ExpressionReader
 from xdsl_tvm.tvmscript.reading.relax_body import RelaxBodyReader, RelaxMarker
 from xdsl_tvm.tvmscript.reading.relax_values import FunctionBuilder
@@ -33,6 +34,7 @@ from xdsl_tvm.tvmscript.reading.scope import Scope
 from xdsl_tvm.tvmscript.reading.source import Source
 
 _NO_ANNOTATIONS: Mapping[str, object] = MappingProxyType({})
+_NOTHING: Mapping[str, tuple[Var, Attribute]] = MappingProxyType({})
 
 
 @dataclass
@@ -211,14 +213,22 @@ class RelaxFunctions:
         declared: _Declared,
         builder: FunctionBuilder,
         args: Sequence[BlockArgument],
+        captured: Mapping[str, tuple[Var, Attribute]] = _NOTHING,
     ) -> Var:
-        """Read the body, up to its terminator; what it returns."""
+        """Read the body, up to its terminator; what it returns.
+
+        `captured` are values of the function around, with their types in this one.
+        """
         scope = declared.scope
         reader = RelaxBodyReader(self, scope, builder)
         with builder.entered(), scope.body():
             for (param, _), arg in zip(declared.params, args, strict=True):
                 set_name_hint(arg, param)
                 scope.define(param, Var.bound(param, arg), shadow=True)
+            for name, (var, type_) in captured.items():
+                cast = builder.match_cast(var.ssa, type_)
+                set_name_hint(cast, name)
+                scope.define(name, Var.bound(name, cast), shadow=True)
             with scope.body():
                 result = reader.read_function(declared.node)
         builder.finish().add_op(relax.ReturnOp(result.ssa))
@@ -243,9 +253,40 @@ class RelaxFunctions:
         scope: Scope,
         around: FunctionBuilder,
     ) -> relax.LambdaOp:
-        """A function in a function; one that names itself is recursive."""
+        """A function in a function; one that names itself is recursive.
+
+        Symbols of the function around are not visible in it. Where it needs them, it
+        has symbols of its own, which casts of the values that it captures define.
+        """
+        hidden = set(around.all_symbols())
         declared = self._signature(node, options, scope, _NO_ANNOTATIONS)
         builder = self._builder(declared, around)
+        if hidden.isdisjoint(builder.symbols):
+            try:
+                return self._literal(declared, builder, around, scope, {})
+            except ScriptError:
+                if hidden.isdisjoint(builder.missing):
+                    raise
+                builder.give_up()
+        with scope.body():
+            captured = Captured.of(node, scope)
+            captured.rename(scope)
+            declared = self._signature(node, options, scope, _NO_ANNOTATIONS)
+            if declared.result is not None:
+                declared.result = _erased(declared.result, declared)
+            casts = captured.casts([type_ for _, type_ in declared.params])
+            builder = self._builder(declared, around)
+            return self._literal(declared, builder, around, scope, casts)
+
+    def _literal(
+        self,
+        declared: _Declared,
+        builder: FunctionBuilder,
+        around: FunctionBuilder,
+        scope: Scope,
+        captured: Mapping[str, tuple[Var, Attribute]],
+    ) -> relax.LambdaOp:
+        node, options = declared.node, declared.options
         names = (each for stmt in node.body for each in ast.walk(stmt))
         recursive = any(
             isinstance(each, ast.Name) and each.id == node.name for each in names
@@ -265,7 +306,7 @@ class RelaxFunctions:
         with scope.body():
             if own is not None:
                 scope.define(node.name, Var.bound(node.name, own), shadow=True)
-            result = self._body(declared, builder, args)
+            result = self._body(declared, builder, args, captured)
         around.calls += builder.calls
         attributes = self._attributes(node, builder)
         return relax.LambdaOp(

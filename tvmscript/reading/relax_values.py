@@ -10,7 +10,7 @@ place (docs/spec/relax-ir.md §10.7).
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -188,6 +188,9 @@ class FunctionBuilder(FunctionBody, Reader):
         self.calls: list[tuple[Operation, object]] = []
         """Calls of functions of the module, and where they stand."""
         self.around = around
+        self.missing: set[str] = set()
+        """Symbols that something here uses, and that are not visible."""
+        self._added: list[Operation] = []
         self._locate = locate
         self._parameter_symbols = frozenset(self.symbols)
         self._vocabulary = vocabulary
@@ -238,10 +241,28 @@ class FunctionBuilder(FunctionBody, Reader):
 
     def add(self, op: Operation, *, is_verified: bool = False) -> None:
         """Add an operation, located at the statement; see `FunctionBody.add`."""
+        self._added.append(op)
         super().add(op, is_verified=is_verified)
         op.location = self._locate(self.position)
         if isinstance(op, relax.CallOp | relax.AnyCallTIROp):
             self.calls.append((op, self.position))
+
+    def check_visible(self, prefix: str, names: Iterable[str]) -> None:
+        """Raises VerifyException for a symbol that nothing has defined, and keeps it."""
+        used = list(names)
+        self.missing.update(name for name in used if name not in self.symbols)
+        super().check_visible(prefix, used)
+
+    def all_symbols(self) -> Iterator[str]:
+        """The symbols of this function, and of those that it is a literal in."""
+        yield from self.symbols
+        if self.around is not None:
+            yield from self.around.all_symbols()
+
+    def give_up(self) -> None:
+        """Let go of all operations, so that nothing uses the values around them."""
+        for op in self._added:
+            op.drop_all_references()
 
     def emit(self, op: Operation) -> Var | None:
         """Add an operation; its result, if it has one."""

@@ -16,7 +16,7 @@ from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax import VDeviceAttr
 from xdsl_tvm.interpreters.relax import interpret
-from xdsl_tvm.passes.relax import DeadCodeElimination
+from xdsl_tvm.passes.relax import DeadCodeElimination, LambdaLift
 from xdsl_tvm.tools.cli import main
 from xdsl_tvm.tvmscript import ScriptError, parse, print_script
 
@@ -391,3 +391,103 @@ def test_target_of_opt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert "R.exp" not in text
     assert "return x" in text
+
+
+LITERALS = {
+    "an operand": "y: R.Tensor((4,), 'float32') -> R.Tensor((4,), 'float32')|"
+    "return R.add(y, R.sum(R.exp(x), axis=[0]))|R.sum(x, axis=[0])",
+    "a dimension": "y: R.Tensor((4,), 'float32') -> R.Tensor((4,), 'float32')|"
+    "return R.add(y, R.sum(R.add(x, R.ones((n, 4), 'float32')), axis=[0]))|"
+    "R.sum(x, axis=[0])",
+    "a parameter": "y: R.Tensor((n, 4), 'float32') -> R.Tensor((n, 4), 'float32')|"
+    "s: R.Tensor((n, 4), 'float32') = R.add(x, y); return s|x",
+    "a result": "y: R.Tensor((4,), 'float32') -> R.Tensor((n, 4), 'float32')|"
+    "return R.add(x, y)|R.sum(x, axis=[0])",
+    "a sum of two": "y: R.Tensor((4,), 'float32') -> R.Tensor((4,), 'float32')|"
+    "d = R.concat([c, c]); return R.add(R.sum(d, axis=[0]), R.sum(R.exp(x), axis=[0]))|"
+    "R.sum(x, axis=[0])",
+}
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_literals_use_symbols_of_the_function_around(name: str):
+    signature, body, argument = LITERALS[name].split("|")
+    params, result = signature.split(" -> ")
+    module = parse(f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        c = R.concat([x, x])
+        @R.function
+        def inner({params}) -> {result}:
+            {body}
+        z = inner({argument})
+        return z
+""")
+    module.verify()
+    # What was read before the symbols were missed uses nothing.
+    for op in module.walk():
+        for result_value in (*op.results, *(a for r in op.regions for a in r.block.args)):
+            assert all(use.operation.parent for use in result_value.uses)
+    assert_structural_equal(parse(module.script()), module)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
+    total = x.sum(0)
+    expected = {
+        "an operand": total + np.exp(x).sum(0),
+        "a dimension": total * 2 + 2,
+        "a parameter": x + x,
+        "a result": x + total,
+        "a sum of two": total * 4 + np.exp(x).sum(0),
+    }[name]
+    for each in (module, LambdaLift()(module)):
+        np.testing.assert_allclose(interpret(each)["main"](x), expected, rtol=1e-6)
+
+
+def test_symbols_that_nothing_in_a_literal_defines():
+    with pytest.raises(ScriptError, match="'n_1' has no value here; a parameter or a m"):
+        parse("""
+@R.function
+def main(x: R.Tensor(("n", 4), "float32")):
+    n = T.int64()
+    @R.function
+    def inner(y: R.Tensor((4,), "float32")):
+        return R.zeros((n,), "float32")
+    return inner(R.sum(x, axis=[0]))
+""")
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ("R.Callable((R.Tensor((4,), 'float32'),), R.Tensor((4,), 'float32'), True)", ""),
+        ("R.Object", ""),
+        (
+            "R.Callable((R.Tensor((4,), 'float32'),), R.Tensor((5,), 'float32'), True)",
+            "which is not always the declared",
+        ),
+        ("R.Tensor((4,), 'float32')", "but tensor<4xf32> is declared|is not always"),
+    ],
+)
+def test_closures_are_declared_as_functions(declared: str, message: str):
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function
+    def add(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        return R.add(x, y)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = Module
+        f: {declared} = R.make_closure(cls.add, (x,))
+        return f
+"""
+    if message:
+        with pytest.raises(ScriptError, match=message):
+            parse(text)
+        return
+    module = parse(text)
+    assert_structural_equal(parse(module.script()), module)
+    assert f"f: {declared.replace(chr(39), chr(34))[:10]}" in module.script()

@@ -1,6 +1,18 @@
 // RUN: xdsl-opt %s -p relax-fuse-tir --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: relax-fuse-tir: relax.func @fused holds relax.constant, which is no part of a kernel; it may hold calls of TIR functions and tuples of their results
+// CHECK: relax-fuse-tir: relax.func @fused holds relax.nn.relu, which is no part of a kernel; it may hold calls of TIR functions and tuples of their results
+relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "main"} {
+  %r = relax.call @fused(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %r : tensor<4xf32>
+}
+relax.func @fused(%x: tensor<4xf32>) -> tensor<4xf32> attributes {Primitive = 1 : i32} {
+  %c = relax.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %c : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: relax-fuse-tir: relax.func @fused returns a parameter or a constant as it is; use that itself
 relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "main"} {
   %r = relax.call @fused(%x) : (tensor<4xf32>) -> tensor<4xf32>
   relax.return %r : tensor<4xf32>
@@ -12,7 +24,26 @@ relax.func @fused(%x: tensor<4xf32>) -> tensor<4xf32> attributes {Primitive = 1 
 
 // -----
 
-// CHECK: relax-fuse-tir: relax.func @fused returns a parameter as it is; use that itself
+// CHECK: relax-fuse-tir: relax.func @fused writes a constant in place; copy it first
+tir.func @clear(%a: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<4xf32>
+  %c0 = tir.const 0 : i32
+  %zero = tir.const 0.0 : f32
+  tir.store %zero, %A[%c0] : f32
+}
+relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "main"} {
+  %r = relax.call @fused(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %r : tensor<4xf32>
+}
+relax.func @fused(%x: tensor<4xf32>) -> tensor<4xf32> attributes {Primitive = 1 : i32} {
+  %c = relax.constant dense<1.0> : tensor<4xf32>
+  %r = relax.call_tir_inplace @clear(%c) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %r : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: relax-fuse-tir: relax.func @fused returns a parameter or a constant as it is; use that itself
 relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "main"} {
   %r = relax.call @fused(%x) : (tensor<4xf32>) -> tensor<4xf32>
   relax.return %r : tensor<4xf32>

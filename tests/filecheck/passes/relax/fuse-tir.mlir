@@ -275,3 +275,32 @@ builtin.module {
     relax.return %r : !t
   }
 }
+
+// -----
+
+// A constant is made before each call.
+
+!t = tensor<4xf32>
+
+// CHECK-LABEL: relax.func @main
+relax.func @main(%x: !t, %y: !t) -> !relax.tuple<!t, !t> attributes {global_symbol = "main"} {
+  // CHECK-NEXT: %[[C:.*]] = relax.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
+  // CHECK-NEXT: relax.call_tir @shifted(%x, %[[C]]) :
+  // CHECK-NEXT: %[[D:.*]] = relax.constant dense<[1.000000e+00,
+  // CHECK-NEXT: relax.call_tir @shifted(%y, %[[D]]) :
+  %a = relax.call @shifted(%x) : (!t) -> !t
+  %b = relax.call @shifted(%y) : (!t) -> !t
+  %r = relax.tuple(%a, %b) : !t, !t
+  relax.return %r : !relax.tuple<!t, !t>
+}
+// CHECK: tir.func @shifted(
+// CHECK: tir.match_buffer "p_x"
+// CHECK: tir.match_buffer "p_c"
+// CHECK: tir.match_buffer "p_output0"
+relax.func @shifted(%x: !t) -> !t attributes {Primitive = 1 : i32} {
+  %unused = relax.constant dense<5.0> : tensor<4xf32>
+  %c = relax.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %a = relax.add %x, %c : (!t, !t) -> !t
+  %b = relax.nn.relu %a : (!t) -> !t
+  relax.return %b : !t
+}
