@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import groupby
-from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiling import Tiling
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     fused_loop,
@@ -35,37 +35,12 @@ from xdsl_tvm.passes.tir._schedule.axes import (
     product_of,
     split_index,
 )
-from xdsl_tvm.passes.tir._schedule.contraction import moving
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
-_SUMS = 28
-"""Vectors of results that 32 registers hold, besides the operands."""
-_FEW_SUMS = 12
-_WIDEST = 14
-_LARGE = 1 << 20
-"""Bytes of a weight that is fetched before it is used."""
-_AHEAD = 2048
-"""Bytes that it is fetched before."""
-_SMALL_RESULTS = 8192
-"""Bytes of the results of an image that stay in the first cache."""
-_LARGE_PART = 64 << 10
-"""Bytes of the weight of some channels that do not."""
-_LEAST_TERMS = 3
-"""Axes of terms, so that there are enough of them for a step of the outermost one."""
-_IMAGE_RANK = 3
-"""Batch axes of the result of an image: images, blocks of channels and rows."""
-_STRIP = 7
-"""Rows that are worth reading the weight again for."""
-_SHARED = 512 << 10
-"""Bytes of a weight that each thread reads whole."""
 _FOR_READING = (0, 3, 1)
 """Operands of `prefetch`: data to read, and to keep in all caches."""
 _FOR_SECOND_CACHE = (0, 2, 1)
 """The same, to keep in all but the first one."""
-_KEPT_PART = 32 << 10
-"""Bytes of the weight of some channels that stay in the first cache for all tiles."""
-_STREAMED = 128 << 10
-"""Bytes of a weight that no cache has when a network comes to it."""
 _ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
 """That LLVM leaves a loop as it is. In one block of the terms of several columns of the
 window, it would load what neighbours share once, keep it, and spill the sums."""
@@ -81,7 +56,7 @@ def schedule_windowed(
     code: LoopCode, found: Windowed, machine: Machine, point: Point, *, parallel: bool
 ) -> None:
     """Write a convolution over the axes that `point`, of batch axes, leaves open."""
-    _Convolution(code, found, machine, point, kind_of(parallel)).write()
+    _Convolution(found, machine, point, code, kind_of(parallel)).write()
 
 
 @dataclass(frozen=True)
@@ -97,28 +72,11 @@ class _Tile:
 
 
 @dataclass(frozen=True)
-class _Convolution:
+class _Convolution(Tiling):
     """Writes a convolution."""
 
     code: LoopCode
-    found: Windowed
-    machine: Machine
-    outside: Point
-    """The values on axes whose loops are around the convolution."""
     kind: tir.ForKind
-
-    @property
-    def dtype(self) -> Attribute:
-        return self.found.reduction.dtype
-
-    @property
-    def column(self) -> Axis:
-        return self.found.rows[-1]
-
-    @cached_property
-    def length(self) -> int:
-        """The elements of a row, of which tiles are made."""
-        return prod(axis.size or 1 for axis in self.found.rows)
 
     def element(self, number: Expr) -> Point:
         """The values on the axes of the image for an element of a row."""
@@ -132,71 +90,8 @@ class _Convolution:
             column.variable: smart.floormod(number, size),
         }
 
-    @property
-    def lane(self) -> Axis:
-        return self.found.columns[0]
-
     def number(self, value: int) -> Expr:
         return smart.const(value, self.column.variable.type)
-
-    # ---- sizes ----
-
-    @cached_property
-    def shared(self) -> Axis | None:
-        """The axis of which several values share what they read of `a`."""
-        nest = self.found.nest
-        by_a, by_b = moving(nest, self.found.a), moving(nest, self.found.b)
-        for axis in self.found.batch:
-            if axis.variable in self.outside:
-                continue
-            if axis in by_b and axis not in by_a and self._count(axis) > 1:
-                return axis
-        return None
-
-    @cached_property
-    def keeps_loops(self) -> bool:
-        """Whether loops over terms stay loops: where each is for all lanes, so that there
-        are other loops than those over the window."""
-        return self.lane not in moving(self.found.nest, self.found.a)
-
-    @property
-    def terms(self) -> list[Axis]:
-        """The axes of the terms in the order of their loops.
-
-        The innermost one is not that of the window, if there is another one and sums may
-        be computed in another order: its iterations share elements.
-        """
-        terms, window = list(self.found.terms), self.found.window
-        if window is None or not self.keeps_loops or not self.machine.reassociate:
-            return terms
-        if terms[-1] is not window or len(terms) == 1:
-            return terms
-        place = terms.index(window)
-        rows = [axis for axis in terms[:place] if self._decides_rows(axis)]
-        others = [axis for axis in terms[:place] if axis not in rows]
-        return [*rows, window, *others]
-
-    def _decides_rows(self, axis: Axis) -> bool:
-        return any(mentions(each, Value(axis.variable)) for each in self.found.outside)
-
-    @cached_property
-    def vectors(self) -> int:
-        """Vectors of results for each column."""
-        return 1 if self.shared is None else self._count(self.shared)
-
-    def _count(self, axis: Axis) -> int:
-        return next((n for n in (2, 3) if (axis.size or 1) % n == 0), 1)
-
-    @property
-    def _most(self) -> int:
-        """Vectors of results that registers hold."""
-        has_many = self.machine.vector_bytes >= MANY_REGISTERS
-        return _SUMS if has_many else _FEW_SUMS
-
-    def _width(self, vectors: int) -> int:
-        """Columns of a tile: that which leaves the fewest tiles, and these equal."""
-        most = min(self._most // vectors, _WIDEST)
-        return -(-self.length // -(-self.length // most))
 
     # ---- the whole ----
 
@@ -262,41 +157,9 @@ class _Convolution:
             place = smart.add(first, smart.cast(dtype, inner))
             yield points(axes, [*values, own, place]), None
 
-    @cached_property
-    def strip(self) -> int | None:
-        """The rows of a strip, where each has a few and a cache holds the weight."""
-        found = self.found
-        if len(found.rows) > 1 or len(found.batch) < _IMAGE_RANK:
-            return None
-        *_, block, row = found.batch
-        if any(axis.variable in self.outside for axis in (block, row)):
-            return None
-        nest = found.reduction.nest
-        if row not in moving(nest, found.a):
-            return None
-        if found.is_product:
-            weight = self.weight_bytes
-            if weight is None or weight > _SHARED or row in moving(nest, found.b):
-                return None
-        rows = row.size or 0
-        sizes = range(_STRIP, rows // 2 + 1)
-        return next((size for size in sizes if rows % size == 0), None)
-
-    @cached_property
-    def weight_bytes(self) -> int | None:
-        """Bytes of `b`, where it is a buffer of known size."""
-        load = self.found.b.owner
-        if not isinstance(load, tir.LoadOp):
-            return None
-        type_ = tir.buffer_definition(load.buffer).type
-        shape = type_.get_shape()
-        if DYNAMIC_INDEX in shape:
-            return None
-        return prod(shape) * tir.bytes_of_lane(type_.element_type)
-
     def _for_tiles(self, vectors: int, write: Callable[[_Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
-        width, size = self._width(vectors), self.length
+        width, size = self.width, self.length
         starts = list(range(0, size, width))
         tiles = [self._tile(start, min(width, size - start)) for start in starts]
         done = 0
@@ -316,10 +179,6 @@ class _Convolution:
                 write(replace(first, place=self.number(done)))
             done += max(alike, 1)
             del tiles[: max(alike, 1)]
-
-    def _tiles(self) -> int:
-        """How many tiles a row has."""
-        return -(-self.length // self._width(self.vectors))
 
     def _tile(self, start: int, size: int) -> _Tile:
         valid = tuple(
@@ -364,24 +223,6 @@ class _Convolution:
             for_each.vector(every, lambda r, u, v, at: self._finish(behind, at))
 
     # ---- a small image ----
-
-    @cached_property
-    def image_rows(self) -> Axis | None:
-        """The axis of rows where all rows are done with at each step of the outermost
-        term, as the results are in the cache and the weight of all steps is not."""
-        found, terms = self.found, self.terms
-        if self.ahead is None or len(found.rows) > 1 or len(terms) < _LEAST_TERMS:
-            return None
-        if terms[0] is found.window or self._decides_rows(terms[0]):
-            return None
-        row = found.batch[-1]
-        by_b = moving(found.reduction.nest, found.b)
-        if row.variable in self.outside or row in by_b or row.size == 1:
-            return None
-        vector = tir.bytes_of_lane(self.dtype) * (self.lane.size or 1) * self.vectors
-        results = self.length * (row.size or 0) * vector
-        weight = prod(axis.size or 0 for axis in terms) * vector
-        return row if results <= _SMALL_RESULTS and weight >= _LARGE_PART else None
 
     def _write_image(self, point: Point, row: Axis) -> None:
         """All rows for some channels; the weight is read once."""
@@ -474,7 +315,7 @@ class _Convolution:
             is_channel = window is not None and not inner and axis is not window
             is_whole = (axis.size or 0) % _STEPS == 0
             held = (columns[1] - columns[0] + _STEPS) * for_each.vectors
-            is_unrolled = is_channel and is_whole and held <= self._most
+            is_unrolled = is_channel and is_whole and held <= self.most
             hints = _UNROLLED if is_unrolled else _ROLLED
         runs = [(0, axis.extent, columns)]
         if axis is self.found.window and valid is not None:
@@ -506,33 +347,6 @@ class _Convolution:
         self._prefetch(for_each, terms)
         for_each.vector(columns, add)
 
-    @cached_property
-    def ahead(self) -> tuple[tir.LoadOp, Axis, int] | None:
-        """The load of a large `b`, and how far along which axis it is fetched before.
-
-        No cache has such a weight when a convolution begins, and the processor fetches
-        by itself within a page only.
-        """
-        load = self.found.b.owner
-        if not self.found.is_product or not isinstance(load, tir.LoadOp):
-            return None
-        if (self.weight_bytes or 0) < _LARGE:
-            return None
-        type_ = tir.buffer_definition(load.buffer).type
-        size = tir.bytes_of_lane(type_.element_type)
-        shape = type_.get_shape()
-        outermost = self.terms[0]
-        steps = [
-            number
-            for number, index in enumerate(load.indices)
-            if view(index, self.found.nest.trees) is Value(outermost.variable)
-        ]
-        if len(steps) != 1:
-            return None
-        step = prod(shape[steps[0] + 1 :]) * size
-        count = -(-_AHEAD // step)
-        return (load, outermost, count) if count < (outermost.size or 0) else None
-
     def _prefetch(self, for_each: _ForEach, terms: Point) -> None:
         """Fetch the vectors of `b` that come some steps later."""
         if self.ahead is None or self.next_weight is not None:
@@ -551,26 +365,6 @@ class _Convolution:
             }
             self._fetch(load, at, _FOR_READING)
 
-    @cached_property
-    def next_weight(self) -> tir.LoadOp | None:
-        """The load of a weight of which each step of the outer loop reads a part of its
-        own, for several tiles, while which the next part is fetched."""
-        found, load, terms = self.found, self.found.b.owner, self.terms
-        if not found.is_product or not isinstance(load, tir.LoadOp):
-            return None
-        if (self.weight_bytes or 0) < _STREAMED or self._tiles() < 2:
-            return None
-        if self.image_rows is not None or len(terms) != 2:
-            return None
-        vector = tir.bytes_of_lane(self.dtype) * (self.lane.size or 1) * self.vectors
-        if prod(axis.size or 0 for axis in terms) * vector > _KEPT_PART:
-            return None
-        moved = moving(found.reduction.nest, found.b)
-        own = [a for a in found.batch if a.variable not in self.outside and a.size != 1]
-        if not own or any(axis not in moved or axis.size is None for axis in own):
-            return None
-        return load
-
     def _fetch_later(self, for_each: _ForEach, terms: Point) -> None:
         """Fetch what the next step of the outer loop reads at this term: each tile
         fetches the part of some channels."""
@@ -579,10 +373,13 @@ class _Convolution:
             return
         code, channel = self.code, self.terms[-1]
         size = channel.size or 1
-        count = -(-size // self._tiles())
+        count = -(-size // self.tiles)
         dtype = channel.variable.type
         first = smart.mul(smart.cast(dtype, tile.place), smart.const(count, dtype))
         there = replace(for_each, point=later)
+        inner: Point = {
+            axis.variable: smart.const(0, axis.variable.type) for axis in self.terms[1:-1]
+        }
         zero = smart.const(0, self.lane.variable.type)
         last = smart.const(size - 1, dtype)
         with code.loop(
@@ -595,6 +392,7 @@ class _Convolution:
                 at = {
                     **there.batch(smart.const(number, self.column.variable.type)),
                     **terms,
+                    **inner,
                     channel.variable: smart.minimum(smart.add(first, step), last),
                     self.lane.variable: zero,
                 }

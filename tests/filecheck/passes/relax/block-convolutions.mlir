@@ -56,6 +56,28 @@ relax.func @groups(%x: !four) -> tensor<1x8x6x6xf32> attributes {global_symbol =
   relax.return %r : tensor<1x8x6x6xf32>
 }
 
+// Any number of images, but of a known size.
+// CHECK-LABEL: relax.func @any_number
+// CHECK: %a = relax.nn.conv2d %{{.*}} layout "NCHW4c" kernel "OIHW4i4o" {{.*}} -> tensor<?x1x6x6x4xf32
+// CHECK-LABEL: relax.func @any_size
+// CHECK-NOT: layout_transform
+relax.func @any_number<n>(%x: tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>>) -> tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>> attributes {global_symbol = "any_number"} {
+  %w = relax.constant dense<0.5> : tensor<4x4x1x1xf32>
+  %r = relax.dataflow -> (tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>>) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>>, tensor<4x4x1x1xf32>) -> tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>>
+    relax.output %a : tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>>
+  }
+  relax.return %r : tensor<?x4x6x6xf32, #relax.dims<[n, 4, 6, 6]>>
+}
+relax.func @any_size<n>(%x: tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>) -> tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>> attributes {global_symbol = "any_size"} {
+  %w = relax.constant dense<0.5> : tensor<4x4x1x1xf32>
+  %r = relax.dataflow -> (tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>, tensor<4x4x1x1xf32>) -> tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>
+    relax.output %a : tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>
+  }
+  relax.return %r : tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>
+}
+
 // Weights that are no constants, groups of odd channels, odd output channels, and
 // layouts that are others already.
 // CHECK-LABEL: relax.func @left_alone

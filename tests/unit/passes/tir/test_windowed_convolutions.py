@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from random import Random
+from typing import Any
 
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.vectors import literal_of
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.lowering.pipelines import llvm_pipeline, passes_of, run_pipeline
-from xdsl_tvm.passes.tir._cpu_schedule import windowed_loops
+from xdsl_tvm.passes.tir._cpu_schedule import windowed_tiling
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.load import load_module
 
@@ -35,7 +37,8 @@ def _convolution(random: Random) -> tuple[str, dict[str, int]]:
     width = size + max(0, reach + 1 - size - pads[1] - pads[3])
     out_height = (height + pads[0] + pads[2] - reach - 1) // stride + 1
     out_width = (width + pads[1] + pads[3] - reach - 1) // stride + 1
-    data, weight = [2, inputs, height, width], [outputs, inputs, window, window]
+    images = random.choice([2, 2, "n"])
+    data, weight = [images, inputs, height, width], [outputs, inputs, window, window]
     kernel, groups, layout = f"OIHW{lanes}o", 1, f"NCHW{lanes}c"
     if kind == "depthwise":
         data[1], weight[1], groups = outputs, 1, outputs * lanes
@@ -51,13 +54,12 @@ def _convolution(random: Random) -> tuple[str, dict[str, int]]:
     else:
         data.append(lanes)
     weight.append(lanes)
-    result = [2, outputs, out_height, out_width, lanes]
-    x, w, b, y = (
-        f"tensor<{'x'.join(map(str, shape))}xf32>"
-        for shape in (data, weight, [1, outputs, 1, 1, lanes], result)
-    )
+    result = [images, outputs, out_height, out_width, lanes]
+    bias = [1, outputs, 1, 1, lanes]
+    x, w, b, y = map(_tensor, (data, weight, bias, result))
+    symbols = "<n>" if images == "n" else ""
     text = f"""
-      relax.func @main(%x: {x}, %w: {w}, %b: {b}) -> {y}
+      relax.func @main{symbols}(%x: {x}, %w: {w}, %b: {b}) -> {y}
           attributes {{global_symbol = "main"}} {{
         %r = relax.dataflow -> ({y}) {{
           %c = relax.nn.conv2d %x, %w strides [{stride}, {stride}] padding {pads}
@@ -71,6 +73,14 @@ def _convolution(random: Random) -> tuple[str, dict[str, int]]:
       }}
     """
     return text, {"lanes": lanes, "columns": out_width, "rows": out_height}
+
+
+def _tensor(shape: list[Any]) -> str:
+    """The type of tensors of a shape, whose first extent may be a symbol."""
+    extents = "x".join("?" if isinstance(extent, str) else str(extent) for extent in shape)
+    names = ", ".join(map(str, shape))
+    symbols = f", #relax.dims<[{names}]>" if isinstance(shape[0], str) else ""
+    return f"tensor<{extents}xf32{symbols}>"
 
 
 def _lowered(text: str) -> ModuleOp:
@@ -226,12 +236,58 @@ def test_large_weights_are_fetched_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
     module = _lowered(text)
     run_pipeline(new_context(), module, _SCHEDULE)
     assert not _prefetches(module)
-    monkeypatch.setattr(windowed_loops, "_LARGE", 0)
-    monkeypatch.setattr(windowed_loops, "_AHEAD", 64)
+    monkeypatch.setattr(windowed_tiling, "_LARGE", 0)
+    monkeypatch.setattr(windowed_tiling, "_AHEAD", 64)
     module = _lowered(text)
     check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
     run_pipeline(new_context(), module, _SCHEDULE)
     assert _prefetches(module)
+
+
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_the_weight_of_the_next_channels_is_fetched(
+    blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tile fetches a part of what is read after all tiles, none twice."""
+    monkeypatch.setattr(windowed_tiling, "_STREAMED", 0)
+    x, w = "tensor<1x2x1x25x4xf32>", f"tensor<{blocks}x2x1x1x4x4xf32>"
+    y = f"tensor<1x{blocks}x1x25x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    # There is nothing after the only channels.
+    assert bool(_prefetches(module)) == (blocks > 1)
+
+
+@pytest.mark.parametrize(("rows", "strips"), [(16, 2), (14, 2), (7, 1), (13, 1)])
+def test_rows_in_strips(rows: int, strips: int) -> None:
+    """All channels of some rows come before other rows, where the weight is small."""
+    x, w = f"tensor<1x1x{rows}x16x4xf32>", "tensor<5x1x1x1x4x4xf32>"
+    y = f"tensor<1x5x{rows}x16x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    (loop,) = [op for op in _loops(module) if op.kind.data is tir.ForKind.PARALLEL]
+    divisors = {
+        literal_of(op.rhs)
+        for op in loop.body.walk()
+        if isinstance(op, tir.FloorDivOp | tir.FloorModOp)
+    }
+    # An iteration is a row of some channels of a strip, or else of all rows.
+    assert rows // strips in divisors
+    assert (5 in divisors) == (strips > 1)
 
 
 @pytest.mark.parametrize("seed", range(_COUNT // 2))
@@ -240,8 +296,8 @@ def test_the_weight_of_a_small_image_is_read_once(
 ) -> None:
     """All rows are done with at each block of input channels."""
     for name in ("_LARGE", "_LARGE_PART"):
-        monkeypatch.setattr(windowed_loops, name, 0)
-    monkeypatch.setattr(windowed_loops, "_AHEAD", 64)
+        monkeypatch.setattr(windowed_tiling, name, 0)
+    monkeypatch.setattr(windowed_tiling, "_AHEAD", 64)
     size, pad = 3 + seed % 3, seed % 2
     count = size + 2 * pad - 2
     x, w = f"tensor<1x3x{size}x{size}x4xf32>", "tensor<2x3x3x3x4x4xf32>"

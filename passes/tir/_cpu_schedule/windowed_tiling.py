@@ -1,0 +1,233 @@
+"""The sizes of tiles of convolutions and poolings, and what of their weights is fetched.
+
+`windowed_loops.py` writes the loops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute
+
+from xdsl_tvm.analysis.arith.expr import Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine
+from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
+from xdsl_tvm.passes.tir._schedule.contraction import moving
+
+_SUMS = 28
+"""Vectors of results that 32 registers hold, besides the operands."""
+_FEW_SUMS = 12
+_WIDEST = 14
+_LARGE = 256 << 10
+"""Bytes of a weight that is fetched before it is used."""
+_AHEAD = 2048
+"""Bytes that it is fetched before."""
+_SMALL_RESULTS = 8192
+"""Bytes of the results of an image that stay in the first cache."""
+_LARGE_PART = 64 << 10
+"""Bytes of the weight of some channels that do not."""
+_LEAST_TERMS = 3
+"""Axes of terms, so that there are enough of them for a step of the outermost one."""
+_IMAGE_RANK = 3
+"""Batch axes of the result of an image: images, blocks of channels and rows."""
+_STRIP = 7
+"""Rows that are worth reading the weight again for."""
+_SHARED = 512 << 10
+"""Bytes of a weight that each thread reads whole."""
+_MOST_PART = 256 << 10
+"""Bytes of the weight of some channels that the second cache holds twice, beside data."""
+_STREAMED = 128 << 10
+"""Bytes of a weight that no cache has when a network comes to it."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How a convolution is cut into tiles."""
+
+    found: Windowed
+    machine: Machine
+    outside: Point
+    """The values on axes whose loops are around the convolution."""
+
+    @property
+    def dtype(self) -> Attribute:
+        return self.found.reduction.dtype
+
+    @property
+    def column(self) -> Axis:
+        return self.found.rows[-1]
+
+    @cached_property
+    def length(self) -> int:
+        """The elements of a row, of which tiles are made."""
+        return prod(axis.size or 1 for axis in self.found.rows)
+
+    @property
+    def lane(self) -> Axis:
+        return self.found.columns[0]
+
+    @cached_property
+    def shared(self) -> Axis | None:
+        """The axis of which several values share what they read of `a`."""
+        nest = self.found.nest
+        by_a, by_b = moving(nest, self.found.a), moving(nest, self.found.b)
+        for axis in self.found.batch:
+            if axis.variable in self.outside:
+                continue
+            if axis in by_b and axis not in by_a and self._count(axis) > 1:
+                return axis
+        return None
+
+    @cached_property
+    def keeps_loops(self) -> bool:
+        """Whether loops over terms stay loops: where each is for all lanes, so that there
+        are other loops than those over the window."""
+        return self.lane not in moving(self.found.nest, self.found.a)
+
+    @property
+    def terms(self) -> list[Axis]:
+        """The axes of the terms in the order of their loops.
+
+        The innermost one is not that of the window, if there is another one and sums may
+        be computed in another order: its iterations share elements.
+        """
+        terms, window = list(self.found.terms), self.found.window
+        if window is None or not self.keeps_loops or not self.machine.reassociate:
+            return terms
+        if terms[-1] is not window or len(terms) == 1:
+            return terms
+        place = terms.index(window)
+        rows = [axis for axis in terms[:place] if self.decides_rows(axis)]
+        others = [axis for axis in terms[:place] if axis not in rows]
+        return [*rows, window, *others]
+
+    def decides_rows(self, axis: Axis) -> bool:
+        return any(mentions(each, Value(axis.variable)) for each in self.found.outside)
+
+    @cached_property
+    def vectors(self) -> int:
+        """Vectors of results for each column."""
+        return 1 if self.shared is None else self._count(self.shared)
+
+    def _count(self, axis: Axis) -> int:
+        return next((n for n in (2, 3) if (axis.size or 1) % n == 0), 1)
+
+    @property
+    def most(self) -> int:
+        """Vectors of results that registers hold."""
+        has_many = self.machine.vector_bytes >= MANY_REGISTERS
+        return _SUMS if has_many else _FEW_SUMS
+
+    @cached_property
+    def width(self) -> int:
+        """Columns of a tile: that which leaves the fewest tiles, and these equal."""
+        most = min(self.most // self.vectors, _WIDEST)
+        return -(-self.length // -(-self.length // most))
+
+    @cached_property
+    def tiles(self) -> int:
+        """How many tiles a row has."""
+        return -(-self.length // self.width)
+
+    @cached_property
+    def strip(self) -> int | None:
+        """The rows of a strip, where each has a few and a cache holds the weight."""
+        found = self.found
+        if len(found.rows) > 1 or len(found.batch) < _IMAGE_RANK:
+            return None
+        *_, block, row = found.batch
+        if any(axis.variable in self.outside for axis in (block, row)):
+            return None
+        nest = found.reduction.nest
+        if row not in moving(nest, found.a):
+            return None
+        if found.is_product:
+            weight = self.weight_bytes
+            if weight is None or weight > _SHARED or row in moving(nest, found.b):
+                return None
+        rows = row.size or 0
+        sizes = range(_STRIP, rows // 2 + 1)
+        return next((size for size in sizes if rows % size == 0), None)
+
+    @cached_property
+    def weight_bytes(self) -> int | None:
+        """Bytes of `b`, where it is a buffer of known size."""
+        load = self.found.b.owner
+        if not isinstance(load, tir.LoadOp):
+            return None
+        type_ = tir.buffer_definition(load.buffer).type
+        shape = type_.get_shape()
+        if DYNAMIC_INDEX in shape:
+            return None
+        return prod(shape) * tir.bytes_of_lane(type_.element_type)
+
+    @cached_property
+    def image_rows(self) -> Axis | None:
+        """The axis of rows where all rows are done with at each step of the outermost
+        term, as the results are in the cache and the weight of all steps is not."""
+        found, terms = self.found, self.terms
+        if self.ahead is None or len(found.rows) > 1 or len(terms) < _LEAST_TERMS:
+            return None
+        if terms[0] is found.window or self.decides_rows(terms[0]):
+            return None
+        row = found.batch[-1]
+        by_b = moving(found.reduction.nest, found.b)
+        if row.variable in self.outside or row in by_b or row.size == 1:
+            return None
+        vector = tir.bytes_of_lane(self.dtype) * (self.lane.size or 1) * self.vectors
+        results = self.length * (row.size or 0) * vector
+        weight = prod(axis.size or 0 for axis in terms) * vector
+        return row if results <= _SMALL_RESULTS and weight >= _LARGE_PART else None
+
+    @cached_property
+    def ahead(self) -> tuple[tir.LoadOp, Axis, int] | None:
+        """The load of a large `b`, and how far along which axis it is fetched before.
+
+        No cache has such a weight when a convolution begins, and the processor fetches
+        by itself within a page only.
+        """
+        load = self.found.b.owner
+        if not self.found.is_product or not isinstance(load, tir.LoadOp):
+            return None
+        if (self.weight_bytes or 0) < _LARGE:
+            return None
+        type_ = tir.buffer_definition(load.buffer).type
+        size = tir.bytes_of_lane(type_.element_type)
+        shape = type_.get_shape()
+        outermost = self.terms[0]
+        steps = [
+            number
+            for number, index in enumerate(load.indices)
+            if view(index, self.found.nest.trees) is Value(outermost.variable)
+        ]
+        if len(steps) != 1:
+            return None
+        step = prod(shape[steps[0] + 1 :]) * size
+        count = -(-_AHEAD // step)
+        return (load, outermost, count) if count < (outermost.size or 0) else None
+
+    @cached_property
+    def next_weight(self) -> tir.LoadOp | None:
+        """The load of a weight of which each step of the outer loop reads a part of its
+        own, for several tiles, while which the next part is fetched."""
+        found, load, terms = self.found, self.found.b.owner, self.terms
+        if not found.is_product or not isinstance(load, tir.LoadOp):
+            return None
+        if (self.weight_bytes or 0) < _STREAMED or self.tiles < 2:
+            return None
+        if self.image_rows is not None or any(axis.size != 1 for axis in terms[1:-1]):
+            return None
+        vector = tir.bytes_of_lane(self.dtype) * (self.lane.size or 1) * self.vectors
+        if prod(axis.size or 0 for axis in terms) * vector > _MOST_PART:
+            return None
+        moved = moving(found.reduction.nest, found.b)
+        own = [a for a in found.batch if a.variable not in self.outside and a.size != 1]
+        if not own or any(axis not in moved or axis.size is None for axis in own):
+            return None
+        return load
