@@ -24,11 +24,11 @@ def _from_field(array: Array) -> int:
     return _word(id(array) + _POINTER_AT).value
 
 
-def _has_field() -> bool:
+def has_pointer_field() -> bool:
     """Whether this interpreter and this numpy have the field where it is expected."""
     whole = np.zeros(8, np.int8)
     return all(_from_field(each) == _from_interface(each) for each in (whole, whole[3:]))
 
 
-address_of = _from_field if _has_field() else _from_interface
+address_of = _from_field if has_pointer_field() else _from_interface
 """The address of the first element of an array."""

@@ -102,7 +102,8 @@ class DefaultCPUSchedule(CompilerPass):
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
-        large weights are fetched ahead (see `windowed_loops.py`).
+        large weights are fetched ahead. Threads share the rows of an image where the
+        weight is small, and channels otherwise (see `windowed_loops.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows. With columns next to each other, stretches of results are in the
         cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,

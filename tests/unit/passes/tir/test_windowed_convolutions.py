@@ -77,7 +77,7 @@ def _convolution(random: Random) -> tuple[str, dict[str, int]]:
 
 def _tensor(shape: list[Any]) -> str:
     """The type of tensors of a shape, whose first extent may be a symbol."""
-    extents = "x".join("?" if isinstance(extent, str) else str(extent) for extent in shape)
+    extents = "x".join("?" if isinstance(each, str) else str(each) for each in shape)
     names = ", ".join(map(str, shape))
     symbols = f", #relax.dims<[{names}]>" if isinstance(shape[0], str) else ""
     return f"tensor<{extents}xf32{symbols}>"
@@ -248,7 +248,7 @@ def test_large_weights_are_fetched_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_weight_of_the_next_channels_is_fetched(
     blocks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each tile fetches a part of what is read after all tiles, none twice."""
+    """Each tile fetches a part of what is read after all tiles."""
     monkeypatch.setattr(windowed_tiling, "_STREAMED", 0)
     x, w = "tensor<1x2x1x25x4xf32>", f"tensor<{blocks}x2x1x1x4x4xf32>"
     y = f"tensor<1x{blocks}x1x25x4xf32>"
@@ -265,15 +265,15 @@ def test_the_weight_of_the_next_channels_is_fetched(
     assert bool(_prefetches(module)) == (blocks > 1)
 
 
-@pytest.mark.parametrize(("rows", "strips"), [(16, 2), (14, 2), (7, 1), (13, 1)])
+@pytest.mark.parametrize(("rows", "strips"), [(14, 2), (13, 1)])
 def test_rows_in_strips(rows: int, strips: int) -> None:
     """All channels of some rows come before other rows, where the weight is small."""
-    x, w = f"tensor<1x1x{rows}x16x4xf32>", "tensor<5x1x1x1x4x4xf32>"
-    y = f"tensor<1x5x{rows}x16x4xf32>"
+    x, w = f"tensor<1x1x{rows}x14x2xf32>", "tensor<5x1x1x1x2x2xf32>"
+    y = f"tensor<1x5x{rows}x14x2xf32>"
     module = _lowered(f"""
       relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
         %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
-          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {y}
+          dilation [1, 1] groups 1 layout "NCHW2c" kernel "OIHW2i2o" : ({x}, {w}) -> {y}
         relax.return %y : {y}
       }}
     """)
