@@ -40,8 +40,9 @@ _STRIP = 7
 """Rows that are worth reading the weight again for."""
 _SHARED = 512 << 10
 """Bytes of a weight that each thread reads whole."""
-_MOST_PART = 256 << 10
-"""Bytes of the weight of some channels that the second cache holds twice, beside data."""
+_MOST_PART = 64 << 10
+"""Bytes of the weight of some channels that tiles read from a cache near by; where there
+are more, each tile fetches them anew."""
 _STREAMED = 128 << 10
 """Bytes of a weight that no cache has when a network comes to it."""
 
