@@ -113,7 +113,7 @@ class _Convolution(Tiling):
         with self._outer_loop(outer) as (inner, following):
             point = {**self.outside, **inner}
             later = None if following is None else {**self.outside, **following}
-            self._for_tiles(vectors, lambda tile: self._write_tile(point, tile, later))
+            self._for_tiles(lambda tile: self._write_tile(point, tile, later))
 
     @contextmanager
     def _outer_loop(self, axes: Sequence[Axis]) -> Generator[tuple[Point, Point | None]]:
@@ -157,7 +157,7 @@ class _Convolution(Tiling):
             place = smart.add(first, smart.cast(dtype, inner))
             yield points(axes, [*values, own, place]), None
 
-    def _for_tiles(self, vectors: int, write: Callable[[_Tile], None]) -> None:
+    def _for_tiles(self, write: Callable[[_Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
         width, size = self.width, self.length
         starts = list(range(0, size, width))
@@ -244,8 +244,7 @@ class _Convolution(Tiling):
                 terms: Point = {outermost.variable: step}
                 at_row = {**point, row.variable: y}
                 self._for_tiles(
-                    self.vectors,
-                    lambda tile: self._write_part(at_row, tile, terms, image, y),
+                    lambda tile: self._write_part(at_row, tile, terms, image, y)
                 )
             with code.loop(row.name, row.extent) as y:
                 at_row = {**point, row.variable: y}
