@@ -229,6 +229,9 @@ class Tiling:
             return None
         moved = moving(found.reduction.nest, found.b)
         own = [a for a in found.batch if a.variable not in self.outside and a.size != 1]
+        if self.shared is not None and self.shared.size == self.vectors:
+            # All of its values are one step.
+            own.remove(self.shared)
         if not own or any(axis not in moved or axis.size is None for axis in own):
             return None
         return load
