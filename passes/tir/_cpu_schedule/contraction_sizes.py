@@ -141,10 +141,11 @@ class ContractionSizes:
             usual = _TILE_ROWS if self._registers == _REGISTERS else _LOW_TILE_ROWS
             return min(most, usual)
 
-        def cost(height: int) -> tuple[int, int]:
+        def cost(height: int) -> tuple[float, int]:
             # Twice the multiply-adds of a vector of columns, and the loads of it.
             tiles = -(-int(rows) // height)
-            return tiles * (2 * height + 1) + _EDGE * (rows % height != 0), -height
+            factor = 1 if rows % height == 0 else _EDGES
+            return factor * tiles * (2 * height + 1), -height
 
         # Fewer sums than half of the registers would wait for each other.
         enough = [h for h in range(1, most + 1) if h > most // 2 or h == rows]
@@ -234,7 +235,7 @@ class ContractionSizes:
         if len(self.found.terms) != 1 or not self.copies_rows:
             return None
         rows, terms = smart.literal(self.rows), smart.literal(self.terms)
-        if rows is not None and terms is not None and rows * terms <= self._held:
+        if rows is not None and terms is not None and rows * terms <= self._held * 3 // 2:
             return None
         least = self._held // _ROWS
         most = least if rows is None else max(self._held // int(rows), least)
@@ -290,8 +291,8 @@ class ContractionSizes:
         return steps, -(-lines * steps // tiles)
 
 
-_EDGE = 4
-"""What computing a tile in part costs besides."""
+_EDGES = 1.06
+"""What a tile at an edge counts for: its code takes twice as long to compile."""
 _RANK_OF_PANELS = 3
 
 

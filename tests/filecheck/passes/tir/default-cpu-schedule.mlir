@@ -720,16 +720,16 @@ tir.func @vector_by_matrix(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_ha
   }
 }
 // CHECK-LABEL: tir.func @vector_by_matrix
-// CHECK: %[[SUMS:.*]] = tir.alloc_buffer "sums" : !tir.buffer<8x1x204xf32>
+// CHECK: %[[SUMS:.*]] = tir.alloc_buffer "sums" : !tir.buffer<8x204xf32>
 // CHECK: tir.for "part" %[[P:.*]] = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %[[SUMS]][%[[P]], %{{[^ ]+}}, %{{[^ ]+}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %[[SUMS]][%[[P]], %{{[^ ]+}}] : f32
 // CHECK: tir.for "k.o"
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK-COUNT-8: tir.load %B
-// CHECK: tir.load %[[SUMS]][%[[P]], %{{[^ ]+}}, %{{[^ ]+}}] : f32
+// CHECK: tir.load %[[SUMS]][%[[P]], %{{[^ ]+}}] : f32
 // CHECK-COUNT-8: tir.call "fma"
-// CHECK: tir.store %{{[^ ]+}}, %[[SUMS]][%[[P]], %{{[^ ]+}}, %{{[^ ]+}}] : f32
+// CHECK: tir.store %{{[^ ]+}}, %[[SUMS]][%[[P]], %{{[^ ]+}}] : f32
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK-COUNT-8: tir.load %[[SUMS]]
 // CHECK: tir.store %{{[^ ]+}}, %C
