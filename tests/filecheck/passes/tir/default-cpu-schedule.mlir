@@ -847,6 +847,107 @@ tir.func @few_rows_transposed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C
 
 // -----
 
+// A matrix in panels of as many columns as a tile has is read where it is.
+
+tir.func @panels(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "panels", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %rows = tir.const 12 : i32
+  %columns = tir.const 16 : i32
+  %terms = tir.const 12 : i32
+  %zero = tir.const 0.000000e+00 : f32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<12x12xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<2x12x8xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<12x16xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %rows {
+      tir.for "j" %j = %c0 to %columns {
+        tir.for "k" %k = %c0 to %terms {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %rows] = %i, %vj : S "vj" in [%c0 to %columns] = %j, %vk : R "vk" in [%c0 to %terms] = %k) {
+            %p = tir.floordiv %vj, %c8 : i32
+            %l = tir.floormod %vj, %c8 : i32
+            tir.reads %A[%vi, %vk], %B[%p, %vk, %l]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %zero, %C[%vi, %vj] : f32
+            }
+            %0 = tir.load %C[%vi, %vj] : f32
+            %1 = tir.load %A[%vi, %vk] : f32
+            %2 = tir.load %B[%p, %vk, %l] : f32
+            %5 = tir.mul %1, %2 : f32
+            %6 = tir.add %0, %5 : f32
+            tir.store %6, %C[%vi, %vj] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @panels
+// CHECK: %[[ROWS:.*]] = tir.alloc_buffer "rows" : !tir.buffer<2x96xf32>
+// CHECK: tir.for "panel" %[[P:.*]] = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK-NOT: tir.alloc_buffer "columns"
+// CHECK: tir.for "k" %[[K:.*]] = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.load %[[ROWS]]
+// CHECK: tir.load %B[%[[P]], %[[K]], %{{[^ ]+}}] : f32
+// CHECK: tir.call "fma"
+
+// -----
+
+// Bytes: pairs of terms, whose products are added before they are added to the sum.
+
+tir.func @bytes(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "bytes", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  %rows = tir.const 12 : i32
+  %columns = tir.const 16 : i32
+  %terms = tir.const 10 : i32
+  %zero = tir.const 0 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<12x10xi8>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<10x16xui8>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<12x16xi32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %rows {
+      tir.for "j" %j = %c0 to %columns {
+        tir.for "k" %k = %c0 to %terms {
+          tir.block "matmul" (%vi : S "vi" in [%c0 to %rows] = %i, %vj : S "vj" in [%c0 to %columns] = %j, %vk : R "vk" in [%c0 to %terms] = %k) {
+            tir.reads %A[%vi, %vk], %B[%vk, %vj]
+            tir.writes %C[%vi, %vj]
+            tir.init {
+              tir.store %zero, %C[%vi, %vj] : i32
+            }
+            %0 = tir.load %C[%vi, %vj] : i32
+            %1 = tir.load %A[%vi, %vk] : i8
+            %2 = tir.load %B[%vk, %vj] : ui8
+            %3 = tir.cast %1 : i8 to i32
+            %4 = tir.cast %2 : ui8 to i32
+            %5 = tir.mul %3, %4 : i32
+            %6 = tir.add %0, %5 : i32
+            tir.store %6, %C[%vi, %vj] : i32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @bytes
+// CHECK: %[[ROWS:.*]] = tir.alloc_buffer "rows" : !tir.buffer<2x108xi16>
+// CHECK: %[[COLUMNS:.*]] = tir.alloc_buffer "columns" : !tir.buffer<5x16xi16>
+// CHECK: tir.shuffle [%{{.*}}, %{{.*}}] {{.*}} : vector<8xi16>
+// CHECK: tir.for "k"
+// CHECK: %[[PAIR:.*]] = tir.load %[[ROWS]][{{.*}}] : vector<2xi16>
+// CHECK: %[[A:.*]] = tir.shuffle [%[[PAIR]]] {{.*}} : vector<8xi16>
+// CHECK: %[[B:.*]] = tir.load %[[COLUMNS]][{{.*}}] : vector<8xi16>
+// CHECK: %[[X:.*]] = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : vector<8xi32>
+// CHECK: tir.shuffle [%[[X]]] {{.*}} : vector<4xi32>
+// CHECK: tir.shuffle [%[[X]]] {{.*}} : vector<4xi32>
+
+// -----
+
 // Where there are few panels of columns, the rows are read where they are, the last row
 // in place of those after it.
 
