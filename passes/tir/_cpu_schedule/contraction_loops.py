@@ -384,7 +384,7 @@ class ContractionLoops(ContractionSizes):
         the panel, or of the next panel. Each tile fetches other lines."""
         assert self.panels is not None, "asked before"
         assert self.ahead is not None, "asked before"
-        assert self.block is not None, "asked before"
+        assert self.known_block is not None, "asked before"
         code, number, part = self.code, self.number, tile.part
         load, _ = self.panels
         steps, lines = self.ahead
@@ -394,7 +394,9 @@ class ContractionLoops(ContractionSizes):
             other = smart.add(smart.mul(tile.panel, self.terms), self.terms)
             at_end = smart.eq(after, smart.add(part.term, part.terms))
             next_term = smart.select(at_end, smart.add(other, part.term), next_term)
-        fetched = smart.add(smart.mul(tile.number, number(self.block // steps)), step)
+        fetched = smart.add(
+            smart.mul(tile.number, number(self.known_block // steps)), step
+        )
         fetched = smart.add(smart.mul(fetched, number(lines)), number(line))
         per_line = number(max(LINE_BYTES // self.bytes, 1))
         place = smart.add(

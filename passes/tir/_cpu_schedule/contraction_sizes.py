@@ -203,7 +203,8 @@ class ContractionSizes:
         if len(self.found.terms) != 1 or is_lazy(self.found.nest):
             return False
         (term,) = self.found.terms
-        return steps_behind(self.found.nest, self.found.a, term) == {1}
+        steps = steps_behind(self.found.nest, self.found.a, term)
+        return 1 in steps and steps <= {0, 1}
 
     @cached_property
     def terms_of_step(self) -> int:
@@ -228,6 +229,12 @@ class ContractionSizes:
         most = max(held // (self.width * self.bytes), _MOST_STEPS)
         extent = self.terms if self.part_terms is None else self.number(self.part_terms)
         return self._equal(extent, most, _MOST_STEPS)
+
+    @cached_property
+    def known_block(self) -> int | None:
+        """The same, if it is known, also where a block has all terms."""
+        terms = smart.literal(self.terms)
+        return self.block or self.part_terms or (None if terms is None else int(terms))
 
     @cached_property
     def part_terms(self) -> int | None:
@@ -275,17 +282,20 @@ class ContractionSizes:
         No cache has such panels when the product begins, and what the processor fetches
         by itself comes too late.
         """
-        block, rows = self.block, smart.literal(self.rows)
+        block, rows = self.known_block, smart.literal(self.rows)
         terms = smart.literal(self.terms)
         if self.panels is None or block is None or terms is None:
             return None
         shape = tir.buffer_definition(self.panels[0].buffer).type.get_shape()
-        if DYNAMIC_INDEX in shape or prod(shape) * self.bytes < _LARGE:
+        # Places in panels are numbers of 32 bits, if those of the program are.
+        if DYNAMIC_INDEX in shape or prod(shape) >= 1 << 31:
+            return None
+        if prod(shape) * self.bytes < _LARGE:
             return None
         tiles = self.part_tiles or -(-int(rows or _ROWS) // self.height)
         lines = -(-self.width * self.bytes // LINE_BYTES)
         steps = _MOST_STEPS
-        parts = (block, self.part_terms or terms, terms)
+        parts = (block, self.part_terms or int(terms), int(terms))
         while any(size % steps for size in parts) or steps > max(tiles // lines, 1):
             steps //= 2
         return steps, -(-lines * steps // tiles)

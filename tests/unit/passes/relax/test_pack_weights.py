@@ -109,7 +109,11 @@ def test_panels_in_memory_are_fetched_ahead() -> None:
 
 def test_lines_of_large_panels_are_fetched() -> None:
     schedule = DefaultCPUSchedule()
-    for terms, is_large in ((64, False), (1024, True)):
-        module = schedule(_packed_kernel(16, _weight(terms, 288), 64))
+    for terms, columns, is_large in (
+        (64, 288, False),
+        (1024, 288, True),
+        (64, 4128, True),
+    ):
+        module = schedule(_packed_kernel(16, _weight(terms, columns), 64))
         calls = [op.callee.data for op in module.walk() if isinstance(op, tir.CallOp)]
         assert ("prefetch" in calls) == is_large
