@@ -157,9 +157,14 @@ def _peer(product: Product, x: Array, weights: Sequence[Array]) -> Call | None:
     return lambda: session.run(None, feed)
 
 
-def measure(product: Product, seconds: float, chains: Call, operations: int) -> Result:
-    """A product in turns with its peer and the limits; `chains` computes so many
-    multiplications and additions in registers."""
+def measure(
+    product: Product,
+    seconds: float,
+    chains: tuple[Call, int],
+    copies: tuple[Sequence[Call], int],
+) -> Result:
+    """A product in turns with its peer and the limits: multiplications and additions in
+    registers, and how many; copies, and the bytes that one reads and writes."""
     random = np.random.default_rng(1)
     x = _array((product.rows, product.terms), product.dtype, random)
     shape = (product.terms, product.columns)
@@ -175,21 +180,19 @@ def measure(product: Product, seconds: float, chains: Call, operations: int) -> 
         # f16 is summed in f16.
         if not error < (2e-2 if product.result == "float16" else 1e-4) * expected.max():
             raise SystemExit(f"{product.name}: wrong by {error}")
-    source = np.ones(_MEMORY // 8, np.float32)
-    target = np.empty_like(source)
     times = race(
         [
             *(partial(_part_of_turn, call, 1 / count) for call in calls),
-            partial(_part_of_turn, chains, product.operations / operations),
-            partial(
-                _part_of_turn,
-                partial(np.copyto, target, source),
-                product.bytes / _MEMORY,
+            partial(_part_of_turn, chains[0], product.operations / chains[1]),
+            *(
+                partial(_part_of_turn, copy, product.bytes / copies[1])
+                for copy in copies[0]
             ),
         ],
         seconds,
     )
-    return Result(times[0], times[1] if peer is not None else None, *times[-2:])
+    best = times[1] if peer is not None else None
+    return Result(times[0], best, times[len(calls)], min(times[len(calls) + 1 :]))
 
 
 def _part_of_turn(call: Call, part: float) -> float:

@@ -296,7 +296,10 @@ def work_on_products(threads: int, only: Sequence[str], seconds: float) -> None:
     for product in _products.PRODUCTS:
         if not only or any(product.name.startswith(name) for name in only):
             result = _products.measure(
-                product, seconds, machine.chains, machine.operations
+                product,
+                seconds,
+                (machine.chains, machine.operations),
+                (machine.copies, machine.copied),
             )
             print(_products.line(product, result), flush=True)
 
