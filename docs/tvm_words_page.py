@@ -14,7 +14,7 @@ from markdown_parts import table, title
 from xdsl_tvm.tvm_words import WORDS, module_of, reason, words
 
 _MEASURED: Final = "27 November 2026"
-_ROWS: Final = (
+_ROWS: Final[tuple[tuple[str, int, dict[str, int]], ...]] = (
     ("get_started: quick_start", 17, {}),
     ("get_started: ir_module", 49, {"GPU": 7}),
     ("how_to: e2e_opt_model", 26, {"packages": 6, "tuning": 6, "GPU": 1}),
@@ -418,8 +418,8 @@ def _tutorials() -> str:
     return (
         "The programs of TVM's pages, in versions near v0.20, as `xdsl-tvm port` ran "
         f"them on\n{_MEASURED}, with PyTorch, and without torchvision, transformers and "
-        "a GPU. None of the\nstatements fails for another reason. What the programs raise "
-        "is that cuBLAS and the weights\nare missing.\n\n"
+        "a GPU. None of the\nstatements fails for another reason. What the programs "
+        "raise is that cuBLAS and the weights\nare missing.\n\n"
         + table(("tutorial", "statements", "run", "others, by what they need"), rows)
     )
 

@@ -62,13 +62,17 @@ def from_graph(
     """
     _refuse_inputs(graph.inputs)
     refuse_unsupported(graph.nodes)
-    if not graph.outputs:
+    if not graph.outputs and not graph.mutations:
         raise TorchError("the program returns nothing; return a tensor")
-    params, kept, values = _parameters(graph.inputs, keep_params_as_input)
+    changed = [name for name, _ in graph.mutations]
+    params, kept, values = _parameters(graph.inputs, keep_params_as_input, changed)
     builder = relax.BlockBuilder()
     attributes: dict[str, object] = {}
-    if keep_params_as_input:
+    if keep_params_as_input or kept:
         attributes["num_input"] = len(params) - len(kept)
+    if changed:
+        names = {each.name: each.target or each.name for each in graph.inputs}
+        attributes["changed"] = [names[name] for name in changed]
     symbols = _symbols_of(params)
     attributes.update(_bounds(graph.ranges, symbols))
     with builder.function("main", params, attrs=attributes):
@@ -76,7 +80,8 @@ def from_graph(
             conversion = _Conversion(builder, graph, values)
             for node in graph.nodes:
                 conversion.node(node)
-            results = [conversion.output(each) for each in graph.outputs]
+            outputs = [*graph.outputs, *(value for _, value in graph.mutations)]
+            results = [conversion.output(each) for each in outputs]
             if len(results) == 1 and unwrap_unit_return_tuple:
                 output = builder.emit_output(results[0])
             elif no_bind_return_tuple:
@@ -85,7 +90,7 @@ def from_graph(
                 output = builder.emit_output(relax.Tuple(results))
         builder.emit_func_output(output)
     module = builder.get()
-    if keep_params_as_input:
+    if keep_params_as_input or kept:
         (func,) = module.body.block.ops
         func.attributes["params"] = ArrayAttr([dense_of(array) for array in kept])
     return module
@@ -165,10 +170,14 @@ def _refuse_inputs(inputs: Sequence[Input]) -> None:
 
 
 def _parameters(
-    inputs: Sequence[Input], keep: bool
+    inputs: Sequence[Input], keep: bool, changed: Sequence[str]
 ) -> tuple[list[Var], list[Array], dict[str, object]]:
-    """The parameters of the function, the arrays of those kept, and values by name."""
+    """The parameters of the function, the arrays of those kept, and values by name.
+
+    Buffers that are `changed` are kept, before the parameters of the program.
+    """
     params: list[Var] = []
+    states: dict[str, tuple[Var, Array]] = {}
     kept: list[tuple[Var, Array]] = []
     values: dict[str, object] = {}
     names: set[str] = set()
@@ -183,7 +192,8 @@ def _parameters(
         is_kept = each.kind == "parameter" and keep
         if each.kind != "user" and each.array is None:
             raise TorchError(f"{each.kind} '{each.target or each.name}': it has no data")
-        if each.array is not None and not is_kept:
+        is_state = each.kind != "user" and each.name in changed
+        if each.array is not None and not is_kept and not is_state:
             values[each.name] = relax.const(each.array)
             continue
         name = variable_name(each.name)
@@ -197,8 +207,11 @@ def _parameters(
             values[each.name] = each.meta
         if each.array is None:
             params.append(value)
+        elif is_state:
+            states[each.name] = value, each.array
         else:
             kept.append((value, each.array))
+    kept = [*(states[name] for name in changed if name in states), *kept]
     params += [value for value, _ in kept]
     return params, [array for _, array in kept], values
 

@@ -26,6 +26,10 @@ def from_exported_program(
     the inputs, their arrays are in the attribute `params`, which `detach_params` takes
     off, and the attribute `num_input` is the number of inputs.
 
+    Buffers that the program changes are parameters after the inputs, and their arrays
+    are the first in `params`. The new values of what it changes, buffers and inputs,
+    follow its outputs; the attribute `changed` has their names in this order.
+
     The result is a tuple of the program's outputs, flat. With `unwrap_unit_return_tuple`
     a tuple of one is that one, and with `no_bind_return_tuple` the tuple is made where
     the function returns and is not bound in the dataflow block.
@@ -33,8 +37,8 @@ def from_exported_program(
     A dynamic dimension is a symbol, by the name of its `torch.export.Dim` where torch
     keeps that. Its upper bound is in the attribute `tir_var_upper_bound`.
 
-    Raises TorchError for what is no exported program, for programs that change inputs or
-    buffers, and with the names of all operators that are not converted.
+    Raises TorchError for what is no exported program, for programs that change
+    parameters, and with the names of all operators that are not converted.
     """
     graph = read(exported_program, CONVERTERS)
     return from_graph(

@@ -136,3 +136,6 @@ class Graph:
         default_factory=dict[str, "tuple[int, int | None]"]
     )
     """The least and the greatest values of symbols; None is any."""
+    mutations: Sequence[tuple[str, object]] = ()
+    """The buffers and inputs that the program changes, by the names of their inputs, and
+    their new values."""

@@ -37,11 +37,7 @@ _KINDS: Mapping[str, Literal["user", "parameter", "buffer", "constant"]] = {
     "CONSTANT_TENSOR": "constant",
 }
 
-_MUTATIONS = {
-    "BUFFER_MUTATION": "buffer",
-    "USER_INPUT_MUTATION": "input",
-    "PARAMETER_MUTATION": "parameter",
-}
+_MUTATIONS = ("BUFFER_MUTATION", "USER_INPUT_MUTATION")
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
@@ -139,7 +135,6 @@ class _Reader:
 
     def graph(self) -> Graph:
         """The graph of the program."""
-        self._refuse_mutations()
         placeholders = {
             node.name: node
             for node in self.program.graph.nodes
@@ -157,18 +152,44 @@ class _Reader:
                 nodes.append(self._node(node))
             elif node.op == "output":
                 outputs = [self._argument(each, "output") for each in node.args[0]]
-        return Graph(inputs, nodes, outputs, self._ranges())
+        names = self._changed()
+        mutations = [
+            (name, value)
+            for name, value in zip(names, outputs, strict=True)
+            if name is not None
+        ]
+        results = [
+            value for name, value in zip(names, outputs, strict=True) if name is None
+        ]
+        return Graph(inputs, nodes, results, self._ranges(), mutations)
 
-    def _refuse_mutations(self) -> None:
-        for spec in self.program.graph_signature.output_specs:
+    def _changed(self) -> list[str | None]:
+        """For each output the input that it is the new value of, None for a result.
+
+        Raises TorchError for an output of another kind.
+        """
+        signature = self.program.graph_signature
+        buffers = {
+            spec.target: spec.arg.name
+            for spec in signature.input_specs
+            if spec.kind.name == "BUFFER"
+        }
+        found: list[str | None] = []
+        for spec in signature.output_specs:
             kind = spec.kind.name
-            if kind in _MUTATIONS:
+            if kind == "USER_OUTPUT":
+                found.append(None)
+            elif kind in _MUTATIONS:
+                # An input is changed under its own name.
+                found.append(buffers.get(spec.target, spec.target))
+            elif kind == "PARAMETER_MUTATION":
                 raise TorchError(
-                    f"{_MUTATIONS[kind]} '{spec.target}': the program changes it, which "
-                    "is not converted; export module.eval(), or return the new value"
+                    f"parameter '{spec.target}': the program changes it, which is not "
+                    "converted; export module.eval(), or return the new value"
                 )
-            if kind != "USER_OUTPUT":
+            else:
                 raise TorchError(f"output '{spec.arg.name}': a {kind} is not converted")
+        return found
 
     # ---- inputs ----
 

@@ -261,12 +261,14 @@ class RelaxFunctions:
         hidden = set(around.all_symbols())
         declared = self._signature(node, options, scope, _NO_ANNOTATIONS)
         builder = self._builder(declared, around)
+        missed: ScriptError | None = None
         if hidden.isdisjoint(builder.symbols):
             try:
                 return self._literal(declared, builder, around, scope, {})
-            except ScriptError:
+            except ScriptError as error:
                 if hidden.isdisjoint(builder.missing):
                     raise
+                missed = error
                 builder.give_up()
         with scope.body():
             captured = Captured.of(node, scope)
@@ -276,7 +278,13 @@ class RelaxFunctions:
                 declared.result = _erased(declared.result, declared)
             casts = captured.casts([type_ for _, type_ in declared.params])
             builder = self._builder(declared, around)
-            return self._literal(declared, builder, around, scope, casts)
+            try:
+                return self._literal(declared, builder, around, scope, casts)
+            except ScriptError:
+                # What no cast defines is named as it is in the text.
+                if missed is not None and builder.missing:
+                    raise missed from None
+                raise
 
     def _literal(
         self,

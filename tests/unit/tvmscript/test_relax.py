@@ -446,7 +446,7 @@ class Module:
 
 
 def test_symbols_that_nothing_in_a_literal_defines():
-    with pytest.raises(ScriptError, match="'n_1' has no value here; a parameter or a m"):
+    with pytest.raises(ScriptError, match="'n' has no value here; a parameter or a m"):
         parse("""
 @R.function
 def main(x: R.Tensor(("n", 4), "float32")):
