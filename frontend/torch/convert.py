@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import cast
 
@@ -25,6 +26,7 @@ from xdsl_tvm.dialects.tir.types import dtype_name
 from xdsl_tvm.frontend.torch import operators
 from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
+    COND,
     DTYPES,
     RANDOM,
     SKIPPED,
@@ -75,19 +77,22 @@ def from_graph(
         attributes["changed"] = [names[name] for name in changed]
     symbols = _symbols_of(params)
     attributes.update(_bounds(graph.ranges, symbols))
+    # Branches are in no dataflow block; `relax-convert-to-dataflow` makes some.
+    has_branches = any(node.target == COND for node in graph.nodes)
+    emit = builder.emit if has_branches else builder.emit_output
     with builder.function("main", params, attrs=attributes):
-        with builder.dataflow():
+        with nullcontext() if has_branches else builder.dataflow():
             conversion = _Conversion(builder, graph, values)
             for node in graph.nodes:
                 conversion.node(node)
             outputs = [*graph.outputs, *(value for _, value in graph.mutations)]
             results = [conversion.output(each) for each in outputs]
             if len(results) == 1 and unwrap_unit_return_tuple:
-                output = builder.emit_output(results[0])
+                output = emit(results[0])
             elif no_bind_return_tuple:
-                output = [builder.emit_output(each) for each in results]
+                output = [emit(each) for each in results]
             else:
-                output = builder.emit_output(relax.Tuple(results))
+                output = emit(relax.Tuple(results))
         builder.emit_func_output(output)
     module = builder.get()
     if keep_params_as_input or kept:
@@ -102,7 +107,7 @@ def from_graph(
 def refuse_unsupported(nodes: Iterable[GraphNode]) -> None:
     """Raise one TorchError that names all operators which are not converted."""
     places: dict[str, list[str]] = {}
-    for node in nodes:
+    for node in _all_nodes(nodes):
         if (reason := _reason_against(node)) is not None:
             at = f" at {node.where}" if node.where else ""
             places.setdefault(reason, []).append(f"'{node.name}'{at}")
@@ -114,6 +119,20 @@ def refuse_unsupported(nodes: Iterable[GraphNode]) -> None:
         f"{count} operator{'s are' if count > 1 else ' is'} not converted: "
         f"{'; '.join(shown)}; docs/torch.md lists those that are"
     )
+
+
+def _all_nodes(nodes: Iterable[GraphNode]) -> Iterator[GraphNode]:
+    """Nodes, and those of their branches."""
+    for node in nodes:
+        yield node
+        for branch in _branches(node):
+            yield from _all_nodes(branch.nodes)
+
+
+def _branches(node: GraphNode) -> Sequence[Graph]:
+    """The graphs of the branches of a node."""
+    found = node.arguments.get("branches", ())
+    return cast("Sequence[Graph]", found) if node.target == COND else ()
 
 
 def _few(places: Sequence[str]) -> str:
@@ -132,7 +151,7 @@ def _reason_against(node: GraphNode) -> str | None:
     is_condition = isinstance(node.result, Other) and node.result.kind == "SymBool"
     if node.target in SKIPPED or is_condition:
         return None
-    if node.target not in CONVERTERS and node.target != GETITEM:
+    if node.target not in CONVERTERS and node.target not in (GETITEM, COND):
         return node.target
     for meta in _metas(node):
         if isinstance(meta, TensorMeta) and (reason := _reason_against_tensor(meta)):
@@ -328,6 +347,9 @@ class _Conversion:
         if node.target == GETITEM:
             self.values[node.name] = self._part(node)
             return
+        if node.target == COND:
+            self.values[node.name] = self._branched(node)
+            return
         if converter is None:
             # Arithmetic of sizes: torch has computed the expression.
             self.values[node.name] = node.result
@@ -342,6 +364,32 @@ class _Conversion:
             raise
         except (VerifyException, ValueError, OverflowError) as error:
             raise TorchError(f"{node}: {str(error).strip()}") from None
+
+    def _branched(self, node: GraphNode) -> list[object]:
+        """The results of a branch that the program takes by a condition."""
+        condition = self._resolved(node, node.arguments["condition"])
+        operands = self._resolved(node, node.arguments["operands"])
+        if not isinstance(condition, Expr):
+            raise TorchError(f"{node}: a condition about sizes is not converted")
+        builder = self.builder
+        scalar = self.emit(relax.op.reshape(condition, ()))
+        with builder.If(scalar, variable_name(node.name)) as result:
+            true, false = _branches(node)
+            for branch, enter in ((true, builder.Then), (false, builder.Else)):
+                names = [each.name for each in branch.inputs]
+                values = cast("list[object]", operands)
+                with enter():
+                    inner = _Conversion(
+                        builder, branch, dict(zip(names, values, strict=True))
+                    )
+                    for each in branch.nodes:
+                        inner.node(each)
+                    outputs = [inner.output(each) for each in branch.outputs]
+                    builder.emit_branch_output(relax.Tuple(outputs))
+        return [
+            self._typed(node, self.emit(result[index]), meta)
+            for index, meta in enumerate(_metas(node))
+        ]
 
     def _results(self, node: GraphNode, results: Results) -> object:
         """What a converter has made, under the types that torch has found."""

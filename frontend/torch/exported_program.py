@@ -26,6 +26,8 @@ def from_exported_program(
     the inputs, their arrays are in the attribute `params`, which `detach_params` takes
     off, and the attribute `num_input` is the number of inputs.
 
+    `torch.cond` is a `relax.if`; a program with one has no dataflow block.
+
     Buffers that the program changes are parameters after the inputs, and their arrays
     are the first in `params`. The new values of what it changes, buffers and inputs,
     follow its outputs; the attribute `changed` has their names in this order.

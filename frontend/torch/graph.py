@@ -61,6 +61,10 @@ SKIPPED = frozenset(
 """Checks of sizes, which follow from the types of the module."""
 
 
+COND = "cond"
+"""The target of `torch.cond`: a condition, two graphs as branches, and their inputs."""
+
+
 @dataclass(frozen=True)
 class Ref:
     """The value of an input or of a node, as an argument."""

@@ -17,6 +17,7 @@ import numpy as np
 from xdsl_tvm.dialects.relax.symbolic import RESERVED, Dim, ceildiv, maximum, minimum
 from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
+    COND,
     DTYPES,
     RANDOM,
     SKIPPED,
@@ -145,13 +146,7 @@ class _Reader:
             for spec in self.program.graph_signature.input_specs
             if (each := self._input(spec, placeholders)) is not None
         ]
-        nodes: list[GraphNode] = []
-        outputs: Sequence[object] = ()
-        for node in self.program.graph.nodes:
-            if node.op == "call_function":
-                nodes.append(self._node(node))
-            elif node.op == "output":
-                outputs = [self._argument(each, "output") for each in node.args[0]]
+        nodes, outputs = self._body(self.program.graph)
         names = self._changed()
         mutations = [
             (name, value)
@@ -162,6 +157,30 @@ class _Reader:
             value for name, value in zip(names, outputs, strict=True) if name is None
         ]
         return Graph(inputs, nodes, results, self._ranges(), mutations)
+
+    def _body(self, graph: Any) -> tuple[list[GraphNode], list[object]]:
+        """The nodes of a graph, and what it returns."""
+        nodes: list[GraphNode] = []
+        outputs: list[object] = []
+        for node in graph.nodes:
+            if node.op == "call_function":
+                nodes.append(self._node(node))
+            elif node.op == "output":
+                returned = node.args[0]
+                given = returned if isinstance(returned, list | tuple) else [returned]
+                items = cast("Sequence[object]", given)
+                outputs = [self._argument(each, "output") for each in items]
+        return nodes, outputs
+
+    def _branch(self, node: Any) -> Graph:
+        """The graph of a branch, which a node refers to; its inputs are the user's."""
+        module = node.graph.owning_module.get_submodule(node.target)
+        inputs = [
+            Input(each.name, "user", self._meta(each.meta.get("val")))
+            for each in module.graph.nodes
+            if each.op == "placeholder"
+        ]
+        return Graph(inputs, *self._body(module.graph))
 
     def _changed(self) -> list[str | None]:
         """For each output the input that it is the new value of, None for a result.
@@ -242,6 +261,15 @@ class _Reader:
         if node.target is operator.getitem:
             arguments = {"self": Ref(node.args[0].name), "index": node.args[1]}
             return GraphNode(name, "getitem", arguments, result, where)
+        if getattr(node.target, "__name__", "") == COND and len(node.args) == 4:
+            condition, *branches, operands = node.args
+            what = f"node '{name}' ({COND})"
+            arguments = {
+                "condition": self._argument(condition, what),
+                "branches": [self._branch(each) for each in branches],
+                "operands": self._argument(operands, what),
+            }
+            return GraphNode(name, COND, arguments, result, where)
         schema = getattr(node.target, "_schema", None)
         if schema is None:
             # Arithmetic of sizes, whose value torch has computed.

@@ -304,12 +304,14 @@ def written(self: Any, x: Any) -> Any:
     return x * 2
 
 
-def changed_by(module: nn.Module, *inputs: Any, **options: bool) -> None:
+def changed_by(module: Any, *inputs: Any, **options: bool) -> None:
     """Two calls leave the buffers that torch's do, and return the same."""
     program = exported(module, tuple(each.clone() for each in inputs))
     converted, params = detach_params(from_exported_program(program, **options))
     run, states = xdsl_tvm.interpret(converted)["main"], params["main"]
-    changed = converted["main"].attrs["changed"]
+    func = converted["main"]
+    assert isinstance(func, FuncOp)
+    changed: list[str] = list(func.attrs["changed"])
     buffers = [name for name in changed if name in dict(module.named_buffers())]
     for _ in range(2):
         given = [each.clone() for each in inputs]
@@ -339,11 +341,35 @@ def test_batch_normalization_in_training(keep_params_as_input: bool) -> None:
     changed_by(module, x, keep_params_as_input=keep_params_as_input)
 
 
+# ---- branches ----
+
+
+def branched(self: Any, x: Any) -> Any:
+    def large(x: Any, y: Any) -> Any:
+        inner = torch.cond(y[0] > 2, lambda z: z * 3, lambda z: z - 1, (x,))
+        return inner @ self.weight, y + 1
+
+    def small(x: Any, y: Any) -> Any:
+        return x.cos() @ self.weight, y.exp()
+
+    a, b = torch.cond(x.sum() > 0, large, small, (x, x.mean(0)))
+    return a * 2, b
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_branches_are_taken_by_their_conditions(compiled: bool) -> None:
+    module = of_one(branched, weight=torch.randn(3, 2))
+    x = torch.randn(4, 3)
+    program = exported(module, (x,), ({0: Dim("rows", min=2)},))
+    for inputs in (x.abs(), -x.abs(), x.abs() + 3, torch.ones(6, 3)):
+        agree(module, program, (inputs,), compiled)
+
+
 # ---- what is refused ----
 
 
-def branched(_self: Any, x: Any) -> Any:
-    return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+def sized(_self: Any, x: Any) -> Any:
+    return torch.ops.higher_order.cond(x.shape[0] > 1, torch.sin, torch.cos, (x,))
 
 
 REFUSED: Sequence[tuple[Callable[[Any, Any], object], Mapping[str, object], str]] = [
@@ -357,7 +383,12 @@ REFUSED: Sequence[tuple[Callable[[Any, Any], object], Mapping[str, object], str]
         {},
         r"aten._fft_r2c.default \('.*py:\d",
     ),
-    (branched, {}, r"1 operator is not converted: cond \('cond' at .*py:\d"),
+    (sized, {}, "'cond' .* a condition about sizes"),
+    (
+        lambda _self, x: torch.cond(x.sum() > 0, torch.erfc, torch.cos, (x,)),
+        {},
+        r"1 operator is not converted: aten.special_erfc|aten.erfc",
+    ),
     (
         lambda _self, x: x.cummax(0)[0] * x.erfc(),
         {},
