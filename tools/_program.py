@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -66,7 +66,8 @@ def run_program(path: Path) -> list[Step]:
     module = ModuleType("__main__")
     module.__file__ = str(path)
     program = _Program(path, text.splitlines(), module)
-    with _as_main(module, path):
+    with _as_main(module, path), suppress(SystemExit):
+        # `sys.exit` ends the program, and not this one.
         program.run(tree.body)
     return program.steps
 

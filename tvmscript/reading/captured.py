@@ -43,7 +43,10 @@ class Captured:
     def of(node: ast.FunctionDef, scope: Scope) -> Captured:
         """What a literal captures; `scope` is that of the function around."""
         used = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-        names = [name for name in dict.fromkeys(used) if name in scope]
+        own = {each.arg for each in (*node.args.posonlyargs, *node.args.args)}
+        names = [
+            name for name in dict.fromkeys(used) if name in scope and name not in own
+        ]
         values: dict[str, Var] = {}
         dims: dict[str, ex.Var] = {}
         symbols: list[str] = []

@@ -106,6 +106,12 @@ def test_statements_are_run_in_turn(
     assert "def scale" in capsys.readouterr().out
 
 
+def test_the_program_may_exit(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import sys\nif __name__ == '__main__':\n    sys.exit(3)\nx = 1\n")
+    assert [step.text for step in run_program(path)] == ["import sys"]
+
+
 def test_the_command_reports_and_fails(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

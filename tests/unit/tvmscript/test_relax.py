@@ -403,6 +403,9 @@ LITERALS = {
     "s: R.Tensor((n, 4), 'float32') = R.add(x, y); return s|x",
     "a result": "y: R.Tensor((4,), 'float32') -> R.Tensor((n, 4), 'float32')|"
     "return R.add(x, y)|R.sum(x, axis=[0])",
+    "a parameter of its name": "x: R.Tensor((n, 4), 'float32') -> "
+    "R.Tensor((n, 4), 'float32')|"
+    "return R.add(x, R.ones((n, 4), 'float32'))|R.multiply(x, x)",
     "a sum of two": "y: R.Tensor((4,), 'float32') -> R.Tensor((4,), 'float32')|"
     "d = R.concat([c, c]); return R.add(R.sum(d, axis=[0]), R.sum(R.exp(x), axis=[0]))|"
     "R.sum(x, axis=[0])",
@@ -439,6 +442,7 @@ class Module:
         "a dimension": total * 2 + 2,
         "a parameter": x + x,
         "a result": x + total,
+        "a parameter of its name": x * x + 1,
         "a sum of two": total * 4 + np.exp(x).sum(0),
     }[name]
     for each in (module, LambdaLift()(module)):
