@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xdsl_tvm as tvm
 from xdsl_tvm import rpc
 from xdsl_tvm.contrib import utils
+from xdsl_tvm.runtime.native import NativeExecutable
 from xdsl_tvm.tvmscript import parse
 
 ADD_ONE = """
@@ -28,7 +29,9 @@ def test_a_library_is_sent_to_this_machine(tmp_path: Path) -> None:
     pytest.importorskip("llvmlite")
     pytest.importorskip("tvm_ffi")
     file = tmp_path / "lib.tar"
-    tvm.compile(parse(ADD_ONE), optimize=False).export_library(file)
+    compiled = tvm.compile(parse(ADD_ONE), optimize=False)
+    assert isinstance(compiled, NativeExecutable)
+    compiled.export_library(file)
     with tarfile.open(file) as archive:
         assert archive.getnames() == ["lib.so"]
     remote = rpc.LocalSession()
