@@ -625,6 +625,13 @@ def _threads() -> list[Intrinsic]:
         "The value of the lane `delta` below or above.",
     )
     row("tvm_warp_activemask", "() -> uint32", _U, by, "The lanes that are active.")
+    row(
+        "ptx_redux_sync",
+        "(operator:string{add|min|max} mask:index value:number) -> =value",
+        _U,
+        "the CUDA back end",
+        "The values of all lanes of the mask combined, integers of 32 bits. Not of TVM.",
+    )
     cuda = "the CUDA back end"
     row(
         "cuda.__shfl_sync cuda.__shfl_up_sync cuda.__shfl_down_sync",

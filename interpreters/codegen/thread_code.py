@@ -468,6 +468,19 @@ def _shuffle(e: Emitter, op: tir.CallOp) -> None:
     e.define(op.result, f"yield ({e.constant(meeting)}, {', '.join(operands)})")
 
 
+def _redux(e: Emitter, op: tir.CallOp) -> None:
+    """Integers of 32 bits of the lanes of a mask, combined."""
+    assert op.result is not None
+    dtype = number(op.result.type)
+    if dtype.is_float or dtype.bits != 32 or is_vector(op.result.type):
+        raise unsupported(op, f"it combines no {op.result.type}", "use 32-bit integers")
+    operator = op.args[0].owner
+    assert isinstance(operator, tir.StringOp)
+    meeting = SyncPoint(f"redux_{operator.value.data}", op, dtype)
+    operands = f"{e[op.args[1]]}, {e[op.args[2]]}, 0, {WARP}"
+    e.define(op.result, f"yield ({e.constant(meeting)}, {operands})")
+
+
 def _exchange(e: Emitter, op: tir.CallOp, value: SSAValue, lane: str) -> None:
     """The value of any lane of the warp."""
     assert op.result is not None
@@ -618,6 +631,7 @@ _CALLS: dict[str, Call] = {
     "tvm_warp_activemask": _active_mask,
     "cuda.__activemask": _active_mask,
     **dict.fromkeys(_SHUFFLES, _shuffle),
+    "ptx_redux_sync": _redux,
     "intel_sub_group_shuffle": _subgroup_shuffle,
     "llvm.amdgcn.ds.bpermute": _bpermute,
     "llvm.amdgcn.mbcnt.lo": _lanes_below(is_low=True),

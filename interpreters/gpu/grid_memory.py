@@ -55,14 +55,15 @@ class SyncPoint:
 
     `kind` is `block`, `warp` or `grid` for barriers, `loop` for the implied one around a
     loop over threads, `mask` for the active lanes, `shuffle`, `shuffle_up`,
-    `shuffle_down`, `count` for the wait for a counting barrier. `matrix` is what all
-    lanes of a warp do together, `reduce` what all threads do that differ on `axes` only.
+    `shuffle_down`, `redux_add`, `redux_min`, `redux_max`, `count` for the wait for a
+    counting barrier. `matrix` is what all lanes of a warp do together, `reduce` what all
+    threads do that differ on `axes` only.
     """
 
     kind: str
     op: Operation
     undefined: Any = None
-    """What a shuffle gives for lanes that take no part."""
+    """What a shuffle gives for lanes that take no part; the `Number` of a reduction."""
     act: Act | None = None
     axes: frozenset[int] = frozenset()
 

@@ -421,6 +421,11 @@ class Grid(GridCopies):
             released.append(t)
         for t in released:
             _, mask, value, lane, width = operands[t]
+            if meeting.kind in _REDUCTIONS:
+                members = (other for other in live if mask >> other % WARP & 1)
+                values = [int(operands[other][2]) for other in members]
+                answers[t] = meeting.undefined.wrap(_REDUCTIONS[meeting.kind](values))
+                continue
             source = _source(meeting, t, lane, width)
             if source is None:
                 answers[t] = value
@@ -457,7 +462,12 @@ class Grid(GridCopies):
         )
 
 
-_OF_WARPS = ("warp", "mask", "shuffle", "shuffle_up", "shuffle_down")
+_REDUCTIONS: dict[str, Callable[[list[int]], int]] = {
+    "redux_add": sum,
+    "redux_max": max,
+    "redux_min": min,
+}
+_OF_WARPS = ("warp", "mask", "shuffle", "shuffle_up", "shuffle_down", *_REDUCTIONS)
 
 
 def _counting(request: Request | None) -> CountingBarrier:

@@ -70,8 +70,10 @@ class LowerThreadAllreduce(CompilerPass):
         together are a row of threads in one warp or in whole warps, for 32 and 64 bits
         and for float16 (on ROCm for whole warps and 32 bits). Several warps leave what
         they have in `red_buf_staging`, and the first one reduces that into
-        `red_result`. Else all values are in `red_buf` in shared memory, and half of the
-        threads combine two each, as often as needed. The memory of the result has the
+        `red_result`. For CUDA of `arch` sm_80 or later, sums, least and greatest elements
+        of integers of 32 bits of a whole warp are one `ptx_redux_sync`. Else all values
+        are in `red_buf` in shared memory, and half of the threads combine two each, as
+        often as needed. The memory of the result has the
         place of the destination, and its loads read it; where it is shared, what follows
         in the block is in a `tir.attr "volatile_scope"`. Time is linear in the size of
         the function.
@@ -84,13 +86,14 @@ class LowerThreadAllreduce(CompilerPass):
         under a condition, or in a loop with bounds, computed from thread variables
     Attributes: read: `target` (its `thread_warp_size` and `max_num_threads`),
         `reduce_scope`; created: `volatile_scope`; removed: none
-    Differs from TVM: the last levels of a tree, in one warp, have a barrier of the warp
-        that all its threads meet at, after each level, and a condition for each: TVM has
-        barriers in a branch, where CUDA emits none. All results of a level are computed
-        before the first is stored. Metal's shuffles have the mask 0. A destination that
-        is stored to, viewed, or used by two reductions keeps its memory, and gets the
-        result. An axis of one thread may be listed. Only functions with reductions need
-        a target. Threads that do not all reach a barrier are an error.
+    Differs from TVM: TVM has no `ptx_redux_sync`. The last levels of a tree, in one
+        warp, have a barrier of the warp that all its threads meet at, after each level,
+        and a condition for each: TVM has barriers in a branch, where CUDA emits none. All
+        results of a level are computed before the first is stored. Metal's shuffles have
+        the mask 0. A destination that is stored to, viewed, or used by two reductions
+        keeps its memory, and gets the result. An axis of one thread may be listed. Only
+        functions with reductions need a target. Threads that do not all reach a barrier
+        are an error.
     """
 
     name = "tir-lower-thread-allreduce"

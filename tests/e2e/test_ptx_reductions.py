@@ -20,7 +20,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.targets.ptx import PTXTarget
 from xdsl_tvm.tvmscript import parse
 
-SHUFFLES = {"i32": 1, "f32": 1, "f16": 1, "i64": 2, "f64": 2}
+SHUFFLES = {"f32": 1, "f16": 1, "i64": 2, "f64": 2}
 """The shuffles of PTX that one of TIR becomes, by dtype."""
 
 
@@ -54,6 +54,15 @@ def test_a_warp(dtype: str, tmp_path: Path) -> None:
     assert "bar.sync" not in text
     assert ".shared" not in text
     check_by_ptxas(text, tmp_path)
+
+
+def test_integers_of_a_warp(tmp_path: Path) -> None:
+    """All lanes get the result of one instruction; of more warps, of one each."""
+    text = kernel((32,), dtype="i32")
+    assert text.count("redux.sync.add.s32") == 1
+    assert "shfl" not in text
+    check_by_ptxas(text, tmp_path)
+    assert kernel((64,), dtype="i32").count("redux.sync.add.s32") == 1
 
 
 @pytest.mark.parametrize("dtype", ["i8", "i16", "ui32"])

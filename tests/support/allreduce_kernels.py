@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from random import Random
 
-IDENTITIES = {"add": "0", "mul": "1", "max": "-1000000"}
+IDENTITIES = {"add": "0", "mul": "1", "max": "-1000000", "min": "1000000"}
 EXTENTS = (
     1,
     2,

@@ -33,7 +33,9 @@ _KINDS = {
 }
 _ACTIVE_MASK = "tvm_warp_activemask"
 
-WARP_CALLS = frozenset((*_KINDS, _ACTIVE_MASK))
+_REDUX = "ptx_redux_sync"
+
+WARP_CALLS = frozenset((*_KINDS, _ACTIVE_MASK, _REDUX))
 """The builtins that `warp_call` knows."""
 
 
@@ -46,7 +48,21 @@ def warp_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
         return cv.emit(tvm_llvm.CallIntrinsicOp("llvm.nvvm.activemask", [], i32)).results[
             0
         ]
-    return _shuffle(cv, op)
+    return _redux(cv, op) if op.callee.data == _REDUX else _shuffle(cv, op)
+
+
+def _redux(cv: Emitter, op: tir.CallOp) -> SSAValue:
+    """One instruction, of integers of 32 bits; `umin` and `umax` are of unsigned ones."""
+    operator, mask, source = op.args
+    assert isinstance(operator.owner, tir.StringOp)
+    if signless(source.type) != i32:
+        raise cv.fail(
+            f'"{_REDUX}" combines integers of 32 bits, not {source.type}; use shuffles'
+        )
+    kind = operator.owner.value.data
+    if kind != "add" and tir.is_uint(source.type):
+        kind = f"u{kind}"
+    return cv.emit(nvvm.ReduxOp(kind, cv.value(source), _word(cv, mask))).res
 
 
 def _shuffle(cv: Emitter, op: tir.CallOp) -> SSAValue:

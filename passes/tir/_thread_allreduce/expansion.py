@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, emit
+from xdsl_tvm.analysis.tir.function_target import cuda_capability
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.tir._thread_allreduce.checks import require_uniform
@@ -24,6 +25,14 @@ from xdsl_tvm.passes.tir._thread_allreduce.decode import Reduction
 from xdsl_tvm.passes.tir.rewriting.barriers import barrier_of
 
 _MASK = IntegerType(32, Signedness.UNSIGNED)
+_REDUX_SINCE = 80
+"""The compute capability from which on a warp combines integers by one instruction."""
+_WORD = 32
+_OPERATORS: dict[type[Operation], str] = {
+    tir.AddOp: "add",
+    tir.MaxOp: "max",
+    tir.MinOp: "min",
+}
 _WITH_SHUFFLES = ("cuda", "rocm", "metal")
 _Values = Sequence[Callable[[], SSAValue]]
 """Values, each with the code that computes it."""
@@ -192,8 +201,10 @@ class Expansion:
     def _in_a_warp(self, values: _Values) -> list[Result]:
         """At most as many threads as a warp has: shuffles."""
         reduction = self.reduction
-        found, mask = self._shuffled(values, None, reduction.width)
         zero = smart.const(0, i32)
+        if reduction.width == self._warp and (operator := self._operator()) is not None:
+            return [Result(self._reduced(values, operator), zero)]
+        found, mask = self._shuffled(values, None, reduction.width)
         for buffer in found:
             if reduction.groups == 1:
                 lane = zero
@@ -209,7 +220,11 @@ class Expansion:
         warps = reduction.width // warp
         staging = self._buffers("red_buf_staging", "shared", warps * reduction.groups)
         self.allocated[:0] = staging[::-1]
-        first, _ = self._shuffled(values, None, warp)
+        operator = self._operator()
+        if operator is not None:
+            first = [self._reduced(values, operator)]
+        else:
+            first, _ = self._shuffled(values, None, warp)
         self.allocated[:0] = first[::-1]
         row = smart.mul(group, smart.const(warps, i32))
         with self._if(smart.eq(smart.floormod(index, smart.const(warp, i32)), 0)):
@@ -229,6 +244,29 @@ class Expansion:
                 self._store(self._load(source, zero), buffer, group)
         self._barrier("shared")
         return [Result(buffer, group) for buffer in results]
+
+    def _operator(self) -> str | None:
+        """How `ptx_redux_sync` combines the values, where the target has it for them."""
+        types, combined = self.reduction.types, self.reduction.reducer.combined
+        if cuda_capability(self.target) < _REDUX_SINCE or len(types) != 1:
+            return None
+        is_word = tir.is_integer(types[0]) and tir.bits_of_lane(types[0]) == _WORD
+        op, reducer = combined[0].owner, self.reduction.reducer
+        if not is_word or tir.lanes_of(types[0]) != 1 or isinstance(op, Block):
+            return None
+        arguments = {*reducer.lhs, *reducer.rhs}
+        return _OPERATORS.get(op.__class__) if set(op.operands) == arguments else None
+
+    def _reduced(self, values: _Values, operator: str) -> Buffer:
+        """What all lanes of a warp have, combined by one instruction."""
+        (value,) = values
+        (buffer,) = self._buffers("red_buf{}", "local", 1)
+        mask = self._insert(tir.CallOp("tvm_warp_activemask", [], _MASK))
+        name = self._insert(tir.StringOp(operator))
+        given = value()
+        call = tir.CallOp("ptx_redux_sync", [name, mask, given], given.type)
+        self._store(self._insert(call), buffer, smart.const(0, i32))
+        return buffer
 
     def _shuffled(
         self, values: _Values, predicate: Expr | None, lanes: int

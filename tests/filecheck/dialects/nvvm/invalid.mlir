@@ -141,3 +141,59 @@ llvm.func @f(%p: !llvm.ptr<3>, %i: i1) {
   %0 = nvvm.mbarrier.test.wait %p, %i : !llvm.ptr<3>, i1 -> i1
   llvm.return
 }
+
+// -----
+
+// CHECK: a product has 64 rows, a multiple of 8 columns up to 256 and 16 terms, not m64n12k16
+llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32)>, %d: i64) {
+  %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 12, k = 16>, typeA = #nvvm.wgmma_type<f16>, typeB = #nvvm.wgmma_type<f16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<one>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: A and B are of f16 or of bf16 and D is of f32, not bf16, f16, f32
+llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32)>, %d: i64) {
+  %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<bf16>, typeB = #nvvm.wgmma_type<f16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<one>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: A is by row and B by column
+llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32)>, %d: i64) {
+  %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<f16>, typeB = #nvvm.wgmma_type<f16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<one>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<col>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: A and B are not negated
+llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32)>, %d: i64) {
+  %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<f16>, typeB = #nvvm.wgmma_type<f16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<neg>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: expected a struct of 4 f32 for C and D
+llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32, f32, f32)>, %d: i64) {
+  %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<f16>, typeB = #nvvm.wgmma_type<f16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<one>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32, f32, f32)>
+  llvm.return
+}
+
+// -----
+
+// CHECK: cannot wait for -1 groups
+llvm.func @f() {
+  nvvm.wgmma.wait.group.sync.aligned -1
+  llvm.return
+}
+
+// -----
+
+// CHECK: a tensor has 1 to 5 dimensions, not 0
+llvm.func @f(%c: !llvm.ptr<7>, %m: !llvm.ptr, %p: !llvm.ptr<3>) {
+  nvvm.cp.async.bulk.tensor.shared.cluster.global %c, %m, %p, box[] : !llvm.ptr<7>, !llvm.ptr
+  llvm.return
+}

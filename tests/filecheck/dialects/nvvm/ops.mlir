@@ -90,3 +90,18 @@ llvm.func @barriers(%p: !llvm.ptr<3>, %g: !llvm.ptr<1>, %c: !llvm.ptr<7>, %i: i3
   nvvm.mbarrier.inval %p : !llvm.ptr<3>
   llvm.return
 }
+
+// CHECK-LABEL: llvm.func @warpgroups
+llvm.func @warpgroups(%c: !llvm.ptr<7>, %m: !llvm.ptr, %p: !llvm.ptr<3>, %i: i32, %d: i64, %s: !llvm.struct<(f32, f32, f32, f32)>) {
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm.ptr<7>, !llvm.ptr
+  nvvm.cp.async.bulk.tensor.shared.cluster.global %c, %m, %p, box[%i, %i] : !llvm.ptr<7>, !llvm.ptr
+  // CHECK: nvvm.wgmma.fence.aligned
+  nvvm.wgmma.fence.aligned
+  // CHECK: nvvm.wgmma.mma_async %{{.*}}, %{{.*}}, %{{.*}} {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<bf16>,{{.*}}} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+  %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<bf16>, typeB = #nvvm.wgmma_type<bf16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<one>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+  // CHECK: nvvm.wgmma.commit.group.sync.aligned
+  nvvm.wgmma.commit.group.sync.aligned
+  // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
+  nvvm.wgmma.wait.group.sync.aligned 1
+  llvm.return
+}

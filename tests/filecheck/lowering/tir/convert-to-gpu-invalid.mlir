@@ -423,3 +423,14 @@ tir.func @bulk(%a: !tir.handle) {
 }
 
 // CHECK: cannot lower 'tir.call': "ptx_cp_async_bulk" copies a multiple of 16 bytes, not 8
+
+// -----
+
+tir.func @f(%m: ui32, %x: i64) {
+  %c32 = tir.const 32 : i32
+  %add = tir.string "add"
+  tir.launch_thread %t = "threadIdx.x" to %c32 {
+    %y = tir.call "ptx_redux_sync"(%add, %m, %x) : (!tir.handle, ui32, i64) -> i64
+  }
+}
+// CHECK: cannot lower 'tir.call': "ptx_redux_sync" combines integers of 32 bits, not i64; use shuffles

@@ -55,6 +55,32 @@ def test_a_warp() -> None:
     assert offsets(script(partial)) == [16, 8, 4, 2, 1]
 
 
+SM_80 = 'cuda, arch = "sm_80"'
+
+
+@pytest.mark.parametrize(
+    ("extents", "combine", "dtype", "instructions"),
+    [
+        ([32], "add", "i32", 1),
+        ([32, 2], "min", "i32", 1),
+        ([64], "max", "i32", 1),
+        ([16], "add", "i32", 0),
+        ([32], "mul", "i32", 0),
+        ([32], "max", "f32", 0),
+    ],
+)
+def test_integers_of_a_warp(
+    extents: list[int], combine: str, dtype: str, instructions: int
+) -> None:
+    """One instruction combines 32 bits of 32 lanes, which all get the result."""
+    text = script(
+        allreduce_kernel(extents, "x", combine=combine, dtype=dtype, target=SM_80)
+    )
+    assert text.count(f'T.ptx_redux_sync("{combine}", ') == instructions
+    if instructions and extents[0] == 32:
+        assert not offsets(text)
+
+
 def test_groups_in_warps() -> None:
     # CASE: LowerThreadAllreduce.2
     text = script(allreduce_kernel([32, 32], "x"))
