@@ -51,6 +51,7 @@ _LOOP_HINTS = {
 }
 """Key of `#tvm_llvm.loop` -> group and field of `#llvm.loop_annotation`."""
 
+_OTHER_FORM = (nvvm.CpAsyncBulkTensorOp, nvvm.WgmmaMmaAsyncOp)
 _NVVM_KINDS: dict[type[Operation], tuple[str, str]] = {
     nvvm.ShflOp: ("kind", "shfl_kind"),
     nvvm.VoteSyncOp: ("kind", "vote_sync_kind"),
@@ -69,13 +70,19 @@ def print_upstream_mlir(
     """Writes a module, which is left as it is, with MLIR's names and attributes.
 
     It is written at the level it has. With `generic`, all operations are in generic form.
-    Raises DiagnosticException for operations of `tir` and `relax`.
+    Raises DiagnosticException for operations of `tir` and `relax`, and for tensor copies
+    and products of warpgroups.
     """
     for op in all_ops(module):
         if _dialect(op.name) in ("tir", "relax"):
             raise DiagnosticException(
                 f"upstream-mlir: MLIR has no operation '{op.name}'; lower the module "
                 "first, as with '-p tvm-lower-to-llvm', or print it with '-t mlir'"
+            )
+        if isinstance(op, _OTHER_FORM):
+            raise DiagnosticException(
+                f"upstream-mlir: '{op.name}' has another form in MLIR, which is not "
+                "written; print the module with '-t mlir'"
             )
     module = module.clone()
     _UpstreamSpelling(generic).spell(module)

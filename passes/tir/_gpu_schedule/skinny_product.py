@@ -223,8 +223,8 @@ class SkinnyProduct(ABC):
         ):
             *before, place, self.split = split_index(block, extents)
             self.batch = points(self.found.batch, before)
-            at = (smart.cast(self.index, each) for each in (place, r, c))
-            self.write_block(*at, splits)
+            place, row, column = (smart.cast(self.index, each) for each in (place, r, c))
+            self.write_block(place, row, column, splits)
         if self.partial is not None:
             self.partial.write_kernel()
 
