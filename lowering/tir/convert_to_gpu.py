@@ -83,8 +83,8 @@ class ConvertToGPU(CompilerPass):
         these builtins → tvm_llvm.element_address.
         tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
         f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask; ptx_redux_sync →
-        nvvm.redux.sync. The scopes of reducers, and of volatile memory of the block, which barriers order, go.
-        Expressions and loops as in tir-convert-to-memref.
+        nvvm.redux.sync. The scopes of reducers, and of volatile memory of the block,
+        which barriers order, go. Expressions and loops as in tir-convert-to-memref.
     Leaves alone: functions that launch nothing; foreign operations
     Errors: those of the passes that run first, and of tir-convert-to-memref; a function
         for a CPU with a launch; virtual threads; more than 1024 threads a block; memory

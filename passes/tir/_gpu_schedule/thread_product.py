@@ -70,6 +70,11 @@ class ThreadProduct(ProductKernel):
             columns += max(_PADDING // tir.bytes_of_lane(operand.value.type), 1)
         return rows, columns
 
+    @cached_property
+    def is_asynchronous(self) -> bool:
+        """A pipeline has one statement for a product: the loop over terms."""
+        return self.depth > self._terms_at_once and super().is_asynchronous
+
     # ---- the lines of a thread ----
 
     def _threads(self, operand: Operand) -> int:
