@@ -35,6 +35,7 @@ from xdsl_tvm.dialects.nvvm.types import (
     CLUSTER_SPACE,
     GLOBAL_SPACE,
     SHARED_SPACE,
+    GroupWaitOperation,
     IntrinsicOperation,
     pointer,
     verify_kind,
@@ -151,31 +152,16 @@ class CpAsyncCommitGroupOp(IntrinsicOperation):
 
 
 @irdl_op_definition
-class CpAsyncWaitGroupOp(IntrinsicOperation):
+class CpAsyncWaitGroupOp(GroupWaitOperation):
     """Waits until at most `n` of the thread's groups of copies are pending (sm_80)."""
 
     name = "nvvm.cp.async.wait.group"
+    COUNT: ClassVar = "n"
+    COUNT_TYPE: ClassVar = i32
 
     n = prop_def(IntegerAttr[IntegerType])
 
     traits = traits_def(ReadWriteEffect())
-
-    def __init__(self, n: int):
-        super().__init__(properties={"n": IntegerAttr(n, i32)})
-
-    def verify_(self) -> None:
-        if self.n.value.data < 0:
-            raise VerifyException(f"cannot wait for {self.n.value.data} groups")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CpAsyncWaitGroupOp:
-        op = cls(parser.parse_integer())
-        op.attributes |= parser.parse_optional_attr_dict()
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.n.value.data}")
-        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

@@ -45,6 +45,7 @@ from xdsl_tvm.dialects.nvvm.attributes import (
 from xdsl_tvm.dialects.nvvm.types import (
     CLUSTER_SPACE,
     SHARED_SPACE,
+    GroupWaitOperation,
     IntrinsicOperation,
     pointer,
     verify_pointer,
@@ -167,32 +168,17 @@ class WgmmaCommitGroupOp(IntrinsicOperation):
 
 
 @irdl_op_definition
-class WgmmaWaitGroupOp(IntrinsicOperation):
+class WgmmaWaitGroupOp(GroupWaitOperation):
     """Waits until at most `group` groups of products are pending (sm_90a)."""
 
     name = "nvvm.wgmma.wait.group.sync.aligned"
     INTRINSIC: ClassVar = "llvm.nvvm.wgmma.wait_group.sync.aligned"
+    COUNT: ClassVar = "group"
+    COUNT_TYPE: ClassVar = i64
 
     group = prop_def(IntegerAttr[IntegerType])
 
     traits = traits_def(ReadWriteEffect())
-
-    def __init__(self, group: int):
-        super().__init__(properties={"group": IntegerAttr(group, i64)})
-
-    def verify_(self) -> None:
-        if self.group.value.data < 0:
-            raise VerifyException(f"cannot wait for {self.group.value.data} groups")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> WgmmaWaitGroupOp:
-        op = cls(parser.parse_integer())
-        op.attributes |= parser.parse_optional_attr_dict()
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.group.value.data}")
-        printer.print_op_attributes(self.attributes)
 
 
 _ROWS: Final = 64

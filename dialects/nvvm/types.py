@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntAttr, StringAttr
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 KERNEL = "nvvm.kernel"
@@ -53,3 +55,35 @@ class IntrinsicOperation(IRDLOperation, ABC):
     def intrinsic(self) -> str:
         """The name of the intrinsic, such as `llvm.nvvm.mbarrier.init.shared`."""
         return self.INTRINSIC or f"llvm.{self.name}"
+
+
+class GroupWaitOperation(IntrinsicOperation, ABC):
+    """Waits until at most so many groups are pending: the number follows the name."""
+
+    COUNT: ClassVar[str]
+    """The property that holds the number."""
+    COUNT_TYPE: ClassVar[IntegerType]
+
+    def __init__(self, count: int):
+        super().__init__(properties={self.COUNT: IntegerAttr(count, self.COUNT_TYPE)})
+
+    @property
+    def count(self) -> int:
+        """The most groups that stay pending."""
+        found = self.properties[self.COUNT]
+        assert isinstance(found, IntegerAttr)
+        return found.value.data
+
+    def verify_(self) -> None:
+        if self.count < 0:
+            raise VerifyException(f"cannot wait for {self.count} groups")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        op = cls(parser.parse_integer())
+        op.attributes |= parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.count}")
+        printer.print_op_attributes(self.attributes)

@@ -622,7 +622,7 @@ def _bulk_tensor(e: FunctionEmitter, op: nvvm.CpAsyncBulkTensorOp) -> None:
 
 @_emits(nvvm.WgmmaWaitGroupOp)
 def _wait_products(e: FunctionEmitter, op: nvvm.WgmmaWaitGroupOp) -> None:
-    e.call_intrinsic(op, op.intrinsic, [f"i64 {op.group.value.data}"], [i64])
+    e.call_intrinsic(op, op.intrinsic, [f"i64 {op.count}"], [i64])
 
 
 @_emits(nvvm.WgmmaMmaAsyncOp)
