@@ -7,11 +7,17 @@ walk raises an error there instead of never ending.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 _VIEWS = (
     tir.AccessPtrOp,
@@ -24,6 +30,13 @@ _VIEWS = (
 """The TIR ops whose result is derived from one operand."""
 
 
+@cache
+def _test_of(
+    through: tuple[type[Operation], ...],
+) -> Callable[[object], TypeIs[Operation]]:
+    return of_classes(*through)
+
+
 def derivation(
     value: SSAValue, through: tuple[type[Operation], ...] = _VIEWS
 ) -> Iterator[SSAValue]:
@@ -33,9 +46,11 @@ def derivation(
     definition that is derived from itself.
     """
 
+    is_followed = _test_of(through)
+
     def source(value: SSAValue) -> SSAValue | None:
         owner = value.owner
-        return _source_of(owner) if isinstance(owner, through) else None
+        return _source_of(owner) if is_followed(owner) else None
 
     return chain(value, source)
 

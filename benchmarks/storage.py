@@ -31,13 +31,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 from models import MODELS
 
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.analysis.tir.allocated_bytes import allocated_bytes_of_functions
-from xdsl_tvm.lowering.pipelines import (
-    has_relax_functions,
-    relax_optimization,
-    run_pipeline,
-    tir_optimization,
-)
+from xdsl_tvm.lowering.pipelines import relax_optimization, run_pipeline, tir_optimization
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse

@@ -9,6 +9,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.by_class import of_classes
+
+_is_block = of_classes(Block)
+
 
 def verify_dominance(
     what: str, function: Operation, *, across_blocks: bool = True
@@ -58,7 +62,7 @@ class _DominanceWalk:
 
     def is_defined(self, value: SSAValue, user: Operation) -> bool:
         owner = value.owner
-        home = owner if isinstance(owner, Block) else owner.parent
+        home = owner if _is_block(owner) else owner.parent
         if home is None:
             return False
         ancestor = user
@@ -67,7 +71,7 @@ class _DominanceWalk:
             if found is None:
                 return self._is_behind(home, user)
             ancestor = found
-        return isinstance(owner, Block) or (owner is not ancestor and owner in self.seen)
+        return owner is home or (owner is not ancestor and owner in self.seen)
 
     def _is_behind(self, home: Block, user: Operation) -> bool:
         """Whether a user is in a block of the same region that `home` dominates."""

@@ -7,7 +7,11 @@ from typing import TypeVar
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_tvm.dialects.by_class import of_classes
+
 Inserted = TypeVar("Inserted", bound=Operation)
+
+_is_block = of_classes(Block)
 
 
 class LocatedBuilder:
@@ -35,7 +39,7 @@ class LocatedBuilder:
         assert at is not None, "start was not called"
         if self._source is not None:
             op.location = self._source.location
-        if isinstance(at, Block):
+        if _is_block(at):
             at.add_op(op)
             return op
         block = at.parent_block()

@@ -33,12 +33,12 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.pipelines import (
-    Progress,
     llvm_pipeline,
     refuse_foreign,
     relax_optimization,
     run_pipeline,
 )
+from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.lowering.relax.convert_to_memref import convert_relax_functions
 from xdsl_tvm.lowering.tir.conversion.functions import converted_type
 from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE

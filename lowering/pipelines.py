@@ -11,9 +11,8 @@ level, or at several. Passes over Relax functions take part where a module has s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import gpu
@@ -24,12 +23,11 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
+from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
 from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.registry import find_pass
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told of each step: its name, its number from 0, and how many there are."""
 
 NO_KERNEL = (
     "the module has no GPU kernel: bind loops to threads, as in "
@@ -303,11 +301,6 @@ def _steps(each: ModulePass) -> Sequence[ModulePass]:
     if not isinstance(each, CompositePass):
         return (each,)
     return [Sequential((inner,), name=inner.name) for inner in each.passes()]
-
-
-def has_relax_functions(module: ModuleOp) -> bool:
-    """Whether a function of the module is a Relax function."""
-    return any(op.name == "relax.func" for op in module.body.ops)
 
 
 _LOWERED_BEFORE = {

@@ -18,7 +18,7 @@ import numpy as np
 from xdsl_tvm.analysis.named_arguments import in_order
 from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
+from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime._given_results import Given, check_extents
 from xdsl_tvm.runtime.ndarray import NDArray

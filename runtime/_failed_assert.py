@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from xdsl_tvm.lowering.to_llvm.lower_assert import (
+from xdsl_tvm.lowering.runtime_symbols import (
     ASSERT_FAIL,
     DRIVER_FAILED,
     OUT_OF_MEMORY,

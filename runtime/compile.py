@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.lowering.pipelines import Progress
+from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra.rare_collections import rare_collections
-from xdsl_tvm.passes.relax.bind_params import BindParams
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.global_functions import registered_externs
@@ -148,6 +147,9 @@ def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
             "params are for the module's Relax function that has a global_symbol, or for "
             f"main; it has {', '.join(names) or 'none'}"
         )
+    # Late: most modules are compiled without.
+    from xdsl_tvm.passes.relax.bind_params import BindParams
+
     bound = module.clone()
     BindParams(name, {key: host_value(each) for key, each in params.items()}).apply(
         new_context(), bound

@@ -22,15 +22,14 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.lowering.runtime_symbols import DRIVER_FUNCTIONS, reporting_name
 from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
-    DRIVER_FUNCTIONS,
     STREAM,
     Manifest,
     constant_address,
     kernel_handle,
     manifest_of,
 )
-from xdsl_tvm.lowering.to_llvm.lower_assert import reporting_name
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit

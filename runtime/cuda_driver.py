@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import DRIVER_FUNCTIONS
+from xdsl_tvm.lowering.runtime_symbols import DRIVER_FUNCTIONS
 
 _OLDEST_DRIVER = 12000
 """The version of CUDA whose driver knows PTX 8.0, as the driver counts."""

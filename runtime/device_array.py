@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects.tir.data_types import Abi
 from xdsl_tvm.interpreters.data.packed import dtype_of
-from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
+from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime._staging import Staging
 from xdsl_tvm.runtime.cuda_driver import DEVICE, Driver
 from xdsl_tvm.runtime.packed_functions import DLTensor

@@ -10,7 +10,7 @@ code for the processor in `native` and for GPUs in `cuda`, calls in `call`.
 
 from __future__ import annotations
 
-from xdsl_tvm.lowering.pipelines import Progress
+from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.runtime.call import CompiledFunction
 from xdsl_tvm.runtime.compile import TARGETS, compile
 from xdsl_tvm.runtime.executable_base import Executable

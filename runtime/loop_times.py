@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl_tvm.lowering.tir.conversion.loop_profile import COUNT, EVENTS, LIMIT, NAMES
+from xdsl_tvm.lowering.runtime_symbols import COUNT, EVENTS, LIMIT, NAMES
 
 ROOM = 1 << 20
 """How many events are kept of a recording, where nothing else is said."""

@@ -14,15 +14,20 @@ from typing import Any, NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_thread_pool
-from xdsl_tvm.lowering.pipelines import Progress, has_relax_functions
+from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
-from xdsl_tvm.lowering.relax.conversion.profile import KERNEL_NAMES, KERNEL_TIMES
-from xdsl_tvm.lowering.tir.conversion.loop_profile import COUNT, EVENTS, LIMIT, NAMES
-from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
-from xdsl_tvm.lowering.to_llvm.lower_assert import (
+from xdsl_tvm.lowering.runtime_symbols import (
+    CALL_WITH_SLOTS,
+    COUNT,
+    EVENTS,
     FAILED_ASSERT,
+    KERNEL_NAMES,
+    KERNEL_TIMES,
+    LIMIT,
+    NAMES,
     failed_number,
     reporting_name,
 )
@@ -33,9 +38,9 @@ from xdsl_tvm.runtime._failed_assert import FailedAssert
 from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
+from xdsl_tvm.runtime.compiled_objects import CompiledObjects
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.loop_times import LoopRecorder
-from xdsl_tvm.runtime.compiled_objects import CompiledObjects
 from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, fingerprint_of
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs

@@ -33,7 +33,7 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import (
     TensorSlot,
     TupleSlot,
 )
-from xdsl_tvm.lowering.tir.conversion.packed import CALL_FAILED
+from xdsl_tvm.lowering.runtime_symbols import CALL_FAILED
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.packed_functions import load, store
 

@@ -26,11 +26,11 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import Dim, maximum, minimum
 from xdsl_tvm.dialects.tir.annotations import packed_abi
+from xdsl_tvm.lowering.runtime_symbols import NOALIAS
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     bound_symbols,
     may_be_written,
 )
-from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS
 from xdsl_tvm.runtime.packed_functions import PackedSignature
 
 Symbols: TypeAlias = Mapping[str, Operation]

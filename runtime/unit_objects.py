@@ -21,8 +21,9 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.compile_units import Unit, lower_to_units
 from xdsl_tvm.lowering.llvm_text.datum import Datum
-from xdsl_tvm.lowering.pipelines import Progress, llvm_pipeline, pipeline_steps
-from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT
+from xdsl_tvm.lowering.pipelines import llvm_pipeline, pipeline_steps
+from xdsl_tvm.lowering.progress import Progress
+from xdsl_tvm.lowering.runtime_symbols import FAILED_ASSERT
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.interpreters.relax import InterpretedRelax
-from xdsl_tvm.lowering.pipelines import has_relax_functions
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, reading

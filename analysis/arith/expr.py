@@ -26,7 +26,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
 from itertools import count
-from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, Self, TypeGuard, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from xdsl.builder import Builder
@@ -36,6 +36,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.derivation import derived_from_itself
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import integer_range
 
@@ -601,7 +602,7 @@ EXPRESSION_OPS = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.R
 
 
 @cache
-def is_expression_class(kind: type[Operation]) -> bool:
+def is_expression_class(kind: type[Operation | Block]) -> bool:
     """Whether a class is one of `EXPRESSION_OPS`.
 
     It is kept by class, as `isinstance` with that many classes takes long.
@@ -610,13 +611,13 @@ def is_expression_class(kind: type[Operation]) -> bool:
 
 
 @cache
-def _is_node_class(kind: type[Operation]) -> bool | None:
+def _is_node_class(kind: type[Operation | Block]) -> bool | None:
     """Whether the ops of a class are nodes; None if that depends on the op."""
     return None if issubclass(kind, tir.CallOp) else is_expression_class(kind)
 
 
-def _is_viewed(op: Operation) -> bool:
-    """Whether the op is a node over the trees of its operands."""
+def _is_viewed(op: Operation | Block) -> TypeGuard[Operation]:
+    """Whether the owner of a value is an op that is a node over the trees of others."""
     viewed = _is_node_class(type(op))
     if viewed is not None:
         return viewed
@@ -639,12 +640,8 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
             stack.pop()
             continue
         op = current.owner
-        if isinstance(op, Block):
-            trees[current] = Value(current)
-            continue
         if not _is_viewed(op):
-            lazy = isinstance(op, tir.IfThenElseOp)
-            choice = _viewed_choice(op, trees) if lazy else None
+            choice = _viewed_choice(op, trees) if _is_choice(op) else None
             trees[current] = Value(current) if choice is None else choice
             continue
         operands = tuple(op.operands)
@@ -682,6 +679,7 @@ def _viewed_choice(
 
 
 _CHOICE_PARTS = (tir.IfThenElseOp, tir.YieldOp)
+_is_choice = of_classes(tir.IfThenElseOp)
 
 
 def _node(op: Operation, operands: list[Expr]) -> Expr:

@@ -9,11 +9,14 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.relax.sharing import (
     FUNCTION_CALLS,
     directly_written_operands,
     memory_sources,
 )
+
+_is_function_call = of_classes(*FUNCTION_CALLS)
 
 
 class Writers:
@@ -31,7 +34,7 @@ class Writers:
 
     def may_write(self, op: Operation) -> bool:
         """Whether an operation calls such a function, or one that is not known."""
-        if not isinstance(op, FUNCTION_CALLS):
+        if not _is_function_call(op):
             return False
         if self._names is None:
             self._names = set()
@@ -49,7 +52,7 @@ class Writers:
                 if isinstance(op, relax.CallOp):
                     name = op.callee.root_reference.data
                     callers.setdefault(name, []).append(func)
-                elif isinstance(op, FUNCTION_CALLS):
+                elif _is_function_call(op):
                     of_unknown.append(func)
             if any(written_operands(op) for op in func.walk()):
                 pending.append(func)

@@ -17,6 +17,7 @@ from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import Expr, leaf_values, view
 from xdsl_tvm.analysis.arith.facts import negated
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 
 
 class FactsWalker:
@@ -90,6 +91,8 @@ class FactsWalker:
 
     def _after(self, op: Operation, scopes: ExitStack) -> None:
         """Record what holds to the end of the block of the op."""
+        if not _says_something(op):
+            return
         match op:
             case tir.AssertOp():
                 self._assume(self.tree(op.condition), scopes)
@@ -134,6 +137,9 @@ class FactsWalker:
         if smart.literal(extent) is None:
             scopes.enter_context(self.analyzer.assumed((smart.gt(extent, 0),)))
         self.analyzer.bind(variable, Range(low, extent))
+
+
+_says_something = of_classes(tir.AssertOp, tir.LetOp)
 
 
 def _is_known_at_entry(tree: Expr) -> bool:

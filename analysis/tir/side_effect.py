@@ -17,6 +17,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import MemoryEffect, MemoryEffectKind, RecursiveMemoryEffect
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir import CallEffect
 
 
@@ -115,7 +116,7 @@ _CONTROL_FLOW = (
 
 def is_assume(op: Operation) -> bool:
     """Whether it is a call of `assume`."""
-    return isinstance(op, tir.CallOp) and op.callee.data == "assume"
+    return _is_call(op) and op.callee.data == "assume"
 
 
 def does_nothing(item: Operation | Region) -> bool:
@@ -132,21 +133,23 @@ def does_nothing(item: Operation | Region) -> bool:
 
 def op_does_nothing(op: Operation) -> bool:
     """Whether an op does nothing, without what its regions hold; see `does_nothing`."""
-    match op:
-        case tir.EvaluateOp():
-            return True
-        case tir.AssertOp() | tir.PrefetchOp():
-            return False
-        case tir.AttrOp():
-            return not op.key.data.startswith(_EFFECTIVE_KEYS)
-        case _ if isinstance(op, _CONTROL_FLOW):
-            return True
-        case _:
-            return (
-                not op.regions
-                and not is_assume(op)
-                and (own_effect(op) <= CallEffect.READ_STATE or _is_operand(op))
-            )
+    if _acts_alone(op):
+        return False
+    if _is_control_flow(op):
+        return True
+    if _is_attribute(op):
+        return not op.key.data.startswith(_EFFECTIVE_KEYS)
+    return (
+        not op.regions
+        and not is_assume(op)
+        and (own_effect(op) <= CallEffect.READ_STATE or _is_operand(op))
+    )
+
+
+_acts_alone = of_classes(tir.AssertOp, tir.PrefetchOp)
+_is_control_flow = of_classes(tir.EvaluateOp, *_CONTROL_FLOW)
+_is_attribute = of_classes(tir.AttrOp)
+_is_call = of_classes(tir.CallOp)
 
 
 def _is_operand(op: Operation) -> bool:

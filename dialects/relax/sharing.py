@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.relax.calls import (
     CallOp,
     CallTIROp,
@@ -29,6 +30,7 @@ _VIEWS = frozenset(
 """Operators whose result may be memory of their operand."""
 _NO_WRITES = (FuncOp, DataflowOp, IfOp, MatchCastOp, PrintOp, AssertOp)
 """Operations whose effects are others than to write memory of an operand."""
+_writes_nothing = of_classes(*_NO_WRITES)
 _MOST_USES = 256
 """Uses that are looked at for one value; what has more counts as written, so that
 folding takes linear time."""
@@ -61,7 +63,7 @@ def directly_written_operands(op: Operation) -> Sequence[SSAValue]:
 
     Those that a function writes which the operation calls are not among them.
     """
-    if isinstance(op, _NO_WRITES):
+    if _writes_nothing(op):
         return ()
     effects = get_effects(op)
     if effects is None:

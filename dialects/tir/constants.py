@@ -32,6 +32,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.types import (
     CustomType,
@@ -42,6 +43,8 @@ from xdsl_tvm.dialects.tir.types import (
     is_scalar,
     require_in_range,
 )
+
+_is_custom = of_classes(CustomValueAttr)
 
 
 def constant_attr(value: float | bool, dtype: Attribute) -> TypedAttribute:
@@ -106,9 +109,10 @@ class ConstOp(IRDLOperation, HasFolderInterface):
     @property
     def literal(self) -> int | float:
         """The constant as a Python number; a bool as 0 or 1."""
-        if isinstance(self.value, CustomValueAttr):
-            return self.value.value.value.data
-        value = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", self.value)
+        value = self.value
+        if _is_custom(value):
+            return value.value.value.data
+        value = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", value)
         if value.type == i1:
             return 1 if value.value.data else 0
         return value.value.data

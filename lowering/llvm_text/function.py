@@ -11,8 +11,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.llvm_text.module_tables import ModuleTables
 from xdsl_tvm.lowering.llvm_text.types import constant_text, name_text, space_of
+
+_is_constant = of_classes(
+    llvm.AddressOfOp, llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, tvm_llvm.PoisonOp
+)
 
 
 def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
@@ -98,6 +103,8 @@ class FunctionEmitter:
 
     def add_constant(self, op: Operation) -> bool:
         """Whether `op` is a constant; then its uses are written as the constant."""
+        if not _is_constant(op):
+            return False
         if isinstance(op, llvm.ConstantOp):
             text = constant_text(op.value, op.result.type, self.types)
         elif isinstance(op, llvm.AddressOfOp):
@@ -107,10 +114,8 @@ class FunctionEmitter:
         elif isinstance(op, llvm.ZeroOp):
             pointer = isinstance(op.res.type, llvm.LLVMPointerType)
             text = "null" if pointer else "zeroinitializer"
-        elif isinstance(op, tvm_llvm.PoisonOp):
-            text = "poison"
         else:
-            return False
+            text = "poison"
         self.values[op.results[0]] = text
         return True
 

@@ -48,6 +48,8 @@ from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 
@@ -106,6 +108,7 @@ def convert_type(type: Attribute) -> Attribute:
     return type
 
 
+@by_identity
 def is_convertible(type: Attribute) -> bool:
     """Whether values of `type` have an LLVM counterpart: scalars and 1-D vectors."""
     if isinstance(type, VectorType):
@@ -129,7 +132,11 @@ def require_convertible(op: Operation) -> None:
 
 def works_on_tensors(op: Operation) -> bool:
     """Whether `op` computes a tensor: such operations are not ours to lower."""
-    return isinstance(op.results[0].type, TensorType | UnrankedTensorType)
+    return _is_tensor(op.results[0].type)
+
+
+_is_tensor = of_classes(TensorType, UnrankedTensorType)
+_is_cast = of_classes(UnrealizedConversionCastOp)
 
 
 @lru_cache(maxsize=4096)
@@ -215,8 +222,9 @@ class Conversion(LocatedBuilder):
             self.replace_value(old, new)
         for operand in op.operands:
             # Also what the lowering did not ask for may be a cast without users now.
-            if isinstance(operand.owner, UnrealizedConversionCastOp):
-                self._casts[operand.owner] = None
+            owner = operand.owner
+            if _is_cast(owner):
+                self._casts[owner] = None
         op.detach()
         op.erase()
 

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects.by_class import of_classes
 
 NOALIAS = "llvm.noalias"
 
@@ -174,8 +175,13 @@ def work_of(block: Block) -> int | None:
 
 
 def _work_of_op(op: Operation, inner: bool) -> int | None:
-    if isinstance(op, _FREE) or _is_index_arithmetic(op):
+    if _is_free(op) or _is_index_arithmetic(op):
         return 0
+    if not op.regions:
+        if _is_call(op):
+            return None
+        cost = _SLOW.get(type(op), 1)
+        return cost if inner and not _has_vector(op) else cost * LANES
     if isinstance(op, scf.IfOp):
         parts = [work_of(r.block) for r in op.regions if r.first_block is not None]
         known = [part for part in parts if part is not None]
@@ -184,22 +190,21 @@ def _work_of_op(op: Operation, inner: bool) -> int | None:
         trips = trip_count(op.lb, op.ub, op.step)
         work = None if trips is None else work_of(op.body.block)
         return None if trips is None or work is None else trips * work
-    if op.regions or _is_call(op):
-        return None
-    cost = _SLOW.get(type(op), 1)
-    return cost if inner and not _has_vector(op) else cost * LANES
+    return None
 
 
-def _is_call(op: Operation) -> bool:
-    return isinstance(op, func.CallOp | llvm.CallOp)
+_is_free = of_classes(*_FREE)
+_is_call = of_classes(func.CallOp, llvm.CallOp)
+_is_vector = of_classes(VectorType)
+_is_index = of_classes(IndexType)
 
 
 def _has_vector(op: Operation) -> bool:
-    return any(isinstance(v.type, VectorType) for v in (*op.operands, *op.results))
+    return any(_is_vector(v.type) for v in (*op.operands, *op.results))
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
-    return bool(op.results) and isinstance(op.results[0].type, IndexType)
+    return bool(op.results) and _is_index(op.results[0].type)
 
 
 def trip_count(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     convert_type,
@@ -57,16 +58,21 @@ class ConvertFuncToLLVM(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         conversion = Conversion()
         for inner in all_ops(op):
+            if not _is_lowered_here(inner):
+                continue
             if isinstance(inner, func.FuncOp):
                 _lower_function(conversion, inner)
             elif isinstance(inner, func.ReturnOp):
                 conversion.start(inner)
                 operands = conversion.operands(inner.operands)
                 _swap(conversion, inner, llvm.ReturnOp.create(operands=operands))
-            elif isinstance(inner, func.CallOp):
+            else:
                 conversion.start(inner)
                 _lower_call(conversion, inner)
         conversion.finish()
+
+
+_is_lowered_here = of_classes(func.CallOp, func.FuncOp, func.ReturnOp)
 
 
 def _swap(conversion: Conversion, op: Operation, new: Operation) -> None:

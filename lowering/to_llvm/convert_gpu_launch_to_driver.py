@@ -31,6 +31,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.lowering.runtime_symbols import DRIVER_FAILED, OUT_OF_MEMORY, failed_number
 from xdsl_tvm.lowering.tir.conversion.loop_profile import (
     bytes_attribute,
     parsed_functions,
@@ -44,23 +45,8 @@ from xdsl_tvm.lowering.tir.conversion.types import (
 )
 from xdsl_tvm.lowering.to_llvm._conversion import fail
 from xdsl_tvm.lowering.to_llvm._device_memory import ALLOCATE, FREE, ON_DEVICE
-from xdsl_tvm.lowering.to_llvm.lower_assert import (
-    DRIVER_FAILED,
-    OUT_OF_MEMORY,
-    failed_number,
-)
 from xdsl_tvm.passes.infra import CompilerPass
 
-DRIVER_FUNCTIONS: Final = (
-    "cuLaunchKernel",
-    "cuMemAllocAsync",
-    "cuMemFreeAsync",
-    "cuMemcpyDtoDAsync_v2",
-    "cuMemcpyDtoHAsync_v2",
-    "cuMemcpyHtoDAsync_v2",
-    "cuStreamSynchronize",
-)
-"""The functions of the driver that host code calls."""
 STREAM: Final = "tvm_gpu_stream"
 """The global with the handle of the stream that calls use."""
 MANIFEST: Final = "tvm_gpu_manifest"

@@ -12,12 +12,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.to_llvm._conversion import splat
 from xdsl_tvm.passes.infra import CompilerPass
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp)
 _DIVISIONS = (*_SIGNED, arith.DivUIOp, arith.RemUIOp)
+_is_division = of_classes(*_DIVISIONS)
 _LOOPS = (scf.ForOp, scf.WhileOp, scf.ParallelOp)
 _CHEAP = (
     arith.AddiOp,
@@ -78,7 +80,7 @@ class HoistDivisions(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in all_ops(op):
-            if isinstance(inner, _DIVISIONS) and _may_be_moved(inner):
+            if _is_division(inner) and _may_be_moved(inner):
                 loops = _loops_around(inner)
                 count = min(
                     _invariant(inner.lhs, loops, _DEEPEST),

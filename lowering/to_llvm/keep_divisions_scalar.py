@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.tvm_llvm import LoopAttr
 from xdsl_tvm.lowering.to_llvm._symbols import symbol_table
@@ -27,6 +28,9 @@ from xdsl_tvm.passes.infra import CompilerPass
 
 _DIVISIONS = (llvm.SDivOp, llvm.UDivOp, llvm.SRemOp, llvm.URemOp)
 _VECTORIZE = "vectorize.enable"
+_is_division = of_classes(*_DIVISIONS)
+_is_call = of_classes(llvm.CallOp)
+_is_function = of_classes(llvm.FuncOp)
 _BRANCHES = (llvm.BrOp, llvm.CondBrOp, tvm_llvm.SwitchOp)
 
 
@@ -61,7 +65,7 @@ class KeepDivisionsScalar(CompilerPass):
     name = "tvm-keep-divisions-scalar"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in all_ops(op) if isinstance(f, llvm.FuncOp)]
+        functions = [f for f in all_ops(op) if _is_function(f)]
         hazards = _Hazards(functions)
         for function in functions:
             for branch in _closing_branches(function.body, hazards.blocks):
@@ -78,13 +82,13 @@ class _Hazards:
         for function in functions:
             for block in function.body.blocks:
                 for op in block.ops:
-                    if isinstance(op, llvm.CallOp):
+                    if _is_call(op):
                         callee = self._callee(op)
                         if callee is None:
                             self.blocks.add(block)
                         else:
                             callers.setdefault(callee, []).append(block)
-                    elif isinstance(op, _DIVISIONS) and _may_trap(op.rhs):
+                    elif _is_division(op) and _may_trap(op.rhs):
                         self.blocks.add(block)
         pending = list(self.blocks)
         while pending:

@@ -26,7 +26,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
+from xdsl_tvm.lowering.runtime_symbols import (
+    FAILED_ASSERT,
+    failed_number,
+    reporting_name,
+)
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import fail
 from xdsl_tvm.lowering.to_llvm._held_allocations import (
@@ -37,19 +43,6 @@ from xdsl_tvm.lowering.to_llvm._held_allocations import (
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
-FAILED_ASSERT = "tvm_failed_assert"
-"""The global that holds the address of the message of a failed assertion, else 0."""
-FAILED_NUMBER = "tvm_failed_number"
-"""How the names of globals start that hold the numbers of such a message. It has the
-name of a global, in braces, where the number belongs."""
-OUT_OF_MEMORY = "out of memory: "
-"""How messages of assertions start which say that memory cannot be allocated."""
-DRIVER_FAILED = "the GPU driver: "
-"""How messages start which say that the driver reports an error, whose number is their
-end."""
-
-ASSERT_FAIL = "Assert fail: "
-"""How messages of functions of the packed convention start, as those of TVM do."""
 RETURNS_STATUS = "tvm.returns_status"
 """The attribute of functions that return -1 where they fail, and else 0."""
 _RETURNS = "tvm.returns"
@@ -61,16 +54,6 @@ def return_early(never: SSAValue) -> cf.AssertOp:
     op = cf.AssertOp(never, "returns")
     op.attributes[_RETURNS] = UnitAttr()
     return op
-
-
-def reporting_name(function: str) -> str:
-    """The symbol of a function that takes the address of a slot for its failure."""
-    return f"{function}.reporting"
-
-
-def failed_number(place: int) -> str:
-    """The global of the number with this index in a message."""
-    return f"{FAILED_NUMBER}{place}"
 
 
 @dataclass(frozen=True)
@@ -232,18 +215,22 @@ def _has_assert(function: func.FuncOp) -> bool:
     return next(iter(_asserts(function)), None) is not None
 
 
+_is_assertion = of_classes(cf.AssertOp)
+_is_call = of_classes(func.CallOp, llvm.CallOp)
+
+
 def _asserts(function: func.FuncOp) -> Iterator[cf.AssertOp]:
     for block in function.body.blocks:
-        for op in block.ops:
-            if isinstance(op, cf.AssertOp):
-                yield op
+        yield from filter(_is_assertion, block.ops)
 
 
 def _callee(op: Operation) -> str | None:
     """The function that a call runs, or the chunk that a launch has threads run."""
+    if not _is_call(op):
+        return None
     if isinstance(op, func.CallOp):
         return op.callee.string_value()
-    if not isinstance(op, llvm.CallOp) or op.callee != SymbolRefAttr(LAUNCH):
+    if op.callee != SymbolRefAttr(LAUNCH):
         return None
     chunk = op.args[0].owner
     return (

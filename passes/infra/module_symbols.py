@@ -6,13 +6,22 @@ from collections.abc import Iterable, Iterator
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     DictionaryAttr,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import SymbolOpInterface
+
+from xdsl_tvm.dialects.by_class import of_classes
 
 
 def symbol_name(op: Operation) -> str | None:
@@ -40,9 +49,9 @@ def named_symbols(op: Operation) -> Iterator[str]:
 
 
 def _symbols_of(attribute: Attribute) -> Iterator[str]:
+    if _names_nothing(attribute):
+        return
     match attribute:
-        case StringAttr():
-            return
         case SymbolRefAttr():
             yield attribute.root_reference.data
             return
@@ -56,6 +65,19 @@ def _symbols_of(attribute: Attribute) -> Iterator[str]:
             return
     for each in inner:
         yield from _symbols_of(each)
+
+
+_names_nothing = of_classes(
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+)
+"""The attributes of most operations; they hold no names."""
 
 
 class UniqueNames:

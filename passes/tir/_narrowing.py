@@ -25,6 +25,7 @@ from xdsl_tvm.analysis.arith.expr import (
     view,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.integers import Bound, add
 from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, names_variable
@@ -79,16 +80,19 @@ def is_wide(dtype: Attribute, target: IntegerType) -> bool:
 
 def is_expression(op: Operation | Block) -> bool:
     """Whether the type of the op follows from that of its operands."""
-    if isinstance(op, Block):
-        return False
-    if isinstance(op, tir.CallOp):
+    if _is_call(op):
         return op.callee.data in _FOLLOWING and op.result is not None
-    return is_expression_class(type(op))
+    return not _is_block(op) and is_expression_class(type(op))
+
+
+_is_block = of_classes(Block)
+_is_call = of_classes(tir.CallOp)
+_is_loop = of_classes(*_LOOPS)
 
 
 def variables_of(op: Operation) -> tuple[BlockArgument, ...]:
     """The variables of a loop, a launch of threads or a block."""
-    return tuple(op.regions[0].block.args) if isinstance(op, _LOOPS) else ()
+    return tuple(op.regions[0].block.args) if _is_loop(op) else ()
 
 
 def _erase_unused_expressions(func: Operation) -> None:
@@ -260,11 +264,16 @@ def _is_choice_yield(op: Operation) -> bool:
 
 def is_index(op: Operation, position: int) -> bool:
     """Whether an operand is an index, a bound of a loop, or a condition."""
-    if isinstance(op, tir.StoreOp):
+    if _is_store(op):
         return position > 1
-    if isinstance(op, tir.YieldOp):
+    if _is_yield(op):
         return isinstance(op.parent_op(), tir.WhileOp)
-    return isinstance(op, _OF_INDICES)
+    return _is_of_indices(op)
+
+
+_is_store = of_classes(tir.StoreOp)
+_is_yield = of_classes(tir.YieldOp)
+_is_of_indices = of_classes(*_OF_INDICES)
 
 
 class Narrower:

@@ -29,6 +29,7 @@ from xdsl_tvm.analysis.arith.expr import (
     view,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._shared_terms import (
     Shared,
@@ -60,6 +61,7 @@ _CONTINUE = (
     tir.StoreOp,
 )
 """Ops after which what follows in the block is reached."""
+_continues = of_classes(*_CONTINUE)
 
 
 @dataclass(frozen=True)
@@ -349,9 +351,7 @@ class _Block:
             self._stops.append(stops)
             if is_expression_class(type(op)):
                 self._evaluated.setdefault(text.tree(op.results[0]), position)
-            elif not isinstance(op, _CONTINUE) and not (
-                _is_inline(op) and not op.regions
-            ):
+            elif not _continues(op) and not (_is_inline(op) and not op.regions):
                 stops += 1
         self._memo: dict[Expr, int] = {}
 

@@ -20,6 +20,7 @@ from xdsl_tvm.analysis.tir.control_flow import ControlFlow
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.analysis.tir.side_effect import op_does_nothing
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.pass_config import RemoveNoOpConfig
@@ -174,6 +175,8 @@ class _Statements:
             ) from None
 
     def _try(self, op: Operation) -> None:
+        if not _is_tried(op):
+            return
         match op:
             case tir.LetOp() if op.value.type == op.result.type:
                 self._walker.trees[op.result] = self._walker.tree(op.value)
@@ -239,6 +242,10 @@ def sweep(root: Operation) -> None:
 
 
 def _sweep_one(op: Operation) -> None:
+    if not _may_be_empty(op):
+        if _is_plain(op) and is_trivially_dead(op):
+            Rewriter.erase_op(op)
+        return
     match op:
         case tir.EvaluateOp():
             Rewriter.erase_op(op)
@@ -255,6 +262,21 @@ def _sweep_one(op: Operation) -> None:
             Rewriter.erase_op(op)
         case _:
             pass
+
+
+_may_be_empty = of_classes(
+    tir.AllocateOp,
+    tir.AttrOp,
+    tir.BufferRealizeOp,
+    tir.DeclBufferOp,
+    tir.EvaluateOp,
+    tir.ForOp,
+    tir.IfOp,
+    tir.LaunchThreadOp,
+    tir.LetOp,
+    tir.ScopeOp,
+)
+_is_tried = of_classes(tir.AttrOp, tir.ForOp, tir.LetOp, tir.StoreOp)
 
 
 def _is_plain(op: Operation) -> bool:

@@ -21,6 +21,7 @@ from xdsl_tvm.analysis.tir.memory_flow import is_volatile
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.analysis.tir.side_effect import is_assume, side_effect
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.pass_config import SimplifyConfig
 from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter, is_number
@@ -117,6 +118,7 @@ _EXTENSIONS = {
     ),
 }
 _RUN_ONCE = (tir.IfOp, tir.ScopeOp, tir.AttrOp)
+_is_rewritten_here = of_classes(tir.IfOp, tir.IfThenElseOp, tir.LetOp, tir.StoreOp)
 
 
 def _extensions(options: SimplifyConfig) -> Extension:
@@ -184,6 +186,9 @@ class _Simplifier(ExpressionRewriter):
     # ---- ops ----
 
     def statement(self, op: Operation) -> None:
+        if not _is_rewritten_here(op):
+            super().statement(op)
+            return
         match op:
             case tir.IfOp():
                 self._if(op)
@@ -195,8 +200,6 @@ class _Simplifier(ExpressionRewriter):
                 self.rewrite(op)
                 if self._is_of_itself(op):
                     self.drop(op)
-            case _:
-                super().statement(op)
 
     def rewritten(self, tree: Expr) -> Expr:
         if self._known is not None:

@@ -22,6 +22,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.analysis.tir.forms import enclosing_function
 from xdsl_tvm.analysis.tir.side_effect import is_assume
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir.annotations import integer_of, is_true
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.pass_config import UnrollLoopConfig
@@ -139,6 +140,8 @@ class _Size(NamedTuple):
 
 
 _Annotated = tir.ForOp | tir.LaunchThreadOp | tir.BlockOp
+_is_annotated = of_classes(tir.ForOp, tir.LaunchThreadOp, tir.BlockOp)
+_is_attribute = of_classes(tir.AttrOp)
 _UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
 _OP = _Size(ops=1)
 _STEP = _Size(1, ops=1)
@@ -161,10 +164,10 @@ class _Plan:
 
     def visit(self, op: Operation, options: UnrollLoopConfig) -> _Size:
         """The size of an op with all that is inside of it."""
-        if isinstance(op, tir.AttrOp) and op.key.data in (_MAX_STEP, _EXPLICIT):
+        if _is_attribute(op) and op.key.data in (_MAX_STEP, _EXPLICIT):
             self.pragmas.append(op)
             options = _with(options, op, op.key.data, op.value_item)
-        elif isinstance(op, _Annotated):
+        elif _is_annotated(op):
             options = self._with_annotations(options, op)
         if options.unroll_local_access:
             self._mark_local(op)

@@ -15,8 +15,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
-from xdsl_tvm.lowering.tir.conversion.packed import CALL_WITH_SLOTS
-from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, FAILED_NUMBER
+from xdsl_tvm.lowering.runtime_symbols import (
+    CALL_WITH_SLOTS,
+    FAILED_ASSERT,
+    FAILED_NUMBER,
+)
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.exported_library.archive import packed
 from xdsl_tvm.runtime.exported_library.c_source import (

@@ -23,11 +23,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.tir.data_types import Abi, DataType, data_type
-from xdsl_tvm.lowering.to_llvm.lower_assert import (
-    ASSERT_FAIL,
-    FAILED_ASSERT,
-    OUT_OF_MEMORY,
-)
+from xdsl_tvm.lowering.runtime_symbols import ASSERT_FAIL, FAILED_ASSERT, OUT_OF_MEMORY
 from xdsl_tvm.runtime.packed_functions import PackedSignature
 from xdsl_tvm.runtime.signature import (
     ArraySpec,

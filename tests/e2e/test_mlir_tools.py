@@ -28,12 +28,8 @@ from xdsl.universe import Universe
 from xdsl.utils.exceptions import DiagnosticException, ParseError, PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.lowering.pipelines import (
-    gpu_pipeline,
-    has_relax_functions,
-    llvm_pipeline,
-    lower_to_nvvm,
-)
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, llvm_pipeline, lower_to_nvvm
 from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.targets.upstream_mlir import UpstreamMLIRTarget

@@ -16,10 +16,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.interpreters.tir import interpret
-from xdsl_tvm.lowering.pipelines import gpu_pipeline, has_relax_functions, run_pipeline
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.lowering.tir.convert_to_gpu import split_launches
 from xdsl_tvm.registry import new_context
 

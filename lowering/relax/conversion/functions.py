@@ -53,7 +53,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     memories,
     rebuild,
 )
-from xdsl_tvm.lowering.tir.conversion.functions import NOALIAS
+from xdsl_tvm.lowering.runtime_symbols import NOALIAS
 
 
 @dataclass

@@ -38,7 +38,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Value,
     memories,
 )
-from xdsl_tvm.lowering.tir.conversion.calling_convention import KERNEL_ALIGNMENT
+from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT, OUT_OF_MEMORY
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
@@ -49,7 +49,6 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     signless,
 )
 from xdsl_tvm.lowering.tir.conversion.views import flat, forget_extent, memref_type
-from xdsl_tvm.lowering.to_llvm.lower_assert import OUT_OF_MEMORY
 
 _MOST_BYTES = float(1 << 62)
 """More than any memory has, and few enough that i64 does not wrap around."""

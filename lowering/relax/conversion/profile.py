@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from xdsl_tvm.lowering.runtime_symbols import KERNEL_NAMES, KERNEL_TIMES
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, Emitter
 from xdsl_tvm.lowering.tir.conversion.loop_profile import (
     CLOCK,
@@ -28,9 +29,6 @@ from xdsl_tvm.lowering.tir.conversion.loop_profile import (
     parsed_functions,
     public_global,
 )
-
-KERNEL_NAMES = "tvm_kernel_names"
-KERNEL_TIMES = "tvm_kernel_times"
 
 _DONE = "tvm_kernel_done"
 """The function that adds a call, and the time since it began, to the table."""

@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.arith.script_text import condition_text
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.lowering.runtime_symbols import ASSERT_FAIL, failed_number
 from xdsl_tvm.lowering.tir.conversion.access import load, store, views_bools
 from xdsl_tvm.lowering.tir.conversion.calling_convention import is_direct
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, NSW
@@ -81,11 +82,7 @@ from xdsl_tvm.lowering.tir.conversion.views import (
     view_of_memref,
 )
 from xdsl_tvm.lowering.tir.conversion.warp_calls import WARP_CALLS
-from xdsl_tvm.lowering.to_llvm.lower_assert import (
-    ASSERT_FAIL,
-    failed_number,
-    return_early,
-)
+from xdsl_tvm.lowering.to_llvm.lower_assert import return_early
 
 NONTEMPORAL = "nontemporal"
 """Annotation of a loop: what it stores is not read again soon, so it need not go through

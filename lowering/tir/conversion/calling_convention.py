@@ -10,18 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType
-from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.lowering.tir.conversion.types import compact_strides, memref_of, signless
-
-KERNEL_ALIGNMENT = 16
-"""Kernels may expect that memory which the host passes starts at such an address.
-
-It is what a thread accesses at once at most.
-"""
 
 
 def bound_symbols(func: tir.FuncOp) -> list[SSAValue]:
@@ -126,10 +119,17 @@ def _parameter_type(
         element = signless(tir.element_of(buffer.type.element_type))
         return memref_of(buffer_shape(buffer), element, space)
     if isinstance(dtype, tir.PtrType) and isinstance(dtype.element_type, NoneType):
-        return LLVMPointerType()
+        return _pointer()
     if isinstance(dtype, tir.PtrType):
         element = signless(tir.element_of(dtype.element_type))
         return memref_of((DYNAMIC_INDEX,), element, space)
     if isinstance(dtype, tir.HandleType):
-        return LLVMPointerType()
+        return _pointer()
     return signless(dtype)
+
+
+def _pointer() -> Attribute:
+    # Late: who only asks how a function is called needs the dialect for few functions.
+    from xdsl.dialects.llvm import LLVMPointerType
+
+    return LLVMPointerType()

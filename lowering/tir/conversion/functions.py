@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import packed_abi
+from xdsl_tvm.lowering.runtime_symbols import NOALIAS
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.calling_convention import (
     argument_types,
@@ -29,8 +30,6 @@ from xdsl_tvm.lowering.tir.conversion.packed import memory_at
 from xdsl_tvm.lowering.tir.conversion.types import signless
 from xdsl_tvm.lowering.tir.conversion.views import Memory
 from xdsl_tvm.lowering.to_llvm.lower_assert import RETURNS_STATUS
-
-NOALIAS = "llvm.noalias"
 
 ConverterFactory = Callable[[Block, ModuleOp, str], BodyConverter]
 """A converter for an entry block, the module, and the name of the function."""

@@ -31,11 +31,9 @@ from xdsl_tvm.dialects.tir.annotations import (
     USE_DYNAMIC_SHARED,
     integer_of,
 )
+from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT, NOALIAS
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
-from xdsl_tvm.lowering.tir.conversion.calling_convention import (
-    KERNEL_ALIGNMENT,
-    argument_types,
-)
+from xdsl_tvm.lowering.tir.conversion.calling_convention import argument_types
 from xdsl_tvm.lowering.tir.conversion.device_calls.converter import DeviceConverter
 from xdsl_tvm.lowering.tir.conversion.device_calls.fragments import (
     bytes_of_fragments,
@@ -43,11 +41,7 @@ from xdsl_tvm.lowering.tir.conversion.device_calls.fragments import (
 )
 from xdsl_tvm.lowering.tir.conversion.device_calls.table import DEVICE_CALLS
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
-from xdsl_tvm.lowering.tir.conversion.functions import (
-    NOALIAS,
-    bind_parameters,
-    is_noalias,
-)
+from xdsl_tvm.lowering.tir.conversion.functions import bind_parameters, is_noalias
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
     GLOBAL_SPACE,

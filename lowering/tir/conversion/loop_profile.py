@@ -34,15 +34,12 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.lowering.runtime_symbols import COUNT, EVENTS, LIMIT, NAMES
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE, memref_of
 
 CLOCK: Final = "tvm_clock"
 """The function that gives the time in nanoseconds."""
-EVENTS: Final = "tvm_loop_events"
-LIMIT: Final = "tvm_loop_limit"
-COUNT: Final = "tvm_loop_count"
-NAMES: Final = "tvm_loop_names"
 MARKS: Final = ("start_profile_intrinsic", "end_profile_intrinsic")
 _EVENT: Final = "tvm_loop_event"
 

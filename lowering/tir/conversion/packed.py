@@ -36,16 +36,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
 from xdsl_tvm.dialects.tir.data_types import TypeCode, TypeIndex
+from xdsl_tvm.lowering.runtime_symbols import CALL_FAILED, CALL_WITH_SLOTS, failed_number
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.expressions import convert
 from xdsl_tvm.lowering.tir.conversion.types import memref_of, signless
 from xdsl_tvm.lowering.tir.conversion.views import Memory, memref_type
-from xdsl_tvm.lowering.to_llvm.lower_assert import failed_number
 
-CALL_WITH_SLOTS: Final = "tvm_call_with_slots"
-CALL_FAILED: Final = 'the call of "'
-"""How messages start which say that a call has failed; its status is the first of their
-numbers where the function was called by name."""
 _POINTER: Final = llvm.LLVMPointerType()
 _SLOT: Final = 8
 _CODE: Final = 4

@@ -22,6 +22,7 @@ from xdsl_tvm.analysis.arith.facts import negated
 from xdsl_tvm.analysis.tir.side_effect import does_nothing, op_does_nothing
 from xdsl_tvm.analysis.tir.thread_divergence import may_diverge
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.tir._hoist.flags import HoistedConditionals, HoistedLetBindings
 from xdsl_tvm.passes.tir.rewriting.statements import (
     can_speculate,
@@ -39,6 +40,8 @@ class Hoisted:
 
     def wants(self, op: Operation) -> bool:
         """Whether the conditions of such an op are hoisted."""
+        if not _has_condition(op):
+            return False
         match op:
             case tir.IfOp():
                 bit = HoistedConditionals.IfElseStmt
@@ -55,6 +58,9 @@ class Hoisted:
         is_expr = op.kind.data is tir.LetKind.EXPR
         bit = HoistedLetBindings.LetExpr if is_expr else HoistedLetBindings.LetStmt
         return bool(self.lets & bit)
+
+
+_has_condition = of_classes(tir.AndOp, tir.IfOp, tir.IfThenElseOp, tir.OrOp)
 
 
 def hoist(func: Operation, hoisted: Hoisted) -> bool:
@@ -237,11 +243,13 @@ def _has_several_statements(block: Block) -> bool:
 
 def _is_statement(op: Operation) -> bool:
     """Whether it is a statement that TVM would put in a sequence."""
-    if isinstance(op, tir.EvaluateOp):
+    if _is_evaluation(op):
         return True
-    if isinstance(op, tir.AssertOp | tir.IfThenElseOp | tir.YieldOp | tir.ReducerOp):
-        return False
-    return bool(op.regions) or not op_does_nothing(op)
+    return not _is_no_statement(op) and (bool(op.regions) or not op_does_nothing(op))
+
+
+_is_evaluation = of_classes(tir.EvaluateOp)
+_is_no_statement = of_classes(tir.AssertOp, tir.IfThenElseOp, tir.ReducerOp, tir.YieldOp)
 
 
 # ---- the rewrites ----

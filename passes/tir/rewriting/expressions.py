@@ -14,6 +14,7 @@ from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, replace_by_body
 
 
@@ -58,6 +59,9 @@ class ExpressionRewriter(FactsWalker):
 
     def statement(self, op: Operation) -> None:
         """Rewrite what an op uses that is no expression itself."""
+        if _is_rewritten_as_it_is(op):
+            self.rewrite(op)
+            return
         match op:
             case tir.BufferDefinition() | tir.ReducerOp():
                 pass
@@ -167,9 +171,16 @@ class ExpressionRewriter(FactsWalker):
 
     def _is_in_expression(self, op: Operation) -> bool:
         parent = op.parent_op()
-        if isinstance(parent, tir.IfThenElseOp):
+        if _is_choice(parent):
             return self._is_expression(parent)
-        return isinstance(parent, tir.ReducerOp)
+        return _is_reducer(parent)
+
+
+_is_choice = of_classes(tir.IfThenElseOp)
+_is_reducer = of_classes(tir.ReducerOp)
+_is_rewritten_as_it_is = of_classes(
+    tir.CallOp, tir.EvaluateOp, tir.ForOp, tir.IfOp, tir.LetOp, tir.LoadOp, tir.StoreOp
+)
 
 
 def is_number(dtype: Attribute) -> bool:

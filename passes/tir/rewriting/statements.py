@@ -13,6 +13,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl_tvm.analysis.arith.expr import Expr, leaf_values
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 
 _HOLD_TO_END_OF_BLOCK = (
     tir.AllocBufferOp,
@@ -26,6 +27,9 @@ _DECLARATIONS = (tir.MatchBufferOp, tir.ShapeVarOp)
 _PRAGMA = "pragma_"
 _NO_NODE = IntegerAttr(0, i32)
 _DIVISIONS = (tir.DivOp, tir.FloorDivOp, tir.FloorModOp, tir.ModOp)
+_is_division = of_classes(*_DIVISIONS)
+_is_call = of_classes(tir.CallOp)
+_is_block = of_classes(Block)
 
 
 def describe(op: Operation) -> str:
@@ -159,7 +163,7 @@ def erase_if_unused(
     pending = [value.owner for value in values]
     while pending:
         op = pending.pop()
-        if isinstance(op, Block) or op.parent is None:
+        if _is_block(op) or op.parent is None:
             continue
         if op.regions and not isinstance(op, tir.IfThenElseOp):
             continue
@@ -206,10 +210,10 @@ def is_computed_inside(tree: Expr, root: Operation) -> bool:
 
 def can_speculate(op: Operation) -> bool:
     """Whether `op` may run where it would not have: it has no effect and cannot fail."""
-    if isinstance(op, _DIVISIONS):
+    if _is_division(op):
         divisor = tir.constant_value(op.rhs)
         return tir.is_float(op.result.type) or (divisor is not None and divisor > 0)
-    if isinstance(op, tir.CallOp):
+    if _is_call(op):
         known = tir.INTRINSICS.get(op.callee.data)
         return known is not None and known.effect <= tir.CallEffect.PURE
     return is_speculatable(op)
