@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support import paths
 from support.ir import parse
@@ -47,27 +49,23 @@ def executable(module: ModuleOp) -> set[str]:
 
 
 def filecheck_inputs() -> list[tuple[str, str, str]]:
-    """Pass name, function names and text of every executable FileCheck input."""
+    """Pass name, function names and text of every executable FileCheck input.
+
+    The names are found in the text: this runs wherever tests are collected.
+    """
     found: list[tuple[str, str, str]] = []
     for name in PASSES:
         text = (FOLDER / f"{name}.mlir").read_text()
         for chunk in text.split("// -----\n"):
-            if names := executable(parse(chunk)):
+            lines = [line for line in chunk.splitlines() if not line.startswith("//")]
+            if names := _PUBLIC.findall("\n".join(lines)):
                 found.append((name, ",".join(sorted(names)), chunk))
     return found
 
 
+_PUBLIC = re.compile(r'global_symbol = "([^"]*)"')
+
 INPUTS = filecheck_inputs()
-
-
-@pytest.mark.parametrize(
-    ("name", "chunk"),
-    [pytest.param(name, chunk, id=f"{name}-{label}") for name, label, chunk in INPUTS],
-)
-def test_filecheck_inputs_compute_the_same_before_and_after(name: str, chunk: str):
-    module = parse(chunk)
-    report = check_semantics(module, [PASSES[name]()], runs=3, tolerance=0.0)
-    assert set(report.checked) == executable(module)
 
 
 @pytest.mark.parametrize(
