@@ -204,7 +204,7 @@ def write_program(folder: Path, case: Case, arch: str) -> None:
         constant_address,
         kernel_handle,
     )
-    from xdsl_tvm.lowering.to_llvm.lower_assert import FAILED_ASSERT, failed_number
+    from xdsl_tvm.lowering.runtime_symbols import FAILED_ASSERT, failed_number
     from xdsl_tvm.runtime.cuda import GpuCode
     from xdsl_tvm.runtime.exported_library.linker import link_library
     from xdsl_tvm.runtime.load import load_module

@@ -110,8 +110,8 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     What is known of batch normalization goes into the weights before it. Convolutions
     with constant weights compute on blocks of as many channels as vectors of so many
     bytes hold, and their weights are rearranged here. Attention with enough queries goes
-    over the keys once. Constant weights of matrix products are stored in panels. Memory is
-    planned as one arena.
+    over the keys once. Constant weights of matrix products are stored in panels. Memory
+    is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     return (
