@@ -199,12 +199,12 @@ def build(out: Path, cases: Sequence[Case], arch: str) -> int:
 
 def write_program(folder: Path, case: Case, arch: str) -> None:
     """`kernels.ptx`, `manifest.json` and `host.so` of a program."""
+    from xdsl_tvm.lowering.runtime_symbols import FAILED_ASSERT, failed_number
     from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
         STREAM,
         constant_address,
         kernel_handle,
     )
-    from xdsl_tvm.lowering.runtime_symbols import FAILED_ASSERT, failed_number
     from xdsl_tvm.runtime.cuda import GpuCode
     from xdsl_tvm.runtime.exported_library.linker import link_library
     from xdsl_tvm.runtime.load import load_module
