@@ -19,8 +19,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     StringAttr,
     f32,
-    i1,
-    i32,
 )
 from xdsl.ir import Attribute, SSAValue
 
@@ -30,13 +28,18 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.device import WARP
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
+from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
+    COLUMNS,
+    FRAGMENT,
+    ROWS,
+    SUMS,
+    TERMS,
+    add_product,
+    load_fragment,
+)
 
-_ROWS, _COLUMNS, _TERMS = 16, 8, 16
-"""What one `ptx_mma` multiplies."""
 _PAIR = 16
 """Columns of B that one `ptx_ldmatrix` loads, for two products."""
-_A, _B, _SUMS = 8, 8, 4
-"""Elements of a lane: of A, of two B, of the sums of one product."""
 _LEAST_TILE: Final = 32
 """Smaller tiles are read too often."""
 _PERMUTED: Final = 32
@@ -86,7 +89,7 @@ class UnitsKernel(ProductKernel):
 
     @property
     def tile_rows(self) -> int:
-        return self._tile(self.rows, _ROWS)
+        return self._tile(self.rows, ROWS)
 
     @property
     def tile_columns(self) -> int:
@@ -110,7 +113,7 @@ class UnitsKernel(ProductKernel):
     @property
     def warp_rows(self) -> int:
         """How many warps have different rows."""
-        return min(self.tile_rows // _ROWS, 2)
+        return min(self.tile_rows // ROWS, 2)
 
     @property
     def warp_columns(self) -> int:
@@ -120,28 +123,28 @@ class UnitsKernel(ProductKernel):
     @property
     def own_rows(self) -> int:
         """Products of a warp, one below the other."""
-        return self.tile_rows // self.warp_rows // _ROWS
+        return self.tile_rows // self.warp_rows // ROWS
 
     @property
     def own_columns(self) -> int:
         """Products of a warp, next to each other."""
-        return self.tile_columns // self.warp_columns // _COLUMNS
+        return self.tile_columns // self.warp_columns // COLUMNS
 
     @property
     def warp_row(self) -> Expr:
         """The first row of the tile that the warp has."""
         number = smart.floordiv(self.row, self.number(self.warp_columns))
-        return smart.mul(number, self.number(self.own_rows * _ROWS))
+        return smart.mul(number, self.number(self.own_rows * ROWS))
 
     @property
     def warp_column(self) -> Expr:
         """The first column of the tile that the warp has."""
         number = smart.floormod(self.row, self.number(self.warp_columns))
-        return smart.mul(number, self.number(self.own_columns * _COLUMNS))
+        return smart.mul(number, self.number(self.own_columns * COLUMNS))
 
     @property
     def sums_shape(self) -> Sequence[int]:
-        return [self.own_rows * self.own_columns * _SUMS]
+        return [self.own_rows * self.own_columns * SUMS]
 
     def layout(self, name: str) -> dict[str, Attribute] | None:
         """Columns are permuted, unless rows are too short for that."""
@@ -158,16 +161,18 @@ class UnitsKernel(ProductKernel):
         left, right = self.operands
         dtype = left.value.type
         pairs = self.own_columns // 2
-        with code.unrolled("t", number(self.depth // _TERMS)) as step:
-            term = smart.mul(step, number(_TERMS))
-            rows = code.alloc("a", [self.own_rows * _A], dtype, "local")
-            columns = code.alloc("b", [pairs * _B], dtype, "local")
+        with code.unrolled("t", number(self.depth // TERMS)) as step:
+            term = smart.mul(step, number(TERMS))
+            rows = code.alloc("a", [self.own_rows * FRAGMENT], dtype, "local")
+            columns = code.alloc("b", [pairs * FRAGMENT], dtype, "local")
             with code.unrolled("i", number(self.own_rows)) as i:
-                row = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
-                self._load(rows, smart.mul(i, number(_A)), a, left, row, term)
+                row = smart.add(self.warp_row, smart.mul(i, number(ROWS)))
+                self._load(rows, smart.mul(i, number(FRAGMENT)), a, left, row, term)
             with code.unrolled("j", number(pairs)) as j:
                 column = smart.add(self.warp_column, smart.mul(j, number(_PAIR)))
-                self._load(columns, smart.mul(j, number(_B)), b, right, column, term)
+                self._load(
+                    columns, smart.mul(j, number(FRAGMENT)), b, right, column, term
+                )
             with (
                 code.unrolled("i", number(self.own_rows)) as i,
                 code.unrolled("j", number(self.own_columns)) as j,
@@ -183,54 +188,26 @@ class UnitsKernel(ProductKernel):
         line: Expr,
         term: Expr,
     ) -> None:
-        """Load 16 lines of 16 terms: four matrices, of which a lane knows where a row is.
-
-        The matrices of A follow each other along the lines, then along the terms; those
-        of B the other way.
-        """
-        code, number, lane = self.code, self.number, self.column
-        eighth = smart.floormod(lane, number(8))
-        sixteenth = smart.floormod(lane, number(16))
-        near = smart.sub(sixteenth, eighth)
-        far = smart.mul(smart.floordiv(lane, number(16)), number(8))
-        if operand.is_a == operand.along_terms:
-            near = sixteenth
-        else:
-            far = smart.add(far, eighth)
-        lines, terms = (near, far) if operand.is_a else (far, near)
-        at = smart.add(line, lines), smart.add(term, terms)
-        row, column = at if operand.along_terms else reversed(at)
-        height, width = self.tile_shape(operand)
-        place = smart.add(smart.mul(row, number(width)), column)
-        rest = smart.sub(number(height * width), place)
-        arguments = [
-            smart.const(not operand.along_terms, i1),
-            smart.const(4, i32),
-            code.string(".b16"),
-            code.data(fragment),
+        """Load 16 lines of 16 terms of a tile."""
+        load_fragment(
+            self.code,
+            fragment,
             offset,
-            code.read_pointer(tile, place, rest),
-            smart.const(0, i32),
-        ]
-        code.call("ptx_ldmatrix", arguments, operand.value.type)
+            tile,
+            self.column,
+            line,
+            term,
+            is_a=operand.is_a,
+            along_terms=operand.along_terms,
+        )
 
     def _multiply_one(self, a: SSAValue, b: SSAValue, i: Expr, j: Expr) -> None:
         """One product, added to its sums."""
-        code, number = self.code, self.number
-        dtype = "bf16" if isinstance(self.found.a.type, BFloat16Type) else "fp16"
+        number = self.number
         which = smart.add(smart.mul(i, number(self.own_columns)), j)
-        words = ("m16n8k16", "row", "col", dtype, dtype, "fp32")
-        arguments = [
-            *map(code.string, words),
-            code.data(a),
-            smart.mul(i, number(_A)),
-            code.data(b),
-            smart.mul(j, number(_B // 2)),
-            code.data(self.sums),
-            smart.mul(which, number(_SUMS)),
-            smart.const(0, i1),
-        ]
-        code.call("ptx_mma", arguments, f32)
+        at_a, at_b = smart.mul(i, number(FRAGMENT)), smart.mul(j, number(FRAGMENT // 2))
+        at_sums = smart.mul(which, number(SUMS))
+        add_product(self.code, a, at_a, b, at_b, self.sums, at_sums)
 
     # ---- results ----
 
@@ -247,11 +224,11 @@ class UnitsKernel(ProductKernel):
             code.unrolled("e", number(_WORD // lanes)) as e,
         ):
             which = smart.add(smart.mul(i, number(self.own_columns)), j)
-            at = smart.mul(which, number(_SUMS))
+            at = smart.mul(which, number(SUMS))
             at = smart.add(smart.add(at, smart.mul(half, number(_WORD))), e)
-            line = smart.add(self.warp_row, smart.mul(i, number(_ROWS)))
+            line = smart.add(self.warp_row, smart.mul(i, number(ROWS)))
             line = smart.add(smart.add(line, smart.mul(half, number(8))), quarter)
-            place = smart.add(self.warp_column, smart.mul(j, number(_COLUMNS)))
+            place = smart.add(self.warp_column, smart.mul(j, number(COLUMNS)))
             self.finish((at,), line, smart.add(smart.add(place, pair), e), lanes)
 
     def _stored_lanes(self) -> int:
