@@ -25,6 +25,8 @@ class TargetFunction(NamedTuple):
     args: Sequence[SSAValue]
 
 
+APPROXIMATE_EXP2: Final = "llvm.nvvm.ex2.approx.ftz.f"
+"""The power of two of f32 that NVIDIA's GPUs have as an instruction."""
 _UNARY_INTRINSICS = (
     "exp exp2 exp10 log log2 log10 sqrt floor ceil trunc fabs round nearbyint cos sin tan"
 )
@@ -39,6 +41,7 @@ _LLVM: Final[Mapping[str, tuple[str, int]]] = {
     "llvm.fma": ("fma", 3),
     "llvm.fmuladd": ("fma", 3),
     "llvm.prefetch": ("prefetch", 4),
+    APPROXIMATE_EXP2: ("exp2", 1),
 }
 """Intrinsics, the builtins they are, and how many operands they have."""
 

@@ -21,6 +21,7 @@ from xdsl_tvm.passes.infra.pipeline_registry import Maker, PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
 from xdsl_tvm.passes.relax.dispatch_sampling import DispatchSampling
 from xdsl_tvm.passes.relax.dispatch_sort_scan import DispatchSortScan
+from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
 from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
@@ -167,6 +168,8 @@ class DefaultPipeline(CompositePass):
                 f"{', '.join(ROWS)}"
             )
         found: list[ModulePass] = []
+        if pipeline == "cuda":
+            found.append(OnePassAttention(least_queries=1, target=self.target))
         for row in rows:
             if row.name == "ApplyDefaultSchedule":
                 found += (

@@ -8,12 +8,16 @@ from math import log as natural_log
 from typing import cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float16Type, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import Float16Type, IntegerAttr, IntegerType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.target_functions import target_function
+from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.tir.target_functions import (
+    APPROXIMATE_EXP2,
+    callee_symbol,
+    target_function,
+)
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.expressions import (
     UNORDERED,
@@ -263,6 +267,9 @@ def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
 
     Raises PassFailedException for one that has no lowering.
     """
+    if callee_symbol(op) == APPROXIMATE_EXP2:
+        call = tvm_llvm.CallIntrinsicOp(APPROXIMATE_EXP2, [cv.value(op.args[-1])], f32)
+        return cv.emit(call).results[0]
     name, args = target_function(op, partial(_is_function, op))
     known = _HANDLERS.get(name)
     if known is None:

@@ -19,13 +19,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerAttr, f32, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Call, Div, Expr, Value
+from xdsl_tvm.analysis.arith.expr import Call, Div, Expr
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.relax.legalize.tensor_expression import Dim, Tensor
+from xdsl_tvm.passes.relax._attention.places import (
+    Attention,
+    Places,
+    constant,
+    count,
+    split,
+)
+from xdsl_tvm.passes.relax.legalize.tensor_expression import Tensor
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _VECTORS = 2
@@ -39,34 +46,16 @@ _LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, 
 
 
 @dataclass(frozen=True)
-class Attention:
-    """What is computed; all but batch and keys are known."""
-
-    queries: int
-    heads: int
-    key_heads: int
-    value_heads: int
-    features: int
-    value_features: int
-    scale: float
-    heads_first: bool = False
-    """Whether tensors are batch, heads, sequence, features; else heads are third."""
-    causal_mask: str | None = None
-    window: int | None = None
-
-
-@dataclass(frozen=True)
 class OnePass:
     """Writes the loops at one place."""
 
     code: LoopCode
-    what: Attention
+    places: Places
     vector_bytes: int
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    bias: Tensor | None
-    out: Tensor
+
+    @property
+    def what(self) -> Attention:
+        return self.places.what
 
     # ---- sizes ----
 
@@ -90,44 +79,21 @@ class OnePass:
         whole = self.what.value_features % self.rows == 0
         return self.rows if whole else self.lanes
 
-    @cached_property
-    def keys(self) -> Expr:
-        return _extent(self.key.shape[2 if self.what.heads_first else 1])
-
-    @cached_property
-    def offset(self) -> Expr:
-        """How far the masks are moved to later keys."""
-        if self.what.causal_mask != "BottomRight":
-            return _number(0)
-        return smart.sub(self.keys, _number(self.what.queries))
-
     # ---- the whole ----
 
     def write(self) -> None:
         """All tasks, which threads share."""
         blocks, heads = -(-self.what.queries // self.rows), self.what.heads
-        tasks = smart.mul(_extent(self.query.shape[0]), _number(heads * blocks))
+        tasks = smart.mul(self.places.batch, constant(heads * blocks))
         code = self.code
         with (
             code.loop("task", tasks, tir.ForKind.PARALLEL) as task,
             code.block("rows"),
         ):
-            row, number = _split(task, blocks)
-            batch, head = _split(row, heads)
-            first = smart.mul(number, _number(self.rows))
+            row, number = split(task, blocks)
+            batch, head = split(row, heads)
+            first = smart.mul(number, constant(self.rows))
             _Task(self, batch, head, first).write()
-
-    def element(
-        self, tensor: Tensor, batch: Expr, place: Expr, head: Expr, feature: Expr
-    ) -> Expr:
-        """An element of a query, a key or a value."""
-        at = self.indices(batch, place, head, feature)
-        return smart.cast(f32, self.code.load(tensor.buffer, *at))
-
-    def indices(self, batch: Expr, place: Expr, head: Expr, feature: Expr) -> list[Expr]:
-        """The dimensions in their order."""
-        middle = [head, place] if self.what.heads_first else [place, head]
-        return [batch, *middle, feature]
 
 
 @dataclass(frozen=True)
@@ -148,6 +114,15 @@ class _Task:
     def what(self) -> Attention:
         return self.whole.what
 
+    @property
+    def places(self) -> Places:
+        return self.whole.places
+
+    def _element(self, tensor: Tensor, place: Expr, head: Expr, feature: Expr) -> Expr:
+        """An element of a query, a key or a value."""
+        at = self.places.indices(self.batch, place, head, feature)
+        return smart.cast(f32, self.code.load(tensor.buffer, *at))
+
     def write(self) -> None:
         """Allocate, go over the keys, and store the result."""
         whole, code = self.whole, self.code
@@ -165,63 +140,47 @@ class _Task:
             lambda r: code.store(smart.const(float("-inf"), f32), best, r),
             lambda r: code.store(smart.const(0, f32), total, r),
         )
-        with code.loop("r", _number(rows)) as row:
+        with code.loop("r", constant(rows)) as row:
             self._each_feature(lambda c: code.store(smart.const(0, f32), sums, row, c))
-        start, end = self._range()
-        blocks = _count(smart.maximum(smart.sub(end, start), _number(0)), _KEYS)
+        start, end = self.places.seen(self.first, rows)
+        blocks = count(smart.maximum(smart.sub(end, start), constant(0)), _KEYS)
         with code.loop("block", blocks) as number:
-            base = smart.add(start, smart.mul(number, _number(_KEYS)))
-            length = smart.minimum(_number(_KEYS), smart.sub(end, base))
+            base = smart.add(start, smart.mul(number, constant(_KEYS)))
+            length = smart.minimum(constant(_KEYS), smart.sub(end, base))
             if smart.literal(start) == 0 and self._divides(_KEYS, end):
-                length = _number(_KEYS)
-            with code.loop("tile", _count(length, whole.height)) as tile:
+                length = constant(_KEYS)
+            with code.loop("tile", count(length, whole.height)) as tile:
                 self._write_scores(queries, scores, base, tile)
             self._write_weights(scores, length, best, total, factor)
             with (
-                code.loop("tile", _number(rows // whole.height)) as tile,
+                code.loop("tile", constant(rows // whole.height)) as tile,
                 code.loop(
-                    "panel", _number(self.what.value_features // whole.width)
+                    "panel", constant(self.what.value_features // whole.width)
                 ) as panel,
             ):
                 self._add_values(scores, sums, factor, base, length, tile, panel)
         self._store(sums, total)
 
     def _divides(self, number: int, extent: Expr) -> bool:
-        return smart.literal(smart.floormod(extent, _number(number))) == 0
-
-    def _range(self) -> tuple[Expr, Expr]:
-        """The keys that some row may see: the first, and the one after the last."""
-        whole, start, end = self.whole, _number(0), self.whole.keys
-        # Rows are taken up to the last one of a block, even after the last query.
-        place = smart.add(self.first, whole.offset)
-        if self.what.causal_mask is not None:
-            end = smart.minimum(end, smart.add(place, _number(whole.rows)))
-        if self.what.window is not None:
-            seen = smart.sub(place, _number(self.what.window - 1))
-            start = smart.maximum(seen, _number(0))
-        return start, end
+        return smart.literal(smart.floormod(extent, constant(number))) == 0
 
     def _copy_queries(self, queries: SSAValue) -> None:
         """Features by rows, multiplied by the scale; rows after the last are the last."""
         code, whole = self.code, self.whole
         scale = smart.const(self.what.scale, f32)
         with (
-            code.loop("r", _number(whole.rows)) as row,
-            code.loop("d", _number(self.what.features)) as feature,
+            code.loop("r", constant(whole.rows)) as row,
+            code.loop("d", constant(self.what.features)) as feature,
         ):
             place = self._row(smart.add(self.first, row))
-            x = whole.element(whole.query, self.batch, place, self.head, feature)
+            x = self._element(self.places.query, place, self.head, feature)
             code.store(smart.mul(x, scale), queries, feature, row)
 
     def _row(self, row: Expr) -> Expr:
         """A row, or the last query where there is no such row."""
         if self.what.queries % self.whole.rows == 0:
             return row
-        return smart.minimum(row, _number(self.what.queries - 1))
-
-    def _shared(self, heads: int) -> Expr:
-        """The head of keys or values that the head of queries uses."""
-        return smart.floordiv(self.head, _number(self.what.heads // heads))
+        return smart.minimum(row, constant(self.what.queries - 1))
 
     # ---- scores ----
 
@@ -231,25 +190,25 @@ class _Task:
         """The scores of a tile of keys, for all rows."""
         code, whole = self.code, self.whole
         height = whole.height
-        begin = smart.mul(tile, _number(height))
-        head = self._shared(self.what.key_heads)
-        is_whole = self.what.window is None and self._divides(height, whole.keys)
+        begin = smart.mul(tile, constant(height))
+        head = self.places.shared_head(self.head, self.what.key_heads)
+        is_whole = self.what.window is None and self._divides(height, self.places.keys)
 
         def place(line: Expr) -> Expr:
             key = smart.add(base, smart.add(begin, line))
             if is_whole:
                 return key
-            return smart.minimum(key, smart.sub(whole.keys, _number(1)))
+            return smart.minimum(key, smart.sub(self.places.keys, constant(1)))
 
         with code.block("scores"):
             tile_of = code.alloc("products", [height, whole.rows], f32, "local")
             self._each_tile_vector(
                 whole.rows, lambda j, r: code.store(smart.const(0, f32), tile_of, j, r)
             )
-            with code.loop("d", _number(self.what.features)) as feature:
+            with code.loop("d", constant(self.what.features)) as feature:
 
                 def add(line: Expr) -> Callable[[Expr], None]:
-                    k = whole.element(whole.key, self.batch, place(line), head, feature)
+                    k = self._element(self.places.key, place(line), head, feature)
 
                     def add_vector(r: Expr) -> None:
                         q = code.load(queries, feature, r)
@@ -270,26 +229,11 @@ class _Task:
 
     def _masked(self, score: Expr, key: Expr, r: Expr) -> Expr:
         """A score with the bias, minus infinity where the row does not see the key."""
-        whole, bias = self.whole, self.whole.bias
-        row = smart.add(self.first, r)
-        if bias is not None:
-            at = [self.batch, self.head, self._row(row), key]
-            shape = bias.shape
-            indices = [
-                _number(0) if dim == 1 else index
-                for dim, index in zip(shape, at[len(at) - len(shape) :], strict=True)
-            ]
-            score = smart.add(
-                score, smart.cast(f32, self.code.load(bias.buffer, *indices))
-            )
-        place = smart.add(row, whole.offset)
-        hidden = smart.const(float("-inf"), f32)
-        if self.what.causal_mask is not None:
-            score = smart.select(smart.le(key, place), score, hidden)
-        if self.what.window is not None:
-            least = smart.sub(place, _number(self.what.window))
-            score = smart.select(smart.gt(key, least), score, hidden)
-        return score
+        places, row = self.whole.places, smart.add(self.first, r)
+        at = self.batch, self.head, self._row(row), key
+        if places.bias is not None:
+            score = smart.add(score, places.bias_of(self.code, at))
+        return places.masked(score, row, key)
 
     # ---- weights ----
 
@@ -354,9 +298,9 @@ class _Task:
     ) -> None:
         """Add the weighted values of a block of keys to a tile of the sums."""
         code, whole = self.code, self.whole
-        top = smart.mul(tile, _number(whole.height))
-        left = smart.mul(panel, _number(whole.width))
-        head = self._shared(self.what.value_heads)
+        top = smart.mul(tile, constant(whole.height))
+        left = smart.mul(panel, constant(whole.width))
+        head = self.places.shared_head(self.head, self.what.value_heads)
         with code.block("values"):
             shape = [whole.height, whole.width]
             tile_of = code.alloc("products", shape, f32, "local")
@@ -375,7 +319,7 @@ class _Task:
 
                     def add_vector(c: Expr) -> None:
                         column = smart.add(left, c)
-                        v = whole.element(whole.value, self.batch, place, head, column)
+                        v = self._element(self.places.value, place, head, column)
                         before = code.load(tile_of, line, c)
                         total = Call("fma", [p, v, before], f32)
                         code.store(total, tile_of, line, c)
@@ -393,10 +337,10 @@ class _Task:
     def _store(self, sums: SSAValue, total: SSAValue) -> None:
         """The sums, divided by the sum of the weights; of a row without keys NaN."""
         code, whole = self.code, self.whole
-        left = smart.sub(_number(self.what.queries), self.first)
-        rows = smart.minimum(_number(whole.rows), left)
+        left = smart.sub(constant(self.what.queries), self.first)
+        rows = smart.minimum(constant(whole.rows), left)
         if self.what.queries % whole.rows == 0:
-            rows = _number(whole.rows)
+            rows = constant(whole.rows)
         with code.loop("r", rows) as row:
             one = smart.const(1, f32)
             inverse = code.let("inverse", Div(one, code.load(total, row)))
@@ -404,8 +348,9 @@ class _Task:
 
             def store(c: Expr) -> None:
                 found = smart.mul(code.load(sums, row, c), inverse)
-                at = whole.indices(self.batch, place, self.head, c)
-                code.store(smart.cast(whole.out.dtype, found), whole.out.buffer, *at)
+                at = self.places.indices(self.batch, place, self.head, c)
+                out = self.places.out
+                code.store(smart.cast(out.dtype, found), out.buffer, *at)
 
             self._each_feature(store)
 
@@ -424,13 +369,13 @@ class _Task:
         with (
             self.code.loop(
                 "u",
-                _number(extent // lanes),
+                constant(extent // lanes),
                 tir.ForKind.UNROLLED,
                 annotations=_LEFT_TO_LLVM,
             ) as number,
-            self.code.loop("v", _number(lanes), tir.ForKind.VECTORIZED) as lane,
+            self.code.loop("v", constant(lanes), tir.ForKind.VECTORIZED) as lane,
         ):
-            at = smart.add(smart.mul(number, _number(lanes)), lane)
+            at = smart.add(smart.mul(number, constant(lanes)), lane)
             for write in writes:
                 write(at)
 
@@ -438,7 +383,7 @@ class _Task:
         self, width: int, of_line: Callable[[Expr], Callable[[Expr], None]]
     ) -> None:
         """The lines of a tile; what is common to the vectors of one comes first."""
-        height = _number(self.whole.height)
+        height = constant(self.whole.height)
         with self.code.loop(
             "l", height, tir.ForKind.UNROLLED, annotations=_LEFT_TO_LLVM
         ) as line:
@@ -447,22 +392,3 @@ class _Task:
     def _each_tile_vector(self, width: int, write: Callable[[Expr, Expr], None]) -> None:
         """The vectors of a tile."""
         self._each_line(width, lambda line: lambda at: write(line, at))
-
-
-def _number(value: int) -> Expr:
-    return smart.const(value, i64)
-
-
-def _extent(dim: Dim) -> Expr:
-    return _number(dim) if isinstance(dim, int) else Value(dim.value)
-
-
-def _split(index: Expr, size: int) -> tuple[Expr, Expr]:
-    """Quotient and remainder."""
-    by = _number(size)
-    return smart.floordiv(index, by), smart.floormod(index, by)
-
-
-def _count(extent: Expr, step: int) -> Expr:
-    """How many steps cover an extent."""
-    return smart.floordiv(smart.add(extent, _number(step - 1)), _number(step))

@@ -41,6 +41,9 @@ _THROUGH_POINTERS = frozenset(
         "ptx_ldmatrix",
         "mma_store",
         "mma_fill",
+        "tvm_warp_shuffle",
+        "tvm_warp_shuffle_up",
+        "tvm_warp_shuffle_down",
     )
 )
 """Builtins that touch no memory but what their operands point to."""

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.arith.expr import Expr, Value, emit, view
+from xdsl_tvm.analysis.arith.expr import Expr, Value, emit, substitute, view
 from xdsl_tvm.analysis.arith.facts import negated
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import ForKind
@@ -73,6 +73,8 @@ class PipelineEmitter:
         self._min, self._extent = view(loop.min), view(loop.extent)
         self._dtype = loop.loop_var.type
         self._used = [set(values_used(each)) for each in statements]
+        self._greatest: dict[Expr, Expr] = {}
+        """The last value of the variable of the loop that is being written."""
 
     def pipeline(self, allocations: Sequence[tir.AllocBufferOp]) -> tir.BlockOp:
         """The block that takes the place of the loop, with the loop's buffers."""
@@ -143,6 +145,7 @@ class PipelineEmitter:
         facts = smart.gt(steps.count, 0), smart.lt(variable, end)
         with self._analyzer.assumed(facts):
             self._analyzer.bind(loop.loop_var, Range(self._min, steps.count))
+            self._greatest = {variable: smart.sub(end, 1)}
             step = self._plus(variable, steps.first)
             return self._step(loop.body.block, step, steps)
 
@@ -283,7 +286,9 @@ class PipelineEmitter:
         runs = smart.le(iteration, smart.add(end, wait.distance - 1 - ahead))
         before, behind = self._const(wait.before), groups - 1 - wait.group
         whole: Expr = self._const(ahead - 1)
-        if not self._holds(runs):
+        # It holds for all steps of a loop if it does for the last one.
+        last = substitute(runs, self._greatest)
+        if not self._holds(runs) and not self._holds(last):
             rest = smart.add(smart.sub(end, iteration), wait.distance - 1)
             is_last = self._holds(negated(runs))
             whole = rest if is_last else smart.minimum(rest, whole)

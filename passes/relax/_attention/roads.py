@@ -1,0 +1,87 @@
+"""What attention is written for: processors with vectors, and GPUs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+
+from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.passes.relax._attention.matching import Dtypes, FoundAttention
+from xdsl_tvm.passes.relax._attention.one_pass import OnePass
+from xdsl_tvm.passes.relax._attention.places import Places
+from xdsl_tvm.passes.relax._attention.tensor_cores import TensorCores
+from xdsl_tvm.passes.relax._attention.thread_blocks import has_copies
+from xdsl_tvm.passes.relax._attention.threads import Threads
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_ALL: Dtypes = (Float32Type, Float16Type, BFloat16Type)
+
+
+class Road(ABC):
+    """Writes attention of some dtypes and sizes."""
+
+    dtypes: ClassVar[Dtypes] = _ALL
+    """Those of operators."""
+    spelled_out: ClassVar[Dtypes] = _ALL
+    """Those of attention that is spelled out."""
+    most_features: ClassVar[int]
+
+    def covers(self, found: FoundAttention) -> bool:
+        """Whether there is a function for attention, and it is worth it."""
+        sizes = found.what.features, found.what.value_features
+        return all(0 < each <= self.most_features for each in sizes)
+
+    @abstractmethod
+    def write(self, code: LoopCode, places: Places) -> None:
+        """Write the loops of attention that is covered."""
+
+
+@dataclass(frozen=True)
+class Vectors(Road):
+    """A processor with vectors of so many bytes."""
+
+    spelled_out: ClassVar[Dtypes] = (Float32Type,)
+    most_features: ClassVar[int] = 256
+    """With more, what a task holds leaves the second cache."""
+
+    vector_bytes: int
+
+    def covers(self, found: FoundAttention) -> bool:
+        lanes = self.vector_bytes // 4
+        return super().covers(found) and found.what.value_features % lanes == 0
+
+    def write(self, code: LoopCode, places: Places) -> None:
+        OnePass(code, places, self.vector_bytes).write()
+
+
+@dataclass(frozen=True)
+class ThreadBlocks(Road):
+    """A GPU of a compute capability."""
+
+    most_features: ClassVar[int] = 128
+    """What a thread holds of more does not fit its registers."""
+
+    capability: int
+    is_asynchronous: bool
+
+    def covers(self, found: FoundAttention) -> bool:
+        info = TensorInfo.of(found.operands[0].type)
+        dtype = None if info is None else info.dtype
+        if dtype is None or not super().covers(found):
+            return False
+        if not isinstance(dtype, Float32Type) and self.capability < _UNITS_SINCE:
+            return False
+        sizes = found.what.features, found.what.value_features
+        return all(has_copies(each, dtype) for each in sizes)
+
+    def write(self, code: LoopCode, places: Places) -> None:
+        is_narrow = not isinstance(places.query.dtype, Float32Type)
+        kind = TensorCores if is_narrow else Threads
+        kind(code, places, self.is_asynchronous).write()
+
+
+_UNITS_SINCE = 80
+"""The compute capability from which on `ptx_mma` of 16 terms exists."""
