@@ -150,9 +150,7 @@ class BlockOfThreads(ABC):
         """What a thread does."""
 
     @contextmanager
-    def unrolled(
-        self, name: str, extent: int, *, late: bool = True
-    ) -> Generator[Expr]:
+    def unrolled(self, name: str, extent: int, *, late: bool = True) -> Generator[Expr]:
         """A loop without a counter in the code; those over registers expand late."""
         kind, hints = tir.ForKind.UNROLLED, _LATE if late else None
         number = constant(extent)

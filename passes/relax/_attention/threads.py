@@ -39,7 +39,10 @@ class Threads(BlockOfThreads):
 
     @property
     def own_rows(self) -> int:
-        return min(_MOST_ROWS, -(-self.what.queries // _SIDE))
+        own = _MOST_ROWS
+        while own > 1 and own // 2 * _SIDE >= self.what.queries:
+            own //= 2
+        return own
 
     @property
     def rows(self) -> int:
@@ -80,7 +83,7 @@ class Threads(BlockOfThreads):
             self.unrolled("l", _WORD) as lane,
         ):
             code.store(ZERO, sums, i, c, lane)
-        queries = self._tile("queries", self.rows, self.width)
+        queries = self._tile("queries", self.rows, self.width, _WORD)
         with code.block(""):
             shape = self.rows, self.width
             total = constant(what.queries)
@@ -95,8 +98,8 @@ class Threads(BlockOfThreads):
                 is_asynchronous=False,
             )
         with self.each_tile() as base:
-            keys = self._tile("keys", self.tile_keys, self.width)
-            values = self._tile("values", self.tile_keys, self.value_width)
+            keys = self._tile("keys", self.tile_keys, self.width, _WORD)
+            values = self._tile("values", self.tile_keys, self.value_width, 0)
             for tensor, tile, width, heads, features in (
                 (places.key, keys, self.width, what.key_heads, what.features),
                 (
@@ -120,15 +123,17 @@ class Threads(BlockOfThreads):
                     )
             # The outer block is one statement of the pipeline.
             with code.block(""), code.block(""):
-                weights = self._tile("weights", self.rows, self.tile_keys)
+                # The two rows of threads of a warp write different banks.
+                gap = _SIDE // self.own_rows
+                weights = self._tile("weights", self.rows, self.tile_keys, gap)
                 scores = self._scores(queries, keys, base)
                 self._weigh(scores, weights, sums)
                 self._add_values(weights, values, sums)
         self._store(sums)
 
-    def _tile(self, name: str, rows: int, width: int) -> SSAValue:
-        """Shared memory whose rows are in different banks, so many elements further."""
-        return self.code.alloc(name, [rows, width + _WORD], f32, self.shared)
+    def _tile(self, name: str, rows: int, width: int, gap: int) -> SSAValue:
+        """Shared memory of rows with a gap, so that they begin in different banks."""
+        return self.code.alloc(name, [rows, width + gap], f32, self.shared)
 
     def _row(self, i: Expr) -> Expr:
         """The row of the tile that has a number in a thread."""

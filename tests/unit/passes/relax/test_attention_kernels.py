@@ -1,0 +1,132 @@
+"""Attention as one kernel of a GPU: run below LLVM IR and as TIR, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.attention import (
+    Array,
+    assert_close,
+    attention_module,
+    exact_attention,
+    random_arrays,
+)
+from support.gpu_schedules import MANY, until_barriers
+
+from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
+from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
+
+CUDA = "cuda -arch=sm_80"
+TOLERANCES = {"float16": 2.0**-10, "float32": 1e-6}
+"""Weights of f16 are rounded before they are multiplied, and results are."""
+
+
+def check(
+    arrays: list[Array],
+    attributes: str = "",
+    *,
+    scale: float | None = None,
+    causal: str | None = None,
+    window: int | None = None,
+) -> InterpretedKernels:
+    """Fail unless one kernel computes attention, without conflicts of banks."""
+    module = attention_module(arrays, attributes)
+    kernels = InterpretedKernels(module, "sm_80", count_accesses=True)
+    found = kernels["main"](*arrays).numpy().astype("f8")
+    expected = exact_attention(arrays, scale=scale, causal=causal, window=window)
+    assert_close(found, expected, TOLERANCES[str(arrays[0].dtype)])
+    assert kernels.ptx.count(".entry") == 1
+    assert kernels.kernels.counts.banks().conflicts == 0
+    return kernels
+
+
+def test_tensor_cores() -> None:
+    """Queries, keys and features are no multiples of tiles, and heads share keys."""
+    arrays = random_arrays(
+        (1, 20, 2, 24), (1, 70, 1, 24), (1, 70, 2, 40), dtype=np.float16
+    )
+    kernels = check(arrays, 'causal "BottomRight"', causal="BottomRight")
+    assert "mma.sync" in kernels.ptx
+    assert "cp.async.cg" in kernels.ptx
+
+
+MASKS = {
+    "": {},
+    'causal "TopLeft"': {"causal": "TopLeft"},
+    'causal "TopLeft" window 7': {"causal": "TopLeft", "window": 7},
+    "scale -0.5 window 70": {"scale": -0.5, "window": 70},
+}
+
+
+@pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
+@pytest.mark.parametrize("attributes", MASKS)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_masks(attributes: str, dtype: type) -> None:
+    """The queries of a block see no key of some tiles, and all of others."""
+    shapes = (1, 150, 1, 32), (1, 150, 1, 32), (1, 150, 1, 64)
+    check(random_arrays(*shapes, dtype=dtype), attributes, **MASKS[attributes])
+
+
+@pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
+@pytest.mark.parametrize("queries", [1, 20, 40])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_bias(queries: int, dtype: type) -> None:
+    """Some query sees no key: NaN, as of the operator."""
+    key = (2, 70, 1, 8)
+    arrays = random_arrays((2, queries, 1, 8), key, key, (2, 1, queries, 70), dtype=dtype)
+    arrays[3][1, 0, queries // 2] = -np.inf
+    check(arrays)
+
+
+@pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_simulated(dtype: type) -> None:
+    """As TIR, before copies are asynchronous: without races."""
+    arrays = random_arrays((1, 20, 1, 32), (1, 130, 1, 32), (1, 130, 1, 32), dtype=dtype)
+    module = attention_module(arrays)
+    context = new_context()
+    OnePassAttention(target=CUDA).apply(context, module)
+    for op in list(module.ops):
+        if isinstance(op, relax.FuncOp):
+            op.detach()
+    until_barriers(GPUSchedule(CUDA), alone=True).apply(context, module)
+    result = np.full((1, 20, 1, 32), np.nan, dtype)
+    interpret(module)["one_pass_attention"](*arrays, result)
+    expected = exact_attention(arrays)
+    assert_close(result.astype("f8"), expected, TOLERANCES[str(arrays[0].dtype)])
+
+
+def is_one_function(arrays: list[Array], target: str) -> bool:
+    module = attention_module(arrays)
+    OnePassAttention(target=target, least_queries=1).apply(new_context(), module)
+    return any(isinstance(op, tir.FuncOp) for op in module.ops)
+
+
+def test_what_has_no_kernel() -> None:
+    """The operator stays, for the kernels of what it consists of."""
+    shape = (1, 4, 1, 8)
+    half, single = (
+        random_arrays(shape, shape, shape, dtype=dtype)
+        for dtype in (np.float16, np.float32)
+    )
+    assert is_one_function(half, CUDA)
+    assert not is_one_function(half, "cuda -arch=sm_75")
+    assert is_one_function(single, "cuda -arch=sm_75")
+    for features in (136, 7):
+        shape = (1, 4, 1, features)
+        assert not is_one_function(
+            random_arrays(shape, shape, shape, dtype=np.float16), CUDA
+        )
+
+
+def test_copies_that_are_waited_for() -> None:
+    shape = (1, 4, 1, 8)
+    module = attention_module(random_arrays(shape, shape, shape, dtype=np.float16))
+    with PassContext(config={"tir.use_async_copy": False}):
+        OnePassAttention(target=CUDA, least_queries=1).apply(new_context(), module)
+    assert "software_pipeline_stage" not in str(module)
