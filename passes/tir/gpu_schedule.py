@@ -36,8 +36,13 @@ from xdsl_tvm.passes.tir._gpu_schedule.skinny_product import (
 from xdsl_tvm.passes.tir._gpu_schedule.thread_product import ThreadProduct
 from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
-from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
+from xdsl_tvm.passes.tir._schedule.contraction import (
+    Contraction,
+    with_map,
+    with_padding,
+)
 from xdsl_tvm.passes.tir._schedule.maps import is_map
+from xdsl_tvm.passes.tir._schedule.padding import match_padding
 from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir._schedule.transpose import match_transpose
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
@@ -271,6 +276,11 @@ class _Function:
             return
         for nest in group:
             Rewriter.erase_op(nest.outermost)
+        # What padding would have filled is not in memory any more.
+        for buffer in {buffer for nest in group[:-1] for buffer in nest.written}:
+            owner = buffer.owner
+            if isinstance(owner, tir.AllocBufferOp) and not any(buffer.uses):
+                Rewriter.erase_op(owner)
 
     def _write_kernel(self, code: LoopCode, group: list[Nest]) -> bool:
         """Write nests by the strategy for them; False if there is none."""
@@ -305,8 +315,12 @@ def _are_kernel(group: list[Nest]) -> bool:
 
 
 def _product(group: list[Nest]) -> Contraction | None:
-    """The product that a group is, with the map after it if there is one."""
-    return _with_map_after(group, match_product)
+    """The product that a group is, with padding before it and a map after it."""
+    padding = match_padding(group[0]) if len(group) > 1 else None
+    found = _with_map_after(group if padding is None else group[1:], match_product)
+    if found is None or padding is None:
+        return found
+    return with_padding(found, padding)
 
 
 def _skinny(group: list[Nest]) -> Contraction | None:

@@ -53,6 +53,7 @@ from xdsl_tvm.passes.tir._schedule.contraction import (
     match_contraction,
     ops_behind,
 )
+from xdsl_tvm.passes.tir._schedule.padding import Padding
 from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
@@ -382,14 +383,26 @@ class ProductKernel(ABC):
                 (line, smart.add(term, lane)) if along else (smart.add(line, lane), term)
             )
 
-        def element(lane: Expr) -> Expr:
+        def point(lane: Expr) -> Point:
             row, column = place(lane)
-            at = {
+            return {
                 **self.batch,
                 **split_point(smart.add(start, row), operand.axes),
                 **split_point(smart.add(first, column), found.terms),
             }
-            return self.nest.value_at(code, operand.value, at)
+
+        padding = found.padding if operand.is_a else None
+        if padding is not None:
+            indices = self._padded_place(padding, point(self.number(0)))
+            inside = smart.conjunction(inside, padding.is_inside(indices))
+
+        def element(lane: Expr) -> Expr:
+            at = point(lane)
+            redirected = None
+            if padding is not None:
+                place = padding.element(self._padded_place(padding, at))
+                redirected = {padding.buffer: place}
+            return self.nest.value_at(code, operand.value, at, redirected)
 
         def store(content: Callable[[Expr], Expr]) -> None:
             with self.each_lane(operand.lanes) as lane:
@@ -405,6 +418,11 @@ class ProductKernel(ABC):
         if smart.literal(inside) != 1:
             with code.otherwise(inside):
                 store(lambda lane: zero)
+
+    def _padded_place(self, padding: Padding, at: Point) -> list[Expr]:
+        """The padded element that the iteration at a point reads."""
+        (read,) = (each for each in self.nest.accesses if each.buffer is padding.buffer)
+        return [self.nest.tree_at(index, at) for index in read.indices]
 
     def each_lane(self, lanes: int) -> AbstractContextManager[Expr]:
         """Neighbours that are accessed at once."""

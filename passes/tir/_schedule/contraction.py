@@ -16,6 +16,7 @@ from xdsl_tvm.analysis.arith.expr import Add, Expr, Value, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_map
+from xdsl_tvm.passes.tir._schedule.padding import Padding
 from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 
 
@@ -31,6 +32,8 @@ class Contraction:
     columns: tuple[Axis, ...]
     behind: Nest | None = None
     """A map that works on the results where they are, and is done tile by tile."""
+    padding: Padding | None = None
+    """What `a` is loaded from, and is not to be filled before."""
 
     @property
     def nest(self) -> Nest:
@@ -103,6 +106,21 @@ def with_map(found: Contraction, nest: Nest) -> Contraction | None:
     if not all(_is_at_hand(found, nest, access) for access in nest.accesses):
         return None
     return replace(found, behind=nest)
+
+
+def with_padding(found: Contraction, padding: Padding) -> Contraction | None:
+    """The contraction of padded elements that need not be in memory; None for others.
+
+    They are those of `a`, and no result of the contraction is among them.
+    """
+    reads = [each for each in found.nest.accesses if each.buffer is padding.buffer]
+    if len(reads) != 1 or reads[0].op not in ops_behind(found.nest, found.a):
+        return None
+    if found.reduction.result.buffer is padding.load.buffer:
+        return None
+    if not padding.is_read_only_by(found.nest):
+        return None
+    return replace(found, padding=padding)
 
 
 def _covers(buffer: SSAValue, nest: Nest) -> bool:

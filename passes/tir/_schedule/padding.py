@@ -1,0 +1,91 @@
+"""Padding: copies with a constant around them, which readers can do without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._loops.loop_nest import Nest
+from xdsl_tvm.passes.tir._schedule.maps import is_map
+
+
+@dataclass(frozen=True)
+class Padding:
+    """A map that fills an allocated buffer with elements of another one, or with zeros.
+
+    Which of them it is does not depend on the last index, which both have alike.
+    """
+
+    nest: Nest
+    buffer: SSAValue
+    """What is filled."""
+    load: tir.LoadOp
+    condition: SSAValue
+
+    def is_inside(self, indices: list[Expr]) -> Expr:
+        """Whether an element of the filled buffer is one of the other."""
+        return self._at(self.condition, indices)
+
+    def element(self, indices: list[Expr]) -> tuple[SSAValue, tuple[Expr, ...]]:
+        """Which one it is."""
+        places = tuple(self._at(index, indices) for index in self.load.indices)
+        return self.load.buffer, places
+
+    def _at(self, value: SSAValue, indices: list[Expr]) -> Expr:
+        point = {
+            axis.variable: index
+            for axis, index in zip(self.nest.axes, indices, strict=True)
+        }
+        return self.nest.tree_at(view(value, self.nest.trees), point)
+
+    def is_read_only_by(self, nest: Nest) -> bool:
+        """Whether nobody but the block of a nest reads what is filled."""
+        blocks = self.nest.block, nest.block
+        return all(
+            any(block.is_ancestor(use.operation) for block in blocks)
+            for use in self.buffer.uses
+        )
+
+
+def match_padding(nest: Nest) -> Padding | None:
+    """A nest as the padding of a buffer, if it is that and nothing else."""
+    if not is_map(nest) or len(nest.written) != 1:
+        return None
+    (buffer,) = nest.written
+    filled = tir.buffer_definition(buffer)
+    variables = tuple(Value(axis.variable) for axis in nest.axes)
+    store = next((access for access in nest.accesses if access.writes), None)
+    if not isinstance(filled, tir.AllocBufferOp) or store is None:
+        return None
+    extents = tuple(axis.size for axis in nest.axes)
+    if store.indices != variables or filled.shape != extents:
+        return None
+    assert isinstance(store.op, tir.StoreOp)
+    choice = store.op.value.owner
+    if not isinstance(choice, tir.IfThenElseOp) or len(nest.accesses) != 2:
+        return None
+    load, zero = _yielded(choice.true_region.block), _yielded(choice.false_region.block)
+    if not isinstance(load, tir.LoadOp) or not isinstance(zero, tir.ConstOp):
+        return None
+    if tir.constant_value(zero.result) != 0 or load.buffer is buffer:
+        return None
+    source, last = tir.buffer_definition(load.buffer), variables[-1]
+    if source.layout_strides or source.shape[-1] != filled.shape[-1]:
+        return None
+    condition = view(choice.condition, nest.trees)
+    if view(load.indices[-1], nest.trees) is not last or mentions(condition, last):
+        return None
+    return Padding(nest, buffer, load, choice.condition)
+
+
+def _yielded(block: Block) -> Operation | None:
+    """What computes the value of a case."""
+    end = block.last_op
+    if not isinstance(end, tir.YieldOp) or len(end.values) != 1:
+        return None
+    owner = end.values[0].owner
+    return owner if isinstance(owner, Operation) else None
