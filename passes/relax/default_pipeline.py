@@ -19,6 +19,7 @@ from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.pipeline_registry import Maker, PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
+from xdsl_tvm.passes.relax.channels_last import ChannelsLast
 from xdsl_tvm.passes.relax.dispatch_sampling import DispatchSampling
 from xdsl_tvm.passes.relax.dispatch_sort_scan import DispatchSortScan
 from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
@@ -130,8 +131,8 @@ class DefaultPipeline(CompositePass):
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
             relax-default-pipeline  →  relax-legalize-ops,relax-annotate-tir-op-pattern,…
-        For `cuda`, tir-inline-blocks, tir-gpu-schedule and tir-default-gpu-schedule
-        follow FuseTIR.
+        For `cuda`, relax-one-pass-attention and relax-channels-last are first, and
+        tir-inline-blocks, tir-gpu-schedule and tir-default-gpu-schedule follow FuseTIR.
     Leaves alone: functions that are not Relax's, but for what is fused of TIR functions
     Errors: a target that is neither a CPU nor `cuda`, or does not parse; an unknown
         pipeline; those of the passes
@@ -169,7 +170,10 @@ class DefaultPipeline(CompositePass):
             )
         found: list[ModulePass] = []
         if pipeline == "cuda":
-            found.append(OnePassAttention(least_queries=1, target=self.target))
+            found += (
+                OnePassAttention(least_queries=1, target=self.target),
+                ChannelsLast(self.target),
+            )
         for row in rows:
             if row.name == "ApplyDefaultSchedule":
                 found += (

@@ -6,12 +6,13 @@ go through shared memory, as each thread needs those of all keys.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -25,6 +26,10 @@ _MOST_ROWS: Final = 4
 """The most rows of a thread."""
 _WORD: Final = 4
 """Elements that a thread accesses at once of shared memory."""
+
+
+_BANKS: Final = 32
+"""Those of shared memory, of 4 bytes."""
 
 
 @dataclass
@@ -83,7 +88,7 @@ class Threads(BlockOfThreads):
             self.unrolled("l", _WORD) as lane,
         ):
             code.store(ZERO, sums, i, c, lane)
-        queries = self._tile("queries", self.rows, self.width, _WORD)
+        queries = self._tile("queries", self.rows, self.width)
         with code.block(""):
             shape = self.rows, self.width
             total = constant(what.queries)
@@ -98,8 +103,8 @@ class Threads(BlockOfThreads):
                 is_asynchronous=False,
             )
         with self.each_tile() as base:
-            keys = self._tile("keys", self.tile_keys, self.width, _WORD)
-            values = self._tile("values", self.tile_keys, self.value_width, 0)
+            keys = self._tile("keys", self.tile_keys, self.width)
+            values = self._tile("values", self.tile_keys, self.value_width)
             for tensor, tile, width, heads, features in (
                 (places.key, keys, self.width, what.key_heads, what.features),
                 (
@@ -123,17 +128,14 @@ class Threads(BlockOfThreads):
                     )
             # The outer block is one statement of the pipeline.
             with code.block(""), code.block(""):
-                # The two rows of threads of a warp write different banks.
-                gap = _SIDE // self.own_rows
-                weights = self._tile("weights", self.rows, self.tile_keys, gap)
+                weights = self._tile("weights", self.rows, self.tile_keys)
                 scores = self._scores(queries, keys, base)
                 self._weigh(scores, weights, sums)
                 self._add_values(weights, values, sums)
         self._store(sums)
 
-    def _tile(self, name: str, rows: int, width: int, gap: int) -> SSAValue:
-        """Shared memory of rows with a gap, so that they begin in different banks."""
-        return self.code.alloc(name, [rows, width + gap], f32, self.shared)
+    def _tile(self, name: str, rows: int, width: int) -> SSAValue:
+        return self.code.alloc(name, [rows, width], f32, self.shared)
 
     def _row(self, i: Expr) -> Expr:
         """The row of the tile that has a number in a thread."""
@@ -142,6 +144,23 @@ class Threads(BlockOfThreads):
     def _key(self, j: Expr) -> Expr:
         """Likewise, the key of the tile: neighbouring threads have neighbours."""
         return smart.add(smart.mul(j, constant(_SIDE)), self.column)
+
+    @property
+    def _turn(self) -> Expr:
+        """What is different in threads whose keys would be in the same banks."""
+        words = self.width // _WORD
+        common = math.gcd(words, _BANKS // _WORD)
+        apart = _BANKS // _WORD // common
+        turn = smart.floordiv(self.column, constant(apart))
+        return smart.floormod(turn, constant(common))
+
+    def _spot(self, key: Expr) -> Expr:
+        """Where the weight of a key is in a row.
+
+        The two rows of threads of a warp have theirs in different banks.
+        """
+        turn = smart.mul(self.row, constant(_SIDE))
+        return smart.floormod(smart.add(key, turn), constant(self.tile_keys))
 
     def _words(
         self, name: str, tile: SSAValue, rows: int, row: Callable[[Expr], Expr], at: Expr
@@ -166,7 +185,8 @@ class Threads(BlockOfThreads):
         each = self._each_score
         each(lambda i, j: code.store(ZERO, scores, i, j))
         with code.loop("t", constant(self.width // _WORD)) as step:
-            term = smart.mul(step, constant(_WORD))
+            word = smart.call("bitwise_xor", [step, self._turn], i64)
+            term = smart.mul(word, constant(_WORD))
             rows = self._words("query", queries, self.own_rows, self._row, term)
             columns = self._words("key", keys, self.own_keys, self._key, term)
             with self.unrolled("l", _WORD) as lane:
@@ -216,7 +236,9 @@ class Threads(BlockOfThreads):
                 i,
                 each,
                 lambda j: code.load(scores, i, j),
-                lambda j, w: code.store(w, weights, self._row(i), self._key(j)),
+                lambda j, w: code.store(
+                    w, weights, self._row(i), self._spot(self._key(j))
+                ),
                 _SIDE,
             )
             with self.unrolled("c", self.words) as c, self.unrolled("l", _WORD) as lane:
@@ -231,7 +253,8 @@ class Threads(BlockOfThreads):
         code = self.code
         with code.loop("t", constant(self.tile_keys // _WORD)) as step:
             term = smart.mul(step, constant(_WORD))
-            rows = self._words("weight", weights, self.own_rows, self._row, term)
+            spot = self._spot(term)
+            rows = self._words("weight", weights, self.own_rows, self._row, spot)
             with self.unrolled("l", _WORD) as k, self.unrolled("c", self.words) as c:
                 at = smart.add(term, k)
                 value = self._words("value", values, 1, lambda _: at, self._feature(c))

@@ -1,0 +1,42 @@
+// RUN: xdsl-opt %s -p 'relax-channels-last{target="cuda -arch=sm_80"}' | filecheck %s
+// RUN: xdsl-opt %s -p 'relax-channels-last{target="cuda -arch=sm_75"}' | filecheck %s --check-prefix=NONE
+// RUN: xdsl-opt %s -p relax-channels-last | filecheck %s --check-prefix=NONE
+// TOLERANCE: 0.01
+
+// NONE-NOT: permute_dims
+
+!image = tensor<1x4x6x6xf16>
+!wide = tensor<1x8x6x6xf16>
+!single = tensor<1x4x6x6xf32>
+
+// What is between convolutions keeps the layout.
+// CHECK-LABEL: relax.func @network
+// CHECK: %[[X:.*]] = relax.permute_dims %x axes [0, 2, 3, 1]
+// CHECK-NEXT: %[[W:.*]] = relax.permute_dims %w axes [0, 2, 3, 1]
+// CHECK-NEXT: %a = relax.nn.conv2d %[[X]], %[[W]] {{.*}} layout "NHWC" kernel "OHWI"
+// CHECK-NEXT: %b = relax.nn.relu %a
+// CHECK-NEXT: %[[D:.*]] = relax.permute_dims %depth axes [2, 3, 0, 1]
+// CHECK-NEXT: %c = relax.nn.conv2d %b, %[[D]] {{.*}} groups 8 layout "NHWC" kernel "HWOI"
+// CHECK-NEXT: relax.permute_dims %c axes [0, 3, 1, 2]
+relax.func @network(%x: !image, %w: tensor<8x4x3x3xf16>, %depth: tensor<8x1x3x3xf16>) -> !wide attributes {global_symbol = "network"} {
+  %y = relax.dataflow -> (!wide) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!image, tensor<8x4x3x3xf16>) -> !wide
+    %b = relax.nn.relu %a : (!wide) -> !wide
+    %c = relax.nn.conv2d %b, %depth strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 8 layout "NCHW" kernel "OIHW" : (!wide, tensor<8x1x3x3xf16>) -> !wide
+    relax.output %c : !wide
+  }
+  relax.return %y : !wide
+}
+
+// Two groups; f32.
+// CHECK-LABEL: relax.func @left_alone
+// CHECK-NOT: permute_dims
+relax.func @left_alone(%x: !image, %w: tensor<4x2x1x1xf16>, %s: !single, %u: tensor<4x4x1x1xf32>) -> !relax.tuple<!image, !single> attributes {global_symbol = "left_alone"} {
+  %y, %z = relax.dataflow -> (!image, !single) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" : (!image, tensor<4x2x1x1xf16>) -> !image
+    %b = relax.nn.conv2d %s, %u strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!single, tensor<4x4x1x1xf32>) -> !single
+    relax.output %a, %b : !image, !single
+  }
+  %t = relax.tuple(%y, %z) : !image, !single
+  relax.return %t : !relax.tuple<!image, !single>
+}
