@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from support.gpu_schedules import MANY
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
@@ -16,6 +17,7 @@ from xdsl_tvm.lowering.llvm_ir import llvm_ir, lowered_functions
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 from xdsl_tvm.tvmscript import parse
 
 SIDE = 32
@@ -79,6 +81,53 @@ def test_lowered_products(
     ]
     # Rows of an odd length are not in pieces of 4 bytes.
     assert bool(copying) == (stages > 1 and n % 2 == 0)
+
+
+CONVOLUTION = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor({x}, "float16"), w: R.Tensor({w}, "float16"),
+             y: R.Tensor({y}, "float16")):
+        with R.dataflow():
+            z = R.nn.conv2d(x, w, strides={stride}, padding={pad}, data_layout="NHWC",
+                            kernel_layout="OHWI")
+            z = R.nn.relu(R.add(z, y))
+            R.output(z)
+        return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "size", "window", "stride"),
+    [(8, 16, 7, 3, 2), *([(16, 24, 9, 3, 1), (3, 8, 9, 7, 2)] if MANY else ())],
+)
+def test_convolutions(
+    inputs: int, outputs: int, size: int, window: int, stride: int
+) -> None:
+    """One kernel has the padding and what is done with the results, and copies 16 bytes
+    of channels, which three channels do not have."""
+    pad = window // 2
+    after = (size + 2 * pad - window) // stride + 1
+    shapes = (
+        (1, size, size, inputs),
+        (outputs, window, window, inputs),
+        (1, after, after, outputs),
+    )
+    names = dict(zip("xwy", shapes, strict=True))
+    module = parse(CONVOLUTION.format(stride=stride, pad=pad, **names))
+    kernels = InterpretedKernels(module, "sm_80", count_accesses=True)
+    assert kernels.ptx.count(".entry") == 1
+    assert "mma.sync" in kernels.ptx
+    assert ("cp.async.cg" in kernels.ptx) == (inputs % 8 == 0)
+    rng = np.random.default_rng(inputs)
+    x, w, y = (rng.uniform(-1, 1, shape).astype("f2") for shape in shapes)
+    found = kernels["main"](x, w, y).numpy()
+    padded = np.pad(x.astype("f8"), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    windows = sliding_window_view(padded, (window, window), axis=(1, 2))
+    sums = np.einsum("nhwcij,oijc->nhwo", windows[:, ::stride, ::stride], w)
+    np.testing.assert_allclose(found, np.maximum(sums + y, 0), 4e-3, 4e-3)
+    assert kernels.kernels.counts.banks().conflicts == 0
 
 
 def test_products_need_an_architecture() -> None:

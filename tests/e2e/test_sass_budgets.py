@@ -154,6 +154,83 @@ def test_scheduled_product_of_threads(arch: str) -> None:
     assert loop.count("LDS.128") == loop.count("LDS") == 16
 
 
+ATTENTION = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        q: R.Tensor((1, 1024, 8, {d}), "{dtype}"),
+        k: R.Tensor((1, 1024, 8, {d}), "{dtype}"),
+        v: R.Tensor((1, 1024, 8, {d}), "{dtype}"),
+    ):
+        with R.dataflow():
+            y = R.nn.attention(q, k, v{mask})
+            R.output(y)
+        return y
+"""
+CAUSAL = ', causal_mask="TopLeft"'
+
+
+@pytest.mark.parametrize("arch", SCHEDULED_FOR)
+@pytest.mark.parametrize(
+    ("features", "mask", "others", "registers"),
+    [(64, "", 280, 168), *([(128, "", 420, 232), (64, CAUSAL, 400, 168)] * MANY)],
+)
+def test_attention_on_tensor_cores(
+    features: int, mask: str, others: int, registers: int, arch: str
+) -> None:
+    """A step of 64 keys: products for the scores and the values, an exponential for each
+    of 32 scores of a lane and for each of its two rows, four shuffles for the largest."""
+    text = ATTENTION.format(d=features, dtype="float16", mask=mask)
+    found = only_kernel(parse(text), arch)
+    loop = found.hottest_loop("HMMA")
+    assert loop is not None
+    names = ("HMMA", "LDSM", "LDGSTS", "MUFU", "SHFL")
+    counts = [loop.count(name) for name in names]
+    assert counts == [features, features // 2, features // 8, 34, 4]
+    assert loop.count("LDGSTS.E.BYPASS.128") == features // 8
+    assert len(loop.instructions) - sum(counts) <= others
+    assert found.registers <= registers
+
+
+@pytest.mark.skipif(not MANY, reason="one attention is assembled in the ordinary run")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("features", [64, 128])
+def test_attention_of_threads(features: int, arch: str) -> None:
+    """Most are multiply-adds; operands come as four elements at a time."""
+    text = ATTENTION.format(d=features, dtype="float32", mask="")
+    loop = only_kernel(parse(text), arch).hottest_loop("FFMA")
+    assert loop is not None
+    assert loop.count("FFMA") >= 0.6 * len(loop.instructions)
+    assert loop.count("LDS.128") == loop.count("LDS")
+
+
+CONVOLUTION = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor((8, 56, 56, 64), "float16"), w: R.Tensor((64, 3, 3, 64), "float16")
+    ):
+        with R.dataflow():
+            y = R.nn.conv2d(
+                x, w, padding=1, data_layout="NHWC", kernel_layout="OHWI"
+            )
+            R.output(y)
+        return y
+"""
+
+
+@pytest.mark.skipif(not MANY, reason="one product is assembled in the ordinary run")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_scheduled_convolution(arch: str) -> None:
+    """All copies are of 16 bytes, and zeros where the image is padded."""
+    found = only_kernel(parse(CONVOLUTION), arch)
+    assert found.count("HMMA") > 0
+    assert found.count("LDGSTS.E.BYPASS.128") == found.count("LDGSTS") > 0
+    assert found.count("LDG.") == 0
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"] if MANY else ["float32"])
 @pytest.mark.parametrize(
     "value",
