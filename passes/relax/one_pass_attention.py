@@ -43,6 +43,7 @@ class OnePassAttention(CompilerPass):
         `vector_bytes` (64): the width of vectors, as in `tir-default-cpu-schedule`
         `least_queries` (16): with fewer known queries, most of the lanes of a vector of
         queries would be idle: the operator stays
+        `target`: what the code is for, as `Target.parse` takes it (none: a CPU)
     Rewrites: before
 
             %y = relax.nn.attention %q, %k, %v causal "TopLeft" : ...
@@ -70,14 +71,25 @@ class OnePassAttention(CompilerPass):
         threads. The queries are multiplied by the scale before the products, and each
         result by the reciprocal of its sum: results differ from those of the operator by
         rounding. A query that sees no key becomes NaN.
+
+        For CUDA the function is one kernel, of loops that are bound to threads. A block
+        of threads has up to 64 queries of one head, copies tiles of keys and values to
+        shared memory, and multiplies by `exp2` of the device. Masks are computed in
+        tiles where a key is hidden. For f16 and bf16, from `sm_80` on, products are those
+        of tensor cores, the scores stay in registers, and weights are rounded before they
+        are multiplied; f32 is multiplied and added by threads. From `sm_80` on, the next
+        tiles are copied at the same time (`_attention/thread_blocks.py`). Attention on
+        f16 and bf16 that is spelled out becomes a kernel, too.
     Leaves alone: attention with fewer queries, whose queries, heads or features are not
-        known, or whose values have more than 256 features or a number that vectors do not
-        divide; other dtypes than f32, f16 and bf16; results for a device; spelled-out
-        attention whose parts have other users
-    Errors: `vector_bytes` that is no power of two from 4 to 1024
+        known; for a CPU, more than 256 features, or values with a number of them that
+        vectors do not divide; for CUDA, more than 128 features or an odd number of f16 or
+        bf16, and these dtypes before `sm_80`; other dtypes than f32, f16 and bf16;
+        results for a device; spelled-out attention whose parts have other users
+    Errors: `vector_bytes` that is no power of two from 4 to 1024, for a CPU; a target
+        that does not parse
     Attributes: read: none; created: `op_pattern` and `tir.is_scheduled` of the functions;
         removed: none
-    Differs from TVM: TVM computes all scores on the CPU
+    Differs from TVM: TVM computes all scores, but where it calls libraries
     """
 
     name = "relax-one-pass-attention"

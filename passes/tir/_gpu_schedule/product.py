@@ -2,9 +2,10 @@
 
 A block of threads computes a tile of the result, in registers. Tiles of the operands are
 copied to shared memory, some terms at a time, and padded there with zeros, so that only
-copies and stores ask where the operands end. Where copies are asynchronous, they are a
-software pipeline whose product comes first in a step, so that one barrier a step is
-enough. A map on the results is done before they are stored.
+copies and stores ask where the operands end, and the padding of an image costs nothing.
+Where copies are asynchronous, they are a software pipeline whose product comes first in a
+step, so that one barrier a step is enough. A map on the results is done before they are
+stored.
 """
 
 from __future__ import annotations
