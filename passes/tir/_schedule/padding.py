@@ -36,7 +36,7 @@ class Padding:
         return self.load.buffer, places
 
     def _at(self, value: SSAValue, indices: list[Expr]) -> Expr:
-        point = {
+        point: dict[SSAValue, Expr] = {
             axis.variable: index
             for axis, index in zip(self.nest.axes, indices, strict=True)
         }

@@ -14,7 +14,14 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, leaf_values, view
+from xdsl_tvm.analysis.arith.expr import (
+    Expr,
+    Ramp,
+    Value,
+    leaf_values,
+    substitute,
+    view,
+)
 from xdsl_tvm.analysis.arith.iter_map import IterMapLevel, detect_iter_map
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
@@ -130,7 +137,7 @@ def _is_injective(
     known = set(variables)
     if any(_is_made_in(leaf, statement, known) for leaf in leaf_values(*scalars)):
         return False
-    if all(_is_alone(each, known, scalars, analyzer) for each in variables):
+    if not _open(known, scalars, analyzer):
         return True
     with analyzer.assumed(()):
         found = detect_iter_map(
@@ -147,15 +154,25 @@ def _is_made_in(leaf: SSAValue, statement: tir.BlockOp, known: set[Expr]) -> boo
     return op is not None and statement.is_ancestor(op)
 
 
-def _is_alone(
-    variable: Expr, known: set[Expr], indices: Sequence[Expr], analyzer: Analyzer
-) -> bool:
-    """Whether an index is the variable plus what does not vary."""
-    return any(
-        not any(
-            Value(leaf) in known
-            for leaf in leaf_values(analyzer.simplify(smart.sub(index, variable)))
-        )
-        for index in indices
-        if index.dtype == variable.dtype
-    )
+def _open(known: set[Expr], indices: Sequence[Expr], analyzer: Analyzer) -> set[Expr]:
+    """The variables that the indices do not determine one after the other.
+
+    An index determines the variable that it depends on by a constant step, if all others
+    that it depends on are determined.
+    """
+    rest, before = set(known), -1
+    while len(rest) != before:
+        before = len(rest)
+        for index in indices:
+            used = {Value(leaf) for leaf in leaf_values(analyzer.simplify(index))} & rest
+            if len(used) == 1 and _has_constant_step(index, *used, analyzer):
+                rest -= used
+    return rest
+
+
+def _has_constant_step(index: Expr, variable: Expr, analyzer: Analyzer) -> bool:
+    if index.dtype != variable.dtype:
+        return False
+    after = substitute(index, {variable: smart.add(variable, 1)})
+    step = smart.literal(analyzer.simplify(smart.sub(after, index)))
+    return step is not None and step != 0

@@ -55,12 +55,13 @@ def test_tensor_cores() -> None:
     assert "cp.async.cg" in kernels.ptx
 
 
-MASKS = {
-    "": {},
-    'causal "TopLeft"': {"causal": "TopLeft"},
-    'causal "TopLeft" window 7': {"causal": "TopLeft", "window": 7},
-    "scale -0.5 window 70": {"scale": -0.5, "window": 70},
+MASKS: dict[str, tuple[float | None, str | None, int | None]] = {
+    "": (None, None, None),
+    'causal "TopLeft"': (None, "TopLeft", None),
+    'causal "TopLeft" window 7': (None, "TopLeft", 7),
+    "scale -0.5 window 70": (-0.5, None, 70),
 }
+"""Attributes, and the scale, mask and window that they say."""
 
 
 @pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
@@ -69,7 +70,9 @@ MASKS = {
 def test_masks(attributes: str, dtype: type) -> None:
     """The queries of a block see no key of some tiles, and all of others."""
     shapes = (1, 150, 1, 32), (1, 150, 1, 32), (1, 150, 1, 64)
-    check(random_arrays(*shapes, dtype=dtype), attributes, **MASKS[attributes])
+    scale, causal, window = MASKS[attributes]
+    arrays = random_arrays(*shapes, dtype=dtype)
+    check(arrays, attributes, scale=scale, causal=causal, window=window)
 
 
 @pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
@@ -95,7 +98,7 @@ def test_simulated(dtype: type) -> None:
         if isinstance(op, relax.FuncOp):
             op.detach()
     until_barriers(GPUSchedule(CUDA), alone=True).apply(context, module)
-    result = np.full((1, 20, 1, 32), np.nan, dtype)
+    result: Array = np.full((1, 20, 1, 32), np.nan, dtype)
     interpret(module)["one_pass_attention"](*arrays, result)
     expected = exact_attention(arrays)
     assert_close(result.astype("f8"), expected, TOLERANCES[str(arrays[0].dtype)])
