@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -48,8 +48,6 @@ _LEAST_COPY: Final = 4
 _WARP: Final = 32
 _ALL_LANES: Final = smart.const(2**32 - 1, IntegerType(32, Signedness.UNSIGNED))
 _NONE: Final = smart.const(float("-inf"), f32)
-_LATE: Final[dict[str, Attribute]] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
-"""Annotations of an unrolled loop that the passes of TIR leave as it is."""
 ZERO: Final = smart.const(0, f32)
 
 
@@ -149,13 +147,9 @@ class BlockOfThreads(ABC):
     def write_block(self) -> None:
         """What a thread does."""
 
-    @contextmanager
-    def unrolled(self, name: str, extent: int, *, late: bool = True) -> Generator[Expr]:
-        """A loop without a counter in the code; those over registers expand late."""
-        kind, hints = tir.ForKind.UNROLLED, _LATE if late else None
-        number = constant(extent)
-        with self.code.loop(name, number, kind, annotations=hints) as variable:
-            yield variable
+    def unrolled(self, name: str, extent: int) -> AbstractContextManager[Expr]:
+        """A loop over registers."""
+        return self.code.unrolled(name, constant(extent))
 
     @contextmanager
     def lanes(self, some: int) -> Generator[Expr]:
@@ -213,7 +207,8 @@ class BlockOfThreads(ABC):
         in_row, threads = width // lanes, math.prod(self.threads)
         pieces = rows * in_row
         head = self.places.shared_head(self.head, heads)
-        with self.unrolled("u", -(-pieces // threads), late=False) as number:
+        steps, unrolled = constant(-(-pieces // threads)), tir.ForKind.UNROLLED
+        with code.loop("u", steps, unrolled) as number:
             linear = smart.mul(self.row, constant(self.threads[1]))
             linear = smart.add(linear, self.column)
             flat = smart.add(smart.mul(number, constant(threads)), linear)
