@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Call, Div, Expr, Mul
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.target_functions import APPROXIMATE_EXP2
 from xdsl_tvm.passes.relax._attention.places import (
     Attention,
     Places,
@@ -343,7 +344,7 @@ class BlockOfThreads(ABC):
 
     def _power(self, exponent: Expr) -> Expr:
         """2 to the power of an exponent, by the instruction of the device."""
-        name = self.code.string("llvm.nvvm.ex2.approx.ftz.f")
+        name = self.code.string(APPROXIMATE_EXP2)
         return self.code.call("call_llvm_pure_intrin", [name, exponent], f32)
 
     def inverse(self, own: Expr, lanes: int) -> Expr:

@@ -26,8 +26,6 @@ _MOST_ROWS: Final = 4
 """The most rows of a thread."""
 _WORD: Final = 4
 """Elements that a thread accesses at once of shared memory."""
-
-
 _BANKS: Final = 32
 """Those of shared memory, of 4 bytes."""
 

@@ -165,7 +165,8 @@ def _open(known: set[Expr], indices: Sequence[Expr], analyzer: Analyzer) -> set[
         before = len(rest)
         for index in indices:
             used = {Value(leaf) for leaf in leaf_values(analyzer.simplify(index))} & rest
-            if len(used) == 1 and _has_constant_step(index, *used, analyzer):
+            steps = (_has_constant_step(index, each, analyzer) for each in used)
+            if len(used) == 1 and all(steps):
                 rest -= used
     return rest
 
