@@ -21,6 +21,7 @@ from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime._given_results import Given, check_extents
+from xdsl_tvm.runtime._made_results import taken_over
 from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
@@ -232,8 +233,11 @@ class Arguments:
         """The results as the function returns them: an array, or a tuple."""
         tree = self.signature.result
         if isinstance(tree, ArraySpec) and tree.form == "array":
-            return results[0]
-        return None if tree is None else _built(tree, iter(results))
+            return _taken(tree, results[0])
+        if tree is None:
+            return None
+        pairs = zip(self.signature.results, results, strict=True)
+        return _built(tree, iter([_taken(spec, array) for spec, array in pairs]))
 
     # -- scalars
 
@@ -389,6 +393,8 @@ class Arguments:
         symbols: Symbols,
         out: Array | None,
     ) -> Array:
+        if spec.is_handed_over:
+            return np.zeros(1 + len(dims), np.int64)
         shape = [dim(symbols) for dim in dims]
         if out is not None:
             return check_extents(self._name, spec, out, shape)
@@ -399,6 +405,11 @@ class Arguments:
                 f"@{self._name}: out of memory: {spec.name} is {spec.dtype}{shape}: "
                 f"{error}"
             ) from None
+
+
+def _taken(spec: ArraySpec, array: Array) -> Array:
+    """A result, which the function may have made."""
+    return taken_over(spec, array) if spec.is_handed_over else array
 
 
 def _built(tree: ResultTree, results: Iterator[Array]) -> Any:

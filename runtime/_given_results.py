@@ -47,6 +47,8 @@ def _checked(where: str, spec: ArraySpec, out: Any) -> Array:
     if spec.form != "array":
         kind = "a number" if spec.form == "scalar" else "a shape"
         raise TypeError(f"{where}: the result is {kind}; pass None")
+    if spec.is_handed_over:
+        raise TypeError(f"{where}: the call finds the extents of the result; pass None")
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{where} must be a numpy array {spec}, got {type(out).__name__}")
     array = cast("Array", out)

@@ -61,6 +61,11 @@ class ArraySpec:
         known = [value for value in values if value is not None]
         return tuple(known) if len(known) == len(values) else None
 
+    @property
+    def is_handed_over(self) -> bool:
+        """Of a result: whether the function makes it, since its extents are not known."""
+        return None in self.shape
+
     def __str__(self) -> str:
         shape = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
         return f"{self.dtype.name}[{shape}]"

@@ -12,18 +12,18 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
+import time
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from onnx import TensorProto, defs, numpy_helper
+from onnx import TensorProto, defs, helper, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
 
 from xdsl_tvm.frontend.onnx import OnnxError
@@ -31,11 +31,15 @@ from xdsl_tvm.frontend.onnx.errors import one_line
 from xdsl_tvm.frontend.onnx.node import CONVERTERS
 from xdsl_tvm.frontend.onnx.schemas import has_body
 from xdsl_tvm.frontend.onnx.values import Array
+from xdsl_tvm.runtime.unit_objects import PROCESSES_VARIABLE
 from xdsl_tvm.tools.onnx_backend import prepare
 from xdsl_tvm.tools.onnx_suites import KINDS, has_supported_types, suite
 
 _LONGEST = 4000
 """Bytes of the longest reason that is kept, which a pipe holds."""
+
+_MOST_SECONDS = 300
+"""How long one compiled test may take."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("pattern", nargs="?", default="", help="of names of tests")
     parser.add_argument("--kind", choices=KINDS, default="node", help="of tests")
     parser.add_argument("--interpret", action="store_true", help="without a compiler")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     parser.add_argument("--write", metavar="PAGE", type=Path, help="renew its tables")
     options = parser.parse_args(arguments)
     if options.write is not None and options.pattern:
@@ -233,12 +238,15 @@ def main(arguments: Sequence[str]) -> int:
     kind: str = options.kind
     cases = suite(kind, options.pattern)
     outcomes: list[Outcome] = []
-    run = partial(_separately, interpreted=options.interpret)
-    with ThreadPoolExecutor(1 if options.interpret else os.cpu_count()) as pool:
-        for outcome in pool.map(run, cases):
-            outcomes.append(outcome)
-            if outcome.failure:
-                print(f"{outcome.name}: {outcome.failure}", flush=True)
+    if options.interpret or not hasattr(os, "fork"):
+        found = (run_test(case, interpreted=options.interpret) for case in cases)
+    else:
+        _warm_up()
+        found = separately(cases, options.jobs)
+    for outcome in found:
+        outcomes.append(outcome)
+        if outcome.failure:
+            print(f"{outcome.name}: {outcome.failure}", flush=True)
     how = "interpreted" if options.interpret else "compiled"
     among = {
         case.name for case in cases if case.model and has_supported_types(case.model)
@@ -260,30 +268,68 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _separately(case: TestCase, *, interpreted: bool) -> Outcome:
-    """The outcome of a test in a process of its own, which compiled code may end."""
-    if interpreted or not hasattr(os, "fork"):
-        return run_test(case, interpreted=interpreted)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        outcome = run_test(case, interpreted=False)
-        os.write(writing, outcome.failure.encode()[:_LONGEST] or b"\0")
-        os._exit(0)
-    os.close(writing)
-    # Not until the end of the pipe, which children of other threads have open, too.
-    os.waitpid(child, 0)
-    os.set_blocking(reading, False)
-    try:
-        said = os.read(reading, _LONGEST)
-    except BlockingIOError:
-        said = b""
-    os.close(reading)
-    operator = _operator(case)
-    if not said:
-        return Outcome(case.name, operator, "compiled code ended the process")
-    return Outcome(case.name, operator, said.strip(b"\0").decode(errors="replace"))
+def _warm_up() -> None:
+    """Compile a small model, so that processes that begin later import nothing."""
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
+    other = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+    node = helper.make_node("Neg", ["x"], ["y"])
+    graph = helper.make_graph([node], "negation", [value], [other])
+    prepare(helper.make_model(graph)).run([np.zeros(1, np.float32)])
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A process that runs one test."""
+
+    case: TestCase
+    reading: int
+    """The end of a pipe that it writes why the test failed to, or a zero byte."""
+    until: float
+    """When it is ended, on the clock of `time.monotonic`."""
+
+
+def separately(cases: Iterable[TestCase], jobs: int) -> Iterator[Outcome]:
+    """The outcomes of compiled tests, each in a process, which compiled code may end.
+
+    At most `jobs` of them run at a time. They begin from this one, which has one thread
+    only, and compile without further processes.
+    """
+    os.environ.setdefault(PROCESSES_VARIABLE, "1")
+    running: dict[int, _Running] = {}
+    for case in cases:
+        while len(running) >= jobs:
+            yield from _ended(running)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            outcome = run_test(case, interpreted=False)
+            os.write(writing, outcome.failure.encode()[:_LONGEST] or b"\0")
+            os._exit(0)
+        os.close(writing)
+        running[child] = _Running(case, reading, time.monotonic() + _MOST_SECONDS)
+    while running:
+        yield from _ended(running)
+
+
+def _ended(running: dict[int, _Running]) -> Iterator[Outcome]:
+    """The outcomes of the processes that have ended, after a while; those that take too
+    long are ended."""
+    time.sleep(0.005)
+    for child, each in list(running.items()):
+        is_late = time.monotonic() > each.until
+        if is_late:
+            os.kill(child, signal.SIGKILL)
+        if os.waitpid(child, 0 if is_late else os.WNOHANG)[0]:
+            del running[child]
+            said = os.read(each.reading, _LONGEST)
+            os.close(each.reading)
+            failure = said.strip(b"\0").decode(errors="replace")
+            if is_late:
+                failure = f"it takes more than {_MOST_SECONDS} seconds"
+            elif not said:
+                failure = "compiled code ended the process"
+            yield Outcome(each.case.name, _operator(each.case), failure)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def nonzero(data: Array) -> Array:
     This is also the runtime's function `relax.run.nonzero`.
     """
     places = np.nonzero(np.atleast_1d(wide(data)))
-    return np.array(places[: data.ndim], np.int64).reshape(data.ndim, -1)
+    return np.array(places[: data.ndim], np.int64).reshape(data.ndim, len(places[0]))
 
 
 def _unique(op: relax.UniqueOp, data: Array, *scalars: int) -> Any:

@@ -56,7 +56,10 @@ class ConvertToMemref(CompilerPass):
         (checks that the memory exists are left out here). What is returned is written in
         place where it is allocated or called for, and copied otherwise; a scalar in a
         tuple is memory of one element, a shape memory of i64. Constants become private
-        globals, equal ones the same; what a call may write is a copy. A call passes the
+        globals, equal ones the same; what a call may write is a copy. For a tensor of the
+        result with an unknown dimension there is a memref of i64 cells instead: the
+        function writes the address of memory that it has allocated, and the extents, last
+        of all; whoever calls it releases that memory. A call passes the
         values of the callee's symbols and checks that its arguments agree on them.
         relax.match_cast, a reshape, and a result that is not known to have the declared
         shape, are checked with cf.assert. relax.if becomes scf.if that yields memory.
@@ -82,8 +85,9 @@ class ConvertToMemref(CompilerPass):
     Leaves alone: modules without Relax functions; functions of other dialects
     Errors: operators, dataflow blocks, relax.call_tir and operations of other dialects in
         a Relax function; parameters of unknown rank or dtype, or that are no tensors,
-        scalars, shapes and tuples of these; results of unknown shape, also of functions
-        called by name; functions of the virtual machine; closures that are not known;
+        scalars, shapes and tuples of these; results of unknown rank or dtype, and with
+        `device=cuda` of unknown extents; results of unknown extents of functions called
+        by name; functions of the virtual machine; closures that are not known;
         branches that yield storages; memory on a device; constants in resources; TIR
         functions with opaque handles or buffers that are not compact; what
         tir-convert-to-memref refuses; with `device=cuda` functions called by name,
@@ -95,7 +99,8 @@ class ConvertToMemref(CompilerPass):
         LowerRuntimeBuiltin). Only the first dimension of a memref is dynamic; a tensor
         with another symbolic dimension is passed as memory of one dimension. A branch
         that ends the life of a value of outside does not release it: the block does that
-        made it. What a branch yields, or a function returns, that lives on under another
+        made it. Memory that a call or a branch hands over is not released where an
+        assertion after it fails. What a branch yields, or a function returns, that lives on under another
         name is a copy: what is written to it later is not seen through the other name.
         That symbols keep to their upper bounds is checked.
     """

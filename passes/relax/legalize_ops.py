@@ -59,8 +59,10 @@ class LegalizeOps(CompilerPass):
         a symbol that no tensor has as a bare dimension is one of the last arguments.
         `relax.dynamic_strided_slice` becomes a call that computes the shape, a
         `relax.match_cast` to new symbols, and a call that copies; ranges of known
-        numbers become constants; marks for gradients become their operand;
-        `relax.unique` and `relax.nonzero` become calls of the runtime. What a rule emits
+        numbers become constants; marks for gradients become their operand.
+        `relax.nonzero` and `relax.unique` become calls that count, a `relax.match_cast`
+        of the count to a new symbol, and calls that compute results of that extent; on
+        tensors of unknown shape, calls of the runtime. What a rule emits
         is legalized recursively, and operators after one whose type turns out to be
         more precise than declared are legalized for the more precise type.
     Leaves alone: Operators without a rule or with a case that the rule does not cover,

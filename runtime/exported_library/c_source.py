@@ -73,11 +73,19 @@ def c_source(
     for name, signature in functions.items():
         if not _C_NAME.fullmatch(name):
             raise _fail(name, "its name is no identifier of C; rename it")
+        if any(spec.is_handed_over for spec in _results(signature)):
+            raise _fail(
+                name, "only the call finds the extents of a result; declare its dimensions"
+            )
         if isinstance(signature, PackedSignature):
             parts.append(_packed(name, signature, failures))
         else:
             parts.append(_Function(name, signature, failures).source())
     return "\n".join(parts)
+
+
+def _results(signature: Signature | PackedSignature) -> tuple[ArraySpec, ...]:
+    return signature.results if isinstance(signature, Signature) else ()
 
 
 def _fail(function: str, reason: str) -> PassFailedException:

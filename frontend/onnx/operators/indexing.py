@@ -117,7 +117,7 @@ def _unique(node: Node) -> list[Value | None]:
         shape[axis] = None
     found = node.graphs.declared(both[0], shape)
     first, inverse, counts = (
-        node.graphs.declared(op.astype(both[index], "int64"), [None])
+        node.graphs.declared(both[index], [None])
         for index in (1, 2, 3)
     )
     if not node.int_of("sorted", 1):
@@ -133,8 +133,9 @@ def _unique(node: Node) -> list[Value | None]:
 
 @converts("NonZero")
 def _non_zero(node: Node) -> Value:
-    # The number of elements is known to the running program only.
-    return node.graphs.declared(op.nonzero(node.expr()), [max(node.rank(), 1), None])
+    # The number of elements is known to the running program only; of a scalar there are
+    # no indices, unlike numpy's.
+    return node.graphs.declared(op.nonzero(node.expr()), [node.rank(), None])
 
 
 @converts("ReverseSequence")

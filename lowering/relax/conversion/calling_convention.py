@@ -5,6 +5,11 @@ one `i64` per dimension. One memref per tensor of the result follows, to write t
 a scalar in a tuple is a tensor of rank 0 and a shape one of `i64`, then one `i64` per
 symbolic dimension: the declared ones in order, then one for each dimension of a parameter
 that is not known, from left to right. A result that is one scalar is returned.
+
+The caller cannot make memory for a tensor of the result that has an unknown dimension.
+Its memref is one of `i64` cells: the function writes the address of memory that it has
+allocated, and the extents. The caller releases that memory. A call that fails leaves the
+cells as they are.
 """
 
 from __future__ import annotations
@@ -48,12 +53,25 @@ def known(info: TensorInfo) -> tuple[tuple[Dim, ...], Attribute]:
     return shape, dtype
 
 
+def is_handed_over(info: TensorInfo) -> bool:
+    """Whether a tensor of a result is in memory that the function allocates."""
+    return info.shape is None
+
+
+def output_memref(info: TensorInfo) -> AnyMemRef:
+    """The memref that is passed for a tensor of the result: its own, or cells."""
+    if not is_handed_over(info):
+        return memref_for(*known(info))
+    return memref_of((1 + (info.rank or 0),), i64, GENERIC_SPACE)
+
+
 @dataclass(frozen=True)
 class Convention:
     """The arguments of a lowered function.
 
     `symbols` are all that are passed; those of unknown dimensions have made-up names.
-    `scalar` is the type of a result that is returned, not written.
+    `scalar` is the type of a result that is returned, not written. Of `outputs` rank and
+    dtype are known.
     """
 
     params: tuple[Leaf, ...]
@@ -65,7 +83,7 @@ class Convention:
     def inputs(self) -> list[Attribute]:
         """The types of all arguments."""
         types = [type_ for leaf in self.params for type_ in argument_types(leaf)]
-        types += [memref_for(*known(info)) for info in self.outputs]
+        types += [output_memref(info) for info in self.outputs]
         return types + [i64] * len(self.symbols)
 
     @property
@@ -134,12 +152,7 @@ class _Reader:
             return TensorInfo.shaped([], type_.dtype)
         if isinstance(type_, ShapeType) and type_.values is not None:
             return TensorInfo.shaped([len(type_.values)], i64)
-        info = self._tensor("the result", type_)
-        if info.shape is None:
-            raise self._fail(
-                f"the shape of the result, {type_}, is not known; declare its dimensions"
-            )
-        return info
+        return self._tensor("the result", type_)
 
     def _tensor(self, what: str, type_: Attribute) -> TensorInfo:
         info = TensorInfo.of(type_)

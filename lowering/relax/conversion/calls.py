@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard, cast
 
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, SymbolRefAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -16,6 +16,7 @@ from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import (
     Convention,
     flat_types,
+    is_handed_over,
     known,
     memref_for,
 )
@@ -23,6 +24,7 @@ from xdsl_tvm.lowering.relax.conversion.calling_convention import Leaf as LeafTy
 from xdsl_tvm.lowering.relax.conversion.memory import MemoryCode
 from xdsl_tvm.lowering.relax.conversion.module import TIRCallee
 from xdsl_tvm.lowering.relax.conversion.values import (
+    Cells,
     Closure,
     Leaf,
     Path,
@@ -173,10 +175,12 @@ class CallCode(MemoryCode):
         operands: list[SSAValue] = []
         for value, param in zip(arguments, convention.params, strict=True):
             operands += self._relax_argument(name, value, param)
-        outputs = self._make_outputs(convention, callee, bound, result)
+        places = self._make_outputs(convention, callee, bound, result)
         operands += [
-            self.cast(tensor, memref_for(*known(info)))
-            for tensor, info in zip(outputs, convention.outputs, strict=True)
+            place.memref
+            if isinstance(place, Cells)
+            else self.cast(place, memref_for(*known(info)))
+            for place, info in zip(places, convention.outputs, strict=True)
         ]
         operands += [self.integer(bound[symbol], i64) for symbol in convention.symbols]
         results = self._emit_call(name, operands, convention.results)
@@ -187,6 +191,10 @@ class CallCode(MemoryCode):
                 convention.scalar.dtype,
                 None if dim is None else dim.substitute(bound),
             )
+        outputs = [
+            self._taken(name, place, bound) if isinstance(place, Cells) else place
+            for place in places
+        ]
         parts = map(self._received, flat_types(callee.output_type), outputs)
         return rebuild(callee.output_type, iter(list(parts)))
 
@@ -202,6 +210,16 @@ class CallCode(MemoryCode):
                 tuple(self.new_symbol(self.load(memory, axis)) for axis in range(rank))
             )
         return output
+
+    def _taken(self, name: SymbolRefAttr, cells: Cells, bound: dict[str, Dim]) -> Tensor:
+        """The tensor that a callee has made, which this block is to release."""
+        dims: list[Dim] = []
+        for axis, dim in enumerate(cells.dims):
+            number = self.new_extent(self.load(cells.memref, 1 + axis))
+            # Those that are declared are checked by the callee.
+            dims.append(number if dim is None else dim.substitute(bound))
+        address = self.load(cells.memref, 0)
+        return self.taken_from(address, tuple(dims), cells.dtype)
 
     def _match_parameters(
         self, name: SymbolRefAttr, convention: Convention, arguments: Sequence[Leaf]
@@ -242,14 +260,24 @@ class CallCode(MemoryCode):
         callee: relax.FuncOp,
         bound: dict[str, Dim],
         result: SSAValue,
-    ) -> list[Tensor]:
-        tensors: list[Tensor] = []
+    ) -> list[Tensor | Cells]:
+        tensors: list[Tensor | Cells] = []
         paths = _paths(callee.output_type, ()) if convention.scalar is None else ()
         for path, info in zip(paths, convention.outputs, strict=True):
+            if is_handed_over(info):
+                tensors.append(self._cells(info))
+                continue
             dims, dtype = known(info)
             actual = tuple(dim.substitute(bound) for dim in dims)
             tensors.append(self.allocate(result, path, actual, dtype))
         return tensors
+
+    def _cells(self, info: TensorInfo) -> Cells:
+        """Where a callee puts the address and the extents of what it makes."""
+        assert info.dims is not None, "checked"
+        assert info.dtype is not None, "checked"
+        alloca = memref.AllocaOp.get(i64, shape=[1 + len(info.dims)])
+        return Cells(self.cv.emit(alloca).memref, info.dims, info.dtype)
 
     def _emit_call(
         self,

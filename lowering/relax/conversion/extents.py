@@ -98,9 +98,14 @@ class ExtentCode:
 
         It may be negative: `require_extents` has to check it where that matters.
         """
+        dim = self.new_extent(number)
+        self._of_any_sign.update(dim.symbols())
+        return dim
+
+    def new_extent(self, number: SSAValue) -> Dim:
+        """The dimension that is a number of run time which is known to be an extent."""
         name = self.names.make()
         self.numbers[name] = self.cv.index_of(number)
-        self._of_any_sign.add(name)
         return Dim.symbol(name)
 
     def index(self, dim: Dim) -> SSAValue:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import func, llvm, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -30,6 +30,7 @@ from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import (
     Convention,
     argument_types,
+    is_handed_over,
     known,
     memref_for,
 )
@@ -40,6 +41,7 @@ from xdsl_tvm.lowering.relax.conversion.memory import KILLS
 from xdsl_tvm.lowering.relax.conversion.module import ModuleView
 from xdsl_tvm.lowering.relax.conversion.packed import PackedCode
 from xdsl_tvm.lowering.relax.conversion.values import (
+    Cells,
     Closure,
     Leaf,
     Path,
@@ -85,8 +87,12 @@ class FunctionConverter(PackedCode):
         self._choose_destinations(returned.value, outputs)
         self._convert_block(self.source.body.block)
         self.cv.source = returned
-        results = self._return(self._value(returned.value), outputs)
+        results, handed_over = self._return(self._value(returned.value), outputs)
         self.release(self.scopes[-1])
+        # Last, since a function that fails releases what it has allocated.
+        for cells, values in handed_over:
+            for position, value in enumerate(values):
+                self.store(value, cells.memref, position)
         self.cv.emit(func.ReturnOp.create(operands=results))
         return self._function()
 
@@ -111,16 +117,14 @@ class FunctionConverter(PackedCode):
 
     # -- entry
 
-    def _bind_arguments(self) -> list[Tensor]:
-        """Bind parameters and symbols; gives the memory of the results."""
+    def _bind_arguments(self) -> list[Tensor | Cells]:
+        """Bind parameters and symbols; gives where the results are put."""
         convention = self.convention
         args = iter(self.block.args)
         passed = [
             [next(args) for _ in argument_types(leaf)] for leaf in convention.params
         ]
-        outputs = [
-            Tensor(next(args), *known(information)) for information in convention.outputs
-        ]
+        outputs = [self._output(next(args), info) for info in convention.outputs]
         self.cv.source = self.source
         declared = set(self.source.symbol_names)
         for name, number in zip(convention.symbols, args, strict=True):
@@ -142,6 +146,19 @@ class FunctionConverter(PackedCode):
                 memory.name_hint = arg.name_hint
         return outputs
 
+    def _output(self, memory: SSAValue, info: TensorInfo) -> Tensor | Cells:
+        if not is_handed_over(info):
+            return Tensor(memory, *known(info))
+        if self.view.on_gpu:
+            raise self.cv.fail(
+                f"the extents of the result, {info.type}, are found by the call, and "
+                "the memory of such results is the CPU's; declare its dimensions, or use "
+                "the target llvm"
+            )
+        assert info.dims is not None, "checked"
+        assert info.dtype is not None, "checked"
+        return Cells(memory, info.dims, info.dtype)
+
     def _parameter(self, leaf: LeafType, values: Sequence[SSAValue]) -> Leaf:
         if isinstance(leaf, TensorInfo):
             return Tensor(values[0], *known(leaf))
@@ -150,7 +167,9 @@ class FunctionConverter(PackedCode):
         dims = [dim for dim in leaf.values or () if dim is not None]
         return Shape(tuple(dims))
 
-    def _choose_destinations(self, value: SSAValue, outputs: Sequence[Tensor]) -> None:
+    def _choose_destinations(
+        self, value: SSAValue, outputs: Sequence[Tensor | Cells]
+    ) -> None:
         """Let allocations and calls whose result is returned write to the output."""
         remaining = iter(outputs)
         is_scalar = self.convention.scalar is not None
@@ -159,8 +178,8 @@ class FunctionConverter(PackedCode):
             if isinstance(type_, relax.TupleType):
                 for index, part in enumerate(type_.fields.data):
                     visit(value, (*path, index), part)
-            elif not is_scalar:
-                self.destinations.setdefault(origin(value, path), next(remaining))
+            elif not is_scalar and isinstance(output := next(remaining), Tensor):
+                self.destinations.setdefault(origin(value, path), output)
 
         visit(value, (), self.source.output_type)
 
@@ -584,25 +603,37 @@ class FunctionConverter(PackedCode):
 
     # -- results
 
-    def _return(self, value: Value, outputs: Sequence[Tensor]) -> list[SSAValue]:
+    def _return(
+        self, value: Value, outputs: Sequence[Tensor | Cells]
+    ) -> tuple[list[SSAValue], list[tuple[Cells, list[SSAValue]]]]:
+        """Put results where the caller wants them; gives what is returned, and what is
+        to be stored to cells."""
         if self.convention.scalar is not None:
             assert isinstance(value, Scalar), "verified"
-            return [value.value]
+            return [value.value], []
         parts = list(leaves(value))
         if len(parts) != len(outputs):
             raise self.cv.fail("the function returns a tuple of another length")
+        handed_over: list[tuple[Cells, list[SSAValue]]] = []
         for part, output in zip(parts, outputs, strict=True):
-            self._return_part(part, output)
-        return []
+            if isinstance(output, Tensor):
+                self._return_part(part, output)
+            else:
+                handed_over.append((output, self._made(part, output)))
+        return [], handed_over
 
-    def _return_part(self, part: Leaf, output: Tensor) -> None:
-        """Put one field of the result where the caller wants it."""
-        if isinstance(part, Scalar) and part.dtype == output.dtype:
-            self.store(part.value, self.elements(output), 0)
-            return
-        if isinstance(part, Shape):
-            self._store_dims(part.dims, output)
-            return
+    def _made(self, part: Leaf, cells: Cells) -> list[SSAValue]:
+        """Address and extents of memory that the caller is to release."""
+        tensor = self._expect_tensor(part, cells)
+        type_ = memref_for(tensor.dims, tensor.dtype)
+        # A part of memory, as of an arena, is copied: the rest would be kept as well.
+        is_whole = tensor.memory is not None and tensor.memref is tensor.memory.base
+        memory = self.handed_over(tensor, self.scopes[-1], type_, copied=not is_whole)
+        address = self.cv.emit(llvm.PtrToIntOp(self.pointer(memory))).output
+        return [address, *(self.integer(dim, i64) for dim in tensor.dims)]
+
+    def _expect_tensor(self, part: Leaf, output: Tensor | Cells) -> Tensor:
+        """A field of the result, which is checked to be what is declared."""
         if not isinstance(part, Tensor) or part.dtype != output.dtype:
             raise self.cv.fail(
                 f"a {kind(part)} is returned where {output.dtype} elements are declared"
@@ -612,9 +643,21 @@ class FunctionConverter(PackedCode):
         name = self.source.sym_name.data
         what = f"@{name} returns a shape that is not the declared one"
         for dim, expected in zip(part.dims, output.dims, strict=True):
-            self.check_equal(expected, dim, what)
-        if part.memref is not output.memref:
-            self.copy(part, output)
+            if expected is not None:
+                self.check_equal(expected, dim, what)
+        return part
+
+    def _return_part(self, part: Leaf, output: Tensor) -> None:
+        """Put one field of the result where the caller wants it."""
+        if isinstance(part, Scalar) and part.dtype == output.dtype:
+            self.store(part.value, self.elements(output), 0)
+            return
+        if isinstance(part, Shape):
+            self._store_dims(part.dims, output)
+            return
+        tensor = self._expect_tensor(part, output)
+        if tensor.memref is not output.memref:
+            self.copy(tensor, output)
 
     _HANDLERS: ClassVar[dict[type[Operation], Callable[[Any, Any], Value]]] = {
         relax.AliasOp: _same,

@@ -236,6 +236,8 @@ class MemoryCode(ExtentCode):
     def copy(self, source: Tensor, target: Tensor) -> None:
         """Copy all elements; a loop where the size is not static."""
         size = product(target.dims)
+        if size.value == 0:
+            return
         if size.value is not None:
             type_ = memref_for(target.dims, target.dtype)
             operands = [self.cast(source, type_), self.cast(target, type_)]
@@ -318,10 +320,13 @@ class MemoryCode(ExtentCode):
             self._free(memory)
         scope.owned.clear()
 
-    def handed_over(self, value: Tensor, scope: Scope, type_: AnyMemRef) -> SSAValue:
+    def handed_over(
+        self, value: Tensor, scope: Scope, type_: AnyMemRef, *, copied: bool = False
+    ) -> SSAValue:
         """Memory that whoever gets it must release: the scope's own, or a copy."""
         memory = value.memory
-        if memory is not None and memory in scope.owned and value.at_start:
+        is_own = memory is not None and memory in scope.owned and value.at_start
+        if memory is not None and is_own and not copied:
             del scope.owned[memory]
             return self.cast(value, type_)
         copy = Tensor(self.new_memory(value.dims, value.dtype), value.dims, value.dtype)
@@ -333,6 +338,15 @@ class MemoryCode(ExtentCode):
     ) -> Tensor:
         """A tensor on memory that a branch has handed over."""
         return Tensor(base, dims, dtype, self._own(base))
+
+    def taken_from(
+        self, address: SSAValue, dims: tuple[Dim, ...], dtype: Attribute
+    ) -> Tensor:
+        """A tensor on memory at an address, which this block is to release."""
+        pointer = self.cv.emit(llvm.IntToPtrOp(address)).output
+        return self.taken_over(
+            self._unrealized(pointer, memref_for(dims, dtype)), dims, dtype
+        )
 
     # -- operations
 

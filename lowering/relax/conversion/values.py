@@ -39,6 +39,18 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Cells:
+    """Where a function puts address and extents of a result that it has made.
+
+    `memref` is of `i64`; a dimension that is None is known after the call only.
+    """
+
+    memref: SSAValue
+    dims: tuple[Dim | None, ...]
+    dtype: Attribute
+
+
+@dataclass(frozen=True)
 class Scalar:
     """A number; `dim` says its value, where it is known."""
 

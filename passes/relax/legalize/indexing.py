@@ -306,14 +306,3 @@ def one_hot(op: relax.OneHotOp, site: RuleContext) -> Tensor:
         return program.select(place.equals(indices[axis]), on.of(dtype), off.of(dtype))
 
     return program.compute("T_one_hot", site.shape, site.dtype, element)
-
-
-# ---- what only the runtime does ----
-
-
-@rewrite(relax.NonzeroOp, relax.UniqueOp)
-def call_runtime(op: relax.OperatorOp, bindings: Bindings) -> SSAValue:
-    """A call of the runtime's function of that name: the result has any size."""
-    name = f"relax.run.{op.name.rpartition('.')[2]}"
-    call = relax.CallPurePackedOp(name, op.operands, op.result.type)
-    return bindings.emit(call)

@@ -101,7 +101,8 @@ def sorting_order(
         return [*at[:axis], None, *at[axis:]]
 
     def statements(at: list[Expr], made: list[Tensor]) -> None:
-        _MergeSort(program, x, made[0], at, axis, number, descending).write()
+        is_before = comes_before(x.dtype, descending)
+        MergeSort(program, x, made[0], at, axis, number, is_before).write()
 
     (order,) = program.sequential(
         "order",
@@ -114,7 +115,7 @@ def sorting_order(
     return order
 
 
-class _MergeSort:
+class MergeSort:
     """The statements that sort the places of one row."""
 
     def __init__(
@@ -125,17 +126,21 @@ class _MergeSort:
         row: list[Expr],
         axis: int,
         number: Expr,
-        descending: bool,
+        is_before: Choice,
     ) -> None:
         self._program = program
         self._x, self._order = x, order
         self._row, self._axis = row, axis
         self._number = number
-        self._is_before = comes_before(x.dtype, descending)
+        self._is_before = is_before
         self._zero, self._one = program.extent(0), program.extent(1)
         self._merged = program.local("merged", [x.shape[axis]], i64)
         self._state = program.local("state", [3], i64)
         """Length of runs; places in the two that are merged."""
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Ask for the memory that `compare` needs."""
 
     def _at(self, place: Expr) -> tuple[Expr, ...]:
         return (*self._row[: self._axis], place, *self._row[self._axis :])
@@ -170,14 +175,18 @@ class _MergeSort:
         self._set(2, middle)
         with program.loop("k", low, high - low) as k:
             first, second = self._get(1), self._get(2)
-            takes_first = self._takes_first(first, second, middle, high)
+            self.compare(first, second, middle, high)
+            takes_first = self.takes_first(first, second, middle, high)
             taken = program.select(takes_first, first, second)
             program.store(self._order[self._at(taken)], self._merged, [k])
             step = takes_first.cast(i64)
             self._set(1, first + step)
             self._set(2, second + (self._one - step))
 
-    def _takes_first(self, first: Expr, second: Expr, middle: Expr, high: Expr) -> Expr:
+    def compare(self, first: Expr, second: Expr, middle: Expr, high: Expr) -> None:
+        """Statements before `takes_first`, which may use what they compute."""
+
+    def takes_first(self, first: Expr, second: Expr, middle: Expr, high: Expr) -> Expr:
         """Whether the next one is of the first run: also where they are equal."""
         program = self._program
 

@@ -36,8 +36,8 @@ relax.func @f(%x: !t) -> !t {
 
 // -----
 
-// CHECK: cannot lower 'relax.func' @f: the shape of the result, tensor<?xf32>, is not known; declare its dimensions
-relax.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+// CHECK: cannot lower 'relax.func' @f: rank and dtype of the result, tensor<*xf32>, must be known
+relax.func @f(%x: tensor<?xf32>) -> tensor<*xf32> {
   relax.return %x : tensor<?xf32>
 }
 

@@ -34,12 +34,23 @@ relax.func @device(%a: !d, %b: tensor<4xf32>) -> !d {
 
 // -----
 
-// Operators that only the runtime knows are called by name; the shape is not known.
+// A count becomes a dimension. Where the shape of the operand is not known, the runtime
+// is called by name.
+
+// CHECK-LABEL: relax.func @counted
+// CHECK: %[[N:.*]] = relax.call_tir @nonzero_count(%a) : (tensor<4xf32>) -> tensor<1xi64>
+// CHECK: %[[S:.*]] = relax.tensor_to_shape %[[N]]
+// CHECK: relax.match_cast %[[S]] defines [count] : !relax.shape<[?]> -> !relax.shape<[count]>
+// CHECK: relax.call_tir @nonzero(%a) : (tensor<4xf32>) -> tensor<1x?xi64, #relax.dims<[1, count]>>
+relax.func @counted(%a: tensor<4xf32>) -> tensor<?x?xi64> {
+  %r = relax.nonzero %a : (tensor<4xf32>) -> tensor<?x?xi64>
+  relax.return %r : tensor<?x?xi64>
+}
 
 // CHECK-LABEL: relax.func @runtime
-relax.func @runtime(%a: tensor<4xf32>) -> tensor<?x?xi64> {
-  // CHECK: relax.call_pure_packed "relax.run.nonzero"(%a) : (tensor<4xf32>) -> tensor<?x?xi64>
-  %r = relax.nonzero %a : (tensor<4xf32>) -> tensor<?x?xi64>
+relax.func @runtime(%a: tensor<?xf32>) -> tensor<?x?xi64> {
+  // CHECK: relax.call_pure_packed "relax.run.nonzero"(%a) : (tensor<?xf32>) -> tensor<?x?xi64>
+  %r = relax.nonzero %a : (tensor<?xf32>) -> tensor<?x?xi64>
   relax.return %r : tensor<?x?xi64>
 }
 
