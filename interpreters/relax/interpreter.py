@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from xdsl_tvm.analysis.relax.tail_calls import tail_call
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters import tir as tir_interpreter
 from xdsl_tvm.interpreters.data.numbers import number
@@ -38,7 +39,7 @@ from xdsl_tvm.interpreters.errors import (
 )
 from xdsl_tvm.interpreters.relax.operators import EVALUATIONS
 from xdsl_tvm.interpreters.relax.runtime_functions import RUNTIME
-from xdsl_tvm.interpreters.relax.steps import STEPS, Killed, check
+from xdsl_tvm.interpreters.relax.steps import STEPS, Killed, RunAgainError, check
 from xdsl_tvm.interpreters.relax.values import (
     Array,
     Symbols,
@@ -77,6 +78,7 @@ class InterpretedRelax(
                 if isinstance(symbol, StringAttr):
                     self._aliases.setdefault(symbol.data, op.sym_name.data)
         self._depth = 0
+        self._tails: dict[relax.FuncOp, relax.CallOp | None] = {}
         self._unwritten: dict[int, Array] = {}
 
     def __getitem__(
@@ -109,9 +111,20 @@ class InterpretedRelax(
     def run(self, func: relax.FuncOp, values: Sequence[Any]) -> Any:
         """Call a Relax function on values of its parameters.
 
+        One that ends by calling itself is run again instead, however often.
+
         Raises TypeCheckError where a value lacks the type of its parameter.
         """
-        return self.run_body(func, values, Frame(self), func.sym_name.data)
+        if func not in self._tails:
+            tail = tail_call(func)
+            self._tails[func] = None if tail is None else tail.call
+        while True:
+            frame = Frame(self)
+            frame.tail = self._tails[func]
+            try:
+                return self.run_body(func, values, frame, func.sym_name.data)
+            except RunAgainError as again:
+                values = again.values
 
     def run_body(
         self,
@@ -260,6 +273,8 @@ class Frame:
 
     def __init__(self, owner: InterpretedRelax) -> None:
         self.owner = owner
+        self.tail: relax.CallOp | None = None
+        """The call of itself that the function ends with."""
         self.values: dict[SSAValue, Any] = {}
         self.symbols: Symbols = {}
 

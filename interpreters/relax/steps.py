@@ -157,8 +157,19 @@ def _if(frame: Frame, op: relax.IfOp) -> tuple[Any, ...]:
     return results
 
 
+class RunAgainError(Exception):
+    """Raised where a function ends by calling itself on values."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        super().__init__()
+        self.values = values
+
+
 def _call(frame: Frame, op: relax.CallOp) -> tuple[Any, ...]:
-    result = frame.owner.call(op.callee.root_reference.data, frame.read(op))
+    values = frame.read(op)
+    if op is frame.tail:
+        raise RunAgainError(values)
+    result = frame.owner.call(op.callee.root_reference.data, values)
     return () if op.result is None else (result,)
 
 

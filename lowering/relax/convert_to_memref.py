@@ -10,8 +10,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.lowering.relax.conversion.functions import FunctionConverter
 from xdsl_tvm.lowering.relax.conversion.gpu import place_on_gpu
+from xdsl_tvm.lowering.relax.conversion.loops import converter_of
 from xdsl_tvm.lowering.relax.conversion.module import ModuleView
 from xdsl_tvm.lowering.tir.convert_to_gpu import ConvertToGPU
 from xdsl_tvm.lowering.tir.convert_to_memref import ConvertToMemref as ConvertTIRToMemref
@@ -61,6 +61,9 @@ class ConvertToMemref(CompilerPass):
         function writes the address of memory that it has allocated, and the extents, last
         of all; whoever calls it releases that memory. A call passes the
         values of the callee's symbols and checks that its arguments agree on them.
+        A function that ends with a relax.if of which one branch ends by calling the
+        function is an scf.while: the depth of such calls is not bounded. Its tensors are
+        copied at the start, since the loop releases what it is passed.
         relax.match_cast, a reshape, and a result that is not known to have the declared
         shape, are checked with cf.assert. relax.if becomes scf.if that yields memory.
         A storage is memory of bytes, a tensor on it a memref.view that is checked to be
@@ -100,8 +103,9 @@ class ConvertToMemref(CompilerPass):
         with another symbolic dimension is passed as memory of one dimension. A branch
         that ends the life of a value of outside does not release it: the block does that
         made it. Memory that a call or a branch hands over is not released where an
-        assertion after it fails. What a branch yields, or a function returns, that lives on under another
-        name is a copy: what is written to it later is not seen through the other name.
+        assertion after it fails. What a branch yields, or a function returns, that lives
+        on under another name is a copy: what is written to it later is not seen through
+        the other name.
         That symbols keep to their upper bounds is checked.
     """
 
@@ -141,7 +145,7 @@ def convert_relax_functions(
     """
     view = ModuleView(module, profile=profile, on_gpu=on_gpu)
     converted = [
-        (source, FunctionConverter(source, view).convert())
+        (source, converter_of(source, view).convert())
         for source in module.body.ops
         if isinstance(source, relax.FuncOp) and not view.is_part_of_callers(source)
     ]

@@ -75,7 +75,8 @@ def c_source(
             raise _fail(name, "its name is no identifier of C; rename it")
         if any(spec.is_handed_over for spec in _results(signature)):
             raise _fail(
-                name, "only the call finds the extents of a result; declare its dimensions"
+                name,
+                "only the call finds the extents of a result; declare its dimensions",
             )
         if isinstance(signature, PackedSignature):
             parts.append(_packed(name, signature, failures))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -83,18 +83,28 @@ class FunctionConverter(PackedCode):
         Raises PassFailedException for what cannot be lowered.
         """
         outputs = self._bind_arguments()
+        results, handed_over = self._convert_body(outputs)
+        self.release(self.scopes[-1])
+        self._store_cells(handed_over)
+        self.cv.emit(func.ReturnOp.create(operands=results))
+        return self._function()
+
+    def _convert_body(
+        self, outputs: Sequence[Tensor | Cells]
+    ) -> tuple[list[SSAValue], list[tuple[Cells, list[SSAValue]]]]:
+        """What is returned, and what is to be stored to cells."""
         returned = self.source.return_op
         self._choose_destinations(returned.value, outputs)
         self._convert_block(self.source.body.block)
         self.cv.source = returned
-        results, handed_over = self._return(self._value(returned.value), outputs)
-        self.release(self.scopes[-1])
-        # Last, since a function that fails releases what it has allocated.
+        return self._return(self._value(returned.value), outputs)
+
+    def _store_cells(self, handed_over: list[tuple[Cells, list[SSAValue]]]) -> None:
+        """Store addresses and extents: last, since a function that fails releases what
+        it has allocated."""
         for cells, values in handed_over:
             for position, value in enumerate(values):
                 self.store(value, cells.memref, position)
-        self.cv.emit(func.ReturnOp.create(operands=results))
-        return self._function()
 
     def _function(self) -> func.FuncOp:
         types = self.convention.inputs
@@ -186,7 +196,10 @@ class FunctionConverter(PackedCode):
     # -- operations
 
     def _convert_block(self, block: Block) -> None:
-        for op in block.ops:
+        self._convert_ops(block.ops)
+
+    def _convert_ops(self, ops: Iterable[Operation]) -> None:
+        for op in ops:
             if isinstance(op, relax.ReturnOp | relax.YieldOp):
                 continue
             self.cv.source = op
