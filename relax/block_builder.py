@@ -100,6 +100,8 @@ class BlockBuilder:
             op.detach()
         self._scopes: list[_Scope] = []
         self._function: _Function | None = None
+        self._open_names: set[str] = set()
+        """Of the functions that are not finished, which are built one aside the other."""
 
     if not TYPE_CHECKING:
 
@@ -135,7 +137,7 @@ class BlockBuilder:
             )
         if not name:
             raise VerifyException("relax.func: it needs a name")
-        if name in self._functions:
+        if name in self._functions or name in self._open_names:
             raise VerifyException(f"relax.func @{name}: there is such a function already")
         variables = [params] if isinstance(params, Var) else list(params)
         attributes = _attributes(name, attrs or {}, private)
@@ -144,6 +146,7 @@ class BlockBuilder:
         body.is_pure = pure and not is_true(attributes.get(FORCE_PURE))
         self._function = _Function(variables, pure, attributes, body)
         self._scopes = [_Scope("function", body.entry)]
+        self._open_names.add(name)
         outer = _CURRENT.set(self)
         try:
             yield
@@ -154,12 +157,23 @@ class BlockBuilder:
             self._functions[name] = func
         finally:
             _CURRENT.reset(outer)
+            self._open_names.discard(name)
             if name not in self._functions:
                 # They can be parameters of another try.
                 for variable, value in zip(variables, before, strict=True):
                     variable.value = value
             self._function = None
             self._scopes = []
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Build other functions before the open one is gone on with."""
+        outer = self._function, self._scopes
+        self._function, self._scopes = None, []
+        try:
+            yield
+        finally:
+            self._function, self._scopes = outer
 
     def emit_func_output(
         self, output: Emittable, params: Sequence[Var] | None = None
@@ -237,9 +251,7 @@ class BlockBuilder:
 
     def free_name(self, hint: str) -> str:
         """A name that no function has: the hint, with a number if it is taken."""
-        taken = set(self._functions)
-        if self._function is not None:
-            taken.add(self._function.name)
+        taken = self._functions.keys() | self._open_names
         name, count = hint, 0
         while name in taken:
             count += 1

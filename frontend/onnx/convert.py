@@ -28,13 +28,12 @@ from xdsl_tvm.frontend.onnx.errors import OnnxError
 from xdsl_tvm.frontend.onnx.graph import (
     GraphBuilder,
     Scope,
-    as_expr,
     functions_of,
     opsets_of,
     variable_name,
 )
 from xdsl_tvm.frontend.onnx.model import checked, load
-from xdsl_tvm.frontend.onnx.values import Array, Value
+from xdsl_tvm.frontend.onnx.values import Array, Value, as_expr
 from xdsl_tvm.frontend.params import detach_params
 from xdsl_tvm.relax.expr import Var
 
@@ -139,7 +138,7 @@ class _Conversion:
             builder.emit_func_output(output)
         module = builder.get()
         if self.keep_params:
-            (func,) = module.body.block.ops
+            func = module["main"]
             func.attributes["params"] = ArrayAttr([dense_of(array) for array in kept])
         return module
 

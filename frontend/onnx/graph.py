@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -16,6 +17,7 @@ from onnx import (
     NodeProto,
     TensorProto,
     TypeProto,
+    ValueInfoProto,
     defs,
     helper,
 )
@@ -23,14 +25,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.relax import TensorInfo
-from xdsl_tvm.dialects.relax.symbolic import DimLike
+from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name
 from xdsl_tvm.frontend.onnx.dtypes import NUMBERS, array_of
 from xdsl_tvm.frontend.onnx.errors import OnnxError
 from xdsl_tvm.frontend.onnx.folding import folded
-from xdsl_tvm.frontend.onnx.node import Node, Results, converter_of
+from xdsl_tvm.frontend.onnx.loops import Loop, symbols_of
+from xdsl_tvm.frontend.onnx.node import Node, Repetition, Results, converter_of
 from xdsl_tvm.frontend.onnx.schemas import body_of
-from xdsl_tvm.frontend.onnx.values import Known, Value
+from xdsl_tvm.frontend.onnx.values import Known, Value, as_expr
+from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr, Var
 
 _MOST_INLINED = 64
@@ -284,6 +288,152 @@ class GraphBuilder:
         self.run(graph, inner)
         return self.outputs(graph, inner)
 
+    def is_known(self, graph: GraphProto, inputs: Sequence[Value | None]) -> bool:
+        """Whether the first output of a graph, the body of a loop, is always known.
+
+        The first two inputs and outputs are the loop's own; others are carried.
+        """
+        around = self._scopes[-1].values
+        given = zip(graph.input, inputs, strict=False)
+        unknown = {each.name for each, value in given if not _is_known(value)}
+        local = {each.name for each in graph.input}
+        while True:
+            found = set(unknown)
+            for node in graph.node:
+                used = list(_used_names([node]))
+                is_unknown = any(
+                    name in found
+                    or (name not in local and not _is_known(around.get(name)))
+                    for name in used
+                )
+                if is_unknown and node.op_type not in ("Shape", "Size"):
+                    found.update(node.output)
+                local.update(node.output)
+            following = {
+                each.name
+                for each, output in zip(graph.input[2:], graph.output[1:], strict=False)
+                if output.name in found
+            }
+            if following <= unknown:
+                return not graph.output or graph.output[0].name not in found
+            unknown |= following
+
+    def repeated(
+        self, where: str, graph: GraphProto, repetition: Repetition
+    ) -> tuple[list[Expr], list[Expr]]:
+        """What a loop over a graph carries at its end, and what it collects."""
+        around = self._scopes[-1]
+        names = [
+            name
+            for name in dict.fromkeys(_used_names(graph.node, graph.output))
+            if isinstance(around.values.get(name), Expr)
+        ]
+        captured = [
+            *repetition.captured,
+            *(as_expr(around.values[name]) for name in names),
+        ]
+        first, states = len(repetition.captured), len(repetition.carried)
+        count, condition = repetition.count, repetition.condition
+        rows: list[TensorInfo] | None = None
+
+        def step(
+            carried: Sequence[Expr], parts: Sequence[Expr]
+        ) -> tuple[Expr, Sequence[Expr]]:
+            nonlocal rows
+            number, state, lists = (
+                carried[0],
+                carried[1 : states + 1],
+                carried[states + 1 :],
+            )
+            known = {k: v for k, v in around.values.items() if isinstance(v, Known)}
+            inner = Scope(known, around.opsets, around.depth + 1)
+            inner.values.update(zip(names, parts[first:], strict=False))
+            inputs = repetition.inputs(number, state, parts[:first])
+            given = (each.name for each in graph.input)
+            inner.values.update(zip(given, inputs, strict=True))
+            self.run(graph, inner)
+            outputs = [self.emit(as_expr(each)) for each in self.outputs(graph, inner)]
+            following = self.emit(op.add(number, relax.const(1, "int64")))
+            goes_on = None if condition is None else op.reshape(outputs.pop(0), [])
+            if count is not None:
+                is_left = op.less(following, parts[-1])
+                goes_on = is_left if goes_on is None else op.logical_and(goes_on, is_left)
+            assert goes_on is not None, "a loop has a condition or a count"
+            if rows is None:
+                rows = [self._row(where, each, symbols) for each in outputs[states:]]
+                raise _RowsFoundError
+            made = [
+                op.concat([each, op.expand_dims(row, [0])], 0)
+                for each, row in zip(lists, outputs[states:], strict=True)
+            ]
+            return self.emit(goes_on), [following, *outputs[:states], *made]
+
+        start = [relax.const(0, "int64"), *repetition.carried]
+        symbols = symbols_of([*repetition.carried, *captured])
+        symbols += _symbols_of_known(
+            around.values[each]
+            for each in _used_names(graph.node)
+            if each in around.values
+        )
+        passed = captured if count is None else [*captured, count]
+        loop = Loop(self.builder, where, list(dict.fromkeys(symbols)), passed, step)
+        goes_on = relax.const(True) if condition is None else op.reshape(condition, [])
+        if count is not None:
+            goes_on = op.logical_and(goes_on, op.greater(count, relax.const(0, "int64")))
+        with suppress(_RowsFoundError):
+            loop.run(goes_on, start)
+        assert rows is not None, "the body was converted"
+        empty = [
+            op.zeros([0, *(row.dims or ())], dtype_name(row.dtype))
+            for row in rows
+            if row.dtype
+        ]
+        result = [self._settled(each) for each in loop.run(goes_on, [*start, *empty])]
+        return result[1 : states + 1], result[states + 1 :]
+
+    def _row(self, where: str, value: Expr, symbols: Sequence[str]) -> TensorInfo:
+        info = TensorInfo.of(value.struct_info)
+        if info is None or info.shape is None or info.dtype is None:
+            raise OnnxError(f"{where}: the shape of what it collects is not known")
+        if not all(set(dim.symbols()) <= set(symbols) for dim in info.shape):
+            raise OnnxError(f"{where}: the shape of what it collects changes")
+        return info
+
+    def _settled(self, value: Expr) -> Expr:
+        """A value of which all dimensions have names."""
+        info = TensorInfo.of(value.struct_info)
+        if info is None or info.dims is None or info.shape is not None:
+            return value
+        return self.declared(value, info.dims)
+
+
+class _RowsFoundError(Exception):
+    """Raised where the shapes of what a loop collects are found."""
+
+
+def _symbols_of_known(values: Iterable[Value]) -> list[str]:
+    """The symbols of dimensions that are known."""
+    found = [value.array.ravel() for value in values if isinstance(value, Known)]
+    elements = [each for array in found if array.dtype == object for each in array]
+    return [name for each in elements if isinstance(each, Dim) for name in each.symbols()]
+
+
+def _is_known(value: Value | None) -> bool:
+    return value is None or isinstance(value, Known)
+
+
+def _used_names(
+    nodes: Iterable[NodeProto], outputs: Iterable[ValueInfoProto] = ()
+) -> Iterator[str]:
+    """The names that nodes use, and graphs in them, with those of their own."""
+    for node in nodes:
+        yield from node.input
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _used_names(inner.node, inner.output)
+    for output in outputs:
+        yield output.name
+
 
 def _resolve(node: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
     """Replace what a node of a function, or of graphs in it, refers to."""
@@ -303,11 +453,6 @@ def _resolve(node: NodeProto, attributes: Mapping[str, AttributeProto]) -> None:
     copies.attribute.extend(kept)
     del node.attribute[:]
     node.attribute.extend(copies.attribute)
-
-
-def as_expr(value: Value) -> Expr:
-    """The value as an expression."""
-    return value.expr() if isinstance(value, Known) else value
 
 
 def node_name(node: NodeProto) -> str:

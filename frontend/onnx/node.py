@@ -43,6 +43,33 @@ class Graphs(Protocol):
         """The outputs of a graph, computed where the node is."""
         ...
 
+    def is_known(self, graph: GraphProto, inputs: Sequence[Value | None]) -> bool:
+        """Whether the first output of a graph, the body of a loop, is always known."""
+        ...
+
+    def repeated(
+        self, where: str, graph: GraphProto, repetition: Repetition
+    ) -> tuple[list[Expr], list[Expr]]:
+        """What a loop over a graph carries at its end, and what it collects."""
+        ...
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How a graph is repeated, as often as the running program finds out.
+
+    The values are those before the first iteration. `inputs` makes the inputs of the
+    graph of the number of the iteration, of what is carried and of what is captured.
+    """
+
+    count: Expr | None
+    """The number of iterations, an `int64` of rank 0; None where it has no limit."""
+    condition: Expr | None
+    """Whether there is an iteration; None where the graph has no condition."""
+    carried: Sequence[Expr]
+    captured: Sequence[Expr]
+    inputs: Callable[[Expr, Sequence[Expr], Sequence[Expr]], Sequence[Value]]
+
 
 @dataclass(frozen=True)
 class Node:

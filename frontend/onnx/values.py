@@ -49,6 +49,11 @@ class Known:
 Value: TypeAlias = "relax.Expr | Known"
 
 
+def as_expr(value: Value) -> relax.Expr:
+    """The value as an expression."""
+    return value.expr() if isinstance(value, Known) else value
+
+
 def known(elements: object, dtype: str = "int64") -> Known:
     """A value of known elements; of dimensions where one of them is symbolic."""
     array = np.empty((), object)

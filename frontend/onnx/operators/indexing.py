@@ -117,8 +117,7 @@ def _unique(node: Node) -> list[Value | None]:
         shape[axis] = None
     found = node.graphs.declared(both[0], shape)
     first, inverse, counts = (
-        node.graphs.declared(both[index], [None])
-        for index in (1, 2, 3)
+        node.graphs.declared(both[index], [None]) for index in (1, 2, 3)
     )
     if not node.int_of("sorted", 1):
         order = node.emit(op.argsort(first, 0, False, "int64"))
