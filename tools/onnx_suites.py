@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -111,6 +112,49 @@ def _light() -> Iterator[TestCase]:
             rtol=1e-3,
             atol=1e-7,
         )
+
+
+def with_random_weights(model: ModelProto) -> ModelProto:
+    """A light model with random numbers in place of weights that are all one number.
+
+    Scales and variances of normalizations are near 1.
+    """
+    rng = np.random.default_rng(5)
+    result = ModelProto()
+    result.CopyFrom(model)
+    # From 4 on initializers are no inputs.
+    result.ir_version = 8
+    weights = {each.name: each for each in result.graph.initializer}
+    nodes = list(result.graph.node)
+    near_one = {
+        node.input[index]
+        for node in nodes
+        if node.op_type == "BatchNormalization"
+        for index in (1, 4)
+    }
+    kept: list[NodeProto] = []
+    for node in nodes:
+        if node.op_type != "ConstantOfShape":
+            kept.append(node)
+            continue
+        shape = [int(each) for each in numpy_helper.to_array(weights[node.input[0]])]
+        scale = math.sqrt(2 / math.prod(shape[1:])) if len(shape) > 1 else 0.1
+        values = (rng.standard_normal(shape) * scale).astype(np.float32)
+        values += np.float32(node.output[0] in near_one)
+        result.graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
+    del result.graph.node[:]
+    result.graph.node.extend(kept)
+    used = {name for node in kept for name in node.input}
+    initializers = [each for each in result.graph.initializer if each.name in used]
+    copies = ModelProto()
+    copies.graph.initializer.extend(initializers)
+    del result.graph.initializer[:]
+    result.graph.initializer.extend(copies.graph.initializer)
+    names = {each.name for each in result.graph.initializer}
+    inputs = [each for each in result.graph.input if each.name in used - names]
+    del result.graph.input[:]
+    result.graph.input.extend(inputs)
+    return result
 
 
 # ---- types ----

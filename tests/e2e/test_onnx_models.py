@@ -9,7 +9,6 @@ expected outputs; by default one of them runs.
 
 import importlib
 import importlib.util
-import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +25,7 @@ from onnx.reference import ReferenceEvaluator
 
 from xdsl_tvm.relax.frontend.onnx import from_onnx
 from xdsl_tvm.tools.onnx_conformance import run_test
-from xdsl_tvm.tools.onnx_suites import suite
+from xdsl_tvm.tools.onnx_suites import suite, with_random_weights
 
 FULL = "XDSL_TVM_FUZZ" in os.environ
 pytestmark = pytest.mark.skipif(
@@ -273,29 +272,3 @@ def test_a_light_model_of_other_weights_computes_what_the_evaluator_does() -> No
     found = xdsl_tvm.interpret(from_onnx(model))["main"](image)
     assert np.ptp(expected) > 1
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
-
-
-def with_random_weights(model: ModelProto) -> ModelProto:
-    """The model with random numbers in place of constants of one element."""
-    rng = np.random.default_rng(5)
-    result = ModelProto()
-    result.CopyFrom(model)
-    # From 4 on initializers are no inputs.
-    result.ir_version = 8
-    weights = {each.name: each for each in result.graph.initializer}
-    kept: list[NodeProto] = []
-    for node in result.graph.node:
-        if node.op_type != "ConstantOfShape":
-            kept.append(node)
-            continue
-        shape = [int(each) for each in numpy_helper.to_array(weights[node.input[0]])]
-        scale = math.sqrt(2 / math.prod(shape[1:]))
-        values: Array = (rng.standard_normal(shape) * scale).astype(np.float32)
-        result.graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
-    del result.graph.node[:]
-    result.graph.node.extend(kept)
-    names = {each.name for each in result.graph.initializer}
-    inputs = [each for each in result.graph.input if each.name not in names]
-    del result.graph.input[:]
-    result.graph.input.extend(inputs)
-    return result
