@@ -10,8 +10,10 @@ Tests of other domains than the standard's are left out.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
+import select
 import signal
 import sys
 import time
@@ -36,7 +38,7 @@ from xdsl_tvm.tools.onnx_backend import prepare
 from xdsl_tvm.tools.onnx_suites import KINDS, has_supported_types, suite
 
 _LONGEST = 4000
-"""Bytes of the longest reason that is kept, which a pipe holds."""
+"""Characters of the longest reason that is kept."""
 
 _MOST_SECONDS = 300
 """How long one compiled test may take."""
@@ -277,59 +279,78 @@ def _warm_up() -> None:
     prepare(helper.make_model(graph)).run([np.zeros(1, np.float32)])
 
 
-@dataclass(frozen=True)
-class _Running:
-    """A process that runs one test."""
+@dataclass
+class _Worker:
+    """A process that runs tests one after the other, and writes a line after each."""
 
-    case: TestCase
-    reading: int
-    """The end of a pipe that it writes why the test failed to, or a zero byte."""
-    until: float
+    cases: list[TestCase]
+    """Those that it has not finished."""
+    process: int = 0
+    reading: int = -1
+    """The end of a pipe."""
+    rest: bytes = b""
+    """The begin of a line."""
+    until: float = 0.0
     """When it is ended, on the clock of `time.monotonic`."""
 
-
-def separately(cases: Iterable[TestCase], jobs: int) -> Iterator[Outcome]:
-    """The outcomes of compiled tests, each in a process, which compiled code may end.
-
-    At most `jobs` of them run at a time. They begin from this one, which has one thread
-    only, and compile without further processes.
-    """
-    os.environ.setdefault(PROCESSES_VARIABLE, "1")
-    running: dict[int, _Running] = {}
-    for case in cases:
-        while len(running) >= jobs:
-            yield from _ended(running)
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            outcome = run_test(case, interpreted=False)
-            os.write(writing, outcome.failure.encode()[:_LONGEST] or b"\0")
+    def start(self) -> None:
+        """Run the tests that are left in a new process."""
+        self.reading, writing = os.pipe()
+        self.process = os.fork()
+        if self.process == 0:
+            os.close(self.reading)
+            for case in self.cases:
+                outcome = run_test(case, interpreted=False)
+                line = json.dumps([outcome.failure[:_LONGEST], outcome.bound])
+                os.write(writing, line.encode() + b"\n")
             os._exit(0)
         os.close(writing)
-        running[child] = _Running(case, reading, time.monotonic() + _MOST_SECONDS)
-    while running:
-        yield from _ended(running)
+        self.rest = b""
+        self.until = time.monotonic() + _MOST_SECONDS
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """What can be read: the outcomes of tests, or of one that ended the process."""
+        data = os.read(self.reading, 1 << 16)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            failure, bound = json.loads(line)
+            case = self.cases.pop(0)
+            yield Outcome(case.name, _operator(case), failure, tuple(bound))
+        if lines:
+            self.until = time.monotonic() + _MOST_SECONDS
+        if not data or not self.cases:
+            yield from self.ended("compiled code ended the process")
+
+    def ended(self, why: str) -> Iterator[Outcome]:
+        """The outcome of the test that is running, and a new process for those after."""
+        os.close(self.reading)
+        os.waitpid(self.process, 0)
+        if self.cases:
+            case = self.cases.pop(0)
+            yield Outcome(case.name, _operator(case), why)
+        if self.cases:
+            self.start()
 
 
-def _ended(running: dict[int, _Running]) -> Iterator[Outcome]:
-    """The outcomes of the processes that have ended, after a while; those that take too
-    long are ended."""
-    time.sleep(0.005)
-    for child, each in list(running.items()):
-        is_late = time.monotonic() > each.until
-        if is_late:
-            os.kill(child, signal.SIGKILL)
-        if os.waitpid(child, 0 if is_late else os.WNOHANG)[0]:
-            del running[child]
-            said = os.read(each.reading, _LONGEST)
-            os.close(each.reading)
-            failure = said.strip(b"\0").decode(errors="replace")
-            if is_late:
-                failure = f"it takes more than {_MOST_SECONDS} seconds"
-            elif not said:
-                failure = "compiled code ended the process"
-            yield Outcome(each.case.name, _operator(each.case), failure)
+def separately(cases: Sequence[TestCase], jobs: int) -> Iterator[Outcome]:
+    """The outcomes of compiled tests, in `jobs` processes, which compiled code may end.
+
+    They begin from this one, which has one thread only, and compile without further
+    processes.
+    """
+    os.environ.setdefault(PROCESSES_VARIABLE, "1")
+    workers = [_Worker(list(cases[index::jobs])) for index in range(jobs)]
+    for worker in workers:
+        if worker.cases:
+            worker.start()
+    while running := [worker for worker in workers if worker.cases]:
+        ready, _, _ = select.select([worker.reading for worker in running], [], [], 1)
+        for worker in running:
+            if worker.reading in ready:
+                yield from worker.outcomes()
+            elif time.monotonic() > worker.until:
+                os.kill(worker.process, signal.SIGKILL)
+                yield from worker.ended(f"it takes more than {_MOST_SECONDS} seconds")
 
 
 if __name__ == "__main__":
