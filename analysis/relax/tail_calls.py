@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xdsl_tvm.dialects import relax
 
@@ -35,7 +35,7 @@ class TailCall:
     @property
     def is_on_true(self) -> bool:
         """Whether the call is in the branch of a condition that holds."""
-        return self.call.parent is self.branch.true_region.block
+        return self.branch.true_region.is_ancestor(self.call)
 
     @property
     def last(self) -> Block:
@@ -59,20 +59,27 @@ def tail_call(func: relax.FuncOp) -> TailCall | None:
         last = region.block.last_op
         assert isinstance(last, relax.YieldOp), "verified"
         call = _called(last.value)
-        if (
-            call is not None
-            and call.parent is region.block
-            and call.callee.root_reference == func.sym_name
-            and _is_last(call)
-        ):
+        if call is None or call.callee.root_reference != func.sym_name:
+            continue
+        around = call.parent_op()
+        if isinstance(around, relax.DataflowOp) and around.parent is region.block:
+            is_last = _is_last(call) and _is_last(around)
+        else:
+            is_last = call.parent is region.block and _is_last(call)
+        if is_last:
             found.append(call)
     return TailCall(branch, found[0]) if len(found) == 1 else None
 
 
 def _origin(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, relax.AliasOp):
-        value = value.owner.operands[0]
-    return value
+    """The value that another one is, in a dataflow block, too."""
+    while True:
+        if isinstance(value.owner, relax.AliasOp):
+            value = value.owner.operands[0]
+        elif isinstance(value, OpResult) and isinstance(value.op, relax.DataflowOp):
+            value = value.op.output_op.values[value.index]
+        else:
+            return value
 
 
 def _called(value: SSAValue) -> relax.CallOp | None:
@@ -105,6 +112,7 @@ _NOTHING = (
     relax.KillStorageOp,
     relax.KillTensorOp,
     relax.VMKillObjectOp,
+    relax.OutputOp,
     relax.YieldOp,
     relax.ReturnOp,
 )

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.stablehlo import CHLO, StableHLO
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.infra.module_symbols import referenced_symbols
+from xdsl_tvm.passes.infra.module_symbols import module_symbols, referenced_symbols
 from xdsl_tvm.passes.stablehlo.conversion import FunctionConversion
 
 _OPERATIONS = (*StableHLO.operations, *CHLO.operations)
@@ -47,8 +47,9 @@ class ToRelax(CompilerPass):
             }
 
         Several results become a tuple. Calls are inlined, and private functions that
-        nothing calls any more are erased. Loops are unrolled, whose number of steps
-        follows from constants, at most 1024; branches become `relax.if`, or the chosen
+        nothing calls any more are erased. Loops are unrolled whose number of steps
+        follows from constants, at most 1024; others become private functions `while_0`
+        and so on that end by calling themselves. Branches become `relax.if`, or the chosen
         one where the condition is known. Reductions, windows, sorts and scatters are
         recognized by their body. Gathers and scatters that no operator of Relax is are
         one of a vector, with the numbers of elements computed. Time is linear in the size
@@ -56,7 +57,7 @@ class ToRelax(CompilerPass):
     Leaves alone: other functions, and the rest of the module
     Errors: operations and element types that are not converted, `custom_call` by the name
         that it calls, shapes that are not known, bodies that are not recognized,
-        recursion, loops of unknown length; more than 262144 operations; a type of a
+        recursion, loops whose condition always holds; more than 262144 operations; a type of a
         result that does not follow from the operands
     Attributes: read: none; created: `global_symbol`; removed: those of the functions
     Differs from TVM: TVM's `from_stablehlo` is a Python function on MLIR's own objects,
@@ -75,12 +76,15 @@ class ToRelax(CompilerPass):
         self._refuse_foreign(op)
         inlined: set[str] = set()
         made: list[tuple[FuncOp, Operation]] = []
+        loops: list[Operation] = []
+        taken = set(module_symbols(op))
         for name in converted:
             func = functions[name]
             if _is_private(func):
                 continue
-            conversion = FunctionConversion(self.name, functions)
+            conversion = FunctionConversion(self.name, functions, taken)
             made.append((func, conversion.converted(func)))
+            loops += conversion.loops
             inlined |= conversion.inlined
         for old, new in made:
             block = old.parent_block()
@@ -88,6 +92,7 @@ class ToRelax(CompilerPass):
             block.insert_op_before(new, old)
             old.detach()
             old.erase()
+        op.body.block.add_ops(loops)
         _erase_unused(op, {functions[name] for name in inlined | converted})
 
     def _refuse_foreign(self, module: ModuleOp) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import xdsl_tvm
+from xdsl_tvm.runtime.unit_objects import PROCESSES_VARIABLE
 
 jax: Any = pytest.importorskip("jax")
 pytest.importorskip("llvmlite")
@@ -105,6 +106,22 @@ def _steps(x: Any) -> Any:
     ]
 
 
+def _repeated(x: Any, count: Any) -> Any:
+    def double(carry: Any) -> Any:
+        value, number = carry
+        return value * 2, number + count
+
+    def collect(total: Any, row: Any) -> Any:
+        steps = lax.fori_loop(0, count, lambda _, y: y + row, row)
+        return total + steps.sum(), steps
+
+    return [
+        lax.while_loop(lambda carry: carry[0].sum() < 100, double, (x, count)),
+        lax.fori_loop(0, count, lambda index, value: value + index, x),
+        lax.scan(collect, 0.0, jnp.tile(x, (3, 1))),
+    ]
+
+
 CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "attention": (_attention, [_floats(1, 3, 2, 4) for _ in range(3)]),
     "layer norm": (_normalized, [_floats(2, 8), _floats(8)]),
@@ -122,7 +139,17 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "sorts and scans": (_sorted, [_floats(3, 4)]),
     "positions": (_indexed, [_floats(3, 4), _integers(3, 3), _integers(4, 3)]),
     "loops": (_steps, [_floats(3)]),
+    "loops of unknown length": (
+        _repeated,
+        [np.array([1, 2], np.float32), np.array(3, np.int32)],
+    ),
 }
+
+
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    # JAX has threads, and warns of processes that begin as copies.
+    monkeypatch.setenv(PROCESSES_VARIABLE, "1")
 
 
 @pytest.mark.parametrize("name", CASES)

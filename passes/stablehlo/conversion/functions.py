@@ -30,9 +30,15 @@ _MAX_DEPTH = 64
 class FunctionConversion:
     """Converts one function; what it calls is inlined, so that constants are seen."""
 
-    def __init__(self, name: str, functions: dict[str, FuncOp]) -> None:
+    def __init__(
+        self, name: str, functions: dict[str, FuncOp], taken: set[str]
+    ) -> None:
         self.name = name
         self.functions = functions
+        self.loops: list[relax.FuncOp] = []
+        """The functions that loops have become, private ones."""
+        self._taken = taken
+        self._named = 0
         self.inlined: set[str] = set()
         """The functions that were called."""
         self._calls: list[str] = []
@@ -58,8 +64,10 @@ class FunctionConversion:
             results[0] if len(results) == 1 else self._emitter.op(relax.TupleOp(results))
         )
         block.add_op(relax.ReturnOp(result))
-        _erase_unused(block)
-        _wrap_runs(block)
+        for each in (block, *(loop.body.block for loop in self.loops)):
+            _erase_unused(each)
+            _wrap_runs(each)
+        self._drop_unused_loops(block)
         end = block.last_op
         assert end is not None
         made = relax.FuncOp(
@@ -71,6 +79,19 @@ class FunctionConversion:
         )
         made.location = func.location
         return made
+
+    def _drop_unused_loops(self, block: Block) -> None:
+        """Forget loops of steps that were tried, which nothing calls."""
+        pending, used = [block], set[str]()
+        bodies = {loop.sym_name.data: loop.body.block for loop in self.loops}
+        while pending:
+            for op in (inner for top in pending.pop().ops for inner in top.walk()):
+                if isinstance(op, relax.CallOp):
+                    callee = op.callee.root_reference.data
+                    if callee in bodies and callee not in used:
+                        used.add(callee)
+                        pending.append(bodies[callee])
+        self.loops = [loop for loop in self.loops if loop.sym_name.data in used]
 
     def _check_type(self, op: Operation, type_: Attribute) -> None:
         if not isinstance(type_, TensorType):
@@ -256,21 +277,69 @@ class FunctionConversion:
         return self._joined(op, condition, blocks)
 
     def _loop(self, op: control.WhileOp, operands: list[SSAValue]) -> list[SSAValue]:
-        """The steps of a loop one after the other."""
+        """The steps of a loop one after the other, where their number is known."""
         values = operands
-        for _ in range(MAX_STEPS + 1):
+        for step in range(MAX_STEPS + 1):
             (condition,) = self._body(op.cond, values)
             known = self._emitter.known.get(condition)
             if known is None:
-                raise self._error(
-                    op,
-                    "the number of steps is not known; it must follow from integers that "
-                    "are constants, as in jax.lax.fori_loop with constant bounds",
-                )
+                if step:
+                    raise self._error(op, "the condition is known in some steps only")
+                return self._repeated(op, operands)
             if not known:
                 return values
             values = self._body(op.body, values)
-        raise self._error(op, f"more than {MAX_STEPS} steps are not unrolled")
+        return self._repeated(op, operands)
+
+    def _repeated(self, op: control.WhileOp, operands: list[SSAValue]) -> list[SSAValue]:
+        """A loop as a function that ends by calling itself; what is unused of steps that
+        were tried is erased."""
+        emitter, count = self._emitter, len(operands)
+        captured = {
+            operand: self._value(op, operand)
+            for inner in op.walk()
+            for operand in inner.operands
+            if inner is not op and any(operand in scope for scope in self._scopes)
+        }
+        passed = [*operands, *captured.values()]
+        block = Block(arg_types=[value.type for value in passed])
+        for outer, arg in zip(captured.values(), block.args[count:], strict=True):
+            if outer in emitter.known:
+                emitter.known[arg] = emitter.known[outer]
+        scopes = self._scopes
+        self._scopes = [dict(zip(captured, block.args[count:], strict=True))]
+        name = self._loop_name()
+        values = list(block.args[:count])
+        fields = [value.type for value in operands]
+        type_ = fields[0] if count == 1 else relax.TupleType.of(fields)
+        with emitter.inside(block):
+            (condition,) = self._body(op.cond, values)
+            if emitter.known.get(condition):
+                raise self._error(op, "the condition always holds; the loop never ends")
+            blocks = [Block(), Block()]
+            with emitter.inside(blocks[0]):
+                following = self._body(op.body, values)
+                again = [*following, *block.args[count:]]
+                self._end_branch([emitter.op(relax.CallOp(name, again, type_))])
+            with emitter.inside(blocks[1]):
+                self._end_branch(values)
+            choice = relax.IfOp(condition, Region(blocks[0]), Region(blocks[1]))
+            block.add_op(relax.ReturnOp(emitter.op(choice)))
+        self._scopes = scopes
+        inputs = [value.type for value in passed]
+        made = relax.FuncOp(name, inputs, type_, Region(block))
+        made.location = op.location
+        self.loops.append(made)
+        result = emitter.op(relax.CallOp(name, passed, type_))
+        if count == 1:
+            return [result]
+        return [emitter.op(relax.GetItemOp(result, index)) for index in range(count)]
+
+    def _loop_name(self) -> str:
+        while (name := f"while_{self._named}") in self._taken:
+            self._named += 1
+        self._taken.add(name)
+        return name
 
 
 def _erase_unused(block: Block) -> None:
@@ -292,7 +361,7 @@ def _wrap_runs(block: Block) -> None:
         for region in op.regions:
             _wrap_runs(region.block)
         if may_stand_in_dataflow(op) and not isinstance(
-            op, relax.ReturnOp | relax.YieldOp
+            op, relax.ReturnOp | relax.YieldOp | relax.CallOp
         ):
             run.append(op)
             continue

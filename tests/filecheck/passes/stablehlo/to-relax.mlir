@@ -97,6 +97,34 @@ func.func @branch(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A loop of which the number of steps is not known is a function that calls itself.
+
+// CHECK-LABEL: relax.func @loop
+// CHECK: %[[R:.*]] = relax.call @while_0(%x) : (tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: relax.return %[[R]]
+// CHECK-LABEL: relax.func @while_0(%0: tensor<i32>) -> tensor<i32> {
+// CHECK: relax.less
+// CHECK: relax.if
+// CHECK: relax.add
+// CHECK: %[[A:.*]] = relax.call @while_0(
+// CHECK-NEXT: relax.yield %[[A]]
+// CHECK: } else {
+// CHECK-NEXT: relax.yield %0
+func.func @loop(%x: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%i = %x) : tensor<i32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %i : tensor<i32>
+    stablehlo.return %j : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+
+// -----
+
 // Functions without operations of StableHLO stay.
 
 // CHECK-LABEL: func.func @other
