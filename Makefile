@@ -43,9 +43,10 @@ lint: $(STAMP)
 typecheck: $(STAMP)
 	$(BIN)/basedpyright
 
-# The standard's tests of operators, compiled, and their count in docs/onnx.md.
+# The standard's tests of operators, compiled and interpreted, and the table in docs/onnx.md.
 onnx: $(STAMP)
 	$(BIN)/python -m xdsl_tvm.tools.onnx_conformance --write docs/onnx.md
+	$(BIN)/python -m xdsl_tvm.tools.onnx_conformance --interpret --write docs/onnx.md
 
 # Calls of torch's operators, and the table of docs/torch.md. It needs torch.
 torch: $(STAMP)

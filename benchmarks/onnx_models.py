@@ -65,8 +65,10 @@ def work(compiler: str, name: str, threads: int) -> None:
         from xdsl_tvm.frontend.onnx import from_onnx
 
         start = time.perf_counter()
-        main = compile(from_onnx(model))["main"]
-        call = partial(main, image)
+        main: Any = compile(from_onnx(model))["main"]
+
+        def call() -> object:
+            return main(image)
     else:
         import onnxruntime
 
@@ -77,7 +79,11 @@ def work(compiler: str, name: str, threads: int) -> None:
         session = onnxruntime.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        call = partial(session.run, None, {model.graph.input[0].name: image})
+        feed = {model.graph.input[0].name: image}
+
+        def call() -> object:
+            return session.run(None, feed)
+
     seconds = time.perf_counter() - start
     found: Any = call()
     result = np.ravel(found if isinstance(found, np.ndarray) else found[0])

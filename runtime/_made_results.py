@@ -27,7 +27,7 @@ def taken_over(spec: ArraySpec, cells: Array) -> Array:
         return np.empty(shape, spec.dtype)
     memory = (ctypes.c_char * size).from_address(address)
     weakref.finalize(memory, _free(), address).atexit = False
-    return np.frombuffer(memory, spec.dtype).reshape(shape)
+    return np.frombuffer(memoryview(memory), spec.dtype).reshape(shape)
 
 
 @cache

@@ -3,8 +3,8 @@
 Each test is a model, inputs and expected outputs, from `onnx.backend.test`. `--kind`
 chooses the suite; the default is that of operators. The models are compiled, or
 interpreted with `--interpret`. `--write` renews the tables of a page, docs/onnx.md: the
-counts of the suite, and a row for each interpreted operator or for each light model.
-Tests of other domains than the standard's are left out.
+counts of the suite, and a column of the operators or a row for each light model. Tests of
+other domains than the standard's are left out.
 """
 
 from __future__ import annotations
@@ -118,8 +118,16 @@ def _compare(
 # ---- the table ----
 
 
-def table(outcomes: Sequence[Outcome], how: str) -> str:
-    """The rows of the operators."""
+ROADS = ("compiled", "interpreted")
+"""The columns of the table, for tests that pass."""
+
+
+def table(page: str, outcomes: Sequence[Outcome], how: str) -> str:
+    """The rows of the operators, with the column `how` of these outcomes.
+
+    The other column is that of the page. The reasons are those of compiled tests, and of
+    interpreted ones where all compiled tests pass.
+    """
     names = {outcome.name: outcome.operator for outcome in outcomes}
     by_operator: defaultdict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -131,11 +139,10 @@ def table(outcomes: Sequence[Outcome], how: str) -> str:
         if schema.domain == "":
             known = first.get(schema.name, schema.since_version)
             first[schema.name] = min(known, schema.since_version)
+    old = _rows(page)
     lines = [
-        f"The tests are {how}.",
-        "",
-        "| Operator | Converted by | Tests | What fails |",
-        "|---|---|---|---|",
+        "| Operator | Converted by | Compiled | Interpreted | What fails |",
+        "|---|---|---|---|---|",
     ]
     for operator in sorted({*_standard(), *by_operator} - {""}):
         tests = by_operator.get(operator, [])
@@ -144,13 +151,27 @@ def table(outcomes: Sequence[Outcome], how: str) -> str:
             since = max(
                 min(version for version, _ in CONVERTERS[operator]), first[operator]
             )
-            how = f"converter, from opset {since}"
+            by = f"converter, from opset {since}"
         else:
-            how = "the standard's body" if operator in bodies else "not converted"
-        lines.append(
-            f"| {operator} | {how} | {good} of {len(tests)} | {_reason(tests)} |"
-        )
+            by = "the standard's body" if operator in bodies else "not converted"
+        columns, reason = dict(old.get(operator, {})), _reason(tests)
+        other = columns.get("reason", "")
+        columns[how] = f"{good} of {len(tests)}"
+        if how != ROADS[0] and (other or not reason):
+            reason = other
+        cells = [operator, by, *(columns.get(road, "") for road in ROADS), reason]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _rows(page: str) -> dict[str, dict[str, str]]:
+    """The columns of the page's table of operators, by the operator."""
+    found: dict[str, dict[str, str]] = {}
+    for line in _parts(page, "operators")[1].strip().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 5:
+            found[cells[0]] = dict(zip((*ROADS, "reason"), cells[2:], strict=True))
+    return found
 
 
 def _reason(tests: Sequence[Outcome]) -> str:
@@ -258,8 +279,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.write is not None:
         page: Path = options.write
         text = with_rows(page.read_text(), [row], "suites")
-        if kind == "node" and options.interpret:
-            text = with_table(text, table(outcomes, how))
+        if kind == "node":
+            text = with_table(text, table(text, outcomes, how))
         if kind == "light":
             rows = [
                 f"| {outcome.name} | {how} | {_reason([outcome]) or 'passes'} |"

@@ -345,7 +345,11 @@ class GraphBuilder:
                 carried[1 : states + 1],
                 carried[states + 1 :],
             )
-            known = {k: v for k, v in around.values.items() if isinstance(v, Known)}
+            known: dict[str, Value] = {
+                name: value
+                for name, value in around.values.items()
+                if isinstance(value, Known)
+            }
             inner = Scope(known, around.opsets, around.depth + 1)
             inner.values.update(zip(names, parts[first:], strict=False))
             inputs = repetition.inputs(number, state, parts[:first])

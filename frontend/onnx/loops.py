@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from xdsl.ir import Attribute
+
 from xdsl_tvm import relax
 from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.relax import TensorInfo
@@ -136,7 +138,7 @@ class Loop:
         dims[axis] = self._own(index, axis)
         return info.with_dims(dims)
 
-    def _returned(self, index: int, info: TensorInfo) -> relax.TensorStructInfo:
+    def _returned(self, index: int, info: TensorInfo) -> Attribute:
         dims = [
             None if dim == self._own(index, axis) else dim
             for axis, dim in enumerate(info.dims or ())

@@ -72,10 +72,12 @@ def test_machine_code_agrees_with_the_interpreter(name: str) -> None:
     compiled: Any = xdsl_tvm.compile(text)["main"]
     interpreted: Any = xdsl_tvm.interpret(text)["main"]
     for x in inputs:
-        found, expected = compiled(x), interpreted(x)
-        if not isinstance(expected, tuple):
-            found, expected = (found,), (expected,)
-        for result, value in zip(found, expected, strict=True):
+        found: Any = compiled(x)
+        expected: Any = interpreted(x)
+        if isinstance(expected, np.ndarray):
+            found, expected = [found], [expected]
+        pairs: list[tuple[Any, Any]] = list(zip(found, expected, strict=True))
+        for result, value in pairs:
             assert result.dtype == value.dtype
             np.testing.assert_array_equal(result, value, strict=True)
 
@@ -127,8 +129,8 @@ def test_memory_is_released_with_the_arrays() -> None:
 
 def test_what_needs_the_extents_before_the_call_is_refused(tmp_path: Path) -> None:
     text = _script("R.nonzero(x)", 'x: R.Tensor((4,), "bool")')
-    executable = xdsl_tvm.compile(text)
-    f: Any = executable["main"]
+    executable: Any = xdsl_tvm.compile(text)
+    f = executable["main"]
     assert "-> int64[?, ?]" in str(f)
     with pytest.raises(TypeError, match="the call finds the extents of the result"):
         f(np.ones(4, bool), out=np.zeros((1, 4), np.int64))

@@ -77,7 +77,7 @@ def _number_of_nonzero(site: RuleContext) -> Tensor:
         return _is_nonzero(x[tuple(at)]).cast(i64)
 
     if not x.shape:
-        return program.compute("count", [1], i64, lambda _: element([], []))
+        return program.compute("count", [1], i64, lambda *_: element([], []))
     return program.reduce("count", [1], x.shape, i64, SUM, element)
 
 

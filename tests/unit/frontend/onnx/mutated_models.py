@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, ModelProto, TensorProto, defs, helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, defs, helper
 from onnx.parser import parse_model
 
 from xdsl_tvm.frontend.onnx import OnnxError, from_onnx
@@ -156,7 +156,7 @@ def _nodes(_: ModelProto, graph: Any, rng: random.Random) -> None:
         case _:
             other = rng.randrange(len(nodes))
             nodes[place], nodes[other] = nodes[other], nodes[place]
-    copies = [type(each).FromString(each.SerializeToString()) for each in nodes]
+    copies = [NodeProto.FromString(each.SerializeToString()) for each in nodes]
     del graph.node[:]
     graph.node.extend(copies)
 
@@ -182,8 +182,9 @@ def _names(_: ModelProto, graph: Any, rng: random.Random) -> None:
             names.append(new)
         case 1 if names:
             del names[rng.randrange(len(names))]
-        case _ if names:
-            names[rng.randrange(len(names))] = new
+        case _:
+            if names:
+                names[rng.randrange(len(names))] = new
 
 
 def _attribute(_: ModelProto, graph: Any, rng: random.Random) -> None:
@@ -274,7 +275,8 @@ def _type(model: ModelProto, graph: Any, rng: random.Random) -> None:
 
 
 def _lists(model: ModelProto, _: Any, rng: random.Random) -> None:
-    values = rng.choice((model.graph.input, model.graph.output, model.graph.initializer))
+    graph = model.graph
+    values: Any = rng.choice((graph.input, graph.output, graph.initializer))
     if not values:
         return
     place = rng.randrange(len(values))
@@ -293,11 +295,11 @@ def _header(model: ModelProto, _: Any, rng: random.Random) -> None:
             each.version = rng.choice([*NUMBERS, *range(1, 28)])
         case 2 if model.opset_import:
             rng.choice(model.opset_import).domain = rng.choice(("", "local", "ai.onnx"))
-        case _ if model.functions:
-            function = rng.choice(model.functions)
-            # It may call itself, and have the name of an operator.
-            function.node.add(op_type=function.name, domain="local", input=["a"])
-            function.name = rng.choice((function.name, "Relu", ""))
+        case _:
+            for function in model.functions:
+                # It may call itself, and have the name of an operator.
+                function.node.add(op_type=function.name, domain="local", input=["a"])
+                function.name = rng.choice((function.name, "Relu", ""))
 
 
 Change = Callable[[ModelProto, Any, random.Random], None]

@@ -102,6 +102,10 @@ def _doubled(x: Any, limit: Any) -> list[Any]:
     return [x, np.arange(count)]
 
 
+def _grown(count: Any, x: Any) -> list[Any]:
+    return [np.tile(x, int(count) + 1)]
+
+
 def _nested(count: Any, x: Any) -> list[Any]:
     return [x * (1 + sum(range(int(count))))]
 
@@ -128,7 +132,7 @@ CASES: dict[str, tuple[str, Expected, list[list[Any]]]] = {
     ),
     "a state that grows": (
         GROWS,
-        lambda count, x: [np.tile(x, int(count) + 1)],
+        _grown,
         [[_count(k), _numbers(3)] for k in (0, 1, 3)],
     ),
     "a loop in a loop": (
@@ -152,8 +156,8 @@ def _agrees(road: Callable[..., Any], name: str) -> None:
     text, expected, inputs = CASES[name]
     function = road(from_onnx(_model(text)))["main"]
     for each in inputs:
-        found = function(*each)
-        results = found if isinstance(found, tuple) else (found,)
+        found: Any = function(*each)
+        results: list[Any] = [found] if isinstance(found, np.ndarray) else [*found]
         for result, value in zip(results, expected(*each), strict=True):
             np.testing.assert_allclose(result, value, strict=False)
             assert result.shape == value.shape
