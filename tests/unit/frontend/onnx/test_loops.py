@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from onnx import ModelProto
 from onnx.parser import parse_model
 
 from xdsl_tvm.frontend.onnx import OnnxError, from_onnx
+
+FUZZ = "XDSL_TVM_FUZZ" in os.environ
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 
@@ -168,7 +171,7 @@ def test_a_loop_is_interpreted(name: str) -> None:
     _agrees(xdsl_tvm.interpret, name)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES if FUZZ else ["a count", "a scan"])
 def test_a_loop_is_compiled(name: str) -> None:
     pytest.importorskip("llvmlite")
     _agrees(xdsl_tvm.compile, name)
