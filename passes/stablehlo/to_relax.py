@@ -48,17 +48,17 @@ class ToRelax(CompilerPass):
 
         Several results become a tuple. Calls are inlined, and private functions that
         nothing calls any more are erased. Loops are unrolled whose number of steps
-        follows from constants, at most 1024; others become private functions `while_0`
-        and so on that end by calling themselves. Branches become `relax.if`, or the chosen
-        one where the condition is known. Reductions, windows, sorts and scatters are
-        recognized by their body. Gathers and scatters that no operator of Relax is are
+        follows from constants, at most 1024; others become private functions, `while_0`
+        and so on, that end by calling themselves. Branches become `relax.if`, or the
+        chosen one where the condition is known. Reductions, windows, sorts and scatters
+        are recognized by their body. Gathers and scatters that no operator of Relax is are
         one of a vector, with the numbers of elements computed. Time is linear in the size
         of the result.
     Leaves alone: other functions, and the rest of the module
     Errors: operations and element types that are not converted, `custom_call` by the name
         that it calls, shapes that are not known, bodies that are not recognized,
-        recursion, loops whose condition always holds; more than 262144 operations; a type of a
-        result that does not follow from the operands
+        recursion, loops whose condition always holds; more than 262144 operations; a type
+        of a result that does not follow from the operands
     Attributes: read: none; created: `global_symbol`; removed: those of the functions
     Differs from TVM: TVM's `from_stablehlo` is a Python function on MLIR's own objects,
         which knows fewer operations

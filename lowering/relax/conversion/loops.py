@@ -77,9 +77,7 @@ class LoopConverter(FunctionConverter):
                 goes_on = self.cv.binary(
                     arith.XOrIOp, condition, self.cv.number(True, i1)
                 )
-            self.cv.emit(
-                scf.ConditionOp.create(operands=[goes_on, *choice.results])
-            )
+            self.cv.emit(scf.ConditionOp.create(operands=[goes_on, *choice.results]))
         with self.cv.at(after):
             self.cv.emit(scf.YieldOp(*after.args))
         self.scopes, self.numbers = outer, numbers
@@ -91,7 +89,9 @@ class LoopConverter(FunctionConverter):
 
     def _params(self) -> list[Leaf]:
         values = [self._value(arg) for arg in self.source.args]
-        return [leaf for leaf in leaves(tuple(values)) if isinstance(leaf, Tensor | Scalar)]
+        return [
+            leaf for leaf in leaves(tuple(values)) if isinstance(leaf, Tensor | Scalar)
+        ]
 
     def _passed_at_first(self) -> list[SSAValue]:
         """Copies of the arguments, since the loop releases what it is passed."""

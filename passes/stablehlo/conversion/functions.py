@@ -30,9 +30,7 @@ _MAX_DEPTH = 64
 class FunctionConversion:
     """Converts one function; what it calls is inlined, so that constants are seen."""
 
-    def __init__(
-        self, name: str, functions: dict[str, FuncOp], taken: set[str]
-    ) -> None:
+    def __init__(self, name: str, functions: dict[str, FuncOp], taken: set[str]) -> None:
         self.name = name
         self.functions = functions
         self.loops: list[relax.FuncOp] = []
