@@ -13,6 +13,7 @@ results are compared with each other first.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -70,8 +71,7 @@ def work(compiler: str, name: str, threads: int) -> None:
         def call() -> object:
             return main(image)
     else:
-        import onnxruntime
-
+        onnxruntime: Any = importlib.import_module("onnxruntime")
         start = time.perf_counter()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -86,8 +86,9 @@ def work(compiler: str, name: str, threads: int) -> None:
 
     seconds = time.perf_counter() - start
     found: Any = call()
-    result = np.ravel(found if isinstance(found, np.ndarray) else found[0])
-    _say([seconds, result.tolist()])
+    # A session returns a list.
+    result: Any = found[0] if compiler == "onnxruntime" else found
+    _say([seconds, result.ravel().tolist()])
     for _ in sys.stdin:
         _say(turn(call))
 
