@@ -21,7 +21,7 @@ _PROTECT_READ = 1
 
 
 class ConstantMemory:
-    """Constants at the addresses by which code names them, as long as the object lives."""
+    """Constants at the addresses by which code names them, while the object lives."""
 
     def __init__(self, data: Sequence[Datum]) -> None:
         offsets: list[int] = []

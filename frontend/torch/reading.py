@@ -166,9 +166,9 @@ class _Reader:
             if node.op == "call_function":
                 nodes.append(self._node(node))
             elif node.op == "output":
-                returned = node.args[0]
-                given = returned if isinstance(returned, list | tuple) else [returned]
-                items = cast("Sequence[object]", given)
+                returned: object = node.args[0]
+                is_one = not isinstance(returned, list | tuple)
+                items = [returned] if is_one else cast("Sequence[object]", returned)
                 outputs = [self._argument(each, "output") for each in items]
         return nodes, outputs
 

@@ -51,9 +51,9 @@ class ToRelax(CompilerPass):
         follows from constants, at most 1024; others become private functions, `while_0`
         and so on, that end by calling themselves. Branches become `relax.if`, or the
         chosen one where the condition is known. Reductions, windows, sorts and scatters
-        are recognized by their body. Gathers and scatters that no operator of Relax is are
-        one of a vector, with the numbers of elements computed. Time is linear in the size
-        of the result.
+        are recognized by their body. Gathers and scatters that no operator of Relax is
+        are one of a vector, with the numbers of elements computed. Time is linear in the
+        size of the result.
     Leaves alone: other functions, and the rest of the module
     Errors: operations and element types that are not converted, `custom_call` by the name
         that it calls, shapes that are not known, bodies that are not recognized,

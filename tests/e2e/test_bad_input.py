@@ -141,10 +141,14 @@ MODULES = {
         "tensor<?xf32, #relax.dims<[n + 1]>>, but declares none",
         ValueError,
     ),
-    "result of unknown shape": (
-        func("(%x: tensor<?xf32>) -> tensor<?xf32>", "relax.return %x : tensor<?xf32>"),
-        "cannot lower 'relax.func' @main: the shape of the result, tensor<?xf32>, is not "
-        "known; declare its dimensions",
+    "result of unknown rank": (
+        func(
+            "(%x: tensor<?xf32>) -> tensor<*xf32>",
+            "%0 = relax.match_cast %x : tensor<?xf32> -> tensor<*xf32> "
+            "relax.return %0 : tensor<*xf32>",
+        ),
+        "cannot lower 'relax.func' @main: rank and dtype of the result, tensor<*xf32>, "
+        "must be known",
         PassFailedException,
     ),
     "parameter of unknown rank": (

@@ -111,13 +111,22 @@ def _repeated(x: Any, count: Any) -> Any:
         value, number = carry
         return value * 2, number + count
 
+    def is_small(carry: Any) -> Any:
+        return carry[0].sum() < 100
+
+    def add_index(index: Any, value: Any) -> Any:
+        return value + index
+
     def collect(total: Any, row: Any) -> Any:
-        steps = lax.fori_loop(0, count, lambda _, y: y + row, row)
+        def add_row(_: Any, value: Any) -> Any:
+            return value + row
+
+        steps = lax.fori_loop(0, count, add_row, row)
         return total + steps.sum(), steps
 
     return [
-        lax.while_loop(lambda carry: carry[0].sum() < 100, double, (x, count)),
-        lax.fori_loop(0, count, lambda index, value: value + index, x),
+        lax.while_loop(is_small, double, (x, count)),
+        lax.fori_loop(0, count, add_index, x),
         lax.scan(collect, 0.0, jnp.tile(x, (3, 1))),
     ]
 

@@ -137,8 +137,9 @@ def test_scheduled_product_of_tensor_cores(arch: str) -> None:
     assert loop is not None
     assert [loop.count(name) for name in ("HMMA", "LDSM", "LDGSTS")] == [64, 16, 8]
     assert loop.count("LDGSTS.E.BYPASS.128") == 8
-    # Most of the others are addresses: those of shared memory have 32 bits.
-    assert len(loop.instructions) - 64 - 16 - 8 <= 48
+    # Most of the others are addresses: those of shared memory have 32 bits. There are
+    # less than 0.8 others for each product of the tensor cores.
+    assert len(loop.instructions) - 64 - 16 - 8 <= 51
     # Results are stored in pairs; a multiprocessor has registers for two blocks.
     assert found.count("STG.E.64") == found.count("STG") == 64
     assert found.registers <= 255

@@ -47,7 +47,6 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     signless,
 )
 
-
 _SAMPLE = 1024
 """Bytes at the start of a constant that tell it from nearly all others of its type."""
 

@@ -174,7 +174,7 @@ def _with_padding(found: Windowed) -> Windowed | None:
     ):
         return None
     if not about:
-        return Windowed(*_fields(found), element, others)
+        return replace(found, element=element, outside=others)
     windows = [
         axis
         for axis in nest.axes
@@ -186,7 +186,9 @@ def _with_padding(found: Windowed) -> Windowed | None:
     inside = _inside(about, column, windows[0])
     if inside is None:
         return None
-    return Windowed(*_fields(found), element, others, windows[0], inside)
+    return replace(
+        found, element=element, outside=others, window=windows[0], inside=inside
+    )
 
 
 def _as_one_row(found: Windowed) -> Windowed:
@@ -224,28 +226,6 @@ def _is_along(nest: Nest, index: Expr, axis: Axis) -> bool:
     if form is None or smart.literal(form.base) != 0:
         return False
     return smart.literal(form.factors[Value(axis.variable)]) == 1
-
-
-def _fields(
-    found: Windowed,
-) -> tuple[
-    Reduction,
-    SSAValue,
-    SSAValue,
-    tuple[Axis, ...],
-    tuple[Axis, ...],
-    tuple[Axis, ...],
-    None,
-]:
-    return (
-        found.reduction,
-        found.a,
-        found.b,
-        found.batch,
-        found.rows,
-        found.columns,
-        None,
-    )
 
 
 def _yielded(op: object) -> SSAValue | None:
