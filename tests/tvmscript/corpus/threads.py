@@ -155,6 +155,12 @@ def shuffles(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
 
 
 @T.prim_func
+def sum_of_a_warp(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 32)
+    B[tx] = T.ptx_redux_sync("add", T.uint32(0xFFFFFFFF), A[tx])
+
+
+@T.prim_func
 def asynchronous_copy(A: T.Buffer((32, 4), "float32"), B: T.Buffer((32, 4), "float32")):
     tx = T.launch_thread("threadIdx.x", 32)
     S = T.decl_buffer((128,), "float32", scope="shared")
