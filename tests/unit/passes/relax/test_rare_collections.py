@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.lowering import pipelines
 from xdsl_tvm.lowering.pipelines import run_pipeline
-from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.infra import CompilerPass, rare_collections
 from xdsl_tvm.registry import new_context
 
 
@@ -65,7 +65,7 @@ def test_stays_disabled() -> None:
 def test_collects_between_steps(
     monkeypatch: pytest.MonkeyPatch, limit: int, collections: int
 ) -> None:
-    monkeypatch.setattr(pipelines, "_COLLECTED_AFTER", limit)
+    monkeypatch.setattr(rare_collections, "_COLLECTED_AFTER", limit)
     done: list[str] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -81,7 +81,7 @@ def test_collects_between_steps(
 
 
 def test_collects_nothing_where_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipelines, "_COLLECTED_AFTER", -1)
+    monkeypatch.setattr(rare_collections, "_COLLECTED_AFTER", -1)
     gc.disable()
     done: list[str] = []
 
