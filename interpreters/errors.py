@@ -82,7 +82,8 @@ class AssertionFailedError(SimulationError):
 
 
 class StepLimitError(SimulationError):
-    """`tir.while` loops ran more iterations than the step limit allows."""
+    """`tir.while` loops ran more iterations, or a Relax function called itself at its end
+    more often, than the step limit allows."""
 
 
 class RaceError(SimulationError):

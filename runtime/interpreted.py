@@ -34,7 +34,8 @@ def interpret(
     `externs` are the Python functions that calls of packed and external functions reach,
     by name, besides those of `register_func`. Of TIR functions, `functions` are xDSL
     implementations of ops of other dialects, `step_limit` bounds the iterations of
-    `tir.while` loops in one call, `vscale` is the run-time constant of that name, and
+    `tir.while` loops in one call, and how often a Relax function that ends by calling
+    itself does so, `vscale` is the run-time constant of that name, and
     `vectorize_threads=False` runs the threads of a kernel one after the other even where
     they could run together. `count_bank_conflicts=True` counts the accesses of shared
     memory:

@@ -31,6 +31,7 @@ from xdsl_tvm.interpreters.data.numbers import number
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     SimulationError,
+    StepLimitError,
     TypeCheckError,
     UninitializedReadError,
     UseAfterKillError,
@@ -60,15 +61,24 @@ class InterpretedRelax(
     """The Relax and TIR functions of a module by symbol name or by `global_symbol`.
 
     The module must not be edited while it is interpreted. `options` are those of
-    `interpreters.tir.interpret`, for the TIR functions.
+    `interpreters.tir.interpret`, for the TIR functions; `step_limit` bounds the calls of
+    a function that ends by calling itself, too.
     """
 
     def __init__(
-        self, module: ModuleOp, externs: Externs | None = None, **options: Any
+        self,
+        module: ModuleOp,
+        externs: Externs | None = None,
+        *,
+        step_limit: int = tir_interpreter.DEFAULT_STEP_LIMIT,
+        **options: Any,
     ) -> None:
         self.module = module
         self.externs = dict(externs or {})
-        self.tir = tir_interpreter.interpret(module, externs=externs, **options)
+        self.tir = tir_interpreter.interpret(
+            module, externs=externs, step_limit=step_limit, **options
+        )
+        self._step_limit = step_limit
         self._funcs: dict[str, relax.FuncOp] = {}
         self._aliases: dict[str, str] = {}
         for op in module.body.block.ops:
@@ -111,20 +121,25 @@ class InterpretedRelax(
     def run(self, func: relax.FuncOp, values: Sequence[Any]) -> Any:
         """Call a Relax function on values of its parameters.
 
-        One that ends by calling itself is run again instead, however often.
+        One that ends by calling itself is run again instead, up to the step limit.
 
-        Raises TypeCheckError where a value lacks the type of its parameter.
+        Raises TypeCheckError where a value lacks the type of its parameter, and
+        StepLimitError.
         """
         if func not in self._tails:
             tail = tail_call(func)
             self._tails[func] = None if tail is None else tail.call
-        while True:
+        for _ in range(self._step_limit):
             frame = Frame(self)
             frame.tail = self._tails[func]
             try:
                 return self.run_body(func, values, frame, func.sym_name.data)
             except RunAgainError as again:
                 values = again.values
+        raise StepLimitError(
+            f"@{func.sym_name.data} called itself {self._step_limit} times; raise "
+            "step_limit if the program is meant to"
+        )
 
     def run_body(
         self,

@@ -114,8 +114,8 @@ def load_library(path: str | Path, fmt: str = "") -> LoadedLibrary:
     """The functions of a library, TVM's `tvm.runtime.load_module`.
 
     Raises ValueError for another format than a shared library, alone or in an archive
-    .tar, and DiagnosticException
-    where `tvm_ffi` is missing, or the file is no library of `export_library`.
+    .tar, and DiagnosticException where `tvm_ffi` is missing, or the file is no library of
+    `export_library`.
     """
     if fmt not in ("", "so", "tar"):
         raise ValueError(f"load_module loads shared libraries, so or tar, not '{fmt}'")

@@ -16,7 +16,7 @@ from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     AssertionFailedError,
     OutOfBoundsError,
-    SimulationError,
+    StepLimitError,
     TypeCheckError,
     UninitializedReadError,
     UseAfterKillError,
@@ -152,10 +152,9 @@ def test_recursion():
 
 
 def test_endless_recursion():
-    run = function(RECURSION.replace("%CONDITION", "%c"))
-    with pytest.raises(
-        SimulationError, match="main: functions call each other more deeply"
-    ):
+    text = RECURSION.replace("%CONDITION", "%c")
+    run = interpret(load_module(text), step_limit=1000)["main"]
+    with pytest.raises(StepLimitError, match="@main called itself 1000 times"):
         run(True, np.float32(0))
     assert run(False, np.float32(2)) == 2
 
