@@ -9,3 +9,13 @@ import gc
 pytest_plugins = ["support.filecheck_items"]
 
 gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there before the first test out of all later collections.
+
+    Tests collect garbage to see that memory is given back, and would go through modules
+    and all collected tests each time.
+    """
+    gc.collect()
+    gc.freeze()
