@@ -546,12 +546,12 @@ UNITS = GPUSchedule("cuda -arch=sm_80", tensor_cores=True, tensor_core_tile=32)
 ON_UNITS = (
     ("float16", (40, 24, 104), True, True),
     ("bfloat16", (33, 40, 72), False, True),
-    ("bfloat16", (64, 34, 34), True, False),
     ("float16", (17, 19, 21), True, False),
-    ("float16", (16, 16, 32), True, True),
     ("float16", ("m", "n", "k"), False, False),
 )
 MORE_ON_UNITS = (
+    ("bfloat16", (64, 34, 34), True, False),
+    ("float16", (16, 16, 32), True, True),
     ("float16", (64, 48, 128), False, True),
     ("float16", ("m", 64, 64), True, True),
 ) + tuple(
