@@ -124,6 +124,7 @@ class ModuleText:
                 from xdsl_tvm.tvmscript.parser import parse
 
                 return parse(self.text, file=self.name, locations=locations)
+            self._check_strings()
             parser = _Parser(context or new_context(), self.text, self.name)
             try:
                 module = parser.parse_module(implicit_module)
@@ -134,6 +135,17 @@ class ModuleText:
                 for op in parser.starts:
                     op.location = self._location(op)
             return module
+
+    def _check_strings(self) -> None:
+        """Refuse a string that does not end: xDSL's lexer, which tries all partitions of
+        its characters, would not come to an end, either.
+        """
+        for found in _STRING_OR_COMMENT.finditer(self.text):
+            if found[1] == "":
+                raise InputPlaceError(
+                    self._span(*found.span()),
+                    "a string that does not end on its line, or has an unknown escape",
+                )
 
     def placed_error(
         self,
@@ -273,6 +285,9 @@ def check_ending(path: Path) -> None:
 
 
 _WORD = re.compile(r"[\w.]+")
+_STRING_OR_COMMENT = re.compile(
+    r'//[^\n]*+|"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+("?)'
+)
 
 _UNKNOWN = re.compile(r"Operation (\S+) is not registered")
 
