@@ -24,6 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 from _race import RUNS_PER_TURN, race, turn
+from _rates import Result, row
 from models import MODELS
 
 from xdsl_tvm import compile
@@ -99,18 +100,6 @@ def _extents(value: Any) -> tuple[int, ...]:
     assert info is not None
     # A batch of any size is one image.
     return tuple(dim.value or 1 for dim in info.shape or ())
-
-
-@dataclass
-class Result:
-    """Seconds, the best of all rounds."""
-
-    ours: float
-    peer: float | None
-    peak: float
-    """Multiply-adds of as many operations in registers."""
-    copy: float
-    """A copy that moves as many bytes."""
 
 
 def measure(
@@ -247,13 +236,8 @@ class _Peer:
 
 def line(shape: Shape, where: str, result: Result) -> str:
     """A row of the table."""
-    rate = shape.operations / result.ours
-    cells = [shape.name, where, f"{1e6 * result.ours:.0f} us", f"{rate / 1e9:.0f}"]
-    cells.append(f"{result.peak / result.ours:.0%}")
-    cells.append(f"{shape.bytes / result.ours / 1e9:.0f}")
-    cells.append(f"{max(result.peak, result.copy) / result.ours:.0%}")
-    cells.append("" if result.peer is None else f"{result.peer / result.ours:.2f}x")
-    return f"| {' | '.join(cells)} |"
+    limit = max(result.peak, result.copy)
+    return row([shape.name, where], shape.operations, shape.bytes, limit, result)
 
 
 HEADER = [

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from _race import race, turn
+from _rates import Result, row
 
 from xdsl_tvm import compile, relax
 from xdsl_tvm.relax import BlockBuilder, Tensor, Var, op
@@ -72,18 +73,6 @@ def _products() -> list[Product]:
 
 
 PRODUCTS = _products()
-
-
-@dataclass
-class Result:
-    """Seconds, the best of all rounds."""
-
-    ours: float
-    peer: float | None
-    peak: float
-    """Multiply-adds of f32 of as many operations in registers."""
-    copy: float
-    """A copy of as many bytes as the weight has."""
 
 
 def _array(shape: Sequence[int], dtype: str, random: np.random.Generator) -> Array:
@@ -201,13 +190,8 @@ def _part_of_turn(call: Call, part: float) -> float:
 
 def line(product: Product, result: Result) -> str:
     """A row of the table."""
-    rate = product.operations / result.ours
-    cells = [product.name, f"{1e6 * result.ours:.0f} us", f"{rate / 1e9:.0f}"]
-    cells.append(f"{result.peak / result.ours:.0%}")
-    cells.append(f"{product.bytes / result.ours / 1e9:.0f}")
-    cells.append(f"{result.copy / result.ours:.0%}")
-    cells.append("" if result.peer is None else f"{result.peer / result.ours:.2f}x")
-    return f"| {' | '.join(cells)} |"
+    name, size = product.name, product.bytes
+    return row([name], product.operations, size, result.copy, result)
 
 
 HEADER = [
