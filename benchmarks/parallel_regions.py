@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import xdsl_tvm
+from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime.threads import Chunk, ExecutorPool, NativePool, Pool
@@ -164,7 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=threads.num_threads())
     count: int = parser.parse_args().threads
-    print(f"{count} threads on {threads.available_processors()} processors")
+    print(f"{count} threads on {available_processors()} processors")
     empty_regions(count)
     arrays(count)
 

@@ -9,7 +9,6 @@ their own, which are computed side by side.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,14 +19,12 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Modu
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects.in_threads import map_in_threads
 
 _ROOT = Path(__file__).parents[1]
 
 _LARGE = 4096
 """Bytes of a constant from which on it has a digest of its own."""
-
-_WORTH_THREADS = 1 << 24
-"""Bytes that take longer to hash than threads take to start."""
 
 
 class _Digest:
@@ -131,8 +128,9 @@ def module_fingerprint(module: ModuleOp) -> str:
 
 def fingerprint_of(module: ModuleOp) -> Fingerprint:
     """The digest of a module, and of its constants."""
-    large = _large_constants(module)
-    digests = dict(zip(map(id, large), _digests(large), strict=True))
+    large = large_constants(module)
+    found = map_in_threads(_sha256, large, sum(map(len, large)))
+    digests = dict(zip(map(id, large), found, strict=True))
     digest = _Digest(digests)
     pending: list[Operation | Block] = [module]
     while pending:
@@ -147,7 +145,7 @@ def fingerprint_of(module: ModuleOp) -> Fingerprint:
     return Fingerprint(digest.hexdigest(), {digests[id(data)]: data for data in large})
 
 
-def _large_constants(module: ModuleOp) -> list[bytes]:
+def large_constants(module: ModuleOp) -> list[bytes]:
     """The bytes of large constants that operations have, each once."""
     found: dict[int, bytes] = {}
     for op in all_ops(module):
@@ -157,21 +155,6 @@ def _large_constants(module: ModuleOp) -> list[bytes]:
                 if len(data) >= _LARGE:
                     found[id(data)] = data
     return list(found.values())
-
-
-def _digests(large: list[bytes]) -> list[bytes]:
-    if sum(map(len, large)) < _WORTH_THREADS:
-        return list(map(_sha256, large))
-    # Late: most modules are small.
-    from concurrent.futures import ThreadPoolExecutor
-
-    # Hashing releases the interpreter's lock.
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as threads:
-        return list(threads.map(_sha256, large))
-
-
-_MOST_THREADS = 8
-"""More threads than these wait for memory."""
 
 
 def _sha256(data: bytes) -> bytes:

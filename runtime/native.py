@@ -39,9 +39,14 @@ from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.compiled_objects import CompiledObjects
+from xdsl_tvm.runtime.constant_memory import ReservedMemory
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.loop_times import LoopRecorder
-from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, fingerprint_of
+from xdsl_tvm.runtime.module_fingerprint import (
+    compiler_fingerprint,
+    fingerprint_of,
+    large_constants,
+)
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
 from xdsl_tvm.runtime.packed_functions import (
@@ -166,21 +171,28 @@ class NativeExecutable(Executable):
         settings = self._settings
         if settings.optimize and has_relax_functions(self._module):
             # Late: a module that is found in the cache needs none of it.
-            from xdsl_tvm.runtime.unit_objects import compile_units
+            with ReservedMemory(self._size_of_constants()) as reserved:
+                from xdsl_tvm.runtime.unit_objects import compile_units
 
-            exports = {signature.function for signature in self.signatures.values()}
-            compiled = compile_units(
-                self._module.clone(),
-                exports,
-                opt_level=settings.opt_level,
-                profile=settings.profile,
-                progress=settings.progress,
-            )
+                compiled = compile_units(
+                    self._module.clone(),
+                    {signature.function for signature in self.signatures.values()},
+                    opt_level=settings.opt_level,
+                    profile=settings.profile,
+                    progress=settings.progress,
+                    reserved=reserved,
+                )
             if compiled is not None:
                 return compiled
         text, data = self._text_and_data()
         settings.progress("machine code", 1, 1)
         return CompiledObjects([llvm_jit.compile_object(text, settings.opt_level)], data)
+
+    def _size_of_constants(self) -> int:
+        """Bytes of the module's constants, as far as they are apart from its code."""
+        if not llvm_jit.holds_data():
+            return 0
+        return sum(map(len, large_constants(self._module)))
 
     @cached_property
     def llvm_ir(self) -> str:

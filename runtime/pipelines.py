@@ -11,6 +11,9 @@ from xdsl.passes import ModulePass
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra.sequential import as_compiler_pass
 
+_NONE = (None, "default")
+"""Pipelines that add nothing to what `compile` does."""
+
 TargetLike: TypeAlias = "str | Target | Mapping[str, object]"
 Pipeline: TypeAlias = "str | ModulePass | None"
 """A pass, the name of a registered pipeline, or `default` or None for no other."""
@@ -34,6 +37,8 @@ def apply_pipelines(
     `default` and None stand for nothing that comes before what `compile` does anyway.
     Raises ValueError for an unknown name, and what the passes raise.
     """
+    if relax_pipeline in _NONE and tir_pipeline in _NONE:
+        return module
     # Late: the pipelines hold all passes, and a module in the cache needs none.
     from xdsl_tvm.passes.relax.default_pipeline import get_pipeline as relax_named
     from xdsl_tvm.passes.tir.default_pipeline import get_tir_pipeline as tir_named
@@ -46,7 +51,7 @@ def apply_pipelines(
 def _applied(
     module: ModuleOp, pipeline: Pipeline, named: Callable[[str], ModulePass]
 ) -> ModuleOp:
-    if pipeline is None or pipeline == "default":
+    if pipeline in _NONE:
         return module
     found = named(pipeline) if isinstance(pipeline, str) else pipeline
     return as_compiler_pass(found)(module)

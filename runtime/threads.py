@@ -28,6 +28,7 @@ import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.llvm_text.thread_pool import (
     EXTERNALS,
     FORGET_THREADS,
@@ -232,13 +233,6 @@ def _checked(count: int) -> int:
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"the number of threads is from 1 to {MAX_THREADS}, got {count}")
     return count
-
-
-def available_processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def num_threads() -> int:

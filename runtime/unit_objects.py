@@ -19,6 +19,7 @@ from functools import partial
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.compile_units import Unit, lower_to_units
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.pipelines import llvm_pipeline, pipeline_steps
@@ -29,8 +30,11 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime._workers import Ended, can_fork, run_jobs
 from xdsl_tvm.runtime.compiled_objects import CompiledObjects
-from xdsl_tvm.runtime.constant_memory import ConstantMemory
-from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
+from xdsl_tvm.runtime.constant_memory import ConstantMemory, ReservedMemory
+from xdsl_tvm.runtime.module_fingerprint import (
+    compiler_fingerprint,
+    module_fingerprint,
+)
 from xdsl_tvm.runtime.object_cache import ObjectCache
 
 PROCESSES_VARIABLE = "XDSL_TVM_COMPILE_PROCESSES"
@@ -49,14 +53,16 @@ def compile_units(
     opt_level: int,
     profile: bool,
     progress: Progress,
+    reserved: ReservedMemory,
 ) -> CompiledObjects | None:
     """The objects of a module of Relax functions; it is lowered in place.
 
     None if the module is compiled as a whole: it has fewer than two units, instruments
     watch the passes, its loops are profiled, or a kernel has assertions that its passes
-    made. `progress` is told of the passes for Relax, and then of each unit, in the order
-    of the module. Raises what the passes raise, for the first unit that fails, and
-    DiagnosticException if LLVM ends a process.
+    made. Its constants are copied to `reserved`, whose thread is ended. `progress` is
+    told of the passes for Relax, and then of each unit, in the order of the module.
+    Raises what the passes raise, for the first unit that fails, and DiagnosticException
+    if LLVM ends a process.
     """
     context = PassContext.current()
     if context.instruments or context.get_config("tir.instrument_lwp", bool):
@@ -71,6 +77,7 @@ def compile_units(
         profile=profile,
         progress=progress,
     )
+    reserved.stop()
     if len(units) < 2:
         return None
     *kernels, callers = units
@@ -79,7 +86,7 @@ def compile_units(
     objects = [None if key is None else cache.get(key) for key in keys]
     missing = [number for number, data in enumerate(objects) if data is None]
     new, last = _compiled(
-        [kernels[number] for number in missing], callers, opt_level, progress
+        [kernels[number] for number in missing], callers, opt_level, reserved, progress
     )
     for number, data in zip(missing, new, strict=True):
         objects[number] = data
@@ -104,7 +111,11 @@ def _key(kernel: Unit, opt_level: int) -> str:
 
 
 def _compiled(
-    kernels: list[Unit], callers: Unit, opt_level: int, progress: Progress
+    kernels: list[Unit],
+    callers: Unit,
+    opt_level: int,
+    reserved: ReservedMemory,
+    progress: Progress,
 ) -> tuple[list[bytes], CompiledObjects]:
     """The objects of kernels, and those of the functions that call them.
 
@@ -120,7 +131,7 @@ def _compiled(
 
     def compile_callers() -> None:
         try:
-            last.append(_callers_objects(callers, opt_level))
+            last.append(_callers_objects(callers, opt_level, reserved))
         except Exception as error:
             # The error of a kernel comes before it.
             last.append(error)
@@ -148,12 +159,14 @@ def _object(kernel: Unit, opt_level: int) -> bytes:
     return llvm_jit.compile_object(text, opt_level)
 
 
-def _callers_objects(callers: Unit, opt_level: int) -> CompiledObjects:
+def _callers_objects(
+    callers: Unit, opt_level: int, reserved: ReservedMemory
+) -> CompiledObjects:
     data: list[Datum] | None = [] if llvm_jit.holds_data() else None
     text = callers.lower(new_context(), llvm_jit.host_vector_bytes(), data)
     object_file = llvm_jit.compile_object(text, opt_level)
     # Constants are copied now, while other processes compile.
-    memory = ConstantMemory(data) if data else None
+    memory = ConstantMemory(data, reserved) if data else None
     return CompiledObjects([object_file], data or (), memory)
 
 
@@ -164,7 +177,7 @@ def compile_processes() -> int:
     """
     text = os.environ.get(PROCESSES_VARIABLE)
     if text is None:
-        return min(threads.available_processors(), MAX_PROCESSES)
+        return min(available_processors(), MAX_PROCESSES)
     try:
         count = int(text)
     except ValueError:

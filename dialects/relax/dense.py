@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import dtypes
+from xdsl_tvm.dialects.array_bytes import array_bytes
 from xdsl_tvm.dialects.tir.types import dtype_name, parse_dtype
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def dense_of(array: np.ndarray[Any, Any]) -> DenseIntOrFPElementsAttr:
         # Its bytes lack the sign, which those of an attribute have.
         array = array.astype(_BYTES[array.dtype.name])
     contents = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
-    return DenseIntOrFPElementsAttr(type_, BytesAttr(contents.tobytes()))
+    return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(contents)))
 
 
 def numpy_dtype(dtype: Attribute) -> np.dtype[Any]:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyExcepti
 from xdsl.utils.hints import isa
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.algebra import Check, base_check
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.dialects.relax.symbolic import Dim
@@ -107,13 +108,15 @@ class BindParams(CompilerPass):
                 f"@{self.func_name} is used by {users[0].name}, which gives all "
                 "parameters; bind those of a function that nothing calls"
             )
-        bound: dict[BlockArgument, ConstantValue] = {}
+        given: dict[BlockArgument, tuple[Key, Any]] = {}
         for key, value in self._values:
             argument = self._argument(func, key)
-            if argument in bound:
+            if argument in given:
                 raise self._error(f"parameter {key} is bound twice; give one value")
-            bound[argument] = self._dense(key, value)
-        self._bind(func, bound)
+            given[argument] = key, value
+        size = sum(getattr(value, "nbytes", 0) for _, value in given.values())
+        values = map_in_threads(self._dense, list(given.values()), size)
+        self._bind(func, dict(zip(given, values, strict=True)))
 
     def _argument(self, func: relax.FuncOp, key: Key) -> BlockArgument:
         where = f"of @{self.func_name}"
@@ -132,7 +135,8 @@ class BindParams(CompilerPass):
             )
         return found[0]
 
-    def _dense(self, key: Key, value: Any) -> ConstantValue:
+    def _dense(self, given: tuple[Key, Any]) -> ConstantValue:
+        key, value = given
         if isa(value, ConstantValue):
             return value
         if hasattr(value, "__array__"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -17,6 +19,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.array_bytes import array_bytes
+from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.dense import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -85,14 +89,19 @@ class PackWeights(CompilerPass):
                 f"{self.name}: vector_bytes must be a power of two from 4 to 1024, got "
                 f"{self.vector_bytes}"
             )
-        functions: OperatorFunctions | None = None
-        packed: dict[tuple[SSAValue, int], SSAValue] = {}
-        for products, _ in by_function(op, relax.MatmulOp):
-            for product in products:
-                found = self._found(product)
-                if found is not None:
-                    functions = functions or OperatorFunctions(op)
-                    found.replace(functions, packed)
+        products = [
+            product
+            for matmuls, _ in by_function(op, relax.MatmulOp)
+            for product in map(self._found, matmuls)
+            if product is not None
+        ]
+        if not products:
+            return
+        functions = OperatorFunctions(op)
+        packed = _packed({product.key: product for product in products})
+        inserted: dict[_Key, SSAValue] = {}
+        for product in products:
+            product.replace(functions, packed[product.key], inserted)
 
     def _found(self, op: relax.MatmulOp) -> _Product | None:
         """The product, if its weight is to be packed."""
@@ -122,7 +131,7 @@ class PackWeights(CompilerPass):
         rows = 1
         for dim in x.shape[:-1]:
             rows *= self.least_rows if dim.value is None else dim.value
-        if rows < self.least_rows:
+        if rows < self.least_rows or proven_result_type(op) is None:
             return None
         return _Product(op, constant, _width(columns, lanes, self.vector_bytes))
 
@@ -140,18 +149,25 @@ class _Product:
     constant: relax.ConstantOp
     width: int
 
+    @property
+    def key(self) -> _Key:
+        """What is the same for products that read the same panels."""
+        return self.constant.result, self.width
+
     def replace(
         self,
         functions: OperatorFunctions,
-        packed: dict[tuple[SSAValue, int], SSAValue],
+        packed: DenseIntOrFPElementsAttr,
+        inserted: dict[_Key, SSAValue],
     ) -> None:
-        """Put the call of a function in the place of the product, if it has one."""
+        """Put the call of a function in the place of the product, if it has one.
+
+        `packed` is its weight in panels, and `inserted` those that the function has.
+        """
         result_type = proven_result_type(self.op)
-        if result_type is None:
-            return
-        key = (self.constant.result, self.width)
-        weight = packed.get(key) or BindingBuilder(self.constant).insert(
-            relax.ConstantOp(self._packed())
+        assert result_type is not None, "checked"
+        weight = inserted.get(self.key) or BindingBuilder(self.constant).insert(
+            relax.ConstantOp(packed)
         )
         rule = RegisteredRule(lambda _, site: self._stages(site), _NAME, (), ())
         operands = (self.op.lhs, weight)
@@ -160,10 +176,10 @@ class _Product:
         )
         if call is None:
             return
-        packed[key] = weight
+        inserted[self.key] = weight
         Rewriter.replace_op(self.op, call)
 
-    def _packed(self) -> DenseIntOrFPElementsAttr:
+    def packed(self) -> DenseIntOrFPElementsAttr:
         """The weight in panels, the last one filled up with zeros."""
         import numpy as np
 
@@ -177,7 +193,7 @@ class _Product:
             weight = np.pad(weight, ((0, 0), (0, panels * self.width - columns)))
         found = weight.reshape(terms, panels, self.width).swapaxes(0, 1)
         type_ = TensorType(value.get_element_type(), found.shape)
-        return DenseIntOrFPElementsAttr(type_, BytesAttr(found.tobytes()))
+        return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(found)))
 
     def _stages(self, site: RuleContext) -> Tensor:
         """The product, with the weight in panels."""
@@ -192,6 +208,20 @@ class _Product:
         return site.program.reduce(
             _NAME, site.shape, [weight.shape[1]], site.dtype, SUM, term
         )
+
+
+_Key: TypeAlias = tuple[SSAValue, int]
+"""A constant, and how many columns a panel of it has."""
+
+
+def _packed(products: Mapping[_Key, _Product]) -> dict[_Key, DenseIntOrFPElementsAttr]:
+    """The weights of products in panels."""
+    size = 0
+    for product in products.values():
+        if isinstance(value := product.constant.value, DenseIntOrFPElementsAttr):
+            size += len(value.data.data)
+    packed = map_in_threads(_Product.packed, list(products.values()), size)
+    return dict(zip(products, packed, strict=True))
 
 
 def _width(columns: int, lanes: int, vector_bytes: int) -> int:
