@@ -117,7 +117,11 @@ class ReservedMemory:
             self._thread = None
 
     def take(self, size: int, alignment: int) -> _Region | None:
-        """The region, if it has this size and alignment, and was not taken before."""
+        """The region, if it has this size and alignment, and was not taken before.
+
+        The thread is ended.
+        """
+        self.stop()
         region, self._region = self._region, None
         if region is None or region.size < size or region.alignment % alignment:
             return None
