@@ -14,9 +14,9 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -89,16 +89,54 @@ def check_arch(arch: str, capability: tuple[int, int]) -> None:
         )
 
 
+class GpuModules(NamedTuple):
+    """A module lowered for GPUs, in the llvm and nvvm dialects."""
+
+    host: ModuleOp
+    """The functions that launch kernels."""
+    kernels: ModuleOp
+    """The GPU modules."""
+
+
+def lowered_modules(module: ModuleOp, arch: str, settings: Settings) -> GpuModules:
+    """Lower a copy of a module. Raises PassFailedException as `lower_to_driver_calls`,
+    and where no function is public."""
+    # Late: a module that is found in the cache does not need it.
+    from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
+
+    graphs = any(op.name == "relax.func" for op in module.ops)
+    if graphs and not signatures(module):
+        # The pipeline removes private functions, and would find no kernel then.
+        raise PassFailedException(NO_PUBLIC_FUNCTION)
+    host = module.clone()
+    kernels = lower_to_driver_calls(
+        new_context(),
+        host,
+        arch,
+        settings.progress,
+        fuse_multiply_add=settings.fuse_multiply_add,
+    )
+    return GpuModules(host, kernels)
+
+
 class GpuCode:
     """A module compiled for GPUs of an architecture: PTX, and host code for this machine.
 
     Nothing of it needs a GPU or its driver. Both are kept in the object cache.
     """
 
-    def __init__(self, module: ModuleOp, arch: str, settings: Settings) -> None:
+    def __init__(
+        self,
+        module: ModuleOp,
+        arch: str,
+        settings: Settings,
+        modules: Callable[[], GpuModules] | None = None,
+    ) -> None:
+        """`modules` is called for the lowered modules if they are needed."""
         self.arch = arch
         self._module = module
         self._settings = settings
+        self._modules = modules or partial(lowered_modules, module, arch, settings)
         cache = ObjectCache.default()
         self.ptx: str = cache.get_or_make(self._key("ptx"), self._ptx).decode()
         """The code of all kernels."""
@@ -122,27 +160,14 @@ class GpuCode:
     @cached_property
     def _lowered(self) -> tuple[str, str, bytes]:
         """The LLVM IR of host code and of kernels, and the text of the manifest."""
-        # Late: a module that is found in the cache needs neither.
+        # Late: a module that is found in the cache does not need it.
         from xdsl_tvm.lowering.llvm_ir import llvm_ir
-        from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
 
-        graphs = any(op.name == "relax.func" for op in self._module.ops)
-        if graphs and not signatures(self._module):
-            # The pipeline removes private functions, and would find no kernel then.
-            raise PassFailedException(NO_PUBLIC_FUNCTION)
-        context = new_context()
-        host = self._module.clone()
-        kernels = lower_to_driver_calls(
-            context,
-            host,
-            self.arch,
-            self._settings.progress,
-            fuse_multiply_add=self._settings.fuse_multiply_add,
-        )
+        found, context = self._modules(), new_context()
         return (
-            llvm_ir(context, host),
-            llvm_ir(context, kernels, "nvptx", self.arch),
-            manifest_of(host),
+            llvm_ir(context, found.host),
+            llvm_ir(context, found.kernels, "nvptx", self.arch),
+            manifest_of(found.host),
         )
 
     @property
@@ -207,7 +232,7 @@ class CudaExecutable(Executable):
         if arch is not None:
             check_arch(arch, capability)
         self.arch: str = arch or gpu_arch(capability)
-        self._gpu_code = GpuCode(module, self.arch, settings or Settings())
+        self._gpu_code = self._compiled(module, settings or Settings())
         self.ptx: str = self._gpu_code.ptx
         """The code of all kernels."""
         self.stream = Stream.new(self._driver)
@@ -219,6 +244,9 @@ class CudaExecutable(Executable):
         self._lock = threading.RLock()
         """Held for the time of a call: all use one stream."""
         self._graphs = CallGraphs(self.stream, self._use_stream) if graphs else None
+
+    def _compiled(self, module: ModuleOp, settings: Settings) -> GpuCode:
+        return GpuCode(module, self.arch, settings)
 
     def _loaded(self, data: bytes) -> llvm_jit.NativeCode:
         functions = dict.fromkeys(s.function for s in self.signatures.values())

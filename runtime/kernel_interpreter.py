@@ -21,9 +21,7 @@ from xdsl_tvm.interpreters.data.memory import Memory, Pointer
 from xdsl_tvm.interpreters.llvm_kernels.launches import LLVMKernels
 from xdsl_tvm.interpreters.llvm_kernels.layouts import scalar
 from xdsl_tvm.lowering.llvm_text.emitter import top_level
-from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
-from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime.cuda import CudaExecutable
+from xdsl_tvm.runtime.cuda import CudaExecutable, GpuCode, lowered_modules
 from xdsl_tvm.runtime.cuda_driver import DEVICE
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.signature import Signature
@@ -50,13 +48,19 @@ class InterpretedKernels(CudaExecutable):
     def __init__(
         self, module: ModuleOp, arch: str = "sm_80", *, count_accesses: bool = False
     ) -> None:
-        found = lower_to_driver_calls(new_context(), module.clone(), arch)
-        modules = [op for op in top_level([found]) if isinstance(op, gpu.ModuleOp)]
+        settings = Settings()
+        self._modules = lowered_modules(module, arch, settings)
+        found = top_level([self._modules.kernels])
+        modules = [op for op in found if isinstance(op, gpu.ModuleOp)]
         code = [op for each in modules for op in each.body.block.ops]
         self.kernels = LLVMKernels(code, count_accesses=count_accesses)
         """What is interpreted."""
         self._interpreter = _InterpretingDriver(self.kernels)
-        super().__init__(module, arch, self._interpreter, Settings())
+        super().__init__(module, arch, self._interpreter, settings)
+
+    def _compiled(self, module: ModuleOp, settings: Settings) -> GpuCode:
+        modules = self._modules
+        return GpuCode(module, self.arch, settings, lambda: modules)
 
     def _bind(self, signature: Signature) -> Callable[..., Any]:
         function = super()._bind(signature)

@@ -8,6 +8,7 @@ come from the package `ml_dtypes`.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -191,10 +192,29 @@ def _nearest_float64(value: Fraction) -> float:
 
 def fused_multiply_add(storage: np.dtype[Any], a: Any, b: Any, c: Any) -> Any:
     """`a * b + c` rounded once."""
-    if not all(math.isfinite(float(x)) for x in (a, b, c)):
+    if storage.char == "d":
+        return _fused_float64(a, b, c)
+    # A product of two f32 is exact in f64, and what the sum loses is known exactly: made
+    # odd where it is inexact, the sum has more than enough bits for a second rounding.
+    product, term = float(a) * float(b), float(c)
+    total = product + term
+    if not math.isfinite(total):
         return storage.type(a * b + c)
+    added = total - product
+    lost = (product - (total - added)) + (term - added)
+    if lost and not _BITS.unpack(_DOUBLE.pack(total))[0] & 1:
+        total = math.nextafter(total, math.copysign(math.inf, lost))
+    return round_to(storage, total)
+
+
+_DOUBLE, _BITS = struct.Struct("d"), struct.Struct("Q")
+
+
+def _fused_float64(a: Any, b: Any, c: Any) -> Any:
+    if not all(math.isfinite(x) for x in (a, b, c)):
+        return np.float64(a * b + c)
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
-    return storage.type(a * b + c) if exact == 0 else round_exact(storage, exact)
+    return np.float64(a * b + c) if exact == 0 else round_exact(np.dtype("f8"), exact)
 
 
 def round_half_away(value: float) -> float:

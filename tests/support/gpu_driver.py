@@ -23,6 +23,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.lowering.tir.convert_to_gpu import split_launches
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 
 _INVALID_VALUE, _OUT_OF_MEMORY, _LAUNCH_FAILED = 1, 2, 719
 _CAPTURE_UNSUPPORTED = 900
@@ -436,6 +437,19 @@ def simulated_driver(
     module: ModuleOp, capability: tuple[int, int] = (9, 0)
 ) -> NotingDriver:
     """A driver whose launches run the kernels of a module in the simulator."""
+    key = module_fingerprint(module), capability
+    split = _SPLIT.get(key)
+    if split is None:
+        split = _SPLIT[key] = _split(module, capability)
+    return _with_kernels(split, capability)
+
+
+_SPLIT: dict[tuple[str, tuple[int, int]], ModuleOp] = {}
+"""The kernels of modules, which several tests run."""
+
+
+def _split(module: ModuleOp, capability: tuple[int, int]) -> ModuleOp:
+    """The TIR functions of a module that are kernels, and those that they call."""
     split = module.clone()
     target = f"cuda -arch=sm_{capability[0]}{capability[1]}"
     text = gpu_pipeline(target, relax=has_relax_functions(module))
@@ -444,7 +458,7 @@ def simulated_driver(
     for op in list(split.body.ops):
         if not isinstance(op, tir.FuncOp):
             Rewriter.erase_op(op, safe_erase=False)
-    return _with_kernels(split, capability)
+    return split
 
 
 def _with_kernels(split: ModuleOp, capability: tuple[int, int]) -> NotingDriver:
