@@ -72,6 +72,17 @@ class _Tile:
 
 
 @dataclass(frozen=True)
+class _Later:
+    """A part of the weight that the next step reads."""
+
+    point: Point
+    """The values on the axes of that step."""
+    part: Expr
+    parts: int
+    """How many tiles there are, each of which fetches a part."""
+
+
+@dataclass(frozen=True)
 class _Convolution(Tiling):
     """Writes a convolution."""
 
@@ -196,7 +207,10 @@ class _Convolution(Tiling):
         with code.block("tile"):
             sums = self._tile_of_sums(tile)
             every = (0, tile.size)
-            for_each = _ForEach(self, sums, tile, self.vectors, point, later)
+            part = None
+            if later is not None and tile.place is not None:
+                part = _Later(later, tile.place, self.tiles)
+            for_each = _ForEach(self, sums, tile, self.vectors, point, part)
             for_each.vector(
                 every, lambda r, u, v, at: code.store(self.initial, sums, r, u, v)
             )
@@ -243,8 +257,11 @@ class _Convolution(Tiling):
             ):
                 terms: Point = {outermost.variable: step}
                 at_row = {**point, row.variable: y}
+                following = self._following(at_row, step)
                 self._for_tiles(
-                    lambda tile: self._write_part(at_row, tile, terms, image, y)
+                    lambda tile: self._write_part(
+                        at_row, tile, terms, image, y, following
+                    )
                 )
             with code.loop(row.name, row.extent) as y:
                 at_row = {**point, row.variable: y}
@@ -253,15 +270,49 @@ class _Convolution(Tiling):
                     lambda r, u, v: code.load(image, y, r, u, v),
                 )
 
+    def _following(self, point: Point, step: Expr) -> Point:
+        """The step after this one, of the outermost term of these channels or of the
+        next ones; the last step of all is followed by itself."""
+        outermost, shared = self.terms[0], self.shared
+        one = smart.const(1, step.dtype)
+        if shared is None:
+            last = smart.sub(outermost.extent, one)
+            after = smart.minimum(smart.add(step, one), last)
+            return {**point, outermost.variable: after}
+        part = point[shared.variable]
+        parts = smart.const((shared.size or 0) // self.vectors, step.dtype)
+        flat = smart.add(
+            smart.mul(smart.cast(step.dtype, part), outermost.extent), smart.add(step, one)
+        )
+        last = smart.sub(smart.mul(parts, outermost.extent), one)
+        extents = [parts, outermost.extent]
+        channels, after = split_index(smart.minimum(flat, last), extents)
+        return {
+            **point,
+            shared.variable: smart.cast(part.dtype, channels),
+            outermost.variable: after,
+        }
+
     def _write_part(
-        self, point: Point, tile: _Tile, terms: Point, image: SSAValue, y: Expr
+        self,
+        point: Point,
+        tile: _Tile,
+        terms: Point,
+        image: SSAValue,
+        y: Expr,
+        following: Point,
     ) -> None:
         """Add some terms of a tile to what is in the image."""
-        code = self.code
+        code, rows = self.code, self.found.batch[-1]
         with code.block("tile"):
             sums = self._tile_of_sums(tile)
             every = (0, tile.size)
-            for_each = _ForEach(self, sums, tile, self.vectors, point)
+            assert tile.place is not None, "every tile of a row has its number"
+            # Each tile of the image fetches a part of what the next step reads.
+            number = smart.add(smart.mul(self.number(self.tiles), y), tile.place)
+            tiles = self.tiles * (rows.size or 0)
+            later = _Later(following, number, tiles)
+            for_each = _ForEach(self, sums, tile, self.vectors, point, later)
 
             def place(r: Expr, u: Expr, v: Expr) -> tuple[Expr, ...]:
                 return y, smart.add(tile.first, r), u, v
@@ -323,7 +374,7 @@ class _Convolution(Tiling):
             low = smart.const(first, axis.variable.type)
             with code.loop(axis.name, extent, low=low, annotations=hints) as value:
                 at = {**terms, axis.variable: value}
-                if axis is self.terms[0]:
+                if len(inner) == 1:
                     self._fetch_later(for_each, at)
                 self._write_terms(for_each, inner, at, inside, conditions)
 
@@ -348,7 +399,7 @@ class _Convolution(Tiling):
 
     def _prefetch(self, for_each: _ForEach, terms: Point) -> None:
         """Fetch the vectors of `b` that come some steps later."""
-        if self.ahead is None or self.next_weight is not None:
+        if self.ahead is None or for_each.later is not None:
             return
         load, axis, count = self.ahead
         value, dtype = terms[axis.variable], axis.variable.type
@@ -367,18 +418,15 @@ class _Convolution(Tiling):
     def _fetch_later(self, for_each: _ForEach, terms: Point) -> None:
         """Fetch what the next step of the outer loop reads at this term: each tile
         fetches the part of some channels."""
-        load, later, tile = self.next_weight, for_each.later, for_each.tile
-        if load is None or later is None or tile.place is None:
+        later, load = for_each.later, self.found.b.owner
+        if later is None or not isinstance(load, tir.LoadOp):
             return
         code, channel = self.code, self.terms[-1]
         size = channel.size or 1
-        count = -(-size // self.tiles)
+        count = -(-size // later.parts)
         dtype = channel.variable.type
-        first = smart.mul(smart.cast(dtype, tile.place), smart.const(count, dtype))
-        there = replace(for_each, point=later)
-        inner: Point = {
-            axis.variable: smart.const(0, axis.variable.type) for axis in self.terms[1:-1]
-        }
+        first = smart.mul(smart.cast(dtype, later.part), smart.const(count, dtype))
+        there = replace(for_each, point=later.point)
         zero = smart.const(0, self.lane.variable.type)
         last = smart.const(size - 1, dtype)
         with code.loop(
@@ -389,9 +437,8 @@ class _Convolution(Tiling):
         ) as step:
             for number in range(for_each.vectors):
                 at = {
-                    **there.batch(smart.const(number, self.column.variable.type)),
                     **terms,
-                    **inner,
+                    **there.batch(smart.const(number, self.column.variable.type)),
                     channel.variable: smart.minimum(smart.add(first, step), last),
                     self.lane.variable: zero,
                 }
@@ -428,8 +475,8 @@ class _ForEach:
     vectors: int
     point: Point
     """The values on the batch axes, that of the shared one divided by `vectors`."""
-    later: Point | None = None
-    """Those of the next step of the outer loop."""
+    later: _Later | None = None
+    """What is fetched while the terms are added; None where nothing is."""
 
     def vector(
         self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
