@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, SSAValue
 
@@ -46,22 +45,25 @@ def test_progressions(values: list[int], count: int) -> None:
     assert sorted(v for each in found for (v,) in each.values()) == values
 
 
-@given(st.sets(st.tuples(st.integers(-20, 20), st.integers(-3, 3)), min_size=1))
-def test_progressions_have_each_value_once(values: set[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("seed", range(40))
+def test_progressions_have_each_value_once(seed: int) -> None:
+    rng = Random(seed)
+    count = rng.randint(1, 1 + seed)
+    values = {(rng.randint(-20, 20), rng.randint(-3, 3)) for _ in range(count)}
     found = [value for each in progressions(values) for value in each.values()]
     assert len(found) == len(values)
     assert set(found) == values
 
 
-@given(
-    st.integers(-50, 50),
-    st.lists(st.tuples(st.integers(2, 4), st.integers(1, 5)), max_size=3),
-)
-def test_values_of_nested_loops_are_one(first: int, loops: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("seed", range(40))
+def test_values_of_nested_loops_are_one(seed: int) -> None:
     """Where gaps grow outward, there is one sum of progressions."""
+    rng = Random(seed)
+    first = rng.randint(-50, 50)
     steps: list[tuple[int, int]] = []
     reach = 0
-    for count, gap in loops:
+    for _ in range(seed % 4):
+        count, gap = rng.randint(2, 4), rng.randint(1, 5)
         step = reach + gap + (steps[-1][1] if steps else 0)
         steps.append((count, step))
         reach += (count - 1) * step

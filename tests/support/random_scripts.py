@@ -1,4 +1,4 @@
-"""Random valid scripts, for hypothesis: `scripts()` draws the text of a function.
+"""Random valid scripts: `random_script(seed)` is the text of a function.
 
 Loops of all kinds, blocks, predicates, lets, conditions, memory, vectors and all dtypes.
 The programs are well-formed, but they are not meant to be run: indices may be anywhere.
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from random import Random
 from typing import TypeVar
-
-from hypothesis import strategies as st
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -35,8 +34,8 @@ class Buffer:
 class ScriptMaker:
     """Draws one function."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
-        self._draw = draw
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
         self._lines: list[str] = []
         self._depth = 1
         self._count = 0
@@ -50,10 +49,10 @@ class ScriptMaker:
     # ---- drawing and writing ----
 
     def pick(self, items: Sequence[T]) -> T:
-        return self._draw(st.sampled_from(items))
+        return self._rng.choice(items)
 
     def number(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
+        return self._rng.randint(low, high)
 
     def chance(self, one_in: int) -> bool:
         return self.number(1, one_in) == 1
@@ -417,7 +416,6 @@ class ScriptMaker:
         return header + "\n".join(self._lines) + "\n"
 
 
-@st.composite
-def scripts(draw: st.DrawFn) -> str:
+def random_script(seed: int) -> str:
     """The text of a function that can be read."""
-    return ScriptMaker(draw).text()
+    return ScriptMaker(Random(seed)).text()
