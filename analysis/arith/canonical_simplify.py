@@ -520,7 +520,7 @@ class CanonicalSimplifier:
         x, y = (self._plain(split.source) for split in (quotient, remainder))
         if divisor is None or not isinstance(x, Sum) or not isinstance(y, Sum):
             return False
-        difference = x.plus(y, -1)
+        difference = _without_remainders(x.plus(y, -1), divisor)
         numbers = (difference.base, *(split.scale for split in difference.splits))
         if any(number % divisor for number in numbers):
             return False
@@ -839,6 +839,20 @@ def _split_quotient(value: Sum, divisor: int, *, floor: bool) -> Sum | None:
 
 def _signed_remainder(value: int, divisor: int) -> int:
     return value - divisor * truncated_quotient(value, divisor)
+
+
+def _without_remainders(value: Sum, divisor: int) -> Sum:
+    """What is congruent, with `s * t` for `s * (t % u)` where `divisor` divides `s * u`.
+
+    It holds for both kinds of remainders.
+    """
+    splits = tuple(
+        Split(split.source, scale=split.scale)
+        if split.lower == 1 and split.upper and split.scale * split.upper % divisor == 0
+        else split
+        for split in value.splits
+    )
+    return total(value.dtype, ((Sum(value.dtype, value.base, splits), 1),))
 
 
 def _reduced_scales(value: Sum, divisor: int) -> Sum:

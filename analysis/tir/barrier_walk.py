@@ -25,11 +25,11 @@ from xdsl_tvm.analysis.arith.expr import (
     Call,
     Expr,
     Not,
-    Ramp,
     Value,
     leaf_values,
     view,
 )
+from xdsl_tvm.analysis.arith.vector_lane import of_lane
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.tir.access_families import FamilyTable
 from xdsl_tvm.analysis.tir.builtin_offsets import position_of
@@ -557,15 +557,11 @@ class BarrierWalk:
         return tuple(self._lane_index(self._tree(index)) for index in op.indices)
 
     def _lane_index(self, index: Expr) -> Expr:
+        if tir.is_scalable(index.dtype):
+            return index.operands[0] if isinstance(index, Broadcast) else index
         lanes = tir.lanes_of(index.dtype)
-        match index:
-            case Ramp(base=base, stride=stride) if not tir.is_scalable(index.dtype):
-                lane = self._separation.lane(lanes, base.dtype)
-                return smart.add(base, smart.mul(stride, Value(lane)))
-            case Broadcast():
-                return index.operands[0]
-            case _:
-                return index
+        found = of_lane(index, lambda dtype: Value(self._separation.lane(lanes, dtype)))
+        return index if found is None else found
 
     def _operand(
         self, op: Operation, position: int, operand: SSAValue, state: State

@@ -54,3 +54,25 @@ tir.func @sum(%a: !tir.handle, %b: !tir.handle) {
     tir.store %x, %B[%c0] : f32
   }
 }
+
+// -----
+
+// Vectors of neighbouring threads overlap by half.
+// CHECK: tir.store in @vector_indices may store one element of buffer 'A' in several threads
+tir.func @vector_indices(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<96xi32>
+  %c1 = tir.const 1 : i32
+  %c4 = tir.const 4 : i32
+  %c12 = tir.const 12 : i32
+  %twelve = tir.broadcast %c12 : vector<8xi32>
+  tir.launch_thread %t = "threadIdx.x" to %c12 {
+    %from = tir.mul %t, %c4 : i32
+    %x = tir.ramp %from, %c1 : vector<8xi32>
+    %q = tir.floordiv %x, %twelve : vector<8xi32>
+    %r = tir.floormod %x, %twelve : vector<8xi32>
+    %p = tir.mul %q, %twelve : vector<8xi32>
+    %i = tir.add %p, %r : vector<8xi32>
+    %v = tir.broadcast %t : vector<8xi32>
+    tir.store %v, %A[%i] : vector<8xi32>
+  }
+}

@@ -135,3 +135,32 @@ tir.func @exchanges(%a: !tir.handle) {
   }
 }
 // CHECK-LABEL: tir.func @exchanges
+
+// -----
+
+// Indices that are vectors, of quotients and remainders of ramps.
+tir.func @vector_indices(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<96xi32>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c8 = tir.const 8 : i32
+  %c6 = tir.const 6 : i32
+  %c12 = tir.const 12 : i32
+  %twelve = tir.broadcast %c12 : vector<8xi32>
+  tir.launch_thread %t = "threadIdx.x" to %c12 {
+    %half = tir.floormod %t, %c6 : i32
+    %rest = tir.sub %t, %half : i32
+    %start = tir.mul %rest, %c8 : i32
+    %base = tir.broadcast %start : vector<8xi32>
+    %from = tir.mul %half, %c8 : i32
+    %x = tir.ramp %from, %c1 : vector<8xi32>
+    %q = tir.floordiv %x, %twelve : vector<8xi32>
+    %r = tir.floormod %x, %twelve : vector<8xi32>
+    %p = tir.mul %q, %twelve : vector<8xi32>
+    %s = tir.add %base, %p : vector<8xi32>
+    %i = tir.add %s, %r : vector<8xi32>
+    %v = tir.broadcast %t : vector<8xi32>
+    tir.store %v, %A[%i] : vector<8xi32>
+  }
+}
+// CHECK-LABEL: tir.func @vector_indices

@@ -96,6 +96,10 @@ def test_quotients_and_remainders_of_congruent_indices():
     check(index // 5 * -5 - (X * -3 + Y + 10) % 5 + Z, Z - Y - X * 7)
     check(index // 10 * 2 + (X * 7 + Y + Z * 10) % 10 // 5, index // 5)
     check(index % 20 // 5 * 5 + (X * 2 + Y) % 5, index % 20)
+    # A remainder in one of them, of a multiple of the divisor.
+    check((X % 6 * 8 + Y) // 12 * 12 + (X * 8 + Y) % 12, X % 6 * 8 + Y)
+    check(X // 6 * 48 + (X % 6 * 8 + Y) // 12 * 12 + (X * 8 + Y) % 12, X * 8 + Y)
+    check_unchanged((X % 5 * 8 + Y) // 12 * 12 + (X * 8 + Y) % 12)
     # Other divisors, factors and remainders.
     check_unchanged(index // 5 * 10 + (X * 2 + Y) % 5)
     check_unchanged(index // 5 * 5 + (X * 3 + Y) % 5)
@@ -116,6 +120,9 @@ def test_all_congruent_indices(mode: str, divisor: int):
         tree = upper + remainder(X * b + Y, divisor) * k
         same_values(tree, ranges)
         same_values(tree, [(X, 0, 7), (Y, 0, 10)])
+        inner = remainder(X, 6) * a + Y
+        tree = quotient(inner, divisor) * (divisor * k) + remainder(X * b + Y, divisor) * k
+        same_values(tree, ranges)
 
 
 def test_quotients_of_sums():
