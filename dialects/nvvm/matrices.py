@@ -399,8 +399,9 @@ class MmaSpOp(_ProductOperation):
     """`D = A * B + C` on tensor cores where half of A is zero (sm_80).
 
     `nvvm.mma.sp.sync A[…] B[…] C[…] sparseMetadata[%m] selector[%s] {…} : …`. A holds two
-    of each four columns; `metadata` tells which, two bits for each, ascending. The
-    selector, a constant, tells which lanes give it.
+    of each four columns, of tf32 one of each two, of 4 bits two pairs of each four;
+    `metadata` tells which, ascending, by two bits each, of tf32 by four. The selector, a
+    constant, tells which lanes give it.
     """
 
     name = "nvvm.mma.sp.sync"

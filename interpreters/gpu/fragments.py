@@ -142,6 +142,10 @@ _DENSE = {
 _SPARSE = {
     "float16": _shapes("m16n8k16 m16n8k32"),
     "bfloat16": _shapes("m16n8k16 m16n8k32"),
+    "tf32": _shapes("m16n8k8 m16n8k16"),
+    "8": _shapes("m16n8k32 m16n8k64"),
+    "4": _shapes("m16n8k64 m16n8k128"),
+    "float8": _shapes("m16n8k64"),
 }
 QUADS = (8, 8, 4)
 """The shape of f16 that four groups of lanes compute at once."""
@@ -295,29 +299,63 @@ def _multiply_integers(
     return total.astype(np.int32)
 
 
-def expand(compressed: Array, metadata: Sequence[int], selector: int) -> Array:
-    """The matrix A of a sparse product, two of each four columns of which are given.
+_OF_TWO = {0b0100: 0, 0b1110: 1}
+"""The column of the element of tf32 in a group of two, by the four bits for it."""
 
-    `metadata` has a word for each lane. With 16 columns, lane `4 * r + selector` tells
-    of the rows `r`, in its low half, and `r + 8`; with 32 columns, lane
-    `4 * r + 2 * selector + h` tells of the columns `[8 * h, 8 * h + 8)` of the compressed
-    matrix. Two bits select the column of each element, ascending in each group.
+
+def expand(
+    compressed: Array, metadata: Sequence[int], selector: int, form: Format
+) -> Array:
+    """The matrix A of a sparse product, half of whose columns are given.
+
+    Of elements of 16 and of 8 bits two of each four columns are given, of those of 4 bits
+    two pairs of each four pairs, and of tf32 one of each two columns. Two bits select the
+    column, or the pair, within its group, ascending in a group; for tf32 four bits do,
+    0100 the first and 1110 the second column.
+
+    `metadata` has a word for each lane, of which those that count hold the bits of the
+    rows `r` and `r + 8`, `r` from 0 to 7, from the lowest on. Of elements of 16 bits and
+    of tf32 a word has 16 bits of the row `r` and above them 16 of `r + 8`; the next 16
+    are in the next lane, and the first ones in lane `4 * r + n * selector`, where `n`
+    lanes are needed. Of other elements a word has 32 bits of one row, that of `r` is
+    before that of `r + 8`, and the next ones follow.
     """
     rows, half = int(compressed.shape[0]), int(compressed.shape[1])
-    words = half // 8
-    if not 0 <= selector < 4 // words:
+    each = 2 if form.bits == 4 else 1
+    bits, group = (4, 2) if form.name == "tf32" else (2, 4)
+    units = half // each
+    of_both = form.bits >= 16
+    words = units * bits // (16 if of_both else 32)
+    lanes = words if of_both else 2 * words
+    if not 0 <= selector < 4 // lanes:
         raise SimulationError(f"a sparse product has no selector {selector}")
-    found = np.zeros((rows, 2 * half), compressed.dtype)
+    given = compressed.reshape(rows, units, each)
+    found = np.zeros((rows, 2 * units, each), compressed.dtype)
     for row in range(rows):
-        for position in range(half):
-            lane = 4 * (row % 8) + words * selector + position // 8
-            word = metadata[lane] >> 16 * (row // 8)
-            column = word >> 2 * (position % 8) & 3
-            before = word >> 2 * (position % 8 - 1) & 3 if position % 2 else -1
-            if column <= before:
+        first = 4 * (row % 8) + lanes * selector
+        if of_both:
+            parts = [metadata[first + word] >> 16 * (row // 8) for word in range(words)]
+            known = sum((part & 0xFFFF) << 16 * n for n, part in enumerate(parts))
+        else:
+            parts = [metadata[first + 2 * word + row // 8] for word in range(words)]
+            known = sum((part & 0xFFFFFFFF) << 32 * n for n, part in enumerate(parts))
+        before = -1
+        for unit in range(units):
+            code = known >> bits * unit & ((1 << bits) - 1)
+            if group == 2:
+                column = _OF_TWO.get(code)
+                if column is None:
+                    raise SimulationError(
+                        f"the metadata of row {row} have {code:04b} for group {unit}, "
+                        "neither 0100 nor 1110"
+                    )
+                found[row, 2 * unit + column] = given[row, unit]
+                continue
+            if unit % 2 and code <= before:
                 raise SimulationError(
-                    f"the metadata of row {row} select columns {before} and {column} of "
-                    f"group {position // 2}, not two that ascend"
+                    f"the metadata of row {row} select columns {before} and {code} of "
+                    f"group {unit // 2}, not two that ascend"
                 )
-            found[row, position // 2 * 4 + column] = compressed[row, position]
-    return found
+            found[row, unit // 2 * 4 + code] = given[row, unit]
+            before = code
+    return found.reshape(rows, 2 * half)

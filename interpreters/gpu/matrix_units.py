@@ -283,7 +283,7 @@ class MultiplyRegisters:
         right, start = np.zeros((k, n), b.dtype), np.zeros((m, n), c.dtype)
         left[self.a.places], right[self.b.places], start[self.c.places] = a, b, c
         if words:
-            left = _fragments.expand(left, words, selector)
+            left = _fragments.expand(left, words, selector, self.product.a)
         total = _fragments.multiply(
             left, right, start, self.product.operator, saturate=saturate
         )

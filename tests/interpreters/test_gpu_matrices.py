@@ -10,6 +10,7 @@ from support.gpu_kernels import SYNC
 from support.ir import parse
 from xdsl.utils.exceptions import InterpretationError
 
+from xdsl_tvm.interpreters.gpu.fragments import Product, expand, parse_product
 from xdsl_tvm.interpreters.tir import (
     DivergenceError,
     OutOfBoundsError,
@@ -548,6 +549,69 @@ def test_sparse_products(k: int, selector: int) -> None:
     )
     expected = full.astype(np.float32) @ b.astype(np.float32)
     np.testing.assert_array_equal(collect(registers, place.c, (16, 8)), expected)
+
+
+def chosen(form: str, k: int) -> tuple[Any, Any, Any]:
+    """A compressed matrix, the full one, and the bits that tell each row's columns."""
+    full = np.zeros((16, k), np.float32 if form == "tf32" else np.int64)
+    kept: list[list[int]] = []
+    codes: list[list[int]] = []
+    for _ in range(16):
+        kept.append([])
+        codes.append([])
+        for start in range(0, k, {"tf32": 2, "int8": 4, "int4": 8}[form]):
+            if form == "tf32":
+                column = int(RNG.integers(2))
+                kept[-1].append(start + column)
+                codes[-1] += (0, 0, 1, 0) if column == 0 else (0, 1, 1, 1)
+                continue
+            for column in sorted(RNG.choice(4, 2, replace=False).tolist()):
+                each = 2 if form == "int4" else 1
+                kept[-1] += [start + column * each + n for n in range(each)]
+                codes[-1] += (column % 2, column // 2)
+    compressed = integers(1, 8, (16, k // 2)).astype(full.dtype)
+    for row, columns in enumerate(kept):
+        full[row, columns] = compressed[row]
+    return compressed, full, np.array(codes)
+
+
+def words_of(bits: Any) -> list[int]:
+    return [int(n) for n in np.packbits(bits, bitorder="little").view(np.uint32)]
+
+
+@pytest.mark.parametrize(
+    ("form", "k"),
+    [
+        ("tf32", 8),
+        ("tf32", 16),
+        ("int8", 32),
+        ("int8", 64),
+        ("int4", 64),
+        ("int4", 128),
+    ],
+)
+def test_columns_of_sparse_products(form: str, k: int) -> None:
+    compressed, full, bits = chosen(form, k)
+    metadata = [0] * 32
+    # Which lanes of four tell the bits of two rows: one or two of them, or all.
+    selector = 0 if k in (64, 128) and (form, k) != ("int4", 64) else 1
+    for row in range(8):
+        if form == "tf32":
+            halves = bits[[row, row + 8]].reshape(2, -1, 16).transpose(1, 0, 2)
+            words = words_of(halves.ravel())
+        else:
+            words = words_of(bits[[row, row + 8]].reshape(2, -1, 32).swapaxes(0, 1))
+        start = 4 * row + selector * len(words)
+        metadata[start : start + len(words)] = words
+    product = parse_product(
+        f"m16n8k{k}", (form, form, "fp32" if form == "tf32" else "int32"), None, sparse=True
+    )
+    assert isinstance(product, Product)
+    np.testing.assert_array_equal(
+        expand(compressed, metadata, selector, product.a), full
+    )
+    with pytest.raises(SimulationError, match="metadata of row 0"):
+        expand(compressed, [0] * 32, selector, product.a)
 
 
 @pytest.mark.parametrize(
