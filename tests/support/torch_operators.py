@@ -629,17 +629,34 @@ def _backward() -> Iterable[Case]:
     yield case("embedding_dense_backward", f(2, 3, 4), n(0, 5, 2, 3), 5, -1, False)
     images = f(1, 2, 4, 4)
     window = [[2, 2], [2, 2], [0, 0]]
-    yield case("avg_pool2d_backward", f(1, 2, 2, 2), images, *window, False, True, None)
+    name = "avg_pool2d_backward"
+    yield case(name, f(1, 2, 2, 2), images, *window, False, True, None)
+    for counts in (True, False):
+        over = [[3, 2], [2, 1], [1, 0]]
+        yield case(name, f(2, 4, 5), f(2, 7, 6), *over, True, counts, None)
+    yield case(name, f(1, 2, 2, 2), images, [2, 3], [2, 1], [0, 0], False, True, 5)
     yield case("_adaptive_avg_pool2d_backward", f(1, 2, 2, 2), images)
+    yield case("_adaptive_avg_pool2d_backward", f(2, 3, 5), f(2, 7, 3))
     places = a([[0, 2], [8, 10]], [[5, 7], [13, 15]], dtype="int64").reshape(1, 2, 2, 2)
     yield case(
         "max_pool2d_with_indices_backward",
         f(1, 2, 2, 2), images, *window, [1, 1], False, places,
     )  # fmt: skip
+    name = "convolution_backward"
+    plain = [1, 1], [0, 0], [1, 1], False, [0, 0]
+    yield case(name, f(1, 3, 2, 2), images, f(3, 2, 3, 3), [3], *plain, 1, [True] * 3)
+    uneven = [2, 3], [1, 2], [2, 1], False, [0, 0]
     yield case(
-        "convolution_backward",
-        f(1, 3, 2, 2), images, f(3, 2, 3, 3), [3],
-        [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3,
+        name, f(2, 6, 4, 3), f(2, 4, 8, 7), f(6, 2, 2, 3), [6], *uneven, 2, [True] * 3
+    )
+    over = [2], [1], [1], True, [1]
+    yield case(name, f(2, 6, 11), f(2, 4, 6), f(4, 3, 2), [6], *over, 2, [True] * 3)
+    deep = [2, 1, 1], [1, 0, 1], [1, 1, 2], False, [0, 0, 0]
+    data, weight = f(1, 2, 4, 3, 4), f(2, 2, 2, 2, 2)
+    yield case(name, f(1, 2, 3, 2, 4), data, weight, [2], *deep, 1, [True] * 3)
+    yield case(
+        name, f(1, 3, 2, 2), images, f(3, 2, 3, 3), [0], *plain, 1, [False, True, False],
+        results=[1],
     )  # fmt: skip
     yield case("_fft_r2c", f(3, 4), [1], 0, True)
     yield case("_fft_c2r", f(3, 3).astype("complex64"), [1], 0, 4)

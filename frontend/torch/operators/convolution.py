@@ -20,18 +20,46 @@ def _convolution(node: Node) -> Value:
         for name in ("stride", "padding", "dilation", "output_padding")
     )
     groups = node.integer("groups")
-    around = [*pads, *pads]
-    if not node.flag("transposed"):
-        function = (op.nn.conv1d, op.nn.conv2d, op.nn.conv3d)[count - 1]
-        result = function(x, weight, strides, around, dilations, groups)
-    elif count < 3:
-        function = (op.nn.conv1d_transpose, op.nn.conv2d_transpose)[count - 1]
-        result = function(x, weight, strides, around, extra, dilations, groups)
+    if node.flag("transposed"):
+        result = transposed(node, x, weight, strides, pads, dilations, extra, groups)
     else:
-        result = _transposed(node, x, weight, strides, pads, dilations, extra, groups)
+        result = convolved(x, weight, strides, pads, dilations, groups)
     if bias is None:
         return result
     return op.add(result, op.reshape(bias, [1, bias.shape[0], *[1] * count]))
+
+
+def convolved(
+    x: Expr,
+    weight: Expr,
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+) -> Expr:
+    """A convolution of one to three spatial axes."""
+    function = (op.nn.conv1d, op.nn.conv2d, op.nn.conv3d)[len(strides) - 1]
+    return function(x, weight, strides, [*pads, *pads], dilations, groups)
+
+
+def transposed(
+    node: Node,
+    x: Expr,
+    weight: Expr,
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    extra: Sequence[int],
+    groups: int,
+) -> Expr:
+    """A transposed convolution of one to three spatial axes.
+
+    `extra` is how much longer each axis of the result is than the least.
+    """
+    if len(strides) == 3:
+        return _transposed(node, x, weight, strides, pads, dilations, extra, groups)
+    function = (op.nn.conv1d_transpose, op.nn.conv2d_transpose)[len(strides) - 1]
+    return function(x, weight, strides, [*pads, *pads], extra, dilations, groups)
 
 
 def _transposed(

@@ -23,8 +23,8 @@ def _batched(x: Expr, count: int) -> Expr:
     return op.expand_dims(x, [0]) if len(x.shape) == count + 1 else x
 
 
-def _window(node: Node, count: int) -> tuple[list[int], list[int], list[int]]:
-    """Kernel, strides and padding."""
+def window_of(node: Node, count: int) -> tuple[list[int], list[int], list[int]]:
+    """Kernel, strides and padding of a pool."""
     kernel = node.spatial("kernel_size", count)
     has_stride = node.has("stride") and node.items("stride")
     strides = node.spatial("stride", count) if has_stride else kernel
@@ -35,7 +35,7 @@ def _window(node: Node, count: int) -> tuple[list[int], list[int], list[int]]:
 def _avg_pool(node: Node) -> Value:
     count = _axes_of(node)
     x = _batched(node.expr(), count)
-    kernel, strides, pads = _window(node, count)
+    kernel, strides, pads = window_of(node, count)
     is_ceil, counts_pads = node.flag("ceil_mode"), node.flag("count_include_pad")
     function = (op.nn.avg_pool1d, op.nn.avg_pool2d, op.nn.avg_pool3d)[count - 1]
     dilations = [1] * count
@@ -81,7 +81,7 @@ def _fitted(node: Node, result: Expr, count: int) -> Expr:
 def _max_pool(node: Node) -> Results:
     count = _axes_of(node)
     x = _batched(node.expr(), count)
-    kernel, strides, pads = _window(node, count)
+    kernel, strides, pads = window_of(node, count)
     dilations = node.spatial("dilation", count)
     function = (op.nn.max_pool1d, op.nn.max_pool2d, op.nn.max_pool3d)[count - 1]
     is_ceil = node.flag("ceil_mode")
