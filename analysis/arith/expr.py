@@ -55,7 +55,7 @@ def _renew_lock() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
-_table: WeakValueDictionary[tuple[object, ...], Expr] = WeakValueDictionary()
+_table: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
 _dtype_numbers: dict[Attribute, int] = {}
 
 
@@ -100,7 +100,7 @@ class Expr:
                 if node is None:
                     node = _new(cls, dtype, operands, payload)
                     _table[full_key] = node
-        return cast(Self, node)
+        return node
 
     def rebuilt(self, operands: tuple[Expr, ...]) -> Expr:
         """The same kind of node on other operands, which have the types of the old."""
@@ -136,17 +136,17 @@ class Expr:
         return f"{type(self).__name__.lower()}({', '.join(operands)})"
 
 
+_set = object.__setattr__
+
+
 def _new(
     cls: type[Expr], dtype: Attribute, operands: tuple[Expr, ...], payload: object
 ) -> Expr:
     node = object.__new__(cls)
-    for name, value in (
-        ("dtype", dtype),
-        ("operands", operands),
-        ("payload", payload),
-        ("serial", next(_serials)),
-    ):
-        object.__setattr__(node, name, value)
+    _set(node, "dtype", dtype)
+    _set(node, "operands", operands)
+    _set(node, "payload", payload)
+    _set(node, "serial", next(_serials))
     return node
 
 
@@ -186,6 +186,11 @@ class Const(Expr):
     __slots__ = ()
 
     def __new__(cls, value: float, dtype: Attribute) -> Self:
+        if value.__class__ is int:
+            # A node that exists was found valid; only integers have integers as keys.
+            node = _table.get((cls, _number_of(dtype), (), value))
+            if node is not None:
+                return node
         if not tir.is_scalar(dtype):
             raise ValueError(f"a constant must be a scalar, not {dtype}")
         if tir.is_float(dtype):
@@ -245,7 +250,8 @@ class Binary(_Pair):
     __match_args__ = ("lhs", "rhs")
 
     def __new__(cls, lhs: Expr, rhs: Expr) -> Self:
-        _require_same(cls, lhs, rhs)
+        if lhs.dtype is not rhs.dtype:
+            _require_same(cls, lhs, rhs)
         return cls._of(lhs.dtype, (lhs, rhs))
 
     def emitted(self, operands: list[SSAValue]) -> Operation:

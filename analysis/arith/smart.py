@@ -22,9 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import (
     i1,
+    i32,
+    i64,
 )
 from xdsl.ir import Attribute
 
@@ -54,6 +57,7 @@ from xdsl_tvm.analysis.arith.expr import (
     fold,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import promoted
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.folding import (
@@ -94,6 +98,12 @@ _OP_NAMES: dict[type[Binary], str] = {
     kind: kind.op_type.name.removeprefix("tir.")
     for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, And, Or)
 }
+
+
+_KEPT_OF_SAME = frozenset(
+    kind for kind, name in _OP_NAMES.items() if fold_same(name, i32) is Side.LHS
+)
+"""Operations of two equal index values that are that value."""
 
 
 def literal(node: Expr) -> int | float | None:
@@ -167,8 +177,42 @@ def _folded(
     return _side(folded, lhs, rhs, result or dtype)
 
 
+@by_identity
+def _index_bits(dtype: Attribute) -> int | None:
+    """The width of an index type; None for other types."""
+    for index in (i32, i64):
+        if dtype == index:
+            return index.width.data
+    return None
+
+
+@lru_cache(maxsize=1 << 14)
+def _fold_index(
+    kind: type[Binary], bits: int, left: int | None, right: int | None
+) -> Folded:
+    """`fold_binary_exactly` of index types, of which programs have few literals."""
+    dtype = i32 if bits == i32.width.data else i64
+    return fold_binary_exactly(_OP_NAMES[kind], dtype, left, right, zero_signs=False)
+
+
+def _index_binary(kind: type[Binary], bits: int, lhs: Expr, rhs: Expr) -> Expr:
+    """`binary` of two operands of an index type of so many bits, as most are."""
+    if lhs is rhs and kind in _KEPT_OF_SAME:
+        return lhs
+    left = lhs.payload if lhs.__class__ is Const else None
+    right = rhs.payload if rhs.__class__ is Const else None
+    if left is None and right is None:
+        return kind(lhs, rhs)
+    found = _side(_fold_index(kind, bits, left, right), lhs, rhs, lhs.dtype)
+    return kind(lhs, rhs) if found is None else found
+
+
 def binary(kind: type[Binary], lhs: Operand, rhs: Operand) -> Expr:
     """`kind` of two operands, folded."""
+    if isinstance(lhs, Expr) and isinstance(rhs, Expr) and lhs.dtype is rhs.dtype:
+        bits = _index_bits(lhs.dtype)
+        if bits is not None:
+            return _index_binary(kind, bits, lhs, rhs)
     lhs, rhs = matched(lhs, rhs)
     op = _OP_NAMES[kind]
     if lhs is rhs and fold_same(op, lhs.dtype) is Side.LHS:
@@ -242,6 +286,9 @@ def compare(predicate: CmpPredicate, lhs: Operand, rhs: Operand) -> Expr:
     """The comparison; of two literals, its truth."""
     lhs, rhs = matched(lhs, rhs)
     node = Cmp(predicate, lhs, rhs)
+    if lhs.__class__ is not Const or rhs.__class__ is not Const:
+        # Comparisons fold where both operands are literals.
+        return node
     found = _folded(str(predicate), lhs, rhs, node.dtype)
     return node if found is None else found
 
