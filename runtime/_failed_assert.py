@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl_tvm.lowering.runtime_symbols import (
     ASSERT_FAIL,
@@ -12,7 +12,9 @@ from xdsl_tvm.lowering.runtime_symbols import (
     OUT_OF_MEMORY,
     failed_number,
 )
-from xdsl_tvm.runtime.packed_calls import PackedCalls
+
+if TYPE_CHECKING:
+    from xdsl_tvm.runtime.packed_calls import PackedCalls
 
 _HEAD = 2
 """The words of a slot: the address of the message, and that of the numbers."""

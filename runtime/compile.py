@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl_tvm.runtime.start import start_or_compile
 
-from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.lowering.progress import Progress
-from xdsl_tvm.passes.infra.rare_collections import rare_collections
-from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime.executable_base import Executable
-from xdsl_tvm.runtime.global_functions import registered_externs
-from xdsl_tvm.runtime.load import Source, load_module
-from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
-from xdsl_tvm.runtime.ndarray import host_value
-from xdsl_tvm.runtime.packed_calls import Externs
-from xdsl_tvm.runtime.pipelines import (
-    Pipeline,
-    TargetLike,
-    apply_pipelines,
-    target_or_current,
-)
-
-TARGETS = ("llvm", "cuda")
+if TYPE_CHECKING:
+    from xdsl_tvm.lowering.progress import Progress
+    from xdsl_tvm.passes.infra.module_text import ModuleText
+    from xdsl_tvm.runtime.executable_base import Executable
+    from xdsl_tvm.runtime.load import Source
+    from xdsl_tvm.runtime.packed_calls import Externs
+    from xdsl_tvm.runtime.pipelines import Pipeline, TargetLike
 
 
 def compile(
@@ -94,77 +82,31 @@ def compile(
     is not installed, and RuntimeError if there is no GPU. A call of a compiled function
     raises RuntimeError if an assertion in it fails.
     """
-    goal = target_or_current(target)
-    kind, target_arch = _kind_and_arch(goal)
-    arch = arch or target_arch
-    with rare_collections():
-        loaded = load_module(module)
-        loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
-        if params:
-            loaded = _with_params(loaded, params)
-        settings = Settings(
-            opt_level,
-            optimize and not bound_checks,
-            profile,
-            bound_checks,
-            progress or no_progress,
-            fuse_multiply_add,
+
+    def whole(source: Source | ModuleText) -> Executable:
+        # Late: to import the compiler takes longer than the start from the cache.
+        from xdsl_tvm.runtime.compilation import compile_module
+
+        return compile_module(
+            source,
+            target,
+            relax_pipeline=relax_pipeline,
+            tir_pipeline=tir_pipeline,
+            params=params,
+            opt_level=opt_level,
+            optimize=optimize,
+            arch=arch,
+            profile=profile,
+            bound_checks=bound_checks,
+            progress=progress,
+            externs=externs,
+            graphs=graphs,
+            fuse_multiply_add=fuse_multiply_add,
         )
-        if kind == "cuda":
-            # Late: whoever compiles for the processor needs nothing of the GPU.
-            from xdsl_tvm.runtime.cuda import CudaExecutable
 
-            if bound_checks:
-                raise ValueError(
-                    "bound_checks is for the target llvm; run kernels with "
-                    "xdsl_tvm.interpret"
-                )
-            return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
-        if not fuse_multiply_add:
-            raise ValueError(
-                "fuse_multiply_add is for the target cuda; for llvm, schedule with "
-                "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
-            )
-        if graphs:
-            raise ValueError("graphs are for the target cuda; leave out graphs=True")
-        # The executable keeps the module and lowers it in place where it has to.
-        owned = loaded.clone() if loaded is module and not params else loaded
-        functions = {**registered_externs(), **(externs or {})}
-        return NativeExecutable(owned, settings, functions)
-
-
-def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
-    """A copy of the module in which arrays take the place of parameters."""
-    symbols = [
-        op.attributes.get("global_symbol")
-        for op in module.ops
-        if isinstance(op, relax.FuncOp)
-    ]
-    names = [symbol.data for symbol in symbols if isinstance(symbol, StringAttr)]
-    name = names[0] if len(names) == 1 else "main"
-    if name not in names:
-        raise ValueError(
-            "params are for the module's Relax function that has a global_symbol, or for "
-            f"main; it has {', '.join(names) or 'none'}"
-        )
-    # Late: most modules are compiled without.
-    from xdsl_tvm.passes.relax.bind_params import BindParams
-
-    bound = module.clone()
-    BindParams(name, {key: host_value(each) for key, each in params.items()}).apply(
-        new_context(), bound
-    )
-    return bound
-
-
-def _kind_and_arch(target: Target) -> tuple[str, str | None]:
-    kind = target.kind.name
-    if kind not in TARGETS:
-        raise ValueError(f"unknown target '{kind}'; use one of {', '.join(TARGETS)}")
-    if kind == "llvm" and target.attrs.data:
-        raise ValueError(
-            "the target llvm is this machine's processor, and takes no attributes; leave "
-            f"out {', '.join(target.attrs.data)}"
-        )
-    arch = target.attr("arch") if kind == "cuda" else None
-    return kind, arch if isinstance(arch, str) else None
+    given = (target, params, arch, progress, externs)
+    switched = profile or bound_checks or graphs or not fuse_multiply_add
+    has_pipelines = (relax_pipeline, tir_pipeline) != ("default", "default")
+    if switched or has_pipelines or any(each is not None for each in given):
+        return whole(module)
+    return start_or_compile(module, f"{opt_level} {optimize}", whole)

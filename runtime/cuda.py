@@ -39,13 +39,14 @@ from xdsl_tvm.runtime._given_results import Given
 from xdsl_tvm.runtime._overlap import OverlapCheck, share_elements
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
+from xdsl_tvm.runtime.compiler_files import compiler_fingerprint
 from xdsl_tvm.runtime.cuda_driver import Driver, default_driver
 from xdsl_tvm.runtime.cuda_graphs import CallGraphs
 from xdsl_tvm.runtime.device import Device, cuda
 from xdsl_tvm.runtime.device_array import DeviceArray, Stream, device_array
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
-from xdsl_tvm.runtime.module_fingerprint import compiler_fingerprint, module_fingerprint
+from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.signature import (

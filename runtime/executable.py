@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.runtime.call import CompiledFunction
-from xdsl_tvm.runtime.compile import TARGETS, compile
+from xdsl_tvm.runtime.compilation import TARGETS
+from xdsl_tvm.runtime.compile import compile
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.load import Source, load_module, load_text
 from xdsl_tvm.runtime.native import KernelTime, NativeExecutable, Settings

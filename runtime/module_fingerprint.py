@@ -11,8 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp
@@ -20,8 +18,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.in_threads import map_in_threads
-
-_ROOT = Path(__file__).parents[1]
 
 _LARGE = 4096
 """Bytes of a constant from which on it has a digest of its own."""
@@ -159,30 +155,3 @@ def large_constants(module: ModuleOp) -> list[bytes]:
 
 def _sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
-
-
-_COMPILER = ("dialects", "analysis", "passes", "interpreters", "lowering", "runtime")
-"""The folders whose code decides what a module is compiled to."""
-
-
-def compiler_files() -> list[Path]:
-    """The files of this compiler, code and the LLVM IR that it adds, in order."""
-    found = list(_ROOT.glob("*.py"))
-    for folder in _COMPILER:
-        for suffix in ("py", "ll"):
-            found += (_ROOT / folder).rglob(f"*.{suffix}")
-    return sorted(found)
-
-
-@cache
-def compiler_fingerprint() -> str:
-    """What tells this compiler from an edited or a later one: its files.
-
-    Their names, sizes and times of change.
-    """
-    digest = hashlib.sha256()
-    for path in compiler_files():
-        status = path.stat()
-        line = f"{path.relative_to(_ROOT)} {status.st_size} {status.st_mtime_ns}\n"
-        digest.update(line.encode())
-    return digest.hexdigest()

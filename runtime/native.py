@@ -39,14 +39,11 @@ from xdsl_tvm.runtime._overlap import OverlapCheck, allow_overlap
 from xdsl_tvm.runtime._scalars import argument_types, result_type
 from xdsl_tvm.runtime.call import CompiledFunction, Entry
 from xdsl_tvm.runtime.compiled_objects import CompiledObjects
+from xdsl_tvm.runtime.compiler_files import compiler_fingerprint
 from xdsl_tvm.runtime.constant_memory import ReservedMemory
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.loop_times import LoopRecorder
-from xdsl_tvm.runtime.module_fingerprint import (
-    compiler_fingerprint,
-    fingerprint_of,
-    large_constants,
-)
+from xdsl_tvm.runtime.module_fingerprint import fingerprint_of, large_constants
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
 from xdsl_tvm.runtime.packed_functions import (
@@ -102,7 +99,8 @@ class NativeExecutable(Executable):
         self._settings = settings
         self._externs = externs
         self._is_profiled = settings.profile and has_relax_functions(module)
-        compiled = self._cached_or_compiled()
+        self.machine_code = compiled = self._cached_or_compiled()
+        """The objects, and the constants that they declare."""
         self._objects = compiled.objects
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         exports.update(dict.fromkeys(self.packed_functions))
@@ -138,7 +136,17 @@ class NativeExecutable(Executable):
         self.loop_recorder = LoopRecorder(address) if has_marks else None
         """Records times of functions and loops, where InstrumentProfileIntrinsics has
         marked some, as `tir.instrument_lwp` in a `PassContext` asks for."""
-        self._failure = FailedAssert(len(numbers), packed_calls)
+        self.failure_numbers = len(numbers)
+        """How many numbers a message of a failure has at most."""
+        self._failure = FailedAssert(self.failure_numbers, packed_calls)
+        self.is_plain = not (
+            calls or has_marks or self._is_profiled or self.packed_functions
+        )
+        """Whether the code needs nothing of the runtime but threads and messages."""
+
+    def reports(self, function: str) -> bool:
+        """Whether a function can fail, so that it has a slot for the message."""
+        return function in self._reporting
 
     def _mentions(self, name: str) -> bool:
         return any(llvm_jit.mentions(data, name) for data in self._objects)

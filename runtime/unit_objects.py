@@ -30,11 +30,9 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime._workers import Ended, can_fork, run_jobs
 from xdsl_tvm.runtime.compiled_objects import CompiledObjects
+from xdsl_tvm.runtime.compiler_files import compiler_fingerprint
 from xdsl_tvm.runtime.constant_memory import ConstantMemory, ReservedMemory
-from xdsl_tvm.runtime.module_fingerprint import (
-    compiler_fingerprint,
-    module_fingerprint,
-)
+from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 from xdsl_tvm.runtime.object_cache import ObjectCache
 
 PROCESSES_VARIABLE = "XDSL_TVM_COMPILE_PROCESSES"

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xdsl_tvm.dialects.ir_module import IRModule as IRModule
     from xdsl_tvm.runtime.building import build_tir
+    from xdsl_tvm.runtime.compile import compile as compile
     from xdsl_tvm.runtime.device import cpu as cpu
     from xdsl_tvm.runtime.device import cuda as cuda
     from xdsl_tvm.runtime.device import device as device
     from xdsl_tvm.runtime.executable import Executable as Executable
-    from xdsl_tvm.runtime.executable import compile as compile
     from xdsl_tvm.runtime.global_functions import get_global_func as get_global_func
     from xdsl_tvm.runtime.global_functions import register_func as register_func
     from xdsl_tvm.runtime.interpreted import interpret as interpret
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Executable": "xdsl_tvm.runtime.executable",
     "IRModule": "xdsl_tvm.dialects.ir_module",
-    "compile": "xdsl_tvm.runtime.executable",
+    "compile": "xdsl_tvm.runtime.compile",
     "cpu": "xdsl_tvm.runtime.device",
     "cuda": "xdsl_tvm.runtime.device",
     "device": "xdsl_tvm.runtime.device",

@@ -10,7 +10,8 @@ import pytest
 from support.ir import parse
 
 import xdsl_tvm
-from xdsl_tvm.runtime.module_fingerprint import compiler_files, module_fingerprint
+from xdsl_tvm.runtime.compiler_files import compiler_files
+from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 
 TEXT = """
 tir.func @f(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "f"} {
