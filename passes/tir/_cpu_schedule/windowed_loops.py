@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
+from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
@@ -374,8 +375,7 @@ class _Convolution(Tiling):
             low = smart.const(first, axis.variable.type)
             with code.loop(axis.name, extent, low=low, annotations=hints) as value:
                 at = {**terms, axis.variable: value}
-                if len(inner) == 1:
-                    self._fetch_later(for_each, at)
+                self._fetch_later(for_each, axis, value)
                 self._write_terms(for_each, inner, at, inside, conditions)
 
     def _add_terms(
@@ -415,34 +415,38 @@ class _Convolution(Tiling):
             }
             self._fetch(load, at, _FOR_READING)
 
-    def _fetch_later(self, for_each: _ForEach, terms: Point) -> None:
-        """Fetch what the next step of the outer loop reads at this term: each tile
-        fetches the part of some channels."""
+    def _fetch_later(self, for_each: _ForEach, axis: Axis, value: Expr) -> None:
+        """Fetch a part of what the next step reads of the weight, at a value on an axis.
+
+        It is fetched in the order of memory, so that the processor fetches more of it by
+        itself: where each fetches one line, few are on the way at a time.
+        """
         later, load = for_each.later, self.found.b.owner
-        if later is None or not isinstance(load, tir.LoadOp):
+        axes = [each for each in self.terms if later and each.variable not in later.point]
+        if later is None or axis is not axes[0]:
             return
-        code, channel = self.code, self.terms[-1]
-        size = channel.size or 1
-        count = -(-size // later.parts)
-        dtype = channel.variable.type
-        first = smart.mul(smart.cast(dtype, later.part), smart.const(count, dtype))
+        assert isinstance(load, tir.LoadOp), "it is a part of a buffer"
+        dtype, code = later.part.dtype, self.code
+        part = smart.mul(later.part, smart.cast(dtype, axis.extent))
+        part = smart.add(part, smart.cast(dtype, value))
+        parts = later.parts * (axis.size or 1)
+        size = prod(each.size or 1 for each in axes)
+        count = -(-size // parts)
         there = replace(for_each, point=later.point)
-        zero = smart.const(0, self.lane.variable.type)
-        last = smart.const(size - 1, dtype)
         with code.loop(
-            channel.name,
-            smart.const(count, dtype),
-            tir.ForKind.UNROLLED,
-            annotations=_KEPT,
+            "w", self.number(count), tir.ForKind.UNROLLED, annotations=_KEPT
         ) as step:
+            flat = smart.add(smart.mul(part, self.number(count)), step)
+            if parts * count > size:
+                flat = smart.minimum(flat, self.number(size - 1))
+            term = points(axes, split_index(flat, [each.extent for each in axes]))
             for number in range(for_each.vectors):
-                at = {
-                    **terms,
+                place = {
                     **there.batch(smart.const(number, self.column.variable.type)),
-                    channel.variable: smart.minimum(smart.add(first, step), last),
-                    self.lane.variable: zero,
+                    **term,
+                    self.lane.variable: smart.const(0, self.lane.variable.type),
                 }
-                self._fetch(load, at, _FOR_SECOND_CACHE)
+                self._fetch(load, place, _FOR_SECOND_CACHE)
 
     def _fetch(self, load: tir.LoadOp, at: Point, hints: tuple[int, ...]) -> None:
         code, nest = self.code, self.found.nest
