@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -30,6 +30,7 @@ from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions
 from xdsl_tvm.passes.relax.legalize.registry import RuleContext
 from xdsl_tvm.passes.relax.legalize.signature import signature_of
+from xdsl_tvm.passes.relax.legalize.stages import broadcast_indices
 from xdsl_tvm.passes.relax.legalize.tensor_expression import SUM, Dim, Expr, Tensor
 from xdsl_tvm.passes.relax.legalize.windows import guarded
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_function
@@ -108,9 +109,11 @@ class WinogradConvolutions(CompilerPass):
         stages, each over an image and a group of rows of tiles first, so that
         tir-default-cpu-schedule computes group after group: the padded data; `B^T d B` of
         each tile of `tile` + 2 by `tile` + 2; its products with the weight, summed over
-        the input channels; `A^T m A`. The function is opaque for fusion. Where tiles
-        reach over the edge of the result, a `relax.strided_slice` cuts it. Time is linear
-        in the size of the function and of the weights.
+        the input channels; `A^T m A`. To each result it applies the `relax.add`,
+        `relax.multiply` and `relax.nn.relu` that follow as its only uses; where tiles
+        reach over the edge of the result, those of operands with one row and one column,
+        and a `relax.strided_slice` cuts it. The function is opaque for fusion. Time is
+        linear in the size of the function and of the weights.
         Against double precision, an error of one part in 10^6 of the largest result
         becomes one of two parts with 2, and of up to ten with 4.
     Leaves alone: convolutions whose weight is no constant, of other layouts, windows,
@@ -132,12 +135,30 @@ class WinogradConvolutions(CompilerPass):
                 f"{self.name}: tile must be 2 or 4, got {self.tile}"
             )
         functions: OperatorFunctions | None = None
-        for convolutions, _ in by_function(op, relax.Conv2DOp):
+        for convolutions, written in by_function(op, relax.Conv2DOp):
             for convolution in convolutions:
-                found = _Convolution.of(convolution, self.tile)
+                found = _Convolution.of(convolution, self.tile, written)
                 if found is not None:
                     functions = functions or OperatorFunctions(op)
                     found.replace(functions)
+
+
+_AFTER: dict[type[Operation], Callable[[Expr, list[Expr]], Expr]] = {
+    relax.AddOp: lambda x, others: x + others[0],
+    relax.MultiplyOp: lambda x, others: x * others[0],
+    relax.ReluOp: lambda x, _: x.maximum(0),
+}
+"""Operators that are applied to results while they are in registers: from a result and
+the other operands. Results are either operand of those that have two."""
+
+
+@dataclass(frozen=True)
+class _After:
+    """An element-wise operator on the results of a convolution."""
+
+    op: Operation
+    others: tuple[SSAValue, ...]
+    """Its operands but the results."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +174,13 @@ class _Convolution:
     data: tuple[int, ...]
     """Batch, blocks of channels, rows, columns, channels of a block."""
     result: tuple[int, ...]
+    after: tuple[_After, ...] = ()
 
     @staticmethod
-    def of(op: relax.Conv2DOp, tile: int) -> _Convolution | None:
-        """The convolution, if it is one."""
+    def of(
+        op: relax.Conv2DOp, tile: int, written: Collection[SSAValue]
+    ) -> _Convolution | None:
+        """The convolution, if it is one; `written` is in memory that is written to."""
         constant = op.weight.owner
         if not isinstance(constant, relax.ConstantOp) or op.groups.value.data != 1:
             return None
@@ -184,7 +208,40 @@ class _Convolution:
         elements = weight.data.data
         found = _Convolution(op, elements, kernel, tile, data, result)
         rows = -(-result[2] // tile)
-        return found if result[0] * rows * found.columns >= _LEAST_TILES else None
+        if result[0] * rows * found.columns < _LEAST_TILES:
+            return None
+        if op.data in written:
+            return found
+        return replace(found, after=tuple(found.operators_after(written)))
+
+    def operators_after(self, written: Collection[SSAValue]) -> Iterator[_After]:
+        """The operators that are applied to each result where it is computed."""
+        value: SSAValue = self.op.result
+        whole = all(extent % self.tile == 0 for extent in self.result[2:4])
+        while True:
+            uses = tuple(value.uses)
+            if len(uses) != 1:
+                return
+            op = uses[0].operation
+            if type(op) not in _AFTER or op.parent is not self.op.parent:
+                return
+            others = [each for each in op.operands if each is not value]
+            if op.results[0].type != value.type or not all(
+                self._is_read_there(each, whole) and each not in written
+                for each in others
+            ):
+                return
+            yield _After(op, tuple(others))
+            (value,) = op.results
+
+    def _is_read_there(self, value: SSAValue, whole: bool) -> bool:
+        """Whether each result has an element of a value. Where tiles reach over the edge,
+        those of a value of as many rows and columns end before."""
+        shape = _shape(value.type)
+        if not shape or len(shape) > len(self.result):
+            return False
+        # Rows and columns are before the channels of a block.
+        return whole or all(extent == 1 for extent in shape[-3:-1])
 
     # ---- sizes ----
 
@@ -218,17 +275,20 @@ class _Convolution:
 
     def replace(self, functions: OperatorFunctions) -> None:
         """Put the call of a function in the place of the convolution."""
-        op, builder = self.op, BindingBuilder(self.op)
+        op = self.op
+        last = self.after[-1].op if self.after else op
+        builder = BindingBuilder(last)
         weight = builder.insert(relax.ConstantOp(dense_of(self._transformed())))
         (count, rows), tile = self.groups, self.tile
         batch, blocks, height, width, lanes = self.result
         shape = (batch, blocks, count, rows, tile, self.columns, tile, lanes)
         type_ = TensorType(f32, shape)
-        operands = [op.data, weight]
+        operands = [op.data, weight, *(each for a in self.after for each in a.others)]
         signature = signature_of(operands, type_)
         assert signature is not None, "all extents are known"
         padding = tuple(op.window_padding)
-        key = (self.tile, padding, self.data, self.result)
+        after = tuple(each.op.name for each in self.after)
+        key = (self.tile, padding, self.data, self.result, after)
         name, _ = functions.made("winograd_conv2d", key, signature, self._stages)
         functions.by_name[name].attributes[OP_PATTERN] = IntegerAttr(
             int(OpPattern.OPAQUE), i32
@@ -245,7 +305,9 @@ class _Convolution:
             )
             value = builder.insert(relax.StridedSliceOp(value, axes, begin, end))
         value = builder.typed(value, op.result.type)
-        Rewriter.replace_op(op, [], [value])
+        Rewriter.replace_op(last, [], [value])
+        for each in reversed([op, *(after.op for after in self.after)][:-1]):
+            Rewriter.erase_op(each)
 
     def _transformed(self) -> np.ndarray[Any, Any]:
         """The weight of each position of a tile, as blocks of output channels."""
@@ -377,6 +439,8 @@ class _Convolution:
             found = _both_axes(_OUTPUT[tile], elements)
             for i, values in enumerate(found):
                 for j, value in enumerate(values):
+                    y, x = (group * rows + row) * tile + i, column * tile + j
+                    value = self._with_operators(site, value, (image, block, y, x, lane))
                     inner = program.extent(i), column, program.extent(j), lane
                     program.store(value, out, (image, block, group, row, *inner))
 
@@ -391,11 +455,31 @@ class _Convolution:
             [("winograd_results", site.shape, site.dtype)],
             lambda point: [
                 (products, (*point[:2], None, point[2], None, point[5])),
+                *((each, (None,) * len(each.shape)) for each in self._others(site)),
             ],
             written,
             body,
         )
         return out
+
+    def _others(self, site: RuleContext) -> list[Tensor]:
+        """What the operators after the convolution read besides its results."""
+        count = sum(len(each.others) for each in self.after)
+        return [site.tensor(number) for number in range(2, 2 + count)]
+
+    def _with_operators(
+        self, site: RuleContext, value: Expr, at: tuple[Expr, ...]
+    ) -> Expr:
+        """A result, at which place it is, after the operators."""
+        others = iter(self._others(site))
+        for each in self.after:
+            given = [next(others) for _ in each.others]
+            elements = [
+                other[broadcast_indices(site.program, other, at, self.result)]
+                for other in given
+            ]
+            value = _AFTER[type(each.op)](value, elements)
+        return value
 
 
 def _numbers_tuple(builder: BindingBuilder, numbers: Sequence[int]) -> SSAValue:

@@ -283,7 +283,8 @@ class _Convolution(Tiling):
         part = point[shared.variable]
         parts = smart.const((shared.size or 0) // self.vectors, step.dtype)
         flat = smart.add(
-            smart.mul(smart.cast(step.dtype, part), outermost.extent), smart.add(step, one)
+            smart.mul(smart.cast(step.dtype, part), outermost.extent),
+            smart.add(step, one),
         )
         last = smart.sub(smart.mul(parts, outermost.extent), one)
         extents = [parts, outermost.extent]

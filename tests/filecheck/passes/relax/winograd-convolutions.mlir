@@ -11,7 +11,7 @@
 // CHECK-NEXT: %[[T:.*]] = relax.call_tir @winograd_conv2d(%x, %[[U]]) : (tensor<1x8x12x12x4xf32>, tensor<16x8x8x4x4xf32>) -> tensor<1x8x1x6x2x6x2x4xf32>
 // CHECK-NEXT: %[[S:.*]] = relax.shape
 // CHECK-NEXT: %[[R:.*]] = relax.reshape %[[T]], %[[S]]
-// CHECK-NEXT: %{{.*}} = relax.nn.relu %[[R]]
+// CHECK-NEXT: relax.return %[[R]]
 relax.func @whole(%x: !data) -> !data attributes {global_symbol = "whole"} {
   %w = relax.constant dense<0.25> : tensor<8x8x3x3x4x4xf32>
   %y = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : (!data, tensor<8x8x3x3x4x4xf32>) -> !data
@@ -31,6 +31,41 @@ relax.func @cut(%x: !odd) -> !odd attributes {global_symbol = "cut"} {
   %w = relax.constant dense<-0.5> : tensor<8x8x3x3x4x4xf32>
   %y = relax.nn.conv2d %x, %w strides [1, 1] padding [2, 0, 0, 2] dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : (!odd, tensor<8x8x3x3x4x4xf32>) -> !odd
   relax.return %y : !odd
+}
+
+// A bias, another tensor and relu are applied where results are computed.
+// CHECK-LABEL: relax.func @with_operators
+// CHECK: %[[T:.*]] = relax.call_tir @winograd_conv2d2(%x, %{{.*}}, %b, %z) : (tensor<1x8x12x12x4xf32>, tensor<16x8x8x4x4xf32>, tensor<8x1x1x4xf32>, tensor<1x8x12x12x4xf32>) -> tensor<1x8x1x6x2x6x2x4xf32>
+// CHECK: %[[R:.*]] = relax.reshape %[[T]]
+// CHECK-NEXT: relax.return %[[R]]
+relax.func @with_operators(%x: !data, %b: tensor<8x1x1x4xf32>, %z: !data) -> !data attributes {global_symbol = "with_operators"} {
+  %w = relax.constant dense<0.25> : tensor<8x8x3x3x4x4xf32>
+  %y = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : (!data, tensor<8x8x3x3x4x4xf32>) -> !data
+  %s = relax.add %y, %b : (!data, tensor<8x1x1x4xf32>) -> !data
+  %t = relax.add %z, %s : (!data, !data) -> !data
+  %r = relax.nn.relu %t : (!data) -> !data
+  relax.return %r : !data
+}
+
+// Where tiles reach over the edge, only what has one row and column; a result with two
+// uses ends them.
+// CHECK-LABEL: relax.func @some_operators
+// CHECK: relax.call_tir @{{.*}}(%x, %{{.*}}, %b) :
+// CHECK: %[[S:.*]] = relax.strided_slice
+// CHECK-NEXT: %[[A:.*]] = relax.add %[[S]], %z
+// CHECK: relax.call_tir @{{.*}}(%x, %{{.*}}, %b) :
+// CHECK: %[[R:.*]] = relax.strided_slice
+// CHECK-NEXT: relax.multiply %[[R]], %[[R]]
+relax.func @some_operators(%x: !odd, %b: tensor<1x8x1x1x4xf32>, %z: !odd) -> !relax.tuple<!odd, !odd> attributes {global_symbol = "some_operators"} {
+  %w = relax.constant dense<-0.5> : tensor<8x8x3x3x4x4xf32>
+  %y = relax.nn.conv2d %x, %w strides [1, 1] padding [2, 0, 0, 2] dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : (!odd, tensor<8x8x3x3x4x4xf32>) -> !odd
+  %s = relax.multiply %b, %y : (tensor<1x8x1x1x4xf32>, !odd) -> !odd
+  %t = relax.add %s, %z : (!odd, !odd) -> !odd
+  %u = relax.nn.conv2d %x, %w strides [1, 1] padding [2, 0, 0, 2] dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : (!odd, tensor<8x8x3x3x4x4xf32>) -> !odd
+  %v = relax.add %u, %b : (!odd, tensor<1x8x1x1x4xf32>) -> !odd
+  %r = relax.multiply %v, %v : (!odd, !odd) -> !odd
+  %p = relax.tuple(%t, %r) : !odd, !odd
+  relax.return %p : !relax.tuple<!odd, !odd>
 }
 
 // A weight that is no constant, another stride, another window, few channels.
