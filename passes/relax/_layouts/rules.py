@@ -203,16 +203,15 @@ def _concat(
     (fields,) = layouts
     if isinstance(fields, AxisLayout) or fields is None or op.axis is None:
         return None
-    layout = next((each for each in fields if not each.is_identity), None)
     type_ = op.tensors.type
     assert isinstance(type_, relax.TupleType), "verified"
     infos = [TensorInfo.of(each) for each in type_.fields.data]
-    if layout is None or not all(i is not None and layout.fits(i.dims) for i in infos):
-        return None
-    place = layout.position(op.axis.value.data % layout.rank)
-    if place is None:
-        return None
-    return Plan([layout], layout, {"axis": IntegerAttr(place, i64)})
+    for layout in dict.fromkeys(each for each in fields if not each.is_identity):
+        if all(info is not None and layout.fits(info.dims) for info in infos):
+            # Whole blocks follow each other as their elements do.
+            place = layout.axes.index((op.axis.value.data % layout.rank, 0))
+            return Plan([layout], layout, {"axis": IntegerAttr(place, i64)})
+    return None
 
 
 def _split(
