@@ -39,7 +39,8 @@ class Symbols:
                     found[symbol.data] = op
         return found
 
-    def _add(self, module: Operation, name: str, op: Operation) -> SymbolRefAttr:
+    def add(self, module: Operation, name: str, op: Operation) -> SymbolRefAttr:
+        """Puts `op`, whose name is `name`, at the start of `module`."""
         self.table(module)[name] = op
         block = module.regions[0].block
         first = block.first_op
@@ -65,7 +66,7 @@ class Symbols:
         found = self.table(module).get(name)
         if found is None:
             linkage = llvm.LinkageAttr("external")
-            return self._add(module, name, llvm.FuncOp(name, type, linkage=linkage))
+            return self.add(module, name, llvm.FuncOp(name, type, linkage=linkage))
         if not isinstance(found, llvm.FuncOp) or found.function_type != type:
             raise fail(
                 user,
@@ -93,7 +94,7 @@ class Symbols:
         name = f"string_{number}"
         type = llvm.LLVMArrayType(len(text.encode()) + 1, i8)
         value = StringAttr(text + "\0")
-        return self._add(
+        return self.add(
             module,
             name,
             llvm.GlobalOp(type, name, "private", constant=True, value=value),

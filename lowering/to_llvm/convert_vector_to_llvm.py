@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import llvm, vector
+from xdsl.dialects import arith, llvm, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -42,6 +42,8 @@ from xdsl_tvm.lowering.to_llvm.convert_memref_to_llvm import (
     storage_type,
     strides_of,
 )
+from xdsl_tvm.lowering.to_llvm._nontemporal import LINE_BYTES, store_past_caches
+from xdsl_tvm.lowering.to_llvm._symbols import Symbols
 from xdsl_tvm.passes.infra import CompilerPass
 
 _ORDER_NONE = IntegerAttr(0, i64)
@@ -65,6 +67,9 @@ class ConvertVectorToLLVM(CompilerPass):
             %v = llvm.load %p {alignment = 4} : !llvm.ptr -> vector<4xf32>
         where the alignment is that of an element, or a greater one that follows from
         `llvm.align` of a parameter and from what the index is a multiple of.
+        A nontemporal store that is less aligned than its vector, and than a line of 64
+        bytes, is a call of a private function, one for each type of vectors, which tests
+        the address: at the beginning of a line the processor stores it at once.
         vector.broadcast → insertelement and shufflevector; extract and insert at one
         position → extractelement, insertelement; shuffle → shufflevector; fma →
         llvm.intr.fma
@@ -80,13 +85,21 @@ class ConvertVectorToLLVM(CompilerPass):
     name = "tvm-convert-vector-to-llvm"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        conversion = Conversion()
+        conversion = _VectorConversion()
         for inner in all_ops(op):
             handler = _HANDLERS.get(type(inner))
             if handler is not None:
                 conversion.start(inner)
                 conversion.replace(inner, handler(conversion, inner))
         conversion.finish()
+
+
+class _VectorConversion(Conversion):
+    """A conversion that may add functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.symbols = Symbols()
 
 
 def _require_simple(op: Operation, type: Attribute) -> None:
@@ -147,12 +160,21 @@ def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
     ]
 
 
-def _store(run: Conversion, op: vector.StoreOp) -> list[SSAValue]:
+def _store(run: _VectorConversion, op: vector.StoreOp) -> list[SSAValue]:
     _require_simple(op, op.vector.type)
     address, element = _address(run, op, op.base, op.indices)
     store = plain_store(op, run.operand(op.vector), address, element)
-    store.properties["alignment"] = _alignment(op, element)
-    run.insert_op(store)
+    source = op.vector.owner
+    if "nontemporal" in store.properties and isinstance(source, arith.BitcastOp):
+        # Vectors of integers can always be stored at once.
+        store.operands[0] = run.operand(source.input)
+    alignment = _alignment(op, element)
+    store.properties["alignment"] = alignment
+    size = byte_size(op, convert_type(op.vector.type))
+    if "nontemporal" in store.properties and alignment.value.data < min(size, LINE_BYTES):
+        store_past_caches(run, run.symbols, op, store, size)
+    else:
+        run.insert_op(store)
     return []
 
 
@@ -226,7 +248,7 @@ def _fma(run: Conversion, op: vector.FMAOp) -> list[SSAValue]:
     return [run.emit(llvm.FMAOp, operands, op.res.type, fastmathFlags=NO_FASTMATH)]
 
 
-_HANDLERS: dict[type[Operation], Callable[[Conversion, Any], list[SSAValue]]] = {
+_HANDLERS: dict[type[Operation], Callable[[_VectorConversion, Any], list[SSAValue]]] = {
     vector.BroadcastOp: _broadcast,
     vector.ExtractOp: _extract,
     vector.FMAOp: _fma,

@@ -8,21 +8,23 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import (
-    LINE_BYTES,
     ContractionSizes,
     steps_behind,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
-from xdsl_tvm.passes.tir._cpu_schedule.options import (
-    LEFT_TO_LLVM,
+from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
+    INTO_SECOND_CACHE,
+    LINE_BYTES,
+    fetch,
 )
+from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     loops_over,
@@ -32,9 +34,6 @@ from xdsl_tvm.passes.tir._schedule.axes import (
 from xdsl_tvm.passes.tir._schedule.contraction import (
     ops_behind,
 )
-
-_INTO_SECOND_CACHE = (0, 2, 1)
-"""Operands of `prefetch`: data to read, which are not for the first cache yet."""
 
 
 @dataclass(frozen=True)
@@ -411,10 +410,7 @@ class ContractionLoops(ContractionSizes):
             smart.floormod(term, self.terms),
             smart.floormod(place, number(self.width)),
         ]
-        address = tir.AddressOfOp(load.buffer, [code.value(index) for index in indices])
-        code.insert(address)
-        hints = [smart.const(hint, i32) for hint in _INTO_SECOND_CACHE]
-        code.call("prefetch", [Value(address.result), *hints], i32)
+        fetch(code, load.buffer, indices, INTO_SECOND_CACHE)
 
     def _row_in_place(self, tile: Tile, terms: Point) -> Callable[[Expr], Expr]:
         """The elements of `a`; rows after the last one are the last."""

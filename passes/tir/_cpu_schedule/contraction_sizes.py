@@ -20,6 +20,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.fetching import LINE_BYTES
 from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import product_of
@@ -44,7 +45,6 @@ _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LARGE = 1 << 20
 """Bytes of panels that are fetched before they are used."""
-LINE_BYTES = 64
 _MOST_STEPS = 8
 """Terms that are added for each line that is fetched."""
 

@@ -21,12 +21,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value
+from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Value, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import lanes_of_nest, write_lanes
+from xdsl_tvm.passes.tir._cpu_schedule.fetching import INTO_FIRST_CACHE, fetch
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
     LEFT_TO_LLVM,
     MANY_REGISTERS,
@@ -65,6 +67,9 @@ _STRETCH_BYTES = 16384
 """Results of a row that stay in the cache, beside those of the other rows."""
 _TERMS_AT_ONCE = 8
 """Terms that are added to a stretch at once."""
+_LEAST_FETCHED = 1 << 20
+"""Bytes of a matrix that is fetched before it is used."""
+_BYTES_AHEAD = 1024
 _MOST_COLUMNS = 4
 """Columns whose terms are gathered at once."""
 _MANY_SUMS = 24
@@ -366,12 +371,6 @@ class _Product:
         """All rows of `length` columns from `low` on, several terms at a time."""
         code, found = self.code, self.found
 
-        def each(write: Callable[[Expr], None]) -> None:
-            def step(start: Expr, lanes: int) -> None:
-                write_lanes(code, start, lanes, write)
-
-            code.steps(self.column.name, length, width, step, low=low)
-
         def begin(row: Expr, column: Expr) -> None:
             at = self._at(self._row_at(row), column)
             if self.part is None:
@@ -397,9 +396,37 @@ class _Product:
                     }
                     for k in range(count)
                 ]
-                each(lambda column: self._add_terms(column, terms))
+
+                def step(start: Expr, lanes: int) -> None:
+                    if lanes > 1:
+                        self._fetch(start, terms)
+                    write_lanes(
+                        code, start, lanes, lambda column: self._add_terms(column, terms)
+                    )
+
+                code.steps(self.column.name, length, width, step, low=low)
 
             code.steps(last.name, count, _TERMS_AT_ONCE, add, low=first)
+
+    def _fetch(self, column: Expr, terms: Sequence[Point]) -> None:
+        """Fetch what some terms need of a column further on.
+
+        What is computed for several rows fills the window in which the processor finds
+        later loads by itself.
+        """
+        nest, load = self.found.nest, self.found.b.owner
+        if self.height == 1 or not isinstance(load, tir.LoadOp):
+            return
+        type_ = tir.buffer_definition(load.buffer).type
+        shape, size = type_.get_shape(), tir.bytes_of_lane(type_.element_type)
+        if DYNAMIC_INDEX not in shape and prod(shape) * size < _LEAST_FETCHED:
+            return
+        ahead = smart.add(column, self.number(_BYTES_AHEAD // size))
+        ahead = smart.minimum(ahead, smart.sub(self.column.extent, self.number(1)))
+        for each in terms:
+            at = {**self._at(self.point, ahead), **each}
+            places = [nest.tree_at(view(i, nest.trees), at) for i in load.indices]
+            fetch(self.code, load.buffer, places, INTO_FIRST_CACHE)
 
     def _add_terms(self, column: Expr, terms: Sequence[Point]) -> None:
         """Add some terms to all rows of a column, each element of `b` read once."""

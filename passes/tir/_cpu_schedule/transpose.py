@@ -1,7 +1,9 @@
 """The default schedule of copies that swap the axis along which elements are neighbours.
 
 Square tiles as wide as a vector are read by rows, turned over in registers, and written
-by columns, so that both sides move whole cache lines.
+by columns, so that both sides move whole cache lines. Some lines of the loaded buffer are
+read side by side from their beginning to their end, as processors fetch what is read in
+order, and each row that is written gets neighbouring lines.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import UnitAttr, i32
+from xdsl.dialects.builtin import UnitAttr, f16, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -24,8 +26,12 @@ from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _MOST_LANES = 16
 """Rows of a tile at most: as many vectors are alive at once."""
-_BLOCK = 64
-"""Tiles are taken in squares of so many elements, for whose pages there is room."""
+_UNIT_BYTES = 16
+_BLOCK_BYTES = 128
+"""So many bytes of a row are written at a time; as many columns as that are read side by
+side from their beginning to their end."""
+_MANY = 8
+"""Of so many, few are too many."""
 
 
 def match_large_transpose(nest: Nest, machine: Machine) -> Transpose | None:
@@ -47,25 +53,38 @@ def schedule_transpose(
     if parallel and streams(found.nest, machine):
         hints = {NONTEMPORAL: UnitAttr()}
     lanes = min(machine.lanes(_dtype(found)), _MOST_LANES)
+    squares = _squares(found, machine, lanes)
     with fused_loop(code, others, kind_of(parallel and bool(others))) as point:
         kind = kind_of(parallel and not others)
-        run = _Tiles(code, found, point, lanes)
+        run = _Tiles(code, found, point, lanes, squares)
         rows, columns = found.loaded, found.stored
 
-        def rows_from(row: Expr, height: int) -> None:
-            def columns_from(column: Expr, width: int) -> None:
+        def columns_from(column: Expr, width: int) -> None:
+            def rows_from(row: Expr, height: int) -> None:
                 run.write_block(row, height, column, width)
 
-            width = _block(columns, lanes)
-            code.steps(columns.name, columns.extent, width, columns_from)
+            code.steps(rows.name, rows.extent, lanes, rows_from)
 
-        height = _block(rows, lanes)
-        code.steps(rows.name, rows.extent, height, rows_from, kind, annotations=hints)
+        width = squares * lanes
+        most = _BLOCK_BYTES // tir.bytes_of_lane(_dtype(found))
+        if columns.size is None or columns.size >= _MANY * most:
+            width = max(width, most)
+        code.steps(
+            columns.name, columns.extent, width, columns_from, kind, annotations=hints
+        )
 
 
-def _block(axis: Axis, lanes: int) -> int:
-    """The side of a block along an axis, of which few elements are to remain."""
-    return _BLOCK if axis.size is None or axis.size >= 4 * _BLOCK else lanes
+def _squares(found: Transpose, machine: Machine, lanes: int) -> int:
+    """How many squares are turned over at once, side by side in the lanes of vectors, such
+    that rows of narrow types are written as whole vectors, and few columns remain."""
+    size = found.stored.size
+    squares = machine.lanes(_dtype(found)) // lanes
+    while squares > 1 and size is not None:
+        columns = squares * lanes
+        if size % columns == 0 or size >= _MANY * columns:
+            break
+        squares //= 2
+    return squares
 
 
 def _dtype(found: Transpose) -> Attribute:
@@ -80,11 +99,22 @@ class _Tiles:
     found: Transpose
     point: Point
     lanes: int
+    squares: int
+    """How many squares of so many lanes are side by side in a vector."""
+
+    @property
+    def _dtype(self) -> Attribute:
+        return _dtype(self.found)
+
+    @property
+    def width(self) -> int:
+        """Columns of a tile."""
+        return self.squares * self.lanes
 
     def write_block(self, row: Expr, height: int, column: Expr, width: int) -> None:
-        """A block of so many rows and columns of the stored buffer."""
-        code, lanes = self.code, self.lanes
-        if height % lanes or width % lanes:
+        """So many rows and columns of the stored buffer."""
+        code = self.code
+        if height % self.lanes or width % self.width:
             with (
                 code.loop("r", smart.const(height, row.dtype)) as r,
                 code.loop("c", smart.const(width, column.dtype)) as c,
@@ -92,14 +122,9 @@ class _Tiles:
                 at = self._at(smart.add(row, r), smart.add(column, c))
                 self.found.nest.write_instance(code, at)
             return
-        step = smart.const(lanes, row.dtype)
-        with (
-            code.loop("c", smart.const(width // lanes, row.dtype)) as c,
-            code.loop("r", smart.const(height // lanes, row.dtype)) as r,
-        ):
-            self._write_tile(
-                smart.add(row, smart.mul(r, step)), smart.add(column, smart.mul(c, step))
-            )
+        step = smart.const(self.width, column.dtype)
+        with code.loop("c", smart.const(width // self.width, column.dtype)) as c:
+            self._write_tile(row, smart.add(column, smart.mul(c, step)))
 
     def _at(self, row: Expr, column: Expr) -> Point:
         return {
@@ -109,14 +134,38 @@ class _Tiles:
         }
 
     def _write_tile(self, row: Expr, column: Expr) -> None:
-        code, found, lanes = self.code, self.found, self.lanes
-        vectors = [
-            code.load(found.load.buffer, *self._places(found.load, row, column, k, False))
-            for k in range(lanes)
-        ]
-        for k, vector in enumerate(self._turned(vectors)):
+        code, found = self.code, self.found
+        rows = [self._beside(row, column, k) for k in range(self.lanes)]
+        for k, vector in enumerate(self._turned(rows)):
             places = self._places(found.store, row, column, k, True)
-            code.store(vector, found.store.buffer, *places)
+            value = self._as(self._dtype, vector)
+            code.store(value, found.store.buffer, *places)
+
+    def _as(self, dtype: Attribute, vector: Expr) -> Expr:
+        """The bits of a vector of f16 as one of integers, or the other way round.
+
+        Nothing is computed, and processors move integers past the caches.
+        """
+        if self._dtype != f16:
+            return vector
+        dtype = tir.with_lanes(dtype, tir.lanes_of(vector.dtype))
+        return self.code.call("reinterpret", [vector], dtype)
+
+    def _beside(self, row: Expr, column: Expr, number: int) -> SSAValue:
+        """Line `number` of each square that is loaded, one after the other."""
+        code, load = self.code, self.found.load
+        parts: list[SSAValue] = []
+        for square in range(self.squares):
+            line = square * self.lanes + number
+            places = self._places(load, row, column, line, False)
+            vector = self._as(i16, code.load(load.buffer, *places))
+            parts.append(code.value(vector))
+        width = self.lanes
+        while len(parts) > 1:
+            width *= 2
+            halves = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self._shuffled(a, b, range(width)) for a, b in halves]
+        return parts[0]
 
     def _places(
         self, access: Access, row: Expr, column: Expr, number: int, stored: bool
@@ -131,31 +180,57 @@ class _Tiles:
             self.found.nest.tree_at(index, self._at(row, column))
             for index in access.indices
         ]
-        dtype = tir.with_lanes(last.dtype, self.lanes)
+        dtype = tir.with_lanes(last.dtype, self.width if stored else self.lanes)
         return [*outer, Ramp(dtype, last, smart.const(1, last.dtype))]
 
-    def _turned(self, vectors: Sequence[Expr]) -> list[Expr]:
-        """The columns of the matrix whose rows are the vectors.
+    def _turned(self, rows: list[SSAValue]) -> list[Expr]:
+        """The columns of the squares whose rows are the vectors.
 
-        In each round, the off-diagonal halves of squares swap places, which double.
+        Squares of 16 bytes a side are turned over by interleaving them, which processors
+        do within each 16 bytes at once. Then the off-diagonal halves of squares of such
+        squares swap places, in rounds in which they double.
         """
-        rows = [self.code.value(vector) for vector in vectors]
-        size = 1
+        small = min(max(_UNIT_BYTES // tir.bytes_of_lane(self._dtype), 1), self.lanes)
+        for first in range(0, self.lanes, small):
+            rows[first : first + small] = self._interleaved(rows[first : first + small])
+        size, width = small, self.width
         while size < self.lanes:
+            lanes = range(width)
+            kept = [j if not j & size else width + j - size for j in lanes]
+            other = [j + size if not j & size else width + j for j in lanes]
             for k in range(self.lanes):
-                if k & size:
-                    continue
-                upper, lower = rows[k], rows[k + size]
-                lanes = range(self.lanes)
-                first = [j if not j & size else self.lanes + j - size for j in lanes]
-                second = [j + size if not j & size else self.lanes + j for j in lanes]
-                rows[k] = self._shuffled(upper, lower, first)
-                rows[k + size] = self._shuffled(upper, lower, second)
+                if not k & size:
+                    a, b = rows[k], rows[k + size]
+                    rows[k] = self._shuffled(a, b, kept)
+                    rows[k + size] = self._shuffled(a, b, other)
             size *= 2
         return [Value(row) for row in rows]
 
+    def _interleaved(self, rows: list[SSAValue]) -> list[SSAValue]:
+        """The columns of the squares of as many lanes as there are rows."""
+        size = len(rows)
+        half = size // 2
+        starts = range(0, self.width, size)
+        halves = [
+            [
+                start + low + lane + other
+                for start in starts
+                for lane in range(half)
+                for other in (0, self.width)
+            ]
+            for low in (0, half)
+        ]
+        for _ in range(size.bit_length() - 1):
+            rows = [
+                self._shuffled(rows[k], rows[k + half], lanes)
+                for k in range(half)
+                for lanes in halves
+            ]
+        return rows
+
     def _shuffled(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
         indices = [self.code.value(smart.const(lane, i32)) for lane in lanes]
-        op = tir.ShuffleOp([a, b], indices, a.type)
+        element = tir.element_of(a.type)
+        op = tir.ShuffleOp([a, b], indices, tir.with_lanes(element, len(lanes)))
         self.code.insert(op)
         return op.result

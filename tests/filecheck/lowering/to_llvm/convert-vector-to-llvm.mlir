@@ -1,5 +1,16 @@
 // RUN: xdsl-opt %s -p tvm-convert-vector-to-llvm | filecheck %s
 
+// The function of stores that bypass the cache; the first one in the text is that of
+// @bypass_halves.
+
+// CHECK:       llvm.func internal @store_past_caches_4xf32(%[[V:.*]]: vector<4xf32>, %[[P:.*]]: !llvm.ptr) attributes {always_inline} {
+// CHECK:         %[[N:.*]] = llvm.ptrtoint %[[P]] : !llvm.ptr to i64
+// CHECK:         %[[R:.*]] = llvm.and %[[N]], %{{.*}} : i64
+// CHECK:         %[[Z:.*]] = llvm.icmp "eq" %[[R]], %{{.*}} : i64
+// CHECK:         llvm.cond_br %[[Z]]
+// CHECK:         llvm.store %[[V]], %[[P]] {alignment = 16 : i64, nontemporal} : vector<4xf32>, !llvm.ptr
+// CHECK:         llvm.store %[[V]], %[[P]] {alignment = 4 : i64, nontemporal} : vector<4xf32>, !llvm.ptr
+
 func.func @memory(%m: memref<?x8xf32>, %i: index, %j: index) {
   %v = vector.load %m[%i, %j] : memref<?x8xf32>, vector<4xf32>
   vector.store %v, %m[%j, %i] : memref<?x8xf32>, vector<4xf32>
@@ -32,17 +43,34 @@ func.func @lanes(%x: f32, %y: vector<4xf32>) -> f32 {
 // CHECK:         %[[S:.*]] = llvm.shufflevector %[[I]], %[[Y]] [0, 5] : vector<4xf32>
 // CHECK:         tvm_llvm.extractelement %[[S]][%{{.*}} : i64] : vector<2xf32>
 
-// Stores that bypass the cache do so as LLVM's.
+// Stores that bypass the cache do so at once where a line begins.
 
 func.func @bypass(%m: memref<16xf32>, %v: vector<4xf32>, %i: index) {
   vector.store %v, %m[%i] {nontemporal = true} : memref<16xf32>, vector<4xf32>
   vector.store %v, %m[%i] {nontemporal = false} : memref<16xf32>, vector<4xf32>
+  vector.store %v, %m[%i] {nontemporal = true} : memref<16xf32>, vector<4xf32>
   func.return
 }
 
 // CHECK-LABEL: func.func @bypass(
-// CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64, nontemporal} : vector<4xf32>, !llvm.ptr
+// CHECK:         llvm.call @store_past_caches_4xf32(
 // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<4xf32>, !llvm.ptr
+// CHECK:         llvm.call @store_past_caches_4xf32(
+
+// Vectors of f16 are stored as integers if they are such, and else as they are.
+
+func.func @bypass_halves(%m: memref<16xf16>, %v: vector<8xi16>, %i: index) {
+  %h = arith.bitcast %v : vector<8xi16> to vector<8xf16>
+  vector.store %h, %m[%i] {nontemporal = true} : memref<16xf16>, vector<8xf16>
+  %s = arith.addf %h, %h : vector<8xf16>
+  vector.store %s, %m[%i] {nontemporal = true} : memref<16xf16>, vector<8xf16>
+  func.return
+}
+
+// CHECK-LABEL: func.func @bypass_halves(
+// CHECK-SAME:    %{{.*}}: memref<16xf16>, %[[V:.*]]: vector<8xi16>, %{{.*}}: index)
+// CHECK:         llvm.call @store_past_caches_8xi16(%[[V]], %{{.*}})
+// CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 2 : i64, nontemporal} : vector<8xf16>, !llvm.ptr
 
 // What a parameter promises, and what an index is a multiple of, align a vector.
 

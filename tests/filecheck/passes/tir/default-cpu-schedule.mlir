@@ -144,60 +144,30 @@ tir.func @transposed(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes 
   }
 }
 // CHECK-LABEL: tir.func @transposed
-// CHECK: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// CHECK: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: %[[A:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: %[[B:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: %[[C:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: %[[D:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: %[[E:[^ ]+]] = tir.shuffle [%[[A]], %[[C]]] [{{.*}}] : vector<4xf32>
+// CHECK: tir.shuffle [%[[A]], %[[C]]] [{{.*}}] : vector<4xf32>
+// CHECK: %[[F:[^ ]+]] = tir.shuffle [%[[B]], %[[D]]] [{{.*}}] : vector<4xf32>
+// CHECK: tir.shuffle [%[[B]], %[[D]]] [{{.*}}] : vector<4xf32>
+// CHECK: %[[G:[^ ]+]] = tir.shuffle [%[[E]], %[[F]]] [{{.*}}] : vector<4xf32>
+// CHECK: tir.store %[[G]], %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
-// CHECK: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM-LABEL: tir.func @transposed
-// STREAM: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel annotations {nontemporal} {
-// STREAM: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// STREAM: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.shuffle [{{.*}}] [{{.*}}] : vector<4xf32>
-// STREAM: %{{[^ ]+}} = tir.ramp %{{[^ ]+}}, %{{[^ ]+}} : vector<4xi32>
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : vector<4xf32>
+// STREAM: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel annotations {nontemporal} {
+// STREAM: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// STREAM: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // STREAM: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// STREAM: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// STREAM: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// STREAM: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
-// STREAM: tir.block "t" ({{.*}} : S "vi"{{.*}}, {{.*}} : S "vj"{{.*}}) {
 // STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 
 // -----
