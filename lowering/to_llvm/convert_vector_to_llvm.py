@@ -35,6 +35,8 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     zeros,
 )
 from xdsl_tvm.lowering.to_llvm._known_alignment import known_alignment
+from xdsl_tvm.lowering.to_llvm._nontemporal import LINE_BYTES, store_past_caches
+from xdsl_tvm.lowering.to_llvm._symbols import Symbols
 from xdsl_tvm.lowering.to_llvm.convert_memref_to_llvm import (
     alignment_of,
     byte_size,
@@ -42,8 +44,6 @@ from xdsl_tvm.lowering.to_llvm.convert_memref_to_llvm import (
     storage_type,
     strides_of,
 )
-from xdsl_tvm.lowering.to_llvm._nontemporal import LINE_BYTES, store_past_caches
-from xdsl_tvm.lowering.to_llvm._symbols import Symbols
 from xdsl_tvm.passes.infra import CompilerPass
 
 _ORDER_NONE = IntegerAttr(0, i64)

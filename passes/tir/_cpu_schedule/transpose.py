@@ -19,7 +19,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import NONTEMPORAL, streams
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
-from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
 from xdsl_tvm.passes.tir._schedule.transpose import Transpose, match_transpose
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -75,8 +75,10 @@ def schedule_transpose(
 
 
 def _squares(found: Transpose, machine: Machine, lanes: int) -> int:
-    """How many squares are turned over at once, side by side in the lanes of vectors, such
-    that rows of narrow types are written as whole vectors, and few columns remain."""
+    """How many squares are turned over at once, side by side in the lanes of vectors.
+
+    So rows of narrow types are written as whole vectors. Few columns are to remain.
+    """
     size = found.stored.size
     squares = machine.lanes(_dtype(found)) // lanes
     while squares > 1 and size is not None:

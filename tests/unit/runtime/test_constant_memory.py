@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +58,25 @@ def test_copies_of_the_process_have_the_constants() -> None:
         found = _contents(memory) == [datum.data for datum in _DATA]
         os._exit(0 if found else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def _mapping(address: int) -> tuple[str, set[str]]:
+    """The permissions and the flags of the mapping that an address is in."""
+    permissions, inside = "", False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        first, *rest = line.split()
+        if "-" in first and not first.endswith(":"):
+            low, high = (int(bound, 16) for bound in first.split("-"))
+            inside, permissions = low <= address < high, rest[0]
+        elif inside and first == "VmFlags:":
+            return permissions, set(rest)
+    raise AssertionError("no mapping has the address")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/smaps")
+def test_large_constants_may_be_huge_pages() -> None:
+    """Shared memory would have none."""
+    memory = ConstantMemory(_DATA)
+    permissions, flags = _mapping(memory.addresses["b"])
+    assert permissions == "r--p"
+    assert "hg" in flags

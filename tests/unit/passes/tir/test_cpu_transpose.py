@@ -25,7 +25,8 @@ from xdsl_tvm.tvmscript import tir as T
 
 @T.prim_func
 def main(
-    A: T.Buffer(({columns}, {rows}), "{dtype}"), C: T.Buffer(({rows}, {columns}), "{dtype}")
+    A: T.Buffer(({columns}, {rows}), "{dtype}"),
+    C: T.Buffer(({rows}, {columns}), "{dtype}"),
 ):
     T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
     for i, j in T.grid({rows}, {columns}):
