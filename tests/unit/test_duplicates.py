@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -40,20 +42,11 @@ ALLOWED_UNUSED: frozenset[str] = frozenset()
 Form: TypeAlias = "tuple[Form, ...] | str | int"
 
 
-@cache
-def parsed(folder: str) -> list[tuple[str, ast.Module]]:
+def modules(folder: str) -> Iterator[tuple[str, ast.Module]]:
     """The files of a folder, with their paths; links are not followed."""
-    return [
-        (str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8")))
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if not any(each.is_symlink() for each in (path, *path.parents))
-    ]
-
-
-def modules(*folders: str) -> Iterator[tuple[str, ast.Module]]:
-    """The files of all these folders."""
-    for folder in folders:
-        yield from parsed(folder)
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if not any(each.is_symlink() for each in (path, *path.parents)):
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8"))
 
 
 def body_of(function: ast.FunctionDef) -> list[ast.stmt]:
@@ -121,33 +114,75 @@ def duplicates(functions: Iterable[tuple[str, ast.FunctionDef]]) -> list[list[st
     return [names for names in by_form.values() if len(names) > 1]
 
 
-def functions_of(path: str, module: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """The functions and methods of a module, with names for messages."""
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef):
-            name = f"{path}:{node.name}"
-            if name not in ALLOWED_DUPLICATES:
-                yield name, node
+def nodes_of(module: ast.Module) -> Iterator[ast.AST]:
+    """All nodes, in any order: `ast.walk` takes longer."""
+    pending: list[object] = [module]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.AST):
+            yield node
+            pending += node.__dict__.values()
+        elif isinstance(node, list):
+            pending += cast("list[object]", node)
+
+
+@dataclass
+class Names:
+    """What all files define and use. Their trees, half a gigabyte, are not kept."""
+
+    functions: list[tuple[str, ast.FunctionDef]] = field(
+        default_factory=list[tuple[str, ast.FunctionDef]]
+    )
+    """The functions and methods of the package, as `file:name`."""
+    used: set[str] = field(default_factory=set[str])
+    """Names that are read, imported under another name, or part of a short string."""
+    defined: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """The paths of the package's files, and what they define."""
+
+    def read(self, path: str, module: ast.Module, *, of_package: bool) -> None:
+        """Add a file."""
+        for node in nodes_of(module):
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
+                    self.used.add(name)
+                case ast.alias(name=name, asname=str(other)) if name != other:
+                    self.used.add(name)
+                case ast.Constant(value=str(text)) if len(text) < 200:
+                    self.used.update(re.findall(r"\w+", text))
+                case ast.FunctionDef() if of_package:
+                    name = f"{path}:{node.name}"
+                    if name not in ALLOWED_DUPLICATES:
+                        self.functions.append((name, node))
+                case _:
+                    pass
+        if of_package:
+            self.defined += ((path, name) for name in defined_names(module))
+
+
+@cache
+def _read() -> tuple[int, list[list[str]], list[str]]:
+    """How many functions the package has, those written twice, and unused names."""
+    names = Names()
+    gc.disable()
+    try:
+        for folder in (*PACKAGE, *OTHERS):
+            for path, module in modules(folder):
+                names.read(path, module, of_package=folder in PACKAGE)
+        twice = duplicates(names.functions)
+    finally:
+        gc.enable()
+    unused = [
+        f"{path}:{name}"
+        for path, name in names.defined
+        if name not in names.used and f"{path}:{name}" not in ALLOWED_UNUSED
+    ]
+    return len(names.functions), twice, unused
 
 
 def test_no_two_functions_have_one_body() -> None:
-    found = [each for one in modules(*PACKAGE) for each in functions_of(*one)]
-    assert len(found) > 5000, "the functions were not found"
-    assert not duplicates(found), "move the body to one place that the others import"
-
-
-def used_names(module: ast.Module) -> Iterator[str]:
-    """Names that are read, imported under another name, or part of a short string."""
-    for node in ast.walk(module):
-        match node:
-            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
-                yield name
-            case ast.alias(name=name, asname=str(other)) if name != other:
-                yield name
-            case ast.Constant(value=str(text)) if len(text) < 200:
-                yield from set(re.findall(r"\w+", text))
-            case _:
-                pass
+    count, twice, _ = _read()
+    assert count > 5000, "the functions were not found"
+    assert not twice, "move the body to one place that the others import"
 
 
 def defined_names(module: ast.Module) -> Iterator[str]:
@@ -166,15 +201,7 @@ def defined_names(module: ast.Module) -> Iterator[str]:
 
 
 def test_every_name_of_a_module_is_used() -> None:
-    used = Counter[str]()
-    for _, module in modules(*PACKAGE, *OTHERS):
-        used.update(used_names(module))
-    unused = [
-        f"{path}:{name}"
-        for path, module in modules(*PACKAGE)
-        for name in defined_names(module)
-        if not used[name] and f"{path}:{name}" not in ALLOWED_UNUSED
-    ]
+    unused = _read()[2]
     assert [name for name in unused if not name.endswith("__")] == [], "delete them"
 
 
@@ -197,5 +224,6 @@ def third(values):
         found -= value
     return found
 '''
-    found = functions_of("a.py", ast.parse(source))
-    assert duplicates(found) == [["a.py:first", "a.py:second"]]
+    names = Names()
+    names.read("a.py", ast.parse(source), of_package=True)
+    assert duplicates(names.functions) == [["a.py:second", "a.py:first"]]

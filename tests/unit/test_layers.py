@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -62,7 +62,13 @@ def imported(tree: ast.AST) -> Iterator[str]:
                 pass
 
 
-def crossings(path: Path, modules: Iterator[str]) -> set[str]:
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    """What a file names. The tree is not kept: all of them are half a gigabyte."""
+    return frozenset(imported(ast.parse(path.read_text())))
+
+
+def crossings(path: Path, modules: Iterable[str]) -> set[str]:
     """The folders besides its own that a file imports from."""
     own = path.relative_to(ROOT).parts[0]
     parts = {module.split(".")[1] for module in modules if "." in module}
@@ -90,7 +96,7 @@ def test_imports_keep_to_the_layers(folder: str):
         name = path.relative_to(ROOT).as_posix()
         if path.relative_to(ROOT).parts[0] != folder:
             continue
-        found = crossings(path, imported(ast.parse(path.read_text())))
+        found = crossings(path, imports_of(path))
         wrong += [
             f"{name} imports {other}"
             for other in sorted(found - LAYERS[folder] - EXCEPTIONS.get(name, set()))
@@ -101,7 +107,7 @@ def test_imports_keep_to_the_layers(folder: str):
 def test_every_exception_is_needed():
     for name, others in EXCEPTIONS.items():
         path = ROOT / name
-        found = crossings(path, imported(ast.parse(path.read_text())))
+        found = crossings(path, imports_of(path))
         assert others <= found - LAYERS[path.relative_to(ROOT).parts[0]], name
 
 
@@ -118,7 +124,7 @@ def test_private_modules_are_imported_from_their_package_only():
     for path in FILES:
         name = path.relative_to(ROOT).as_posix()
         package = ".".join(("xdsl_tvm", *path.relative_to(ROOT).parent.parts))
-        for module in imported(ast.parse(path.read_text())):
+        for module in sorted(imports_of(path)):
             for owner in _owners(module):
                 if package != owner and not package.startswith(f"{owner}."):
                     wrong.append(f"{name} imports {module}")
@@ -153,10 +159,7 @@ def test_modules_have_no_circle(folder: str):
     paths = [path for path in FILES if _in(path, folder)]
     package = ROOT / folder / "__init__.py"
     files = {_module(path): path for path in paths if path != package}
-    left = {
-        name: set(imported(ast.parse(path.read_text()))) & set(files) - {name}
-        for name, path in files.items()
-    }
+    left = {name: imports_of(path) & set(files) - {name} for name, path in files.items()}
     while left:
         free = [name for name, needs in left.items() if not needs & set(left)]
         assert free, left
