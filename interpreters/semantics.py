@@ -120,14 +120,16 @@ def check_semantics(
         raise SemanticsError(
             f"no function could be run, pass inputs: {reasons or 'there is none'}"
         )
+    module.verify()
     before, current = module, module.clone()
     context = new_context()
     for one in passes:
         one.apply(context, current)
-        current.verify()
         if current.is_structurally_equivalent(before):
-            # Equal programs compute the same; most passes of a pipeline change nothing.
+            # Equal programs verify and compute the same; most passes of a pipeline
+            # change nothing.
             continue
+        current.verify()
         try:
             checker.check(one.name, current)
         except SemanticsError as error:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from support import paths
 from support.cpu_nests import random_nests
+from support.lowering import default_passes_with_forms
 from support.oversized_buffers import roomy_program
 from support.staged_programs import staged_program
 from support.varied_programs import varied_module
@@ -27,7 +28,6 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.default_cpu_schedule import DefaultCPUSchedule
-from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
 from xdsl_tvm.passes.tir.finalize_device_passes import FinalizeDevicePasses
 from xdsl_tvm.passes.tir.finalize_host_passes import FinalizeHostPasses
 from xdsl_tvm.registry import new_context
@@ -41,7 +41,7 @@ IN_ORDER = DefaultCPUSchedule(
 PIPELINE = (
     IN_ORDER,
     # For C, since code for LLVM contracts products and sums.
-    *DefaultPipeline(target="c", debug=True).passes(),
+    *default_passes_with_forms("c"),
     FinalizeDevicePasses(),
     FinalizeHostPasses(),
 )

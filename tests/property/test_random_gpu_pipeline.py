@@ -18,6 +18,7 @@ import pytest
 from support import paths
 from support.gpu_programs import KERNELS, UNSYNCHRONIZED, exposed, is_kernel
 from support.ir import parse as parse_ir
+from support.lowering import default_passes_with_forms
 from support.unsynchronized_kernels import Unsynchronized
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -32,7 +33,6 @@ from xdsl_tvm.interpreters.semantics import (
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.infra.sequential import Sequential
-from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
 from xdsl_tvm.passes.tir.finalize_device_passes import FinalizeDevicePasses
 from xdsl_tvm.passes.tir.finalize_host_passes import FinalizeHostPasses
 from xdsl_tvm.passes.tir.storage_rewrite import StorageRewrite
@@ -46,7 +46,7 @@ FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 def whole_list() -> list[ModulePass]:
     """All passes, and the checks of the form after each of the list."""
-    found = DefaultPipeline(target="cuda", debug=True).passes()
+    found = default_passes_with_forms("cuda")
     return [*found, FinalizeDevicePasses(), FinalizeHostPasses()]
 
 

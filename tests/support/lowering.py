@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 
+from xdsl_tvm.passes.tir.default_pipeline import DefaultPipeline
+from xdsl_tvm.passes.tir.verify_form import VerifyForm
 from xdsl_tvm.registry import all_passes, new_context
 
 LOWERING = (
@@ -38,3 +43,14 @@ def lower_module(text: str, passes: tuple[str, ...] = LOWERING) -> ModuleOp:
         known[name]()().apply(context, module)
         module.verify()
     return module
+
+
+def default_passes_with_forms(target: str) -> list[ModulePass]:
+    """The default pipeline, and the checks of the form after each of its passes.
+
+    The checks leave verifiers to who runs the passes, as `check_semantics` does.
+    """
+    return [
+        replace(one, verify_ops=False) if isinstance(one, VerifyForm) else one
+        for one in DefaultPipeline(target=target, debug=True).passes()
+    ]

@@ -154,7 +154,7 @@ def test_a_variable_is_bound_under_another_name():
 def test_a_deep_expression_is_emitted():
     def body(bb: relax.BlockBuilder, x: relax.Var):
         e: relax.Expr = x
-        for _ in range(2000):
+        for _ in range(1200):
             e = relax.op.negative(e)
         return e
 
