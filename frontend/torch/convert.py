@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.utils.exceptions import VerifyException
 
@@ -28,7 +30,7 @@ from xdsl_tvm.frontend.torch.errors import TorchError
 from xdsl_tvm.frontend.torch.graph import (
     COND,
     DTYPES,
-    RANDOM,
+    PARTS,
     SKIPPED,
     Graph,
     GraphNode,
@@ -38,7 +40,13 @@ from xdsl_tvm.frontend.torch.graph import (
     Ref,
     TensorMeta,
 )
-from xdsl_tvm.frontend.torch.node import CONVERTERS, Node, Results
+from xdsl_tvm.frontend.torch.node import (
+    COMPLEX,
+    CONVERTERS,
+    Converter,
+    Node,
+    Results,
+)
 from xdsl_tvm.interpreters.relax.values import Array
 from xdsl_tvm.relax.expr import Computed, Expr, Var
 
@@ -57,13 +65,16 @@ def from_graph(
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
+    seed: int | None = None,
 ) -> IRModule:
     """The module of a program, as `from_exported_program` describes it.
 
     Raises TorchError for what is not converted.
     """
     _refuse_inputs(graph.inputs)
-    refuse_unsupported(graph.nodes)
+    refuse_unsupported(graph.nodes, has_seed=seed is not None)
+    if seed is not None:
+        graph = _with_random_state(graph, seed)
     if not graph.outputs and not graph.mutations:
         raise TorchError("the program returns nothing; return a tensor")
     changed = [name for name, _ in graph.mutations]
@@ -85,6 +96,7 @@ def from_graph(
             conversion = _Conversion(builder, graph, values)
             for node in graph.nodes:
                 conversion.node(node)
+            conversion.finish_random_state()
             outputs = [*graph.outputs, *(value for _, value in graph.mutations)]
             results = [conversion.output(each) for each in outputs]
             if len(results) == 1 and unwrap_unit_return_tuple:
@@ -104,11 +116,17 @@ def from_graph(
 # ---- what is refused before any work ----
 
 
-def refuse_unsupported(nodes: Iterable[GraphNode]) -> None:
-    """Raise one TorchError that names all operators which are not converted."""
+def refuse_unsupported(nodes: Iterable[GraphNode], *, has_seed: bool = False) -> None:
+    """Raise one TorchError that names all operators which are not converted.
+
+    Random operators are converted where there is a seed.
+    """
     places: dict[str, list[str]] = {}
+    complex_names: set[str] = set()
     for node in _all_nodes(nodes):
-        if (reason := _reason_against(node)) is not None:
+        if any(map(_is_complex, _metas(node))):
+            complex_names.add(node.name)
+        if (reason := _reason_against(node, complex_names, has_seed)) is not None:
             at = f" at {node.where}" if node.where else ""
             places.setdefault(reason, []).append(f"'{node.name}'{at}")
     if not places:
@@ -142,18 +160,46 @@ def _few(places: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _reason_against(node: GraphNode) -> str | None:
+def _is_complex(meta: Meta) -> bool:
+    return isinstance(meta, TensorMeta) and meta.dtype in PARTS
+
+
+def _converter_of(node: GraphNode, complex_names: AbstractSet[str]) -> Converter | None:
+    """The converter of a node, by whether complex numbers are among its values."""
+    used = [node.name] + [
+        each.name for each in _flat(node.arguments.values()) if isinstance(each, Ref)
+    ]
+    is_complex = not complex_names.isdisjoint(used)
+    return (COMPLEX if is_complex else CONVERTERS).get(node.target)
+
+
+def _flat(arguments: Iterable[object]) -> Iterator[object]:
+    """Arguments, and the elements of lists of them."""
+    for each in arguments:
+        if isinstance(each, list | tuple):
+            yield from _flat(cast("Sequence[object]", each))
+        else:
+            yield each
+
+
+def _reason_against(
+    node: GraphNode, complex_names: AbstractSet[str], has_seed: bool
+) -> str | None:
     """What of a node is not converted."""
-    if node.target in RANDOM:
-        return f"{node.target}, which is random"
-    if isinstance(node.result, Dim) and node.target not in CONVERTERS:
+    if node.is_random and not has_seed:
+        return f"{node.target}, which is random and needs the option seed"
+    converter = _converter_of(node, complex_names)
+    if isinstance(node.result, Dim) and converter is None:
         return None
     is_condition = isinstance(node.result, Other) and node.result.kind == "SymBool"
     if node.target in SKIPPED or is_condition:
         return None
-    if node.target not in CONVERTERS and node.target not in (GETITEM, COND):
-        return node.target
+    if converter is None and node.target not in (GETITEM, COND):
+        is_known = node.target in CONVERTERS
+        return f"{node.target} of complex numbers" if is_known else node.target
     for meta in _metas(node):
+        if _is_complex(meta) and converter is not None:
+            continue
         if isinstance(meta, TensorMeta) and (reason := _reason_against_tensor(meta)):
             return f"{node.target} with {reason}"
         if isinstance(meta, Other):
@@ -283,7 +329,43 @@ def variable_name(name: str) -> str:
     return cleaned if cleaned.strip("_") and not cleaned[0].isdigit() else f"v{cleaned}"
 
 
+# ---- random numbers ----
+
+_STATE, _NEXT_STATE = "random_state", "random_state.next"
+"""The state of random numbers, and the one after the program; no name of torch has a
+dot."""
+
+
+def _with_random_state(graph: Graph, seed: int) -> Graph:
+    """The graph with a buffer that it changes, where it has random numbers.
+
+    Raises TorchError for a seed of more than 64 bits.
+    """
+    if not 0 <= seed < 1 << 64:
+        raise TorchError(f"the seed must be from 0 to 2^64 - 1, not {seed}")
+    if not any(node.is_random for node in _all_nodes(graph.nodes)):
+        return graph
+    array = np.array([seed & 0xFFFFFFFF, seed >> 32, 0], np.uint32)
+    meta = TensorMeta((Dim.constant(3),), "uint32")
+    state = Input(_STATE, "buffer", meta, _STATE, array)
+    if any(each.name == _STATE for each in graph.inputs):
+        raise TorchError(f"input '{_STATE}': the name is that of the state of seed")
+    return replace(
+        graph,
+        inputs=[*graph.inputs, state],
+        mutations=[*graph.mutations, (_STATE, Ref(_NEXT_STATE))],
+    )
+
+
 # ---- nodes ----
+
+
+@dataclass
+class _Calls:
+    """The random numbers of a program, with its branches."""
+
+    state: Expr
+    count: int = 0
 
 
 @dataclass
@@ -294,6 +376,7 @@ class _Conversion:
     graph: Graph
     values: dict[str, object]
     """Expressions, dimensions, and lists of them for nodes of several results."""
+    calls: _Calls | None = None
 
     def __post_init__(self) -> None:
         self._used = {
@@ -303,10 +386,13 @@ class _Conversion:
             and isinstance(ref := node.arguments["self"], Ref)
             and isinstance(index := node.arguments["index"], int)
         }
+        if self.calls is None and isinstance(state := self.values.get(_STATE), Expr):
+            self.calls = _Calls(state)
         metas = [(each.name, each.meta) for each in self.graph.inputs]
         metas += [
             (node.name, next(iter(_metas(node)), None)) for node in self.graph.nodes
         ]
+        self._complex = {name for name, meta in metas if _is_complex(meta)}
         self._contiguous = {
             name
             for name, meta in metas
@@ -339,11 +425,29 @@ class _Conversion:
         """Whether torch has a tensor's elements in row-major order, without gaps."""
         return isinstance(argument, Ref) and argument.name in self._contiguous
 
+    def is_complex(self, argument: object) -> bool:
+        """Whether an argument is a tensor of complex numbers."""
+        return isinstance(argument, Ref) and argument.name in self._complex
+
+    def random_state(self) -> tuple[Expr, int]:
+        """The state of random numbers, and how many calls the program made before."""
+        calls = self.calls
+        assert calls is not None
+        calls.count += 1
+        return calls.state, calls.count - 1
+
+    def finish_random_state(self) -> None:
+        """The state for the next run: its calls are those after the ones of this."""
+        if self.calls is None:
+            return
+        made = np.array([0, 0, self.calls.count], np.uint32)
+        self.values[_NEXT_STATE] = relax.op.add(self.calls.state, relax.const(made))
+
     # ---- nodes ----
 
     def node(self, node: GraphNode) -> None:
         """Convert a node into values."""
-        converter = CONVERTERS.get(node.target)
+        converter = _converter_of(node, self._complex)
         if node.target == GETITEM:
             self.values[node.name] = self._part(node)
             return
@@ -380,7 +484,10 @@ class _Conversion:
                 values = cast("list[object]", operands)
                 with enter():
                     inner = _Conversion(
-                        builder, branch, dict(zip(names, values, strict=True))
+                        builder,
+                        branch,
+                        dict(zip(names, values, strict=True)),
+                        self.calls,
                     )
                     for each in branch.nodes:
                         inner.node(each)
@@ -425,6 +532,9 @@ class _Conversion:
         Where that is not known to hold it is checked when the program runs.
         """
         assert isinstance(meta, TensorMeta)
+        if meta.dtype in PARTS:
+            dims = (*meta.dims, Dim.constant(2))
+            meta = replace(meta, dims=dims, dtype=PARTS[meta.dtype])
         info = TensorInfo.of(expr.struct_info)
         assert info is not None
         dtype = None if info.dtype is None else dtype_name(info.dtype)
@@ -465,6 +575,11 @@ class _Conversion:
     def output(self, argument: object) -> Expr:
         """What the program returns, as an expression."""
         node = GraphNode("output", "output", {}, None)
+        if self.is_complex(argument):
+            raise TorchError(
+                "output: complex numbers are not returned; return torch.view_as_real of "
+                "them"
+            )
         value = self._resolved(node, argument)
         if isinstance(value, Expr):
             return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xdsl_tvm.frontend.torch.convert import from_graph
-from xdsl_tvm.frontend.torch.node import CONVERTERS
+from xdsl_tvm.frontend.torch.node import COMPLEX, CONVERTERS
 from xdsl_tvm.frontend.torch.reading import read
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def from_exported_program(
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
+    seed: int | None = None,
 ) -> IRModule:
     """The module of a `torch.export.ExportedProgram`, with the function `main`.
 
@@ -36,16 +37,21 @@ def from_exported_program(
     a tuple of one is that one, and with `no_bind_return_tuple` the tuple is made where
     the function returns and is not bound in the dataflow block.
 
+    Random operators need a `seed`, from 0 to 2^64 - 1. Their numbers are those of
+    Threefry-2x32, not torch's, and `random_state` is one more buffer that the program
+    changes: with the new state the next run has other numbers.
+
     A dynamic dimension is a symbol, by the name of its `torch.export.Dim` where torch
     keeps that. Its upper bound is in the attribute `tir_var_upper_bound`.
 
     Raises TorchError for what is no exported program, for programs that change
     parameters, and with the names of all operators that are not converted.
     """
-    graph = read(exported_program, CONVERTERS)
+    graph = read(exported_program, {*CONVERTERS, *COMPLEX})
     return from_graph(
         graph,
         keep_params_as_input=keep_params_as_input,
         unwrap_unit_return_tuple=unwrap_unit_return_tuple,
         no_bind_return_tuple=no_bind_return_tuple,
+        seed=seed,
     )

@@ -32,22 +32,31 @@ DTYPES = (
 )
 """The dtypes that are converted, whose names in torch are TVM's."""
 
+PARTS = {"complex64": "float32", "complex128": "float64"}
+"""The dtypes of the parts of complex numbers, which appear within a program only."""
+
 RANDOM = frozenset(
     f"aten.{name}"
     for name in (
         "bernoulli.p",
+        "exponential.default",
         "multinomial.default",
         "native_dropout.default",
+        "normal.float_float",
+        "normal_functional.default",
         "rand.default",
         "rand_like.default",
-        "randint.low",
         "randint.default",
+        "randint.low",
+        "randint_like.default",
+        "randint_like.low_dtype",
         "randn.default",
         "randn_like.default",
         "randperm.default",
+        "uniform.default",
     )
 )
-"""Operators whose results are random, which nothing in Relax is."""
+"""Operators whose results are random, which are converted where a seed is given."""
 
 SKIPPED = frozenset(
     {
@@ -56,9 +65,11 @@ SKIPPED = frozenset(
         "aten._assert_tensor_metadata.default",
         "aten.sym_constrain_range.default",
         "aten.sym_constrain_range_for_size.default",
+        "aten.sym_is_contiguous.default",
     }
 )
-"""Checks of sizes, which follow from the types of the module."""
+"""Checks of sizes, which follow from the types of the module, and questions that torch
+has answered."""
 
 
 COND = "cond"
@@ -109,6 +120,14 @@ class GraphNode:
     result: Meta | Sequence[Meta]
     where: str = ""
     """File and line of the call, where torch knows them."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the result is random, which that of all or no elements is not."""
+        if self.target == "aten.native_dropout.default":
+            is_plain = self.arguments.get("train") is False
+            return not is_plain and self.arguments.get("p") not in (0, 1)
+        return self.target in RANDOM
 
     def __str__(self) -> str:
         at = f" at {self.where}" if self.where else ""

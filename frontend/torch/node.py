@@ -48,6 +48,14 @@ class Emitter(Protocol):
         """Whether torch has a tensor's elements in row-major order, without gaps."""
         ...
 
+    def random_state(self) -> tuple[Expr, int]:
+        """The state of random numbers, and how many calls the program made before."""
+        ...
+
+    def is_complex(self, argument: object) -> bool:
+        """Whether an argument is a tensor of complex numbers."""
+        ...
+
 
 @dataclass(frozen=True)
 class Node:
@@ -103,6 +111,14 @@ class Node:
         """Whether one of several results is used."""
         return self.emitter.is_used(self.source.name, index)
 
+    def random_state(self) -> tuple[Expr, int]:
+        """The state of random numbers, and how many calls the program made before.
+
+        The state is a vector of uint32: the low and the high word of the seed, and how
+        many calls there were before the program runs.
+        """
+        return self.emitter.random_state()
+
     # ---- arguments ----
 
     def has(self, name: str) -> bool:
@@ -130,6 +146,10 @@ class Node:
     def is_contiguous(self, name: str) -> bool:
         """Whether torch has a tensor's elements in row-major order, without gaps."""
         return self.emitter.is_contiguous(self.source.arguments[name])
+
+    def is_complex(self, name: str) -> bool:
+        """Whether an argument is a tensor of complex numbers, by parts."""
+        return self.emitter.is_complex(self.source.arguments[name])
 
     def exprs(self, name: str) -> list[Expr]:
         """An argument that is a list of tensors."""
@@ -297,16 +317,30 @@ CONVERTERS: dict[str, Converter] = {}
 """The converters by operators with their overloads."""
 
 
+COMPLEX: dict[str, Converter] = {}
+"""The converters of what has complex numbers among its arguments or as its result."""
+
+
+def converts_complex(*targets: str) -> Callable[[Converter], Converter]:
+    """Puts a converter of complex numbers into its table, by names without `aten.`."""
+    return _registering(COMPLEX, targets)
+
+
 def converts(*targets: str) -> Callable[[Converter], Converter]:
     """Puts a converter into the table, by names without `aten.`.
 
     `add.Tensor` is an overload; a name without a dot is the overload `default`.
     """
+    return _registering(CONVERTERS, targets)
 
+
+def _registering(
+    table: dict[str, Converter], targets: Sequence[str]
+) -> Callable[[Converter], Converter]:
     def register(converter: Converter) -> Converter:
         for target in targets:
             name = target if "." in target else f"{target}.default"
-            CONVERTERS[f"aten.{name}"] = converter
+            table[f"aten.{name}"] = converter
         return converter
 
     return register

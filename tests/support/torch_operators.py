@@ -15,9 +15,9 @@ from typing import Any, cast
 import numpy as np
 
 import xdsl_tvm
-from xdsl_tvm.frontend.torch import TorchError
+from xdsl_tvm.frontend.torch import TorchError, detach_params
 from xdsl_tvm.frontend.torch.convert import from_graph
-from xdsl_tvm.frontend.torch.node import CONVERTERS
+from xdsl_tvm.frontend.torch.node import COMPLEX, CONVERTERS
 from xdsl_tvm.frontend.torch.reading import read
 
 Array = np.ndarray[Any, Any]
@@ -42,8 +42,8 @@ class Case:
     tolerance: float = 1e-5
     results: Sequence[int] | None = None
     """The results that are returned; all of them for None."""
-    is_dynamic: bool = False
-    """Whether only the run knows the size of a result, which is not compiled."""
+    is_random: bool = False
+    """Whether results are random, of which dtypes and shapes are compared."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ def case(
     *args: object,
     tolerance: float = 1e-5,
     results: Sequence[int] | None = None,
-    is_dynamic: bool = False,
+    is_random: bool = False,
     **kwargs: object,
 ) -> Case:
     """A case, with the keyword arguments of the operator."""
-    return Case(target, args, kwargs, tolerance, results, is_dynamic)
+    return Case(target, args, kwargs, tolerance, results, is_random)
 
 
 SPECIAL = a(0.0, -0.0, 1.5, -2.5, INF, -INF, NAN)
@@ -440,16 +440,16 @@ def _indexing() -> Iterable[Case]:
     yield case("gather", f(3, 4), 1, n(0, 4, 3, 2))
     yield case("gather", f(3, 4), 0, n(0, 3, 2, 3))
     yield case("take", f(3, 4), n(-12, 12, 5))
-    yield case("nonzero", n(0, 2, 3, 4), is_dynamic=True)
-    yield case("nonzero", b(5), is_dynamic=True)
+    yield case("nonzero", n(0, 2, 3, 4))
+    yield case("nonzero", b(5))
     yield case("index.Tensor", f(3, 4), [n(-3, 3, 5)])
     yield case("index.Tensor", f(3, 4), [None, n(-4, 4, 2, 2)])
     yield case("index.Tensor", f(3, 4, 5), [n(0, 3, 2), n(-4, 4, 2)])
     yield case("index.Tensor", f(3, 4, 5), [None, n(0, 4, 2, 1), n(0, 5, 3)])
     yield case("index.Tensor", f(3, 4, 5), [n(0, 3, 2), None, n(0, 5, 2)])
-    yield case("index.Tensor", f(3, 4), [b(3, 4)], is_dynamic=True)
-    yield case("index.Tensor", f(3, 4), [b(3)], is_dynamic=True)
-    yield case("index.Tensor", f(3, 4), [None, b(4)], is_dynamic=True)
+    yield case("index.Tensor", f(3, 4), [b(3, 4)])
+    yield case("index.Tensor", f(3, 4), [b(3)])
+    yield case("index.Tensor", f(3, 4), [None, b(4)])
     yield case("_unsafe_index.Tensor", f(3, 4), [n(0, 3, 5)])
     yield case("_unsafe_index_put", f(3, 4), [a(0, 2, dtype="int64")], f(2, 4))
     yield case("index_put", f(3, 4), [n(-3, 3, 5)], f(5, 4), True)
@@ -658,12 +658,72 @@ def _backward() -> Iterable[Case]:
         name, f(1, 3, 2, 2), images, f(3, 2, 3, 3), [0], *plain, 1, [False, True, False],
         results=[1],
     )  # fmt: skip
+    stats = f(4), p(4)
+    yield case("_native_batch_norm_legit", x, f(4), f(4), *stats, True, 0.1, 1e-5)
+    yield case("_native_batch_norm_legit", x, None, None, *stats, False, 0.1, 1e-3)
+    yield case("native_dropout", f(3, 4), 0.5, False)
+    yield case("native_dropout", f(3, 4), 0.0, True)
+    yield case("native_dropout", f(3, 4), 1.0, True)
+    yield case("atan2.out", f(5), f(5), out=f(5))
+    yield case("resize_", f(3, 4), [2, 6])
+
+
+def c(*shape: int) -> Array:
+    """Complex numbers."""
+    return f(*shape) + np.complex64(1j) * f(*shape)
+
+
+def _complex() -> Iterable[Case]:
+    """Complex numbers, that programs are passed and return as pairs of real ones."""
     yield case("_fft_r2c", f(3, 4), [1], 0, True)
-    yield case("_fft_c2r", f(3, 3).astype("complex64"), [1], 0, 4)
-    yield case("randn", [2, 3])
-    yield case("rand", [2, 3])
-    yield case("randperm", 4)
-    yield case("native_dropout", f(3, 4), 0.5, True)
+    yield case("_fft_r2c", f(3, 5, 2), [0, 1], 1, False)
+    yield case("_fft_r2c", f(3, 5).astype("float64"), [0], 2, True)
+    yield case("_fft_c2r", c(3, 3), [1], 0, 4)
+    yield case("_fft_c2r", c(4, 3, 2), [0, 1], 2, 5)
+    yield case("_fft_c2c", c(3, 6), [1], 0, True)
+    yield case("_fft_c2c", c(3, 5), [0, 1], 1, False)
+    yield case("view_as_real", c(3, 4))
+    yield case("view_as_complex", f(3, 2))
+    for name in ("alias", "clone", "detach", "neg", "abs"):
+        yield case(name, c(3, 4))
+    for name in ("mul", "add", "sub"):
+        yield case(f"{name}.Tensor", c(3, 4), c(4))
+        yield case(f"{name}.Tensor", c(4), f(3, 4))
+        yield case(f"{name}.Tensor", f(3, 4), c(4))
+    yield case("mul.Scalar", c(3, 4), 2.5)
+    yield case("permute", c(2, 3, 4), [2, 0, -2])
+    yield case("transpose.int", c(2, 3, 4), 0, -1)
+    yield case("view", c(3, 4), [2, 6])
+    yield case("unsqueeze", c(3, 4), -1)
+    yield case("squeeze.dim", c(3, 1), 1)
+    yield case("squeeze.dims", c(1, 3, 1), [0, 2])
+    yield case("slice.Tensor", c(3, 9), 1, -7, 8, 3)
+    yield case("select.int", c(3, 4), -2, -1)
+    yield case("_to_copy", f(3), dtype=Dtype("complex64"))
+
+
+def _random() -> Iterable[Case]:
+    def random(target: str, *args: object, **kwargs: object) -> Case:
+        return Case(target, args, kwargs, is_random=True)
+
+    for name in ("rand", "randn"):
+        yield random(name, [2, 3])
+        yield random(name, [5], dtype=Dtype("float64"))
+        yield random(name, [5], dtype=Dtype("float16"))
+        yield random(f"{name}_like", f(3, 4))
+    yield random("randperm", 4)
+    yield random("randint", 9, [3])
+    yield random("randint.low", -5, 9, [3], dtype=Dtype("int32"))
+    yield random("randint_like", f(3), 9)
+    yield random("randint_like.low_dtype", n(0, 5, 3), 2, 9)
+    yield random("bernoulli.p", f(3, 4), 0.3)
+    yield random("native_dropout", f(3, 4), 0.5, True)
+    yield random("normal.float_float", 1.0, 2.0, [3])
+    yield random("normal_functional", f(3), 1.0, 2.0)
+    yield random("uniform", f(3), 1.0, 2.0)
+    yield random("exponential", f(3), 2.0)
+    yield random("multinomial", p(2, 5), 3)
+    yield random("multinomial", p(5), 7, True)
 
 
 def all_cases() -> list[Case]:
@@ -681,6 +741,8 @@ def all_cases() -> list[Case]:
         _normalization,
         _sampling,
         _backward,
+        _complex,
+        _random,
     )
     return [each for family in families for each in family()]
 
@@ -691,16 +753,27 @@ def all_cases() -> list[Case]:
 def run(given: Case, *, compiled: bool) -> Outcome:
     """The outcome of a case. Errors of any class are failures, which the table shows."""
     try:
-        program, expected, inputs = exported(given)
+        program, expected, inputs, after = exported(given)
         target = full_name(given.target)
-        graph = read(program, CONVERTERS)
+        graph = read(program, {*CONVERTERS, *COMPLEX})
         is_direct = any(node.target == target for node in graph.nodes)
-        module = from_graph(graph)
-        found = xdsl_tvm.interpret(module)["main"](*inputs)
-        _compare(found, expected, given.tolerance)
-        if compiled and not given.is_dynamic:
-            found = xdsl_tvm.compile(module)["main"](*inputs)
-            _compare(found, expected, given.tolerance)
+        # What the program changes follows its results.
+        names = [each.name for each in graph.inputs]
+        expected += [after[names.index(name)] for name, _ in graph.mutations]
+        module = from_graph(graph, seed=1 if given.is_random else None)
+        if given.is_random:
+            module, params = detach_params(module)
+            inputs += params["main"]
+        roads = [xdsl_tvm.interpret, *([xdsl_tvm.compile] if compiled else [])]
+        all_found = [road(module)["main"](*inputs) for road in roads]
+        for found in all_found:
+            if given.is_random:
+                # Of random numbers both roads have the same.
+                wanted = all_found[0]
+                _compare(found[: len(expected)], wanted[: len(expected)], 1e-5)
+                _compare_types(found, expected)
+            else:
+                _compare(found, expected, given.tolerance)
     except TorchError as error:
         return Outcome(given, str(error), False)
     except Exception as error:
@@ -714,8 +787,8 @@ def full_name(target: str) -> str:
     return f"aten.{target}" if "." in target else f"aten.{target}.default"
 
 
-def exported(given: Case) -> tuple[Any, list[Array], list[Array]]:
-    """The program of a case, what torch computes, and the inputs."""
+def exported(given: Case) -> tuple[Any, list[Array], list[Array], list[Array]]:
+    """The program of a case, what torch computes, and the inputs before and after."""
     torch: Any = importlib.import_module("torch")
     name, _, overload = given.target.partition(".")
     function = getattr(getattr(torch.ops.aten, name), overload or "default")
@@ -724,8 +797,10 @@ def exported(given: Case) -> tuple[Any, list[Array], list[Array]]:
     def prepared(value: object) -> object:
         """The argument with the numbers of inputs instead of arrays."""
         if isinstance(value, np.ndarray):
-            inputs.append(cast("Array", value))
-            return _Input(len(inputs) - 1)
+            array = cast("Array", value)
+            is_complex = array.dtype.kind == "c"
+            inputs.append(_parts(array) if is_complex else array)
+            return _Input(len(inputs) - 1, is_complex)
         if isinstance(value, Dtype):
             return getattr(torch, value.name)
         if isinstance(value, list):
@@ -738,7 +813,11 @@ def exported(given: Case) -> tuple[Any, list[Array], list[Array]]:
     def forward(_self: object, *tensors: object) -> object:
         def filled(value: object) -> object:
             if isinstance(value, _Input):
-                return tensors[value.index]
+                tensor: Any = tensors[value.index]
+                if given.target == "resize_":
+                    # Of an input torch refuses it.
+                    return tensor.clone()
+                return torch.view_as_complex(tensor) if value.is_complex else tensor
             if isinstance(value, list):
                 return [filled(each) for each in cast("list[object]", value)]
             return value
@@ -746,37 +825,55 @@ def exported(given: Case) -> tuple[Any, list[Array], list[Array]]:
         result: Any = function(
             *map(filled, args), **{key: filled(each) for key, each in kwargs.items()}
         )
-        if not isinstance(result, tuple | list):
-            return (result,)
-        parts = cast("Sequence[object]", result)
+        parts: Sequence[Any] = result if isinstance(result, tuple | list) else [result]
         chosen = range(len(parts)) if given.results is None else given.results
-        return tuple(parts[index] for index in chosen)
+        return tuple(
+            torch.view_as_real(part) if part.is_complex() else part
+            for part in (parts[index] for index in chosen)
+        )
 
     module = type("Program", (torch.nn.Module,), {"forward": forward})()
     tensors = tuple(torch.from_numpy(np.array(each)) for each in inputs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = [each.numpy() for each in module(*tensors)]
+        changed = tuple(each.clone() for each in tensors)
+        expected = [each.numpy() for each in module(*changed)]
+        after = [each.numpy() for each in changed]
         program = torch.export.export(module, tensors)
-    return program, expected, inputs
+    return program, expected, inputs, after
 
 
 @dataclass(frozen=True)
 class _Input:
     index: int
+    is_complex: bool
 
 
-def _compare(found: object, expected: Sequence[Array], tolerance: float) -> None:
-    results = cast("Sequence[object]", found)
-    if len(results) != len(expected):
-        raise ValueError(f"{len(results)} results, not {len(expected)}")
-    for index, (result, want) in enumerate(zip(results, expected, strict=True)):
+def _parts(array: Array) -> Array:
+    """Complex numbers as real and imaginary parts, along one more axis."""
+    return np.stack([array.real, array.imag], -1)
+
+
+def _compare_types(found: object, expected: Sequence[Array]) -> None:
+    """Raises ValueError where a result has another dtype or shape than it must."""
+    for index, (result, want) in enumerate(
+        zip(cast("Any", found), expected, strict=False)
+    ):
         got = np.asarray(result)
         if got.dtype != want.dtype or got.shape != want.shape:
             raise ValueError(
                 f"result {index} is {got.dtype}{list(got.shape)}, not "
                 f"{want.dtype}{list(want.shape)}"
             )
+
+
+def _compare(found: object, expected: Sequence[Array], tolerance: float) -> None:
+    results = cast("Sequence[object]", found)
+    if len(results) != len(expected):
+        raise ValueError(f"{len(results)} results, not {len(expected)}")
+    _compare_types(results, expected)
+    for index, (result, want) in enumerate(zip(results, expected, strict=True)):
+        got = np.asarray(result)
         if want.dtype.kind in "iub":
             is_equal = bool((got == want).all())
         else:

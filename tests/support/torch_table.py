@@ -18,8 +18,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.torch_operators import Outcome, all_cases, full_name, run
-from xdsl_tvm.frontend.torch.graph import SKIPPED
-from xdsl_tvm.frontend.torch.node import CONVERTERS
+from xdsl_tvm.frontend.torch.graph import RANDOM, SKIPPED
+from xdsl_tvm.frontend.torch.node import COMPLEX, CONVERTERS
 from xdsl_tvm.tools.onnx_conformance import with_table
 
 SIZES = frozenset(
@@ -29,23 +29,16 @@ SIZES = frozenset(
 """Operators whose results are sizes, which torch computes."""
 
 REMARKS: Mapping[str, str] = {
-    "aten._fft_c2r.default": "complex numbers",
-    "aten._fft_r2c.default": "complex numbers",
+    "aten._fft_c2c.default": "complex numbers within a program",
+    "aten._fft_c2r.default": "complex numbers within a program",
+    "aten._fft_r2c.default": "complex numbers within a program",
     "aten._local_scalar_dense.default": "an integer, as a size",
-    "aten._native_batch_norm_legit.default": "training, and changes its statistics",
-    "aten.atan2.out": "exported programs write no arguments",
-    "aten.avg_pool2d_backward.default": "training",
-    "aten._adaptive_avg_pool2d_backward.default": "training",
-    "aten.convolution_backward.default": "training",
-    "aten.index.Tensor": "masks alone, and not compiled where they size a result",
+    "aten._native_batch_norm_legit.default": "its new statistics are results",
+    "aten.atan2.out": "what is written is a result",
+    "aten.index.Tensor": "masks alone",
     "aten.item.default": "an integer, as a size",
-    "aten.native_dropout.default": "random; without training there is none",
-    "aten.nonzero.default": "not compiled where it sizes a result",
-    "aten.rand.default": "random",
-    "aten.randn.default": "random",
-    "aten.randperm.default": "random",
-    "aten.resize_.default": "exported programs change no tensors",
-    "aten.sym_is_contiguous.default": "a truth value about memory",
+    "aten.sym_is_contiguous.default": "torch has decided it",
+    **{target: "random, with a seed" for target in RANDOM},
 }
 
 
@@ -71,7 +64,7 @@ def table(outcomes: Iterable[Outcome], core: set[str], how: str) -> str:
     good = sum(not each.failure for each in everything)
     rows = {
         target: _row(target, by_target[target], core)
-        for target in sorted({*core, *by_target, *CONVERTERS})
+        for target in sorted({*core, *by_target, *CONVERTERS, *COMPLEX})
     }
     converted = [target for target in core if "| not converted" not in rows[target]]
     return "\n".join(
@@ -90,7 +83,7 @@ def _row(target: str, outcomes: Sequence[Outcome], core: set[str]) -> str:
     good = [each for each in outcomes if not each.failure]
     if target in SIZES:
         how = "torch: it is a size"
-    elif target in CONVERTERS:
+    elif target in CONVERTERS or target in COMPLEX:
         how = "converter"
     elif target in SKIPPED:
         how = "left out"

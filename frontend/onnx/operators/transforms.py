@@ -7,66 +7,10 @@ import math
 import numpy as np
 
 from xdsl_tvm import relax
+from xdsl_tvm.frontend.fourier import transformed
 from xdsl_tvm.frontend.onnx.node import Node, converts
-from xdsl_tvm.frontend.onnx.values import Array, Known, Value
+from xdsl_tvm.frontend.onnx.values import Known, Value
 from xdsl_tvm.relax import op
-from xdsl_tvm.relax.expr import Expr
-
-_LONGEST = 1 << 12
-"""The longest transform, whose matrix has the square of it as its size."""
-
-
-def _transformed(
-    node: Node, x: Expr, axis: int, length: int, *, inverse: bool, one_sided: bool
-) -> Expr:
-    """The Fourier transform along an axis; the last axis holds real and imaginary parts.
-
-    It is a product with the matrix of the transform, whose entries are constants.
-    """
-    if length > _LONGEST:
-        raise node.error(f"a length of {length} is larger than {_LONGEST}")
-    rank, dtype = len(x.shape), x.dtype
-    extent = x.shape[axis].value
-    assert extent is not None
-    parts = x.shape[-1].value
-    half = length // 2 + 1
-    sign = 2j if inverse else -2j
-    if inverse and one_sided:
-        matrix = np.zeros((half, length), complex)
-        frequency = np.arange(half)
-        weight = np.where((frequency == 0) | (frequency * 2 == length), 1, 2)
-        angle = np.outer(frequency, np.arange(length)) * np.pi * 2j / length
-        matrix = weight[:, None] * np.exp(angle) / length
-    else:
-        columns = half if one_sided else length
-        angle = np.outer(np.arange(length), np.arange(columns)) * np.pi * sign / length
-        matrix = np.exp(angle) / (length if inverse else 1)
-    rows = min(extent, matrix.shape[0])
-    if extent > rows:
-        x = op.strided_slice(x, [axis], [0], [rows])
-    matrix = matrix[:rows]
-    last = [index for index in range(rank - 1) if index != axis]
-    moved = op.permute_dims(x, [rank - 1, *last, axis])
-    real = op.take(moved, relax.const(0, "int64"), 0)
-    cosines, sines = (_const(part, dtype) for part in (matrix.real, matrix.imag))
-    if parts == 1:
-        outputs = [op.matmul(real, cosines), op.matmul(real, sines)]
-    else:
-        imaginary = op.take(moved, relax.const(1, "int64"), 0)
-        outputs = [
-            op.subtract(op.matmul(real, cosines), op.matmul(imaginary, sines)),
-            op.add(op.matmul(real, sines), op.matmul(imaginary, cosines)),
-        ]
-    if inverse and one_sided:
-        outputs = outputs[:1]
-    spread = [op.expand_dims(each, [0]) for each in outputs]
-    joined = spread[0] if len(spread) == 1 else op.concat(spread, 0)
-    now = [rank - 1, *last, axis]
-    return op.permute_dims(joined, [now.index(index) for index in range(rank)])
-
-
-def _const(array: Array, dtype: str) -> Expr:
-    return relax.const(np.ascontiguousarray(array).astype(dtype))
 
 
 @converts("DFT")
@@ -87,9 +31,7 @@ def _dft(node: Node) -> Value:
         length = (extent - 1) * 2 if inverse and one_sided else extent
     if length < 1:
         raise node.error(f"its length must be positive, not {length}")
-    return _transformed(
-        node, node.expr(), axis, length, inverse=inverse, one_sided=one_sided
-    )
+    return transformed(node.expr(), axis, length, inverse=inverse, one_sided=one_sided)
 
 
 @converts("STFT")
@@ -113,7 +55,7 @@ def _stft(node: Node) -> Value:
     if node.has(2):
         frames = op.multiply(frames, op.reshape(node.expr(2), [length, 1]))
     one_sided = bool(node.int_of("onesided", 1)) and (len(sizes) == 2 or sizes[2] == 1)
-    return _transformed(node, frames, 2, length, inverse=False, one_sided=one_sided)
+    return transformed(frames, 2, length, inverse=False, one_sided=one_sided)
 
 
 @converts("MelWeightMatrix")

@@ -2,6 +2,7 @@
 
 from xdsl_tvm.frontend.torch.operators import (
     activations,
+    complex_numbers,
     convolution,
     creation,
     elementwise,
@@ -11,6 +12,7 @@ from xdsl_tvm.frontend.torch.operators import (
     linear,
     normalization,
     pooling,
+    random,
     reductions,
     sampling,
     scatter,
@@ -19,6 +21,7 @@ from xdsl_tvm.frontend.torch.operators import (
 
 __all__ = [
     "activations",
+    "complex_numbers",
     "convolution",
     "creation",
     "elementwise",
@@ -28,6 +31,7 @@ __all__ = [
     "linear",
     "normalization",
     "pooling",
+    "random",
     "reductions",
     "sampling",
     "scatter",

@@ -402,10 +402,14 @@ def _exp2(node: Node) -> Value:
 
 @converts("hypot")
 def _hypot(node: Node) -> Value:
-    """The longer side times a root of at most 2, which does not overflow."""
-    sides = [op.abs(each) for each in operands(node)]
+    return hypotenuse(node, *operands(node))
+
+
+def hypotenuse(node: Node, *lengths: Expr) -> Expr:
+    """The longer of two sides times a root of at most 2, which does not overflow."""
+    sides = [op.abs(each) for each in lengths]
     longer = node.emit(op.maximum(*sides))
-    zero, one = (node.constant(number, node.dtype) for number in (0, 1))
+    zero, one = (node.constant(number, longer.dtype) for number in (0, 1))
     is_plain = op.logical_or(op.equal(longer, zero), op.isinf(longer))
     share = op.divide(op.minimum(*sides), op.where(is_plain, one, longer))
     length = op.multiply(longer, op.sqrt(op.add(one, op.square(share))))
