@@ -15,13 +15,16 @@ from xdsl_tvm.dialects.stablehlo import (
     control,
     elementwise,
     indexing,
+    random,
     reductions,
     shapes,
 )
 
 StableHLO = Dialect(
     "stablehlo",
-    operations_of(elementwise, shapes, contraction, reductions, indexing, control),
+    operations_of(
+        elementwise, shapes, contraction, reductions, indexing, control, random
+    ),
     attributes_of(attributes),
 )
 CHLO = Dialect("chlo", operations_of(chlo))

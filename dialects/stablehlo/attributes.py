@@ -27,6 +27,8 @@ __all__ = [
     "GatherAttr",
     "Precision",
     "PrecisionAttr",
+    "RngAlgorithm",
+    "RngAlgorithmAttr",
     "ScatterAttr",
 ]
 
@@ -60,6 +62,14 @@ class ComparisonType(StrEnum):
     UNSIGNED = "UNSIGNED"
 
 
+class RngAlgorithm(StrEnum):
+    """A generator of random bits; the default one is PHILOX, as XLA's is on a CPU."""
+
+    DEFAULT = "DEFAULT"
+    PHILOX = "PHILOX"
+    THREE_FRY = "THREE_FRY"
+
+
 @irdl_attr_definition
 class PrecisionAttr(EnumAttribute[Precision], SpacedOpaqueSyntaxAttribute):
     """`#stablehlo<precision HIGHEST>`."""
@@ -74,6 +84,13 @@ class ComparisonDirectionAttr(
     """`#stablehlo<comparison_direction LT>`."""
 
     name = "stablehlo.comparison_direction"
+
+
+@irdl_attr_definition
+class RngAlgorithmAttr(EnumAttribute[RngAlgorithm], SpacedOpaqueSyntaxAttribute):
+    """`#stablehlo<rng_algorithm PHILOX>`."""
+
+    name = "stablehlo.rng_algorithm"
 
 
 @irdl_attr_definition

@@ -116,6 +116,13 @@ class SinhOp(ChloUnaryOp):
 
 
 @irdl_op_definition
+class ErfInvOp(ChloUnaryOp):
+    """What the error function is the operand of."""
+
+    name = "chlo.erf_inv"
+
+
+@irdl_op_definition
 class ErfOp(ChloUnaryOp):
     """The error function."""
 

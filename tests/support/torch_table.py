@@ -38,7 +38,7 @@ REMARKS: Mapping[str, str] = {
     "aten.index.Tensor": "masks alone",
     "aten.item.default": "an integer, as a size",
     "aten.sym_is_contiguous.default": "torch has decided it",
-    **{target: "random, with a seed" for target in RANDOM},
+    **dict.fromkeys(RANDOM, "random, with a seed"),
 }
 
 

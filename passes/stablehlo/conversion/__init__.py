@@ -8,6 +8,7 @@ from xdsl_tvm.passes.stablehlo.conversion import (
     contraction,
     elementwise,
     indexing,
+    random,
     reductions,
     shapes,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "contraction",
     "elementwise",
     "indexing",
+    "random",
     "reductions",
     "shapes",
 ]

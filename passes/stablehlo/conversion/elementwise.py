@@ -12,13 +12,21 @@ from xdsl.dialects.builtin import (
     IntegerType,
     Signedness,
     bf16,
+    f32,
+    f64,
     i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.dtypes import is_bool, is_float, is_integer_type, is_uint
+from xdsl_tvm.dialects.dtypes import (
+    is_bool,
+    is_float,
+    is_integer_type,
+    is_uint,
+    numpy_dtype,
+)
 from xdsl_tvm.dialects.stablehlo import chlo
 from xdsl_tvm.dialects.stablehlo import elementwise as hlo
 from xdsl_tvm.dialects.stablehlo.assembly import element_of, shape_of
@@ -198,8 +206,11 @@ def _expm1(
 def _log1p(
     emitter: Emitter, op: hlo.LogPlusOneOp, operands: Sequence[SSAValue]
 ) -> SSAValue:
+    return log_plus_one(emitter, operands[0])
+
+
+def log_plus_one(emitter: Emitter, x: SSAValue) -> SSAValue:
     """`log(u) * (x / (u - 1))` of `u = 1 + x`, which takes the rounding of u back."""
-    (x,) = operands
     one = emitter.constant(1.0, element_of(x))
     u = emitter.op(relax.AddOp(x, one))
     log = emitter.op(relax.LogOp(u))
@@ -228,6 +239,87 @@ def _round_nearest_afz(
 def _erfc(emitter: Emitter, op: chlo.ErfcOp, operands: Sequence[SSAValue]) -> SSAValue:
     one = emitter.constant(1.0, element_of(operands[0]))
     return emitter.op(relax.SubtractOp(one, emitter.op(relax.ErfOp(operands[0]))))
+
+
+_NEAR = (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+    -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,
+)  # fmt: skip
+_FAR = (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+    -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
+)  # fmt: skip
+"""Giles, "Approximating the erfinv function" (2010), for numbers of single precision."""
+
+
+@converts(chlo.ErfInvOp)
+def _erf_inv(
+    emitter: Emitter, op: chlo.ErfInvOp, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """A polynomial in `-log(1 - x * x)`, or in its root far from 0; infinite at 1."""
+    dtype = element_of(operands[0])
+    if dtype == f64:
+        raise VerifyException("it is not converted for elements of f64")
+    x = emitter.cast(operands[0], f32)
+
+    def both(kind: type[relax.OperatorOp], a: SSAValue, b: SSAValue | float) -> SSAValue:
+        other = b if isinstance(b, SSAValue) else emitter.constant(b, f32)
+        return emitter.op(_make(kind, [a, other]))
+
+    square = both(relax.MultiplyOp, x, emitter.op(relax.NegativeOp(x)))
+    w = emitter.op(relax.NegativeOp(log_plus_one(emitter, square)))
+    is_near = both(relax.LessOp, w, 5.0)
+    near = both(relax.SubtractOp, w, 2.5)
+    far = both(relax.SubtractOp, emitter.op(relax.SqrtOp(w)), 3.0)
+    w = emitter.op(relax.WhereOp(is_near, near, far))
+    value: SSAValue | None = None
+    for pair in zip(_NEAR, _FAR, strict=True):
+        factor = emitter.op(
+            relax.WhereOp(is_near, *(emitter.constant(each, f32) for each in pair))
+        )
+        if value is not None:
+            factor = both(relax.AddOp, factor, both(relax.MultiplyOp, value, w))
+        value = factor
+    assert value is not None
+    at_end = both(relax.EqualOp, emitter.op(relax.AbsOp(x)), 1.0)
+    scale = emitter.op(relax.WhereOp(at_end, emitter.constant(math.inf, f32), value))
+    return emitter.cast(both(relax.MultiplyOp, x, scale), dtype)
+
+
+@converts(hlo.BitcastConvertOp)
+def _bitcast_convert(
+    emitter: Emitter, op: hlo.BitcastConvertOp, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """The bits of the elements in another dtype.
+
+    A wider one is of the elements along the last dimension, the first the lowest bits.
+    """
+    (x,) = operands
+    before, after = (
+        8 * numpy_dtype(element_of(value)).itemsize for value in (x, op.result)
+    )
+    if element_of(x) == i1 or element_of(op.result) == i1:
+        raise VerifyException("it is not converted for bools")
+    least, most = sorted((before, after))
+    narrow, wide = (IntegerType(bits, Signedness.UNSIGNED) for bits in (least, most))
+    if before < after:
+        x = emitter.cast(emitter.bits(x, narrow), wide)
+        axis = len(shape_of(x)) - 1
+        shifts = emitter.constant(least, wide)
+        shifts = emitter.op(
+            relax.MultiplyOp(emitter.count_up(most // least, wide), shifts)
+        )
+        # The bits do not overlap, so that their sum is all of them.
+        x = emitter.op(relax.SumOp(emitter.op(relax.LeftShiftOp(x, shifts)), [axis]))
+    elif before > after:
+        x = emitter.bits(x, wide)
+        x = emitter.reshape(x, [*shape_of(x), 1])
+        shifts = emitter.constant(least, wide)
+        shifts = emitter.op(
+            relax.MultiplyOp(emitter.count_up(most // least, wide), shifts)
+        )
+        x = emitter.cast(emitter.op(relax.RightShiftOp(x, shifts)), narrow)
+    return emitter.bits(x, element_of(op.result))
 
 
 @converts(chlo.IsPosInfOp, chlo.IsNegInfOp)

@@ -222,6 +222,12 @@ class Emitter:
             self.known[result] = float(number) if is_float(dtype) else whole
         return result
 
+    def bits(self, value: SSAValue, dtype: Attribute) -> SSAValue:
+        """The elements' bits as another dtype of the same width."""
+        if element_of(value) == dtype:
+            return value
+        return self.op(relax.ViewOp(value, dtype=dtype))
+
     def _same(self, value: SSAValue, result: SSAValue) -> SSAValue:
         """A result whose elements are those of a value."""
         if value in self.known:
