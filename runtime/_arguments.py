@@ -22,10 +22,12 @@ from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT
 from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime._given_results import Given, check_extents
 from xdsl_tvm.runtime._made_results import taken_over
+from xdsl_tvm.runtime._objects import OBJECTS
 from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     Extents,
+    ObjectSpec,
     ParamTree,
     ResultTree,
     ScalarSpec,
@@ -114,6 +116,8 @@ class Arguments:
                 self._converters.append(self._scalar(param))
             elif isinstance(param, ShapeSpec):
                 self._converters.append(self._shape(param, bound))
+            elif isinstance(param, ObjectSpec):
+                self._converters.append(lambda value, symbols: value)
             else:
                 self._converters.append(self._array(param, bound))
         self._prepare_symbol_ranges()
@@ -419,6 +423,8 @@ def _built(tree: ResultTree, results: Iterator[Array]) -> Any:
     array = next(results)
     if tree.form == "array":
         return array
+    if tree.form == "object":
+        return OBJECTS.value(array.item())
     return array.item() if tree.form == "scalar" else tuple(array.tolist())
 
 

@@ -45,7 +45,7 @@ def _leaves(function: str, tree: ResultTree, out: Any) -> Iterator[Array | None]
 def _checked(where: str, spec: ArraySpec, out: Any) -> Array:
     where = f"{where}, for {spec.name}"
     if spec.form != "array":
-        kind = "a number" if spec.form == "scalar" else "a shape"
+        kind = {"scalar": "a number", "shape": "a shape"}.get(spec.form, "an object")
         raise TypeError(f"{where}: the result is {kind}; pass None")
     if spec.is_handed_over:
         raise TypeError(f"{where}: the call finds the extents of the result; pass None")

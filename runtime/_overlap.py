@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir.convert_for_loops_to_serial import ConvertForLoopsToSerial
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, Signature
+from xdsl_tvm.runtime.signature import ArraySpec, ShapeSpec, Signature
 
 _FEW_PAIRS = 6
 
@@ -126,7 +126,7 @@ def _slots(signature: Signature) -> list[int]:
     count = 0
     for spec in signature.params:
         slots.append(count)
-        count += 1 if isinstance(spec, ArraySpec | ScalarSpec) else len(spec.shape)
+        count += len(spec.shape) if isinstance(spec, ShapeSpec) else 1
     return slots
 
 

@@ -11,7 +11,13 @@ import numpy as np
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.dtypes import numpy_float
-from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, ShapeSpec, Signature
+from xdsl_tvm.runtime.signature import (
+    ArraySpec,
+    ObjectSpec,
+    ScalarSpec,
+    ShapeSpec,
+    Signature,
+)
 
 _CTYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -93,6 +99,8 @@ def argument_types(signature: Signature) -> list[Any]:
                 types.append(_scalar_ctype(signature, param.dtype))
             case ShapeSpec():
                 types += [ctypes.c_int64] * len(param.shape)
+            case ObjectSpec():
+                types.append(ctypes.c_int64)
     types += [ctypes.c_void_p] * len(signature.results)
     return types + [ctypes.c_int64] * len(signature.symbols)
 

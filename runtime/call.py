@@ -7,9 +7,17 @@ from typing import Any, TypeAlias
 
 from xdsl_tvm.runtime._arguments import HOST, Arguments, Arrays, Bound, Prepared
 from xdsl_tvm.runtime._given_results import Given, check_apart, given_results
+from xdsl_tvm.runtime._objects import OBJECTS
 from xdsl_tvm.runtime._overlap import OverlapCheck
 from xdsl_tvm.runtime._scalars import SMALL_FLOATS
-from xdsl_tvm.runtime.signature import ArraySpec, ScalarSpec, ShapeSpec, Signature, Spec
+from xdsl_tvm.runtime.signature import (
+    ArraySpec,
+    ObjectSpec,
+    ScalarSpec,
+    ShapeSpec,
+    Signature,
+    Spec,
+)
 
 Entry: TypeAlias = Callable[..., Any]
 """A function in machine code, called with addresses and numbers."""
@@ -46,12 +54,15 @@ class CompiledFunction:
         self._has_only_arrays = not self._bound.params and all(
             isinstance(spec, ArraySpec) for spec in signature.params
         )
-        # What to pass for bound parameters is known once and for all.
+        self._has_objects = signature.has_objects
+        # What to pass for bound parameters is known once and for all, but for objects.
         self._encoders = [
             _constant(encoder(self._bound.params[position]))
-            if position in self._bound.params
+            if position in self._bound.params and not isinstance(spec, ObjectSpec)
             else encoder
-            for position, encoder in enumerate(map(self._encoder, signature.params))
+            for position, (spec, encoder) in enumerate(
+                zip(signature.params, map(self._encoder, signature.params), strict=True)
+            )
         ]
 
     def __repr__(self) -> str:
@@ -75,6 +86,12 @@ class CompiledFunction:
         memory cannot be allocated, RuntimeError if an assertion fails, and what a Python
         function raises that the code calls.
         """
+        if self._has_objects:
+            with OBJECTS.calling():
+                return self._called(args, named)
+        return self._called(args, named)
+
+    def _called(self, args: Sequence[Any], named: dict[str, Any]) -> Any:
         given: Given = ()
         if named:
             if self._takes_out and "out" in named:
@@ -163,6 +180,8 @@ class CompiledFunction:
             return lambda value: (encode(dtype.type(value)),)
         if isinstance(spec, ShapeSpec):
             return lambda value: value
+        if isinstance(spec, ObjectSpec):
+            return lambda value: (OBJECTS.number(value),)
         return lambda value: (value,)
 
     def _positions(self, trailing: Sequence[Any]) -> dict[int, Any]:

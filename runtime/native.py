@@ -119,7 +119,7 @@ class NativeExecutable(Executable):
         if has_marks:
             exports.update(dict.fromkeys((EVENTS, LIMIT, COUNT, NAMES)))
         calls = [n for n in (CALL_PACKED, CALL_WITH_SLOTS) if self._mentions(n)]
-        packed_calls = PackedCalls(externs or {}) if calls else None
+        packed_calls = PackedCalls(externs or {}, self.__getitem__) if calls else None
         symbols: dict[str, int] = {}
         for data in self._objects:
             symbols.update(threads.launch_symbols(data))

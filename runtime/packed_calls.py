@@ -26,6 +26,8 @@ from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.dialects.tir.intrinsics import format_message
 from xdsl_tvm.lowering.relax.conversion.packed_call import (
     PRINT,
+    FunctionSlot,
+    ObjectSlot,
     PackedCall,
     ScalarSlot,
     ShapeSlot,
@@ -35,6 +37,7 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import (
 )
 from xdsl_tvm.lowering.runtime_symbols import CALL_FAILED
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime._objects import OBJECTS
 from xdsl_tvm.runtime.packed_functions import load, store
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -92,8 +95,12 @@ class PackedCalls:
     An exception of an extern ends the call of the compiled function, which raises it.
     """
 
-    def __init__(self, externs: Externs) -> None:
+    def __init__(
+        self, externs: Externs, functions: Callable[[str], Callable[..., Any]]
+    ) -> None:
+        """`functions` gives those of the module, which it passes by name."""
         self._externs = {**BUILTINS, **externs}
+        self._functions = functions
         self._calls: dict[bytes, PackedCall] = {}
         self._thread = _Calls()
         self._numbers = itertools.count(1)
@@ -127,7 +134,8 @@ class PackedCalls:
         """For the time of a call of compiled code, which this thread makes."""
         self._thread.depth += 1
         try:
-            yield
+            with OBJECTS.calling():
+                yield
         finally:
             self._thread.depth -= 1
 
@@ -190,7 +198,7 @@ class PackedCalls:
         count = sum(slot.cells for slot in (*call.arguments, *call.results))
         cells = (ctypes.c_int64 * count).from_address(address)
         reader = iter(cells)
-        values = [_read(slot, reader) for slot in call.arguments]
+        values = [self._read(slot, reader) for slot in call.arguments]
         if call.kind == "assert":
             raise RuntimeError(f"assertion failed: {format_message(call.format, values)}")
         if call.kind == "print":
@@ -199,6 +207,21 @@ class PackedCalls:
         if function is None:
             raise RuntimeError(f"no function '{call.callee}' is known; pass it as extern")
         _Results(call, cells).take(function(*values))
+
+    def _read(self, slot: Slot, cells: Iterator[int]) -> Any:
+        match slot:
+            case TensorSlot():
+                return _array(slot, cells, writable=not slot.is_constant)
+            case ScalarSlot():
+                return _number(slot, next(cells))
+            case ShapeSlot():
+                return tuple(next(cells) for _ in range(slot.rank))
+            case ObjectSlot():
+                return OBJECTS.value(next(cells))
+            case FunctionSlot():
+                return self._functions(slot.name)
+            case TupleSlot():
+                return tuple(self._read(inner, cells) for inner in slot.fields)
 
 
 class _Results:
@@ -253,8 +276,10 @@ class _Results:
                 self._cells[position : position + slot.rank] = dims
             case ScalarSlot():
                 self._cells[position] = _bits(slot, value, what)
-            case TupleSlot():
-                raise AssertionError("results are flat")
+            case ObjectSlot():
+                self._cells[position] = OBJECTS.number(value)
+            case FunctionSlot() | TupleSlot():
+                raise AssertionError("results are flat, and no functions")
 
 
 def _is_whole(slot: Slot, value: object) -> bool:
@@ -281,18 +306,6 @@ def _copy(value: Array, target: Array, what: str) -> None:
             f"{value.dtype}{list(value.shape)}"
         )
     target[...] = value
-
-
-def _read(slot: Slot, cells: Iterator[int]) -> Any:
-    match slot:
-        case TensorSlot():
-            return _array(slot, cells, writable=not slot.is_constant)
-        case ScalarSlot():
-            return _number(slot, next(cells))
-        case ShapeSlot():
-            return tuple(next(cells) for _ in range(slot.rank))
-        case TupleSlot():
-            return tuple(_read(inner, cells) for inner in slot.fields)
 
 
 def _array(slot: TensorSlot, cells: Iterator[int], *, writable: bool) -> Array:

@@ -13,6 +13,7 @@ from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     ParamTree,
+    PlainSpec,
     ResultTree,
     ScalarSpec,
     ShapeSpec,
@@ -43,7 +44,7 @@ def sample_arguments(
     array to be made has strides of its own, and MemoryError, before it makes one, if the
     arrays need more memory than there is.
     """
-    params = signature.params
+    params = signature.plain_params()
     where = f"@{signature.function}"
     if len(given) > len(params):
         raise ValueError(f"{where} takes {len(params)} inputs, got {len(given)}")
@@ -74,14 +75,14 @@ def bound_symbols(signature: Signature, arguments: Sequence[Any]) -> dict[str, i
     """The extents that arguments have, by the names of the symbols."""
     known: dict[str, int] = {}
     if signature.tuples is None:
-        for param, value in zip(signature.params, arguments, strict=True):
+        for param, value in zip(signature.plain_params(), arguments, strict=True):
             _learn(known, param, np.asarray(value))
     return known
 
 
 def _check_symbols(
     where: str,
-    params: Sequence[Spec],
+    params: Sequence[PlainSpec],
     symbols: Mapping[str, int],
     known: Mapping[str, int],
 ) -> None:
@@ -96,7 +97,7 @@ def _check_symbols(
             )
 
 
-def _names_of(param: Spec) -> Iterator[str]:
+def _names_of(param: PlainSpec) -> Iterator[str]:
     """What `symbols` may give for a parameter."""
     if isinstance(param, ScalarSpec):
         yield param.name if param.symbol is None else param.symbol
@@ -108,7 +109,7 @@ def _names_of(param: Spec) -> Iterator[str]:
         yield from () if dim is None else dim.symbols()
 
 
-def _given(param: Spec, value: Array) -> Any:
+def _given(param: PlainSpec, value: Array) -> Any:
     if isinstance(param, ShapeSpec):
         return tuple(value.tolist())
     return value.item() if isinstance(param, ScalarSpec) and value.ndim == 0 else value
@@ -120,7 +121,7 @@ def _nested(tree: ParamTree, flat: Iterator[Any]) -> Any:
     return tuple(_nested(branch, flat) for branch in tree)
 
 
-def _learn(known: dict[str, int], param: Spec, value: Array) -> None:
+def _learn(known: dict[str, int], param: PlainSpec, value: Array) -> None:
     """Adds the symbols that a given input binds."""
     if isinstance(param, ScalarSpec):
         if param.symbol is not None and value.ndim == 0:
@@ -161,7 +162,9 @@ def _made_array(
     return random_array(random, tuple(shape), param.dtype)
 
 
-def _check_memory(where: str, params: Sequence[Spec], known: Mapping[str, int]) -> None:
+def _check_memory(
+    where: str, params: Sequence[PlainSpec], known: Mapping[str, int]
+) -> None:
     """Raises MemoryError if the arrays to be made need more memory than there is.
 
     Arrays whose extents are not known are left out, those of scalars that are made up

@@ -51,8 +51,9 @@ class ArraySpec:
     strides: tuple[Dim, ...] | None = None
     offset: Dim | None = None
     written: bool = True
-    form: Literal["array", "scalar", "shape"] = "array"
-    """Of a result: one of rank 0 may be given as a number, one of rank 1 as a shape."""
+    form: Literal["array", "scalar", "shape", "object"] = "array"
+    """Of a result: one of rank 0 may be given as a number, or as the object that the
+    number stands for, one of rank 1 as a shape."""
 
     @property
     def static_shape(self) -> tuple[int, ...] | None:
@@ -67,6 +68,8 @@ class ArraySpec:
         return None in self.shape
 
     def __str__(self) -> str:
+        if self.form == "object":
+            return "object"
         shape = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
         return f"{self.dtype.name}[{shape}]"
 
@@ -100,7 +103,19 @@ class ShapeSpec:
         return "(" + ", ".join("?" if d is None else str(d) for d in self.shape) + ")"
 
 
-Spec: TypeAlias = ArraySpec | ScalarSpec | ShapeSpec
+@dataclass(frozen=True)
+class ObjectSpec:
+    """A value of Python as parameter."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return "object"
+
+
+PlainSpec: TypeAlias = ArraySpec | ScalarSpec | ShapeSpec
+"""A parameter that code without Python can pass."""
+Spec: TypeAlias = PlainSpec | ObjectSpec
 ParamTree: TypeAlias = "str | tuple[ParamTree, ...]"
 """A parameter, by name, or a tuple of such."""
 ResultTree: TypeAlias = "ArraySpec | tuple[ResultTree, ...]"
@@ -138,6 +153,25 @@ class Signature:
     def results(self) -> tuple[ArraySpec, ...]:
         """The arrays of the result, from left to right."""
         return () if self.result is None else tuple(_leaves(self.result))
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether values of Python are passed or returned."""
+        return any(isinstance(spec, ObjectSpec) for spec in self.params) or any(
+            spec.form == "object" for spec in self.results
+        )
+
+    def plain_params(self) -> tuple[PlainSpec, ...]:
+        """The parameters, for code that cannot pass values of Python.
+
+        Raises PassFailedException for a function that takes or returns such.
+        """
+        if self.has_objects:
+            raise PassFailedException(
+                f"@{self.function} takes or returns objects, which are values of Python; "
+                "call it from Python, by compile"
+            )
+        return tuple(spec for spec in self.params if not isinstance(spec, ObjectSpec))
 
 
 def _shown(spec: Spec) -> str:
@@ -366,6 +400,8 @@ def _relax_param(
         return ArraySpec(name, spec.dtype, spec.shape, written=is_written)
     if isinstance(leaf, relax.ShapeType):
         return ShapeSpec(name, tuple(leaf.values or ()))
+    if isinstance(leaf, relax.ObjectType):
+        return ObjectSpec(name)
     dtype = _relax_dtype(function, what, leaf.dtype)
     symbol = None if leaf.dim is None else leaf.dim.symbol_name
     if symbol is None or symbol in scalars:
@@ -392,6 +428,8 @@ def _relax_result(function: str, name: str, dtype: Attribute) -> ResultTree:
     if isinstance(dtype, relax.PrimType):
         element = _relax_dtype(function, name, dtype.dtype)
         return ArraySpec(name, element, (), form="scalar")
+    if isinstance(dtype, relax.ObjectType):
+        return ArraySpec(name, np.dtype(np.int64), (), form="object")
     if isinstance(dtype, relax.ShapeType):
         rank = Dim.constant(len(dtype.values or ()))
         return ArraySpec(name, np.dtype(np.int64), (rank,), form="shape")

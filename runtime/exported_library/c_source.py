@@ -184,7 +184,7 @@ class _Function:
     def source(self) -> str:
         """The tables, the declaration of the code, and the function."""
         signature = self._signature
-        for index, spec in enumerate(signature.params):
+        for index, spec in enumerate(signature.plain_params()):
             if isinstance(spec, ArraySpec):
                 self._table(f"p{index}", spec, f"{spec}")
         for index, spec in enumerate(signature.results):
@@ -210,7 +210,7 @@ class _Function:
         result = self._signature.scalar_result
         kind = "void" if result is None else self._c_type("the result", result)
         types: list[str] = []
-        for spec in self._signature.params:
+        for spec in self._signature.plain_params():
             match spec:
                 case ArraySpec():
                     types.append("void *")
@@ -255,7 +255,7 @@ class _Function:
 
     def _variables(self) -> None:
         signature = self._signature
-        for index, spec in enumerate(signature.params):
+        for index, spec in enumerate(signature.plain_params()):
             match spec:
                 case ArraySpec():
                     self._emit(f"Array a{index};")
@@ -276,7 +276,7 @@ class _Function:
     def _flatten(self) -> list[str]:
         """Expressions for the values of the parameters."""
         trees = self._signature.tuples
-        count = len(self._signature.params if trees is None else trees)
+        count = len(self._signature.plain_params() if trees is None else trees)
         self._check(f"xt_count({self._function}, count, {count})")
         if trees is None:
             return [f"args + {index}" for index in range(count)]
@@ -302,7 +302,7 @@ class _Function:
 
     def _convert(self, values: Sequence[str]) -> None:
         """Check each argument by itself, and bind symbols: arrays come last."""
-        params = self._signature.params
+        params = self._signature.plain_params()
         bound = {
             p.symbol for p in params if isinstance(p, ScalarSpec) and p.symbol is not None
         }
@@ -396,7 +396,7 @@ class _Function:
         return name
 
     def _check_extents(self) -> None:
-        for index, spec in enumerate(self._signature.params):
+        for index, spec in enumerate(self._signature.plain_params()):
             match spec:
                 case ArraySpec():
                     self._check_shape(index, spec.shape, f"a{index}.shape")
@@ -451,7 +451,7 @@ class _Function:
                 )
 
     def _check_overlap(self) -> None:
-        params = enumerate(self._signature.params)
+        params = enumerate(self._signature.plain_params())
         arrays = [(i, spec) for i, spec in params if isinstance(spec, ArraySpec)]
         for place, (first, a) in enumerate(arrays):
             for second, b in arrays[place + 1 :]:
@@ -490,7 +490,7 @@ class _Function:
         self._emit("return status;")
 
     def _passed(self) -> Iterator[str]:
-        for index, spec in enumerate(self._signature.params):
+        for index, spec in enumerate(self._signature.plain_params()):
             match spec:
                 case ArraySpec():
                     yield f"a{index}.data"
@@ -570,7 +570,7 @@ def _stem(tree: ParamTree) -> str:
 def _all_symbols(signature: Signature) -> list[str]:
     """All symbols, of extents and of what is passed, each once."""
     found = dict.fromkeys(signature.symbols)
-    for spec in signature.params:
+    for spec in signature.plain_params():
         dims: list[Dim | None] = []
         match spec:
             case ArraySpec():

@@ -18,6 +18,7 @@ from xdsl_tvm.runtime.packed_functions import PackedSignature
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     ParamTree,
+    PlainSpec,
     ResultTree,
     ScalarSpec,
     ShapeSpec,
@@ -47,7 +48,7 @@ def signatures_of(text: str) -> dict[str, Signature | None]:
 def _signature(of: Signature) -> dict[str, Any]:
     return {
         "function": of.function,
-        "params": [_spec(spec) for spec in of.params],
+        "params": [_spec(spec) for spec in of.plain_params()],
         "symbols": list(of.symbols),
         "symbol_types": [dtype.name for dtype in of.symbol_types],
         "result": None if of.result is None else _result(of.result),
@@ -71,7 +72,7 @@ def _read_signature(found: Mapping[str, Any]) -> Signature:
     )
 
 
-def _spec(spec: Spec) -> dict[str, Any]:
+def _spec(spec: PlainSpec) -> dict[str, Any]:
     match spec:
         case ArraySpec():
             return _array(spec)

@@ -108,6 +108,8 @@ def _result(tree: ResultTree, value: Any) -> Any:
             return tuple(int(extent) for extent in value)
         case "scalar":
             return value
+        case "object":
+            raise AssertionError("not exported")
 
 
 def load_library(path: str | Path, fmt: str = "") -> LoadedLibrary:

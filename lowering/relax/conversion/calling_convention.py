@@ -1,8 +1,9 @@
 """How a `relax.func` is called once it is lowered.
 
 Parameters come first, tuples flattened: a tensor is a memref, a scalar itself, a shape
-one `i64` per dimension. One memref per tensor of the result follows, to write to, where
-a scalar in a tuple is a tensor of rank 0 and a shape one of `i64`, then one `i64` per
+one `i64` per dimension, an object the `i64` that stands for it. One memref per tensor of
+the result follows, to write to, where a scalar in a tuple is a tensor of rank 0, an
+object one of `i64`, and a shape a tensor of rank 1 of `i64`, then one `i64` per
 symbolic dimension: the declared ones in order, then one for each dimension of a parameter
 that is not known, from left to right. A result that is one scalar is returned.
 
@@ -24,7 +25,13 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo, TupleType
+from xdsl_tvm.dialects.relax.types import (
+    ObjectType,
+    PrimType,
+    ShapeType,
+    TensorInfo,
+    TupleType,
+)
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
     AnyMemRef,
@@ -32,7 +39,7 @@ from xdsl_tvm.lowering.tir.conversion.types import (
     signless,
 )
 
-Leaf: TypeAlias = TensorInfo | PrimType | ShapeType
+Leaf: TypeAlias = TensorInfo | PrimType | ShapeType | ObjectType
 """What a parameter or result without tuples is; all dimensions are known."""
 
 
@@ -98,6 +105,8 @@ def argument_types(leaf: Leaf) -> list[Attribute]:
         return [memref_for(*known(leaf))]
     if isinstance(leaf, PrimType):
         return [signless(leaf.dtype)]
+    if isinstance(leaf, ObjectType):
+        return [i64]
     return [i64] * len(leaf.values or ())
 
 
@@ -130,7 +139,7 @@ class _Reader:
 
     def _param(self, index: int, type_: Attribute) -> Leaf:
         what = f"parameter {index}"
-        if isinstance(type_, PrimType):
+        if isinstance(type_, PrimType | ObjectType):
             return type_
         if isinstance(type_, ShapeType):
             if type_.values is None:
@@ -150,6 +159,8 @@ class _Reader:
     def _output(self, type_: Attribute) -> TensorInfo:
         if isinstance(type_, PrimType):
             return TensorInfo.shaped([], type_.dtype)
+        if isinstance(type_, ObjectType):
+            return TensorInfo.shaped([], i64)
         if isinstance(type_, ShapeType) and type_.values is not None:
             return TensorInfo.shaped([len(type_.values)], i64)
         return self._tensor("the result", type_)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import Dim
-from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo
+from xdsl_tvm.dialects.relax.types import ObjectType, PrimType, ShapeType, TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import (
     Convention,
     flat_types,
@@ -27,6 +27,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Cells,
     Closure,
     Leaf,
+    Object,
     Path,
     Scalar,
     Shape,
@@ -203,6 +204,8 @@ class CallCode(MemoryCode):
         if isinstance(type_, PrimType):
             element = self.load(self.elements(output), 0)
             return Scalar(element, type_.dtype)
+        if isinstance(type_, ObjectType):
+            return Object(self.load(self.elements(output), 0))
         if isinstance(type_, ShapeType):
             memory = self.elements(output)
             rank = output.dims[0].value or 0
@@ -251,6 +254,8 @@ class CallCode(MemoryCode):
         if isinstance(value, Shape) and isinstance(param, ShapeType):
             return [self.integer(dim, i64) for dim in value.dims]
         if isinstance(value, Scalar) and isinstance(param, PrimType):
+            return [value.value]
+        if isinstance(value, Object) and isinstance(param, ObjectType):
             return [value.value]
         raise self.cv.fail(f"{name} cannot take a {kind(value)}")
 

@@ -19,6 +19,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Closure,
     Leaf,
     Memory,
+    Object,
     Scalar,
     Shape,
     Storage,
@@ -234,7 +235,7 @@ class ExtentCode:
             case Scalar():
                 dim = value.dim
                 return (self.new_symbol(value.value) if dim is None else dim,)
-            case Storage() | Closure():
+            case Storage() | Closure() | Object():
                 return ()
 
     def pairs(self, type_: Attribute, value: Value) -> Iterator[tuple[Dim, Dim]]:
@@ -263,7 +264,7 @@ class ExtentCode:
                 return type_.values if isinstance(type_, ShapeType) else None
             case Scalar():
                 return (type_.dim,) if isinstance(type_, PrimType) else None
-            case Storage() | Closure():
+            case Storage() | Closure() | Object():
                 return None
 
     def tensor_dims(

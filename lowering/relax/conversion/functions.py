@@ -26,7 +26,7 @@ from xdsl_tvm.dialects.relax.inspect import InspectDimensionOp, InspectOp
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, product
-from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
+from xdsl_tvm.dialects.relax.types import ObjectType, PrimType, TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import (
     Convention,
     argument_types,
@@ -44,6 +44,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Cells,
     Closure,
     Leaf,
+    Object,
     Path,
     Scalar,
     Shape,
@@ -174,6 +175,10 @@ class FunctionConverter(PackedCode):
             return Tensor(values[0], *known(leaf))
         if isinstance(leaf, PrimType):
             return Scalar(values[0], leaf.dtype, leaf.dim)
+        if isinstance(leaf, ObjectType):
+            if self.view.on_gpu:
+                raise self.cv.fail("objects are values of the target llvm; use it")
+            return Object(values[0])
         dims = [dim for dim in leaf.values or () if dim is not None]
         return Shape(tuple(dims))
 
@@ -492,6 +497,9 @@ class FunctionConverter(PackedCode):
         self.assert_op(op, self._condition(condition), values)
         return ()
 
+    def _null_value(self, op: relax.NullValueOp) -> Value:
+        return Object(self.cv.number(0, i64))
+
     # -- conditionals
 
     def _if(self, op: relax.IfOp) -> Value:
@@ -555,6 +563,10 @@ class FunctionConverter(PackedCode):
                     branch.columns.append(value.value)
                 is_same = first.dim is not None and first.dim == second.dim
                 return Scalar(first.value, first.dtype, first.dim if is_same else None)
+            case Object(), Object():
+                for branch, value in zip(branches, (first, second), strict=True):
+                    branch.columns.append(value.value)
+                return first
             case Shape(), Shape():
                 return Shape(self._unify_dims(first.dims, second.dims, outside, branches))
             case Tensor(), Tensor():
@@ -562,7 +574,7 @@ class FunctionConverter(PackedCode):
             case _:
                 raise self.cv.fail(
                     f"one branch yields a {kind(first)}, the other a {kind(second)}, "
-                    "and only tensors, scalars and shapes leave a branch"
+                    "and only tensors, scalars, shapes and objects leave a branch"
                 )
 
     def _unify_dims(
@@ -605,6 +617,8 @@ class FunctionConverter(PackedCode):
     def _merged(self, leaf: Leaf, columns: Iterator[SSAValue], outside: set[str]) -> Leaf:
         if isinstance(leaf, Scalar):
             return Scalar(next(columns), leaf.dtype, leaf.dim)
+        if isinstance(leaf, Object):
+            return Object(next(columns))
         assert isinstance(leaf, Tensor | Shape), "unified"
         for dim in leaf.dims:
             name = dim.symbol_name
@@ -665,6 +679,9 @@ class FunctionConverter(PackedCode):
         if isinstance(part, Scalar) and part.dtype == output.dtype:
             self.store(part.value, self.elements(output), 0)
             return
+        if isinstance(part, Object) and output.dtype == i64 and not output.dims:
+            self.store(part.value, self.elements(output), 0)
+            return
         if isinstance(part, Shape):
             self._store_dims(part.dims, output)
             return
@@ -696,6 +713,7 @@ class FunctionConverter(PackedCode):
         relax.KillTensorOp: _kill,
         relax.MakeClosureOp: _make_closure,
         relax.MatchCastOp: _match_cast,
+        relax.NullValueOp: _null_value,
         relax.PrimValueOp: _prim_value,
         relax.PrintOp: _print,
         relax.ReshapeOp: _reshape,

@@ -20,6 +20,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Cells,
     Leaf,
     Memory,
+    Object,
     Scalar,
     Tensor,
     leaves,
@@ -90,7 +91,9 @@ class LoopConverter(FunctionConverter):
     def _params(self) -> list[Leaf]:
         values = [self._value(arg) for arg in self.source.args]
         return [
-            leaf for leaf in leaves(tuple(values)) if isinstance(leaf, Tensor | Scalar)
+            leaf
+            for leaf in leaves(tuple(values))
+            if isinstance(leaf, Tensor | Scalar | Object)
         ]
 
     def _passed_at_first(self) -> list[SSAValue]:
@@ -101,7 +104,7 @@ class LoopConverter(FunctionConverter):
     def _carried(self, leaf: Leaf, scope: Scope) -> SSAValue:
         if isinstance(leaf, Tensor):
             return self.handed_over(leaf, scope, memref_for(leaf.dims, leaf.dtype))
-        assert isinstance(leaf, Scalar), "checked"
+        assert isinstance(leaf, Scalar | Object), "checked"
         return leaf.value
 
     def _bind(self, args: Sequence[SSAValue]) -> list[Memory]:
@@ -113,6 +116,8 @@ class LoopConverter(FunctionConverter):
             for leaf in leaves(self._value(arg)):
                 if isinstance(leaf, Scalar):
                     bound.append(Scalar(next(remaining), leaf.dtype, leaf.dim))
+                elif isinstance(leaf, Object):
+                    bound.append(Object(next(remaining)))
                 elif isinstance(leaf, Tensor):
                     base = next(remaining)
                     # The parameter itself is a name that nothing ends.
@@ -157,7 +162,7 @@ class LoopConverter(FunctionConverter):
             if isinstance(value, Tensor) and isinstance(param, TensorInfo):
                 type_ = memref_for(*known(param))
                 carried.append(self.handed_over(value, scope, type_))
-            elif isinstance(value, Scalar):
+            elif isinstance(value, Scalar | Object):
                 carried.append(value.value)
         numbers = [self.index(bound[name]) for name in convention.symbols]
         self.release(scope)

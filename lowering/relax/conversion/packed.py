@@ -3,7 +3,8 @@
 All go through one function of the runtime, `tvm_call_packed`. It is given the address of
 a text that says what is called and how (`packed_call.py`), and that of 64-bit cells: for
 a tensor its address and extents, for a shape its extents, for a scalar its bits, for a
-float those of the f64. Cells for what comes back follow; 0 is returned if all went well.
+float those of the f64, for an object the number that stands for it, for a function
+nothing. Cells for what comes back follow; 0 is returned if all went well.
 """
 
 from __future__ import annotations
@@ -12,17 +13,25 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from xdsl.dialects import arith, func, llvm, memref, scf
-from xdsl.dialects.builtin import IntegerType, f64, i1, i64
+from xdsl.dialects.builtin import IntegerType, SymbolRefAttr, f64, i1, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
-from xdsl_tvm.dialects.relax.types import PrimType, ShapeType, TensorInfo, TupleType
+from xdsl_tvm.dialects.relax.types import (
+    ObjectType,
+    PrimType,
+    ShapeType,
+    TensorInfo,
+    TupleType,
+)
 from xdsl_tvm.lowering.relax.conversion.calls import CallCode
 from xdsl_tvm.lowering.relax.conversion.extents import EQUAL, Scope
 from xdsl_tvm.lowering.relax.conversion.packed_call import (
     CALL_PACKED,
     PRINT,
+    FunctionSlot,
+    ObjectSlot,
     PackedCall,
     ScalarSlot,
     ShapeSlot,
@@ -31,7 +40,9 @@ from xdsl_tvm.lowering.relax.conversion.packed_call import (
     TupleSlot,
 )
 from xdsl_tvm.lowering.relax.conversion.values import (
+    Closure,
     Leaf,
+    Object,
     Path,
     Scalar,
     Shape,
@@ -60,14 +71,19 @@ class PackedCode(CallCode):
         results: list[Leaf] = []
         for index, (place, field) in enumerate(zip(places, fields, strict=True)):
             path = (index,) if is_tuple else ()
-            if place < 0:
+            if place < 0 or isinstance(field, ObjectType):
                 results.append(self._place(op, op.result, path, field))
                 continue
             written = values[place]
             if not isinstance(written, Tensor):
                 raise self.cv.fail(f"a {kind(written)} cannot be written in place")
             results.append(written)
-        call = PackedCall("call", op.callee.data, inplace=places)
+        # What is returned for an object is the object afterwards.
+        taken = tuple(
+            -1 if isinstance(field, ObjectType) else place
+            for place, field in zip(places, fields, strict=True)
+        )
+        call = PackedCall("call", op.callee.data, inplace=taken)
         made = self._call(call, values, results)
         return tuple(made) if is_tuple else made[0]
 
@@ -81,6 +97,8 @@ class PackedCode(CallCode):
             return self.allocate(result, path, dims, dtype)
         if isinstance(type_, PrimType):
             return Scalar(self.cv.number(0, type_.dtype), type_.dtype)
+        if isinstance(type_, ObjectType):
+            return Object(self.cv.number(0, i64))
         if isinstance(type_, ShapeType) and type_.values is not None:
             zero = self.new_symbol(self.cv.number(0, i64))
             return Shape((zero,) * len(type_.values))
@@ -166,8 +184,23 @@ class PackedCode(CallCode):
             case Scalar():
                 cells.append(self._bits(value))
                 return ScalarSlot(str(value.dtype))
+            case Object():
+                cells.append(value.value)
+                return ObjectSlot()
+            case Closure(captured=()):
+                return FunctionSlot(self._public_name(value.callee))
             case _:
                 raise self.cv.fail(f"a {kind(value)} cannot be passed to the runtime")
+
+    def _public_name(self, name: str) -> str:
+        """The name of a function of the module, which the runtime is to find."""
+        callee = self.callee_of(SymbolRefAttr(name))
+        if "global_symbol" not in callee.attributes:
+            raise self.cv.fail(
+                f"@{name} is passed to the runtime, which calls public functions only; "
+                "give it the attribute global_symbol"
+            )
+        return name
 
     def _bits(self, value: Scalar) -> SSAValue:
         """A number in 64 bits."""
@@ -203,6 +236,8 @@ class PackedCode(CallCode):
             case Scalar():
                 value = self._number(self.load(buffer, start), leaf.dtype)
                 return Scalar(value, leaf.dtype)
+            case Object():
+                return Object(self.load(buffer, start))
             case Shape():
                 return Shape(
                     tuple(

@@ -56,6 +56,28 @@ class ShapeSlot:
 
 
 @dataclass(frozen=True)
+class ObjectSlot:
+    """The number that stands for a value of the runtime."""
+
+    @property
+    def cells(self) -> int:
+        """How many cells it takes."""
+        return 1
+
+
+@dataclass(frozen=True)
+class FunctionSlot:
+    """A function of the module, by its name."""
+
+    name: str
+
+    @property
+    def cells(self) -> int:
+        """How many cells it takes."""
+        return 0
+
+
+@dataclass(frozen=True)
 class TupleSlot:
     """Fields, one after the other."""
 
@@ -67,11 +89,15 @@ class TupleSlot:
         return sum(slot.cells for slot in self.fields)
 
 
-Slot: TypeAlias = TensorSlot | ScalarSlot | ShapeSlot | TupleSlot
+Slot: TypeAlias = (
+    TensorSlot | ScalarSlot | ShapeSlot | ObjectSlot | FunctionSlot | TupleSlot
+)
 _KINDS: dict[str, Any] = {
     "tensor": TensorSlot,
     "scalar": ScalarSlot,
     "shape": ShapeSlot,
+    "object": ObjectSlot,
+    "function": FunctionSlot,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

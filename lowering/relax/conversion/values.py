@@ -82,7 +82,14 @@ class Closure:
     captured: tuple[Value, ...]
 
 
-Leaf: TypeAlias = Tensor | Scalar | Shape | Storage | Closure
+@dataclass(frozen=True)
+class Object:
+    """A value of the runtime, an `i64` that stands for it while a call lasts."""
+
+    value: SSAValue
+
+
+Leaf: TypeAlias = Tensor | Scalar | Shape | Storage | Closure | Object
 Value: TypeAlias = "Leaf | tuple[Value, ...]"
 """A value of a Relax function; a tuple is that of its fields."""
 Path: TypeAlias = tuple[int, ...]

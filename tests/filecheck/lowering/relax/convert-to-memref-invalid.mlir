@@ -43,8 +43,8 @@ relax.func @f(%x: tensor<?xf32>) -> tensor<*xf32> {
 
 // -----
 
-// CHECK: cannot lower 'relax.func' @f: parameter 0 of type !relax.object cannot be passed as memory
-relax.func @f(%x: !relax.object, %y: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK: cannot lower 'relax.func' @f: parameter 0 of type !relax.func<(tensor<4xf32>) -> tensor<4xf32>> cannot be passed as memory
+relax.func @f(%x: !relax.func<(tensor<4xf32>) -> tensor<4xf32>>, %y: tensor<4xf32>) -> tensor<4xf32> {
   relax.return %y : tensor<4xf32>
 }
 
@@ -163,4 +163,16 @@ relax.func @mark(%x: tensor<4xf32>) -> tensor<4xf32> {
 relax.func @move(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = "relax.to_vdevice"(%x) <{dst_vdevice = #relax.vdevice<"llvm", 0, "global">}> : (tensor<4xf32>) -> tensor<4xf32, #relax.placed<[4], #relax.vdevice<"llvm", 0, "global">>>
   relax.return %x : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: cannot lower 'relax.call_pure_packed': @kernel is passed to the runtime, which calls public functions only; give it the attribute global_symbol
+tir.func @kernel(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
+}
+relax.func @f() -> !relax.object {
+  %k = relax.global_ref @kernel : !relax.object
+  %0 = relax.call_pure_packed "my.make"(%k) : (!relax.object) -> !relax.object
+  relax.return %0 : !relax.object
 }
