@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.global_var import GlobalVar
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.dense import dense_of, numpy_dtype
 from xdsl_tvm.dialects.relax.elementwise import BinaryOperatorOp
@@ -336,8 +337,8 @@ def current_operands() -> Operands:
 
 
 ExprLike: TypeAlias = "Expr | int | float | bool | np.generic"
-Emittable: TypeAlias = "Expr | Sequence[Emittable]"
-"""An expression, or several that become a tuple."""
+Emittable: TypeAlias = "Expr | GlobalVar | Sequence[Emittable]"
+"""An expression, a function of the module, or several that become a tuple."""
 
 
 def call(name: str, *args: object, **kwargs: object) -> Expr:
@@ -506,6 +507,10 @@ def as_expr(value: Emittable) -> Expr:
 def _as_expr(value: object) -> Expr:
     if isinstance(value, Expr):
         return value
+    if isinstance(value, GlobalVar):
+        # A function of the module that is not called.
+        type_ = value.struct_info or relax.OBJECT
+        return Placeholders().expr(relax.GlobalRefOp(value.name_hint, type_))
     if isinstance(value, list | tuple):
         return Tuple([_as_expr(each) for each in cast("Sequence[object]", value)])
     raise VerifyException(

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar, overload
 
+from xdsl_tvm.runtime.attention_caches import FUNCTIONS as CACHES
 from xdsl_tvm.runtime.ndarray import NDArray, host_value, tvm_value
-from xdsl_tvm.tvm_words import PAGES, Kind, MissingError
+from xdsl_tvm.tvm_words import Kind, MissingError
 
 Function: TypeAlias = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -69,23 +70,33 @@ def _reshape(array: NDArray, shape: Sequence[int]) -> NDArray:
     return tvm_value(host_value(array).reshape(tuple(shape)))
 
 
-_BUILTINS: Mapping[str, Function] = {"vm.builtin.reshape": _reshape}
+def _on_ndarrays(function: Function) -> Function:
+    @wraps(function)
+    def called(*args: Any) -> Any:
+        return tvm_value(function(*map(host_value, args)))
+
+    return called
+
+
+_BUILTINS: Mapping[str, Function] = {
+    "vm.builtin.reshape": _reshape,
+    **{name: _on_ndarrays(function) for name, function in CACHES.items()},
+}
 """Functions of TVM's runtime that programs look up."""
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
-    """The function of a name, registered or TVM's `vm.builtin.reshape`.
+    """The function of a name, registered, or one of TVM's runtime: `vm.builtin.reshape`
+    and those of caches of attention, `vm.builtin.kv_state_…`.
 
     Raises ValueError if there is none, unless `allow_missing` is set: then None.
     """
     found = _FUNCTIONS.get(name) or _BUILTINS.get(name)
     if found is None and not allow_missing:
-        is_paged = name.startswith("vm.builtin.kv_state_")
-        why = f" ({PAGES})" if is_paged else ""
         known = ", ".join(sorted(_FUNCTIONS)) or "none"
         raise MissingFunctionError(
-            f"there is no function '{name}'{why}; register_func has registered {known}",
-            Kind.PAGES if is_paged else Kind.NAMES,
+            f"there is no function '{name}'; register_func has registered {known}",
+            Kind.NAMES,
         )
     return found
 
@@ -103,8 +114,12 @@ def remove_global_func(name: str) -> None:
 
 
 def registered_externs() -> dict[str, Function]:
-    """The registered functions as `compile` and `interpret` take externs."""
-    return {name: _on_arrays(function) for name, function in _FUNCTIONS.items()}
+    """The functions that modules call, as `compile` and `interpret` take externs: those
+    of caches, and the registered ones."""
+    return {
+        **CACHES,
+        **{name: _on_arrays(function) for name, function in _FUNCTIONS.items()},
+    }
 
 
 def _on_arrays(function: Function) -> Function:

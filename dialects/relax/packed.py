@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,7 +20,14 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import (
+    EffectInstance,
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    Pure,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.algebra import is_base_of
@@ -29,7 +37,7 @@ from xdsl_tvm.dialects.relax.calls import (
     output_infos,
     verify_inplace_indices,
 )
-from xdsl_tvm.dialects.relax.types import TupleType, verify_type
+from xdsl_tvm.dialects.relax.types import ObjectType, TupleType, verify_type
 
 __all__ = [
     "CallBuiltinWithCtxOp",
@@ -100,9 +108,28 @@ class CallPackedOp(PackedCallOp):
     traits = traits_def(MayBeImpure(), MemoryReadEffect(), MemoryWriteEffect())
 
 
+class MakesObjects(MemoryEffect):
+    """A result that has an object, such as a cache, is another one at each call."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        """An allocation, or nothing."""
+        if not any(_has_object(result.type) for result in op.results):
+            return frozenset()
+        return {EffectInstance(MemoryEffectKind.ALLOC, op.results[0])}
+
+
+def _has_object(type_: Attribute) -> bool:
+    if isinstance(type_, TupleType):
+        return any(map(_has_object, type_.fields.data))
+    return isinstance(type_, ObjectType)
+
+
 @irdl_op_definition
 class CallPurePackedOp(PackedCallOp):
     """Call a function of the runtime that has no effects. TVM's `relax.call_pure_packed`.
+
+    Two calls that return objects are not the same, as two tensors that are made are not.
 
     ```mlir
     %r = relax.call_pure_packed "my.square"(%a) : (tensor<4xf32>) -> tensor<4xf32>
@@ -111,7 +138,7 @@ class CallPurePackedOp(PackedCallOp):
 
     name = "relax.call_pure_packed"
 
-    traits = traits_def(Pure())
+    traits = traits_def(MakesObjects())
 
     def verify_(self) -> None:
         super().verify_()

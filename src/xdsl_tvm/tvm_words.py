@@ -134,6 +134,10 @@ WORDS: Final[Mapping[str, str]] = {
         RMSNorm ReLU SiLU SourceModule SubroutineMixin Tensor TimestepEmbedding
         Timesteps add_extern llm op spec
     """,
+    "relax.frontend.nn.llm": "kv_cache position_embedding tree_attn",
+    "relax.frontend.nn.llm.kv_cache": """
+        AttnKind FlashInferPagedKVCache PagedKVCache RopeMode TIRPagedKVCache
+    """,
     "relax.frontend.nn.op": """
         add arange argsort astype broadcast_to ccl_allgather ccl_allreduce
         ccl_broadcast_from_worker0 chunk concat conv1d conv1d_transpose conv2d
@@ -202,8 +206,8 @@ _EXTERN: Final = (
     "external code is not linked; nn.op.extern calls functions of Python that "
     "register_func has registered"
 )
-PAGES: Final = (
-    "caches of attention with pages are not here; nn.KVCache has one row a token"
+_FLASH_INFER: Final = (
+    "kernels of FlashInfer are not called; TIRPagedKVCache has kernels of TIR"
 )
 _METASCHEDULE: Final = "needs the tuning of MetaSchedule; kernels have default schedules"
 _EXTERNAL: Final = "needs an external code generator; none is part of the project"
@@ -219,7 +223,6 @@ class Kind(StrEnum):
     TUNING = "tuning"
     LIBRARIES = "external libraries"
     REMOTE = "other machines"
-    PAGES = "paged caches"
     NAMES = "names"
 
 
@@ -231,7 +234,7 @@ _KINDS: Final = {
     _BUILTIN_LIBRARY: Kind.LIBRARIES,
     _EXTERNAL: Kind.LIBRARIES,
     _REMOTE: Kind.REMOTE,
-    PAGES: Kind.PAGES,
+    _FLASH_INFER: Kind.LIBRARIES,
 }
 """The kinds of reasons; others are `NAMES`."""
 
@@ -377,8 +380,12 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     "relax.frontend.nn": {
         "ExternModule ObjectModule SourceModule add_extern": _EXTERN,
         "Mutator": "set the attributes of modules that are to change",
-        "llm": PAGES,
     },
+    "relax.frontend.nn.llm": {
+        "position_embedding": "TIRPagedKVCache turns queries and keys, by rope_mode",
+        "tree_attn": "trees of tokens are not supported",
+    },
+    "relax.frontend.nn.llm.kv_cache": {"FlashInferPagedKVCache": _FLASH_INFER},
     "relax.frontend.nn.op": {
         "debug_func": "values of a program are no strings; use print_, or extern",
         "tensor_expr_op": _TE,

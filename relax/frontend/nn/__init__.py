@@ -16,11 +16,12 @@
 that of `relax.op`; docs/nn.md shows the use.
 """
 
+import importlib
 from typing import Any
 
 from xdsl_tvm.relax.frontend.nn import op, spec
 from xdsl_tvm.relax.frontend.nn.core import Module, ModuleList, Parameter
-from xdsl_tvm.relax.frontend.nn.effects import Effect, runtime_functions
+from xdsl_tvm.relax.frontend.nn.effects import Effect
 from xdsl_tvm.relax.frontend.nn.modules import (
     GELU,
     Attention,
@@ -80,7 +81,6 @@ __all__ = [
     "Timesteps",
     "get_default_dtype",
     "op",
-    "runtime_functions",
     "set_default_dtype",
     "spec",
 ]
@@ -90,6 +90,8 @@ def __getattr__(name: str) -> Any:
     # The operators are names of `nn`, too.
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "llm":
+        return importlib.import_module(f"{__name__}.llm")
     if has_word("relax.frontend.nn", name):
         raise missing("relax.frontend.nn", name)
     return getattr(op, name)

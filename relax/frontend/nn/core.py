@@ -214,8 +214,8 @@ class Module(SubroutineMixin):
 
         With `out_format="torch"` they take and return tensors of PyTorch, with `"numpy"`
         arrays. Raises ValueError for parameters that are not set, for another format and
-        another device, ModuleNotFoundError without PyTorch, and what `compile` raises; it
-        does not compile effects.
+        another device, ModuleNotFoundError without PyTorch, and what `compile` raises.
+        Values of effects, such as the rows of a `KVCache`, stay from call to call.
         """
         # Late: the runtime is loaded by who compiles.
         from xdsl_tvm.relax.frontend.nn.jit import compile_model

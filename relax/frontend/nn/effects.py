@@ -2,17 +2,14 @@
 
 A state is a value of the program. `_initialize_effect` of an exported module makes the
 first values; each method takes the current ones after its inputs, and returns
-`(result, states)`. Functions of the runtime work on them: `runtime_functions` has those
-of this module, as `interpret(module, externs=…)` takes them.
+`(result, states)`. Functions of the runtime work on them
+(`runtime/attention_caches/rows.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
-
-import numpy as np
 
 from xdsl_tvm.dialects.relax import OBJECT
 from xdsl_tvm.dialects.relax.symbolic import DimLike
@@ -162,50 +159,3 @@ class KVCache(StateEffect):
             sinfo_args=[OBJECT],
         )
         self.update(appended)
-
-
-# ---- what programs call when they run ----
-
-
-class _Rows:
-    """The rows of a cache: memory that is larger than what is used of it."""
-
-    def __init__(self, memory: np.ndarray[Any, Any], used: int) -> None:
-        self.memory, self.used = memory.copy(), used
-
-    def append(self, rows: np.ndarray[Any, Any]) -> None:
-        end = self.used + len(rows)
-        if end > len(self.memory):
-            grown = np.zeros(
-                (max(end, 2 * len(self.memory)), *rows.shape[1:]), rows.dtype
-            )
-            grown[: self.used] = self.memory[: self.used]
-            self.memory = grown
-        self.memory[self.used : end] = rows
-        self.used = end
-
-
-def _create(memory: np.ndarray[Any, Any], _shape: Sequence[int], used: int) -> _Rows:
-    return _Rows(memory, used)
-
-
-def _append(cache: _Rows, rows: np.ndarray[Any, Any]) -> _Rows:
-    cache.append(rows)
-    return cache
-
-
-def _view(cache: _Rows, shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    length = shape[0]
-    if length > cache.used:
-        raise ValueError(f"nn.KVCache: view of {length} rows, {cache.used} are there")
-    return cache.memory[cache.used - length : cache.used].copy()
-
-
-def _print(state: object, array: np.ndarray[Any, Any]) -> object:
-    print(f"effect.print: shape = {array.shape}, dtype = {array.dtype}, data =\n{array}")
-    return state
-
-
-def runtime_functions() -> Mapping[str, Callable[..., Any]]:
-    """The functions of Python that `KVCache` and `print_` call, by name."""
-    return {_CREATE: _create, _APPEND: _append, _VIEW: _view, _PRINT: _print}

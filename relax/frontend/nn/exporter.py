@@ -30,7 +30,8 @@ from xdsl_tvm.relax.struct_info import (
 
 Parameters: TypeAlias = "list[tuple[str, Parameter]]"
 Effects: TypeAlias = "list[tuple[str, Effect]]"
-_INITIALIZE = "_initialize_effect"
+INITIALIZE = "_initialize_effect"
+"""The function that makes the first values of effects."""
 
 
 def export(
@@ -74,7 +75,7 @@ def _check_shared(named: Sequence[tuple[str, object]]) -> None:
 
 
 def _emit_initial(builder: BlockBuilder, effects: Effects) -> None:
-    with builder.function(_INITIALIZE):
+    with builder.function(INITIALIZE):
         with builder.dataflow():
             states = [
                 state

@@ -9,9 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from xdsl_tvm.relax.frontend.nn.core import Module, as_array, attributes
-from xdsl_tvm.relax.frontend.nn.effects import Effect
-from xdsl_tvm.relax.frontend.nn.exporter import export
+from xdsl_tvm.relax.frontend.nn.core import Module, as_array
+from xdsl_tvm.relax.frontend.nn.exporter import INITIALIZE, export
 from xdsl_tvm.relax.frontend.nn.spec import Int, ModuleSpec, RawModuleSpec
 
 _FORMATS = ("torch", "numpy")
@@ -27,6 +26,10 @@ class CompiledModel:
         self._executable = executable
         self._params = params
         self._out_format = out_format
+        self._states: list[Any] = []
+        """The values of effects, which a call replaces."""
+        if INITIALIZE in executable:
+            self._states = list(executable[INITIALIZE]())
 
     def __getitem__(self, method_name: str) -> Callable[..., Any]:
         """The function of a method, of its inputs.
@@ -45,6 +48,10 @@ class CompiledModel:
             "none": (),
         }[method.param_mode]
 
+        def states() -> Sequence[Any]:
+            modes = {"plain": self._states, "packed": (tuple(self._states),), "none": ()}
+            return modes[method.effect_mode]
+
         def called(*inputs: Any) -> Any:
             if len(inputs) != len(method.arg_specs):
                 raise TypeError(
@@ -54,7 +61,10 @@ class CompiledModel:
                 (value,) if isinstance(spec, Int) else _host(value)
                 for spec, value in zip(method.arg_specs, inputs, strict=True)
             ]
-            return _returned(function(*given, *params), self._out_format)
+            result = function(*given, *states(), *params)
+            if self._states and method.effect_mode != "none":
+                result, self._states = result[0], list(result[1])
+            return _returned(result, self._out_format)
 
         return called
 
@@ -74,11 +84,6 @@ def compile_model(
         raise ModuleNotFoundError(
             "jit: out_format='torch' needs PyTorch; install it, or use out_format='numpy'"
         )
-    if debug or any(attributes(module, "", Effect)):
-        raise ValueError(
-            "jit: machine code does not pass the values of effects, such as KVCache; "
-            "interpret the exported module, with externs=nn.runtime_functions()"
-        )
     runtime = importlib.import_module("xdsl_tvm.runtime.device")
     if not runtime.device(device).is_cpu:
         raise ValueError(
@@ -86,7 +91,7 @@ def compile_model(
             "compile the module for a GPU"
         )
     methods = ModuleSpec.from_raw(spec, module)
-    exported, parameters = export(module, methods, debug=False)
+    exported, parameters = export(module, methods, debug)
     unset = [name for name, parameter in parameters if parameter.data is None]
     if unset:
         raise ValueError(
