@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 import xdsl_tvm as tvm
 from xdsl_tvm import interpret, relax
 from xdsl_tvm.analysis.structural_equal import assert_structural_equal
+from xdsl_tvm.dialects.relax import CallPurePackedOp
 from xdsl_tvm.dialects.tir import FuncOp
 from xdsl_tvm.relax.frontend import nn
 from xdsl_tvm.tvmscript import parse
@@ -211,8 +212,11 @@ class Decoder(nn.Module):
         return nn.sum(keys, axis=0)
 
 
+@pytest.mark.parametrize("make", [interpret, tvm.compile])
 @pytest.mark.parametrize("mode", ["plain", "packed"])
-def test_cache_of_attention(mode: str):
+def test_cache_of_attention(mode: str, make: Callable[..., Any]):
+    if make is tvm.compile:
+        pytest.importorskip("llvmlite")
     spec = {
         "forward": {
             "x": nn.spec.Tensor(["n", 2], "float32"),
@@ -222,7 +226,7 @@ def test_cache_of_attention(mode: str):
     }
     module, params = Decoder().export_tvm(spec)
     assert not params
-    run = interpret(module, externs=nn.runtime_functions())
+    run = make(module)
     states = run["_initialize_effect"]()
     rows = np.arange(10, dtype=np.float32).reshape(5, 2)
     for begin, end in ((0, 1), (1, 2), (2, 5)):
@@ -244,7 +248,7 @@ def test_what_is_printed_is_an_effect(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(RuntimeError, match="export the model with debug=True"):
         model.export_tvm(spec)
     module, _ = model.export_tvm(spec, debug=True)
-    run = interpret(module, externs=nn.runtime_functions())
+    run = interpret(module)
     (state,) = run["_initialize_effect"]()
     run["forward"](np.array([1, 2], np.float32), state)
     assert re.findall(r"\[.*\]", capsys.readouterr().out) == ["[1. 2.]", "[2. 3.]"]
@@ -260,8 +264,41 @@ def test_effects_are_refused_by_name():
         nn.KVCache(1, [2], "float33")
     cache.to("float32")
     assert cache.dtype == "float32"
-    with pytest.raises(ValueError, match="does not pass the values of effects"):
-        Decoder().jit({}, out_format="numpy")
+
+
+class TwoCaches(nn.Module):
+    """Caches of the same form, which are not one cache."""
+
+    def __init__(self) -> None:
+        self.keys = nn.KVCache(4, [2])
+        self.values = nn.KVCache(4, [2])
+
+    def forward(self, x: nn.Tensor, total: Any) -> nn.Tensor:
+        self.keys.append(x)
+        self.values.append(x + x)
+        nn.print_(x)
+        return self.keys.view(total) + self.values.view(total)
+
+
+@pytest.mark.parametrize("mode", ["plain", "packed"])
+def test_compiled_models_keep_their_states(mode: str, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("llvmlite")
+    inputs = {"x": nn.spec.Tensor([1, 2], "float32"), "total": int}
+    spec = {"forward": {**inputs, "$": {"effect_mode": mode}}}
+    model = TwoCaches().jit(spec, out_format="numpy", debug=True)
+    for count in (1, 2, 3):
+        got = model["forward"](np.full((1, 2), count, np.float32), count)
+    assert got.tolist() == [[3, 3], [6, 6], [9, 9]]
+    assert capsys.readouterr().out.count("shape = (1, 2)") == 3
+
+
+def test_equal_calls_that_return_objects_are_not_one_call():
+    inputs = {"x": nn.spec.Tensor([1, 2], "float32"), "total": int}
+    module, _ = TwoCaches().export_tvm({"forward": inputs}, debug=True)
+    module = relax.transform.EliminateCommonSubexpr()(module)
+    calls = [op for op in module.walk() if isinstance(op, CallPurePackedOp)]
+    makes = [op for op in calls if op.callee.data.endswith("_create")]
+    assert len(makes) == 2
 
 
 class Passing(nn.Module):
@@ -280,7 +317,7 @@ def test_objects_as_inputs():
     row = nn.spec.Tensor([2], "float32")
     inputs = {"state": nn.spec.Object(nn.Object), "x": row, "$": {"effect_mode": "none"}}
     module, _ = Passing().export_tvm({"forward": inputs})
-    run = interpret(module, externs={"my.scale": my_scale, **nn.runtime_functions()})
+    run = interpret(module, externs={"my.scale": my_scale})
     state = {"by": 3}
     got, same = run["forward"](state, np.ones(2, np.float32))
     assert (got.tolist(), same) == ([3, 3], state)
