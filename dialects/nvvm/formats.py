@@ -154,8 +154,18 @@ WMMA_SHAPES: dict[Format, tuple[Shape, ...]] = {
     **dict.fromkeys((F16, BF16, S8, U8), _shapes("m16n16k16 m32n8k16 m8n32k16")),
     TF32: _shapes("m16n16k8"),
     F64: _shapes("m8n8k4"),
+    **dict.fromkeys((S4, U4), _shapes("m8n8k32")),
+    B1: _shapes("m8n8k128"),
 }
 """The shapes of `wmma`, by the format of A and B."""
+
+
+def wmma_layout_problem(form: Format, fragment: str, layout: str) -> str | None:
+    """Why a fragment is not loaded by rows or by columns; None if it is."""
+    wanted = {"a": "row", "b": "col"}.get(fragment)
+    if form.bits >= 8 or wanted in (None, layout):
+        return None
+    return f"fragments {fragment} of {form.name} are loaded by {wanted} only"
 
 
 def wmma_registers(shape: Shape, fragment: str, form: Format) -> int:

@@ -11,6 +11,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -18,14 +19,21 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.nvvm.attributes import MMAFragAttr, MMALayoutAttr, MMATypeAttr
+from xdsl_tvm.dialects.nvvm.attributes import (
+    MMAB1OpAttr,
+    MMAFragAttr,
+    MMALayoutAttr,
+    MMATypeAttr,
+)
 from xdsl_tvm.dialects.nvvm.formats import (
+    B1,
     FORMATS,
     WMMA_SHAPES,
     Format,
     Shape,
     family_of,
     shape_text,
+    wmma_layout_problem,
     wmma_problem,
     wmma_registers,
 )
@@ -93,6 +101,9 @@ def _expect_registers(
 class WMMALoadOp(_Fragment):
     """Loads a fragment; rows, or columns, are `stride` elements apart (sm_70).
 
+    Elements of less than 8 bits are next to each other in bytes, the first one lowest,
+    A by row and B by column (sm_75).
+
     `nvvm.wmma.load %p, %stride {eltype = #nvvm.mma_type<f16>, frag = #nvvm.mma_frag<a>,
     k = 16 : i32, layout = #nvvm.mma_layout<row>, m = 16 : i32, n = 16 : i32} :
     (!llvm.ptr<3>) -> !llvm.struct<…>`.
@@ -145,7 +156,9 @@ class WMMALoadOp(_Fragment):
 
     def verify_(self) -> None:
         fragment, form = self.frag.data, self.format
-        problem = fragment_problem(self.extents, fragment, form)
+        problem = fragment_problem(self.extents, fragment, form) or wmma_layout_problem(
+            form, fragment, self.layout.data
+        )
         if problem is not None:
             raise VerifyException(problem)
         count = wmma_registers(self.extents, fragment, form)
@@ -217,7 +230,8 @@ class WMMAMmaOp(_Fragment):
 
     `nvvm.wmma.mma %a0, … {eltypeA = #nvvm.mma_type<f16>, eltypeB = #nvvm.mma_type<f32>,
     k = …, layoutA = …, layoutB = …, m = …, n = …} : (…) -> …`. As upstream, `eltypeA` is
-    the format of A and B, and `eltypeB` that of C and D.
+    the format of A and B, and `eltypeB` that of C and D. Bits are combined by
+    `b1Op = #nvvm.mma_b1op<xor_popc>`, or `and_popc` (sm_80), and the ones are counted.
     """
 
     name = "nvvm.wmma.mma"
@@ -227,6 +241,7 @@ class WMMAMmaOp(_Fragment):
     layout_b = prop_def(MMALayoutAttr, prop_name="layoutB")
     eltype_a = prop_def(MMATypeAttr, prop_name="eltypeA")
     eltype_b = prop_def(MMATypeAttr, prop_name="eltypeB")
+    b1_op = opt_prop_def(MMAB1OpAttr, prop_name="b1Op")
     res = result_def()
 
     assembly_format = "$args attr-dict `:` functional-type($args, $res)"
@@ -237,15 +252,18 @@ class WMMAMmaOp(_Fragment):
         formats: tuple[Format, Format],
         layouts: tuple[str, str],
         registers: Sequence[SSAValue],
+        operator: str | None = None,
     ) -> None:
-        """`formats` are those of the factors and of the sums."""
+        """`formats` are those of the factors and of the sums, `operator` of bits."""
         factor, total = formats
+        of_bits = {} if operator is None else {"b1Op": MMAB1OpAttr(f"{operator}_popc")}
         count = wmma_registers(shape, "d", total)
         super().__init__(
             operands=[registers],
             result_types=[registers_type(total.register, count)],
             properties=_in_order(
                 shape,
+                **of_bits,
                 eltypeA=MMATypeAttr(factor.name),
                 eltypeB=MMATypeAttr(total.name),
                 layoutA=MMALayoutAttr(layouts[0]),
@@ -270,20 +288,30 @@ class WMMAMmaOp(_Fragment):
         )
 
     @property
+    def operator(self) -> str | None:
+        """How bits are combined, `xor` or `and`; None for other formats."""
+        return None if self.b1_op is None else self.b1_op.data.removesuffix("_popc")
+
+    @property
     def intrinsic(self) -> str:
         """`llvm.nvvm.wmma.….mma.…`, with shape, layouts and formats."""
         factor, total = self.formats
         types = f"{total.name}.{total.name}" if factor.name == "f16" else factor.name
+        operator = "" if self.operator is None else f"{self.operator}.popc."
         return (
-            f"llvm.nvvm.wmma.{shape_text(self.extents)}.mma."
+            f"llvm.nvvm.wmma.{shape_text(self.extents)}.mma.{operator}"
             f"{self.layout_a.data}.{self.layout_b.data}.{types}"
         )
 
     def verify_(self) -> None:
         factor, total = self.formats
         problem = wmma_problem(self.extents, factor, total)
+        for fragment, layout in (("a", self.layout_a), ("b", self.layout_b)):
+            problem = problem or wmma_layout_problem(factor, fragment, layout.data)
         if problem is not None:
             raise VerifyException(problem)
+        if (factor == B1) != (self.b1_op is not None):
+            raise VerifyException("b1Op goes with bits, and with nothing else")
         start = 0
         for name, form, count in zip(
             "abc", (factor, factor, total), self.counts, strict=True

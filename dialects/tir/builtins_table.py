@@ -692,12 +692,14 @@ def _matrices() -> list[Intrinsic]:
     row("tvm_fill_fragment", f"({tile} value:number) -> handle", _U, by)
     product = "d:pointer d_index:index a:pointer a_index:index b:pointer b_index:index "
     product += "c:pointer c_index:index"
+    row("tvm_mma_sync", f"({product}) -> handle", _U, by, "`d = a * b + c`.")
     row(
-        "tvm_mma_sync tvm_bmma_sync",
-        f"({product}) -> handle",
+        "tvm_bmma_sync",
+        f"({product} operator:string{{xor|and}}?) -> handle",
         _U,
         by,
-        "`d = a * b + c`; that of bits counts the ones of exclusive ors.",
+        "That of bits: the ones of exclusive ors, or of what `operator` says, are "
+        "counted. TVM has no operator.",
     )
     forms = "shape:string a_layout:string{row|col} b_layout:string{row|col} "
     forms += "a_dtype:string b_dtype:string c_dtype:string"

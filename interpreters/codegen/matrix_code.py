@@ -47,6 +47,9 @@ _SHAPES: dict[str, frozenset[Shape]] = {
     "bool": frozenset(((8, 8, 128),)),
 }
 """The shapes of WMMA by the dtype of A and B."""
+_PACKED = {"int4": "int4", "uint4": "uint4", "bool": "int1"}
+"""Dtypes of less than 8 bits, of which words of memory hold several: their formats."""
+_WORDS = ("int32", "uint32")
 _RESULTS: dict[str, tuple[str, ...]] = {
     "float16": ("float16", "float32"),
     "bfloat16": ("float32",),
@@ -144,11 +147,18 @@ def _move_fragment(
 ) -> None:
     memory = access_of(e, op, positions[1])
     ours, theirs = fragments.access.element.name, memory.element.name
-    if ours != theirs:
+    packed = None
+    if theirs in _WORDS and ours in _PACKED:
+        packed = _fragments.format_of(_PACKED[ours])
+        if by_columns != (fragments.kind == "matrix_b"):
+            raise unsupported(
+                op, f"words of {ours} are not loaded so", "load A by row and B by column"
+            )
+    elif ours != theirs:
         raise unsupported(
             op, f"a fragment of {ours} goes with memory of {theirs}", "use one dtype"
         )
-    act = MoveFragment(fragments, tile, memory, by_columns, loads)
+    act = MoveFragment(fragments, tile, memory, by_columns, loads, packed)
     _together(e, op, act, _texts(e, op, 0, *positions))
 
 
@@ -169,11 +179,12 @@ def _multiply(e: Emitter, op: tir.CallOp) -> None:
     if kinds != ("accumulator", "matrix_a", "matrix_b", "accumulator"):
         raise unsupported(op, f"it multiplies {kinds}", "use fragments of its operands")
     bits = factors == "bool"
+    operator = string_operand(op, 8) if len(op.args) > 8 else "xor"
     if bits != (op.callee.data == "tvm_bmma_sync"):
         raise unsupported(
             op, f"it multiplies {factors}", "use tvm_bmma_sync for bits and only for them"
         )
-    act = MultiplyFragments(d, a, b, c, "xor" if bits else None)
+    act = MultiplyFragments(d, a, b, c, operator if bits else None)
     _together(e, op, act, _texts(e, op, *range(8)))
 
 

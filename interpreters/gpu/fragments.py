@@ -168,6 +168,11 @@ class Product:
         return self.shape == QUADS and self.a.name == "float16"
 
 
+def format_of(name: str) -> Format:
+    """The format of a name such as `int4`."""
+    return _FORMATS[name]
+
+
 def parse_product(
     shape: str, formats: Sequence[str], operator: str | None, *, sparse: bool
 ) -> Product | str:

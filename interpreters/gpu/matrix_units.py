@@ -25,6 +25,8 @@ from xdsl_tvm.interpreters.gpu.fragments import LANES, Array, Format, Places, Pr
 from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
 from xdsl_tvm.interpreters.gpu.raw_access import Access
 
+_STEP_BITS = 128
+"""What the distance of rows of elements of less than 8 bits is a multiple of."""
 _ROW_BYTES = 16
 """Of a row of the 8 by 8 matrices that `ptx_ldmatrix` loads."""
 
@@ -122,13 +124,17 @@ class FillFragment:
 
 @dataclass(frozen=True, eq=False)
 class MoveFragment:
-    """Loads and stores: operands are fragment, index, pointer and stride."""
+    """Loads and stores: operands are fragment, index, pointer and stride.
+
+    With `packed`, memory is words of 32 bits, each of several elements of that format.
+    """
 
     fragments: Fragments
     tile: Tile
     memory: Access
     by_columns: bool
     loads: bool
+    packed: Format | None = None
 
     def __call__(
         self, grid: GridMemory, threads: Sequence[int], operands: list[tuple[Any, ...]]
@@ -143,8 +149,13 @@ class MoveFragment:
             rows, columns = columns, rows
         places = (rows * stride + columns).ravel()
         grid.turn_warp(threads[0])
+        if self.packed is not None and stride % (_STEP_BITS // self.packed.bits):
+            raise SimulationError(
+                f"rows or columns are {stride} elements apart, not a multiple of "
+                f"{_STEP_BITS // self.packed.bits}"
+            )
         if self.loads:
-            values = self.memory.read(grid, pointer, places)
+            values = self._loaded(grid, pointer, places)
             matrix = values.reshape(tile.rows, tile.columns)
             self.fragments.set(grid, fragment, index, tile, matrix)
             return
@@ -156,6 +167,14 @@ class MoveFragment:
             )
         values = self.fragments.get(grid, fragment, index, tile)
         self.memory.write(grid, pointer, places, values.ravel())
+
+    def _loaded(self, grid: GridMemory, pointer: Pointer, places: Array) -> Array:
+        """The elements at some places in memory."""
+        if self.packed is None:
+            return self.memory.read(grid, pointer, places)
+        words, shifts = np.divmod(places, 32 // self.packed.bits)
+        found = self.memory.read(grid, pointer, words).astype(np.int64)
+        return self.packed.narrow(found >> shifts * self.packed.bits)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """Fragments of `wmma`, whose layout in registers is not specified.
 
 Here the elements of a matrix, row by row, are in the registers of the lanes one after the
-other; registers that are left over hold them once more. `loading_fragment`,
+other; registers that are left over hold them once more. Of elements of less than 8 bits
+a word of 32 bits, along a row of A or a column of B, is one. `loading_fragment`,
 `storing_fragment` and `multiplying_fragments` make synchronization points for operations
 of any spelling: those of `nvvm`, and the LLVM intrinsics by name. Accesses are not
 counted, since which lane touches what is not specified.
@@ -20,8 +21,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
-from xdsl_tvm.dialects.nvvm.formats import Format, Shape
+from xdsl_tvm.dialects.nvvm.formats import Shape
 from xdsl_tvm.interpreters.errors import DivergenceError
+from xdsl_tvm.interpreters.gpu.fragments import Format as Elements
 from xdsl_tvm.interpreters.gpu.fragments import Product, multiply, parse_product
 from xdsl_tvm.interpreters.llvm_kernels.accesses import loading, storing
 from xdsl_tvm.interpreters.llvm_kernels.layouts import (
@@ -56,6 +58,8 @@ class TileInMemory:
     columns: int
     element: Attribute
     by_columns: bool
+    packed: int = 1
+    """Elements of the matrix in one of these."""
 
     def offsets(self, step: Array) -> Array:
         """Bytes from the first element to each, by warp, lane and element of the lane.
@@ -65,13 +69,13 @@ class TileInMemory:
         row, column = np.divmod(np.arange(self.rows * self.columns), self.columns)
         if self.by_columns:
             row, column = column, row
-        each = row * step[:, None] + column
+        each = row * (step[:, None] // self.packed) + column
         return each.reshape(len(step), _LANES, -1) * store_bytes(self.element)
 
     @property
     def step(self) -> int:
         """The distance of two rows, or columns, where no operand gives it."""
-        return self.rows if self.by_columns else self.columns
+        return (self.rows if self.by_columns else self.columns) * self.packed
 
 
 def _one_for_all(team: TeamState, op: Operation, threads: Array, value: Array) -> Array:
@@ -163,23 +167,32 @@ def multiplying_fragments(
     """Multiplies fragments, of which `registers` says how many are of A and of B."""
     m, n, k = product.shape
     first, last = registers[0], sum(registers)
+    is_packed = product.b.bits < 8
     parts = members(op.results[0].type) or (op.results[0].type,)
 
     def run(team: TeamState, mask: Mask, *values: Array) -> Value:
         threads = whole_warps(team, mask)
 
         def matrix(
-            held: Sequence[Array], storage: np.dtype[Any], rows: int, columns: int
+            held: Sequence[Array], form: Elements, rows: int, columns: int
         ) -> Array:
-            data = held_bytes(team, threads, held)
-            data = data[:, :, : rows * columns // _LANES * storage.itemsize]
-            found = np.ascontiguousarray(data).view(storage)
+            count = rows * columns
+            data = held_bytes(team, threads, held)[:, :, : count * form.bits // 8 // 32]
+            found = form.unpack(data.tobytes(), len(threads) * count)
             return found.reshape(len(threads), rows, columns)
 
+        b = values[first:last]
+        # Columns of packed elements follow each other.
+        right = (
+            matrix(b, product.b, n, k).swapaxes(1, 2)
+            if is_packed
+            else matrix(b, product.b, k, n)
+        )
         total = multiply(
-            matrix(values[:first], product.a.storage, m, k),
-            matrix(values[first:last], product.b.storage, k, n),
-            matrix(values[last:], product.c.storage, m, n),
+            matrix(values[:first], product.a, m, k),
+            right,
+            matrix(values[last:], product.c, m, n),
+            product.operator,
             saturate=saturate,
         )
         held = np.ascontiguousarray(total).reshape(len(threads), _LANES, -1)
@@ -198,7 +211,8 @@ _MEMORY = re.compile(
     r"(?P<which>[abcd])\.(?P<way>row|col)(?P<step>\.stride)?\.(?P<type>\w+)\.p\d"
 )
 _PRODUCT = re.compile(
-    r"(?:row|col)\.(?:row|col)\.(?P<types>f16\.f16|f32\.f32|bf16|s8|u8)"
+    r"(?:(?P<operator>xor|and)\.popc\.)?(?:row|col)\.(?:row|col)\."
+    r"(?P<types>f16\.f16|f32\.f32|bf16|[su]8|[su]4|b1)"
     r"(?P<saturate>\.satfinite)?"
 )
 _ELEMENTS: dict[str, Attribute] = {
@@ -214,8 +228,10 @@ _FORMATS = {
     "f32.f32": ("f16", "f16", "f32"),
     "bf16": ("bf16", "bf16", "f32"),
     "s8": ("s8", "s8", "s32"),
-    "u8": ("u8", "u8", "s32"),
+    **{each: (each, each, "s32") for each in ("u8", "s4", "u4", "b1")},
 }
+_PACKED = {"s4": 8, "u4": 8, "b1": 32}
+"""Elements of a word, of formats of less than 8 bits."""
 
 
 def _unknown(name: str) -> InterpretationError:
@@ -231,11 +247,9 @@ def _wmma(op: tvm_llvm.CallIntrinsicOp) -> Sync:
     if found["what"] == "mma":
         return _mma(op, found["rest"], (m, n, k))
     memory = _MEMORY.fullmatch(found["rest"])
-    if memory is None or memory["type"] not in _ELEMENTS:
+    if memory is None:
         raise _unknown(name)
-    rows, columns = {"a": (m, k), "b": (k, n)}.get(memory["which"], (m, n))
-    element = _ELEMENTS[memory["type"]]
-    tile = TileInMemory(rows, columns, element, memory["way"] == "col")
+    tile = _tile((m, n, k), memory["which"], memory["type"], memory["way"])
     if found["what"] == "load":
         return loading_fragment(op, tile)
     return storing_fragment(op, tile, has_step=memory["step"] is not None)
@@ -245,10 +259,7 @@ def _mma(op: tvm_llvm.CallIntrinsicOp, rest: str, shape: tuple[int, int, int]) -
     match = _PRODUCT.fullmatch(rest)
     if match is None:
         raise _unknown(op.intrin.data)
-    # The formats are those of `mma.sync`, the shapes are not.
-    product = parse_product("m16n8k16", _FORMATS[match["types"]], None, sparse=False)
-    assert isinstance(product, Product)
-    product = replace(product, shape=shape)
+    product = _product(_FORMATS[match["types"]], shape, match["operator"])
     sizes = [store_bytes(operand.type) for operand in op.operands]
     m, n, k = shape
     copies = 2 if product.a.kind == "float" else 1
@@ -267,24 +278,37 @@ SYNC_INTRINSICS["llvm.nvvm.wmma"] = _wmma
 # ---- operations ----
 
 
-def _tile(shape: Shape, fragment: str, form: Format, layout: str) -> TileInMemory:
+def _tile(shape: Shape, fragment: str, form: str, layout: str) -> TileInMemory:
+    """A matrix in memory; of packed elements B as the rows of its transpose."""
     m, n, k = shape
+    packed = _PACKED.get(form)
+    if packed is not None:
+        return TileInMemory({"a": m, "b": n}[fragment], k // packed, i32, False, packed)
     rows, columns = {"a": (m, k), "b": (k, n)}.get(fragment, (m, n))
-    element = _ELEMENTS.get(form.name)
+    element = _ELEMENTS.get(form)
     if element is None:
-        raise InterpretationError(f"fragments of {form.name} are not run")
+        raise InterpretationError(f"fragments of {form} are not run")
     return TileInMemory(rows, columns, element, layout == "col")
+
+
+def _product(names: Sequence[str], shape: Shape, operator: str | None) -> Product:
+    """The product of fragments; its formats are those of `mma.sync`, the shape is not."""
+    like = {"s4": "m8n8k32", "u4": "m8n8k32", "b1": "m8n8k128"}.get(names[0], "m16n8k16")
+    product = parse_product(like, names, operator, sparse=False)
+    if isinstance(product, str):
+        raise InterpretationError(product)
+    return replace(product, shape=shape)
 
 
 @sync(nvvm.WMMALoadOp)
 def _load(op: nvvm.WMMALoadOp) -> Sync:
-    tile = _tile(op.extents, op.frag.data, op.format, op.layout.data)
+    tile = _tile(op.extents, op.frag.data, op.format.name, op.layout.data)
     return loading_fragment(op, tile)
 
 
 @sync(nvvm.WMMAStoreOp)
 def _store(op: nvvm.WMMAStoreOp) -> Sync:
-    tile = _tile(op.extents, "d", op.format, op.layout.data)
+    tile = _tile(op.extents, "d", op.format.name, op.layout.data)
     store = storing_fragment(op, tile, has_step=True)
 
     def run(
@@ -299,9 +323,6 @@ def _store(op: nvvm.WMMAStoreOp) -> Sync:
 def _multiply(op: nvvm.WMMAMmaOp) -> Sync:
     factor, total = op.formats
     names = (factor.name, factor.name, total.name)
-    product = parse_product("m16n8k16", names, None, sparse=False)
-    if isinstance(product, str):
-        raise InterpretationError(product)
-    product = replace(product, shape=op.extents)
+    product = _product(names, op.extents, op.operator)
     first, second, _ = op.counts
     return multiplying_fragments(op, product, (first, second))

@@ -116,6 +116,10 @@ ROWS: tuple[Row, ...] = (
     _row(rf"wmma\.{_FLOAT_SHAPES}\.(?:load|store)\..*\.(?:[su]8|s32)", 72, 63),
     _row(rf"wmma\.{_FLOAT_SHAPES}\.mma\..*\.[su]8", 72, 63),
     _row(rf"wmma\.{_FLOAT_SHAPES}\.(?:load|mma)\..*\.bf16", 80, 70),
+    _row(r"wmma\.m8n8k32\.(?:load|store|mma)\..*\.(?:[su]4|s32)", 75, 63),
+    _row(r"wmma\.m8n8k128\.(?:load|store)\..*\.(?:b1|s32)", 75, 63),
+    _row(r"wmma\.m8n8k128\.mma\.xor\.popc\.row\.col\.b1", 75, 63),
+    _row(r"wmma\.m8n8k128\.mma\.and\.popc\.row\.col\.b1", 80, 71),
     _row(r"wmma\.m16n16k8\.(?:load|store|mma)\..*\.(?:tf32|f32)", 80, 70),
     _row(r"wmma\.m8n8k4\.(?:load|store|mma)\..*\.f64", 80, 70),
     _row(

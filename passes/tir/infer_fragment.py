@@ -124,7 +124,7 @@ def _record(call: tir.CallOp, found: dict[SSAValue, _Fragment]) -> None:
 def _check_product(call: tir.CallOp, found: dict[SSAValue, _Fragment]) -> None:
     name = call.callee.data
     sizes: dict[tuple[int, ...], _Fragment] = {}
-    for value in call.args[::2]:
+    for value in call.args[:8:2]:
         fragment = found.get(origin(value))
         if fragment is None:
             raise _refused(

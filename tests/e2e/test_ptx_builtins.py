@@ -19,7 +19,7 @@ from support.gpu_schedules import MANY
 from support.ir import parse
 from support.ptx_road import assembled, emitted, run_lowered
 from support.warp_exchanges import NUMPY, Exchange
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_tvm.dialects.nvvm.formats import (
     F64,
@@ -189,6 +189,107 @@ def test_fragments(
     product = (a.astype(wide) @ b.astype(wide) + 2).ravel()
     ptx = check(text, [a.ravel(), given, np.zeros(m * n, wide)], product, tmp_path)
     assert f"wmma.mma.sync.aligned.row.{layout}.m{m}n{n}k{k}" in ptx
+
+
+PACKED = {
+    "i4": ((8, 8, 32), 4, "wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4"),
+    "ui4": ((8, 8, 32), 4, "wmma.mma.sync.aligned.row.col.m8n8k32.s32.u4.u4"),
+    "i1 xor": ((8, 8, 128), 1, "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128"),
+    "i1 and": ((8, 8, 128), 1, "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128"),
+}
+"""Elements of which words of memory hold several."""
+
+
+def packed_fragments(
+    shape: tuple[int, int, int],
+    factor: str,
+    operator: str,
+    words: int,
+    memory: str = "i32",
+) -> str:
+    """A product whose rows of A, and columns of B, are twice as far apart as they need."""
+    m, n, k = shape
+    a, b = (f'!tir.ptr<{factor}, "wmma.matrix_{name}">' for name in "ab")
+    c = '!tir.ptr<i32, "wmma.accumulator">'
+    handle = "!tir.handle"
+    moved = f"i32, i32, i32, i32, !tir.ptr<i32>, i32, {handle}) -> {handle}"
+    name, more, kind = "tvm_mma_sync", "", ""
+    if operator:
+        name, more, kind = "tvm_bmma_sync", ", %op", f", {handle}"
+    return kernel(
+        {"A": f"{words}x{memory}", "B": f"{words}xi32", "C": f"{m * n}xi32"},
+        f"""
+        {strings(op=operator or "xor")}
+        %k = tir.const {k} : i32
+        %step = tir.const {2 * k} : i32
+        %a = tir.allocate [{m * k}] : {a}
+        %b = tir.allocate [{k * n}] : {b}
+        %c = tir.allocate [{m * n}] : {c}
+        %x = tir.call "tvm_load_matrix_sync"(%a, %c8, %c8, %k, %c0, %pA, %step,
+            %row_major) : ({a}, {moved.replace("i32>", f"{memory}>")}
+        %y = tir.call "tvm_load_matrix_sync"(%b, %c8, %c8, %k, %c0, %pB, %step,
+            %col_major) : ({b}, {moved}
+        %z = tir.call "tvm_load_matrix_sync"(%c, %c8, %c8, %k, %c0, %pC, %c8,
+            %row_major) : ({c}, {moved}
+        %w = tir.call "{name}"(%c, %c0, %a, %c0, %b, %c0, %c, %c0{more}) :
+            ({c}, i32, {a}, i32, {b}, i32, {c}, i32{kind}) -> {handle}
+        %sync = tir.call "tvm_storage_sync"(%shared) : ({handle}) -> i32
+        %s = tir.call "tvm_store_matrix_sync"(%c, %c8, %c8, %k, %c0, %pC, %c8,
+            %row_major) : ({c}, {moved}
+        """,
+    )
+
+
+@pytest.mark.parametrize("kind", PACKED if MANY else ["i4", "i1 and"])
+def test_packed_fragments(kind: str, tmp_path: Path) -> None:
+    shape, bits, instruction = PACKED[kind]
+    factor, _, operator = kind.partition(" ")
+    m, n, k = shape
+    rng = np.random.default_rng(0)
+    low, high = {"i4": (-8, 8), "ui4": (0, 16)}.get(factor, (0, 2))
+    a, b = (rng.integers(low, high, (rows, 2 * k)) for rows in (m, n))
+    c = rng.integers(-9, 9, (m, n)).astype(np.int32)
+    each = 32 // bits
+    words = [
+        ((x.reshape(-1, each) & ((1 << bits) - 1)) << bits * np.arange(each)).sum(1)
+        for x in (a, b)
+    ]
+    left, right = a[:, :k], b[:, :k]
+    if operator:
+        combine = np.bitwise_xor if operator == "xor" else np.bitwise_and
+        expected = combine(left[:, None], right[None]).sum(2) + c
+    else:
+        expected = left @ right.T + c
+    text = packed_fragments(shape, factor, operator, len(words[0]))
+    data = [x.astype(np.uint32).view(np.int32) for x in words]
+    ptx = check(text, [*data, c.ravel()], expected.ravel(), tmp_path)
+    assert instruction in ptx
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "message"),
+    [
+        ("i4", "%pA, %step,\n            %row", "%pA, %step,\n            %col", "by row"),
+        ("i4", "memory", "i4", "loaded from words of 32 bits, 8 elements in each"),
+        ("i4", "tvm_mma_sync", "tvm_bmma_sync", "bits are multiplied by tvm_bmma_sync"),
+        ("i1 xor", "tvm_bmma_sync", "tvm_mma_sync", "operands|tvm_bmma_sync"),
+    ],
+)
+def test_packed_fragments_refused(kind: str, old: str, new: str, message: str) -> None:
+    shape, _, _ = PACKED[kind]
+    factor, _, operator = kind.partition(" ")
+    memory = new if old == "memory" else "i32"
+    text = packed_fragments(shape, factor, operator, 128, memory).replace(old, new)
+    with pytest.raises((PassFailedException, VerifyException), match=message):
+        emitted(parse(text))
+
+
+def test_bits_need_an_architecture() -> None:
+    shape, _, _ = PACKED["i1 and"]
+    text = packed_fragments(shape, "i1", "and", 64)
+    with pytest.raises(PassFailedException, match="needs sm_80 or later, not sm_75"):
+        emitted(parse(text), "sm_75")
+    assert "xor.popc" in emitted(parse(text.replace('"and"', '"xor"')), "sm_75")
 
 
 # ---- products ----

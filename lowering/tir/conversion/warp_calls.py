@@ -30,12 +30,16 @@ _KINDS = {
     "tvm_warp_shuffle": "idx",
     "tvm_warp_shuffle_up": "up",
     "tvm_warp_shuffle_down": "down",
+    "cuda.__shfl_sync": "idx",
+    "cuda.__shfl_up_sync": "up",
+    "cuda.__shfl_down_sync": "down",
 }
-_ACTIVE_MASK = "tvm_warp_activemask"
+"""Shuffles, and what tir-lower-intrin makes of them, which are of warps of 32."""
+_ACTIVE_MASKS = ("tvm_warp_activemask", "cuda.__activemask")
 
 _REDUX = "ptx_redux_sync"
 
-WARP_CALLS = frozenset((*_KINDS, _ACTIVE_MASK, _REDUX))
+WARP_CALLS = frozenset((*_KINDS, *_ACTIVE_MASKS, _REDUX))
 """The builtins that `warp_call` knows."""
 
 
@@ -44,7 +48,7 @@ def warp_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
 
     Raises PassFailedException for a shuffle that PTX does not have.
     """
-    if op.callee.data == _ACTIVE_MASK:
+    if op.callee.data in _ACTIVE_MASKS:
         return cv.emit(tvm_llvm.CallIntrinsicOp("llvm.nvvm.activemask", [], i32)).results[
             0
         ]
@@ -67,8 +71,8 @@ def _redux(cv: Emitter, op: tir.CallOp) -> SSAValue:
 
 def _shuffle(cv: Emitter, op: tir.CallOp) -> SSAValue:
     name = op.callee.data
-    mask, source, lane, width, warp = op.args
-    if tir.constant_value(warp) != WARP:
+    mask, source, lane, width, *warp = op.args
+    if warp and tir.constant_value(warp[0]) != WARP:
         raise cv.fail(
             f'"{name}" is for warps of another size than {WARP}; compile for the target '
             "cuda from the start"
@@ -84,7 +88,7 @@ def _shuffle(cv: Emitter, op: tir.CallOp) -> SSAValue:
             "from the start"
         )
     # Operand c of PTX: the lanes of a segment, and the last lane that is read.
-    clamp = (WARP - lanes) << 8 | (0 if name.endswith("_up") else _LAST_LANE)
+    clamp = (WARP - lanes) << 8 | (0 if _KINDS[name] == "up" else _LAST_LANE)
     numbers = [_word(cv, value) for value in (mask, lane)]
     step = cv.number(clamp, i32)
 

@@ -17,14 +17,18 @@ from xdsl.ir import SSAValue
 from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import nvvm, tir, tvm_llvm
 from xdsl_tvm.dialects.nvvm.formats import (
+    B1,
     BF16,
     F16,
     F32,
+    S4,
     S8,
     S32,
+    U4,
     U8,
     Format,
     Shape,
+    wmma_layout_problem,
     wmma_problem,
     wmma_registers,
 )
@@ -42,8 +46,18 @@ from xdsl_tvm.lowering.tir.conversion.views import address_space
 
 _SCOPE = "wmma."
 _KINDS = {"wmma.matrix_a": "a", "wmma.matrix_b": "b", "wmma.accumulator": "c"}
-_FACTORS = {"f16": F16, "bf16": BF16, "i8": S8, "ui8": U8}
+_FACTORS = {
+    "f16": F16,
+    "bf16": BF16,
+    "i8": S8,
+    "ui8": U8,
+    "i4": S4,
+    "ui4": U4,
+    "i1": B1,
+}
 _SUMS = {"f16": F16, "f32": F32, "i32": S32}
+_WORDS = ("i32", "ui32")
+"""What memory of fragments of less than 8 bits is made of."""
 _LAYOUTS = {"row_major": "row", "col_major": "col"}
 _REGISTER_BYTES = 4
 
@@ -89,8 +103,8 @@ def fragment_of(cv: BodyConverter, allocation: tir.AllocateOp) -> Fragment:
     form = (_SUMS if kind == "c" else _FACTORS).get(name)
     if kind is None or form is None:
         raise cv.fail(
-            f"fragments of {name} in {scope} are not supported; use f16, bf16, i8 or ui8 "
-            "for factors and f16, f32 or i32 for sums",
+            f"fragments of {name} in {scope} are not supported; use f16, bf16, i8, "
+            "ui8, i4, ui4 or i1 for factors and f16, f32 or i32 for sums",
             allocation,
         )
     shape, layout = _noted(cv, allocation)
@@ -208,7 +222,14 @@ def _memory(cv: BodyConverter, op: tir.CallOp, fragment: Fragment) -> SSAValue:
     type_ = op.args[5].type
     element = type_.element_type if isinstance(type_, tir.PtrType) else None
     table = _SUMS if fragment.kind == "c" else _FACTORS
-    if element is None or table.get(str(element)) != fragment.form:
+    if fragment.form.bits < 8:
+        if str(element) not in _WORDS:
+            raise cv.fail(
+                f"a fragment of {fragment.form.name} is loaded from words of 32 bits, "
+                f"{32 // fragment.form.bits} elements in each, not from {element}; "
+                "point to i32"
+            )
+    elif element is None or table.get(str(element)) != fragment.form:
         raise cv.fail(f"a fragment of {fragment.form.name} goes with memory of it")
     space = address_space(cv.memory(op.args[5]).memref)
     if space not in (nvvm.GLOBAL_SPACE, nvvm.SHARED_SPACE):
@@ -228,13 +249,17 @@ def load(cv: BodyConverter, op: tir.CallOp) -> None:
     place = _place(cv, op, 0, 4, "abc")
     fragment = place.fragment
     address = _memory(cv, op, fragment)
+    layout = _layout(cv, op)
+    problem = wmma_layout_problem(fragment.form, fragment.kind, layout)
+    if problem is not None:
+        raise cv.fail(problem)
     loaded = nvvm.WMMALoadOp(
         address,
         word_operand(cv, op, 6),
         fragment.shape,
         fragment.kind,
         fragment.form,
-        _layout(cv, op),
+        layout,
     )
     place.store(cv, registers_in(cv, cv.emit(loaded)))
 
@@ -257,7 +282,7 @@ def store(cv: BodyConverter, op: tir.CallOp) -> None:
 
 
 def multiply(cv: BodyConverter, op: tir.CallOp) -> None:
-    """`tvm_mma_sync`: `D = A * B + C`."""
+    """`tvm_mma_sync`, of bits `tvm_bmma_sync`: `D = A * B + C`."""
     d, a, b, c = (
         _place(cv, op, position, position + 1, kind)
         for position, kind in zip((0, 2, 4, 6), "cabc", strict=True)
@@ -269,9 +294,15 @@ def multiply(cv: BodyConverter, op: tir.CallOp) -> None:
     problem = wmma_problem(a.fragment.shape, factor, total)
     if problem is not None:
         raise cv.fail(problem)
+    of_bits = op.callee.data == "tvm_bmma_sync"
+    if of_bits != (factor == B1):
+        raise cv.fail("fragments of bits are multiplied by tvm_bmma_sync, others are not")
+    operator = None
+    if of_bits:
+        operator = text_operand(cv, op, 8) if len(op.args) > 8 else "xor"
     layouts = a.fragment.layout, b.fragment.layout
     if "" in layouts:
         raise cv.fail("A and B need a layout; load them, and run tir-infer-fragment")
     registers = [*a.load(cv), *b.load(cv), *c.load(cv)]
-    made = nvvm.WMMAMmaOp(a.fragment.shape, (factor, total), layouts, registers)
+    made = nvvm.WMMAMmaOp(a.fragment.shape, (factor, total), layouts, registers, operator)
     d.store(cv, registers_in(cv, cv.emit(made)))

@@ -34,6 +34,7 @@ DEVICE_CALLS: dict[str, Callable[[DeviceConverter, tir.CallOp], SSAValue | None]
     "ptx_mma_sp": matrices.multiply_sparse,
     "ptx_wait_barrier": barriers.wait,
     "ptx_wait_group": copies.wait,
+    "tvm_bmma_sync": fragments.multiply,
     "tvm_fill_fragment": fragments.fill,
     "tvm_load_matrix_sync": fragments.load,
     "tvm_mma_sync": fragments.multiply,

@@ -128,6 +128,22 @@ llvm.func @f(%p: !llvm.ptr<3>, %i: i32) {
 
 // -----
 
+// CHECK: fragments a of s4 are loaded by row only
+llvm.func @f(%p: !llvm.ptr<3>, %i: i32) {
+  %0 = nvvm.wmma.load %p, %i {eltype = #nvvm.mma_type<s4>, frag = #nvvm.mma_frag<a>, k = 32 : i32, layout = #nvvm.mma_layout<col>, m = 8 : i32, n = 8 : i32} : (!llvm.ptr<3>) -> i32
+  llvm.return
+}
+
+// -----
+
+// CHECK: b1Op goes with bits, and with nothing else
+llvm.func @f(%i: i32) {
+  %0 = nvvm.wmma.mma %i, %i, %i, %i {eltypeA = #nvvm.mma_type<b1>, eltypeB = #nvvm.mma_type<s32>, k = 128 : i32, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, m = 8 : i32, n = 8 : i32} : (i32, i32, i32, i32) -> !llvm.struct<(i32, i32)>
+  llvm.return
+}
+
+// -----
+
 // CHECK: expected !llvm.ptr<7>, got !llvm.ptr<3>
 llvm.func @f(%p: !llvm.ptr<3>, %g: !llvm.ptr<1>, %i: i32) {
   nvvm.cp.async.bulk.shared.cluster.global %p, %g, %p, %i : !llvm.ptr<3>, !llvm.ptr<1>

@@ -101,6 +101,12 @@ wmma.m16n16k16.store.d.row.stride.s32.p1: G, i32*8, i32 -> void
 wmma.m8n32k16.mma.row.col.u8: i32, i32*4, i32*8 -> i32*8
 wmma.m32n8k16.load.a.row.stride.bf16.p3: S, i32 -> i32*8
 wmma.m8n32k16.mma.row.col.bf16: i32*2, i32*8, float*8 -> float*8
+wmma.m8n8k32.load.a.row.stride.s4.p3: S, i32 -> i32
+wmma.m8n8k32.store.d.row.stride.s32.p1: G, i32*2, i32 -> void
+wmma.m8n8k32.mma.row.col.u4: i32, i32, i32*2 -> i32*2
+wmma.m8n8k128.load.b.col.stride.b1.p3: S, i32 -> i32
+wmma.m8n8k128.mma.xor.popc.row.col.b1: i32, i32, i32*2 -> i32*2
+wmma.m8n8k128.mma.and.popc.row.col.b1: i32, i32, i32*2 -> i32*2
 wmma.m16n16k8.mma.row.col.tf32: i32*4, i32*4, float*8 -> float*8
 wmma.m8n8k4.mma.row.col.f64: double, double, double*2 -> double*2
 ex2.approx.f: float -> float
