@@ -189,3 +189,16 @@ def wmma_problem(shape: Shape, factor: Format, total: Format | None = None) -> s
     if total is not None and total not in family.sums:
         return f"{factor.name} does not multiply to {total.name} on tensor cores"
     return None
+
+
+_WARPGROUP_ROWS, _WARPGROUP_TERMS, _WARPGROUP_COLUMNS = 64, 16, 256
+
+
+def warpgroup_columns(text: str) -> int:
+    """The columns of a product of a warpgroup, `m64nNk16`. Raises ValueError for others."""
+    m, n, k = shape_of(text)
+    if (m, k) != (_WARPGROUP_ROWS, _WARPGROUP_TERMS) or n % 8:
+        raise ValueError(f"there is no product of a warpgroup {text}; use m64nNk16")
+    if not 8 <= n <= _WARPGROUP_COLUMNS:
+        raise ValueError(f"a product of a warpgroup has 8 to 256 columns, not {n}")
+    return n

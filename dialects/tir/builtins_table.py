@@ -732,6 +732,40 @@ def _matrices() -> list[Intrinsic]:
         "`ldmatrix.sync.aligned`.",
         dtype=_FIRST,
     )
+    wide = "shape:string a_layout:string{row} b_layout:string{row|col} "
+    wide += "a_dtype:string{fp16|bf16} b_dtype:string{fp16|bf16} c_dtype:string{fp32} "
+    row(
+        "ptx_wgmma_mma_async",
+        f"({wide}{registers}) -> void",
+        _U,
+        cuda,
+        "Begins `c += a * b` of a warpgroup, 128 threads; `shape` is m64nNk16, N a "
+        "multiple of 8 up to 256. `a` and `b` are in shared memory as tensor copies with a "
+        "swizzle of 128 bytes leave them: rows of 64 elements, 8 of them aligned to 1024 "
+        "bytes. Rows are lines of 64 terms, or for `b` by row terms of 64 columns, where "
+        "64 terms of further columns follow. Not of TVM.",
+    )
+    row(
+        "ptx_wgmma_fence",
+        "() -> void",
+        _U,
+        cuda,
+        "Orders accesses of accumulators before products after it. Not of TVM.",
+    )
+    row(
+        "ptx_wgmma_commit_group",
+        "() -> void",
+        _U,
+        cuda,
+        "Closes the group of the products begun so far. Not of TVM.",
+    )
+    row(
+        "ptx_wgmma_wait_group",
+        "(n:const) -> void",
+        _U,
+        cuda,
+        "Until at most `n` groups of products are pending. Not of TVM.",
+    )
     row(
         "mma_store",
         "(m:const n:const dst_ptr:pointer src_ptr:pointer src_offset:index "
@@ -790,7 +824,41 @@ def _copies() -> list[Intrinsic]:
     row("ptx_init_barrier_thread_count", "(barrier_id:index n:index) -> void", _U, by)
     row("ptx_arrive_barrier", "(barrier_id:index) -> void", _U, by)
     row("ptx_arrive_barrier_expect_tx", "(barrier_id:index bytes:index) -> void", _U, by)
-    row("ptx_wait_barrier", "(barrier_id:index) -> void", _U, by)
+    row(
+        "ptx_wait_barrier",
+        "(barrier_id:index parity:index?0) -> void",
+        _U,
+        by,
+        "Until the running phase of the barrier has another parity. TVM has no parity.",
+    )
+    row(
+        "tensormap_encode_tiled",
+        "(data:pointer swizzle:const{0|128} values:index*) -> handle",
+        _P,
+        "tir-convert-to-gpu",
+        "Of the host: a tensor map, which kernels take as a handle. `values` are the "
+        "extents of a tensor of 1 to 5 dimensions, the outermost first, then the strides "
+        "of all but the innermost, in elements, then the extents of a box. Not of TVM.",
+        counts=tuple(2 + 3 * rank - 1 for rank in range(1, 6)),
+    )
+    row(
+        "ptx_cp_async_bulk_tensor",
+        "(shared_ptr:pointer shared_offset:index tensor_map:handle barrier_id:index "
+        "coordinates:index*) -> void",
+        _U,
+        by,
+        "Copies the box that begins at the coordinates, the outermost first, with zeros "
+        "for what is outside of the tensor. Its bytes arrive at the barrier. Not of TVM.",
+        counts=tuple(range(5, 10)),
+    )
+    row(
+        "ptx_fence_proxy_async",
+        "() -> void",
+        _U,
+        by,
+        "Lets bulk copies and products of warpgroups see what the thread did before in "
+        "shared memory. Not of TVM.",
+    )
     row(
         "ptx_ldg32",
         "(register:pointer guard:bool address:pointer local_address:index) -> dtype",

@@ -25,6 +25,7 @@ from xdsl_tvm.interpreters.codegen.pointer_code import (
 )
 from xdsl_tvm.interpreters.errors import AsyncCopyError, unsupported
 from xdsl_tvm.interpreters.gpu.grid_memory import SyncPoint
+from xdsl_tvm.interpreters.gpu.warpgroups import TiledTensor
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.codegen.emitter import Emitter
@@ -192,10 +193,30 @@ def _arrive(e: Emitter, op: tir.CallOp) -> None:
 
 
 def _wait_barrier(e: Emitter, op: tir.CallOp) -> None:
-    require_operands(op, 1)
-    e.line(
-        f"yield ({e.constant(SyncPoint('count', op))}, grid.counting({e[op.args[0]]}))"
-    )
+    require_operands(op, 1, 2)
+    meeting = e.constant(SyncPoint("count", op))
+    parity = e[op.args[1]] if len(op.args) > 1 else "0"
+    e.line(f"yield ({meeting}, grid.counting({e[op.args[0]]}), {parity})")
+
+
+def _copy_tensor(e: Emitter, op: tir.CallOp) -> None:
+    scope = pointee(op, 0).scope
+    if scope.split(".")[0] != "shared":
+        raise AsyncCopyError(
+            f"the destination of the copy is in scope {scope!r}, not in shared", op
+        )
+    target, number = behind(e, op, 0, e[op.args[1]]), e[op.args[3]]
+    places = ", ".join(e[each] for each in op.args[4:])
+    sites = f"{e.settings.grid.site(op, op.args[0])}, {e.settings.grid.site(op)}"
+    e.line(f"grid.copy_tensor({target}, {e[op.args[2]]}, {number}, {sites}, {places})")
+
+
+def _encode_map(e: Emitter, op: tir.CallOp) -> None:
+    assert op.result is not None
+    size = pointee(op, 0).element.size
+    encode = e.constant(TiledTensor.encode)
+    pointer, *rest = (e[each] for each in op.args)
+    e.define(op.result, f"{encode}({pointer}, {size}, {', '.join(rest)})")
 
 
 def _load_guarded(e: Emitter, op: tir.CallOp) -> None:
@@ -215,6 +236,8 @@ def _dma_copy(e: Emitter, op: tir.CallOp) -> None:
 CALLS: dict[str, Callable[[Emitter, tir.CallOp], None]] = {
     "ptx_cp_async": _copy,
     "ptx_cp_async_bulk": _copy_bulk,
+    "ptx_cp_async_bulk_tensor": _copy_tensor,
+    "ptx_fence_proxy_async": _plain("fence_proxy", 0),
     "ptx_commit_group": _commit,
     "ptx_wait_group": _wait,
     "create_barriers": _plain("create_barriers", 1),
@@ -232,5 +255,6 @@ HOST_CALLS: dict[str, Callable[[Emitter, tir.CallOp], None]] = {
     "dma_wait": _plain("wait", 2),
     "dma_start_group": _plain("start_group", 1),
     "dma_end_group": _plain("end_group", 1),
+    "tensormap_encode_tiled": _encode_map,
 }
 """Builtins that stand anywhere."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.nvvm.formats import warpgroup_columns
 from xdsl_tvm.interpreters.codegen.pointer_code import (
     access_of,
     behind,
@@ -30,6 +31,7 @@ from xdsl_tvm.interpreters.gpu.matrix_units import (
     StoreRegisters,
     Tile,
 )
+from xdsl_tvm.interpreters.gpu.warpgroups import MultiplyWarpgroup, wait_products
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.codegen.emitter import Emitter
@@ -253,6 +255,51 @@ def _multiply_registers(e: Emitter, op: tir.CallOp) -> None:
     _together(e, op, act, operands)
 
 
+# ---- warpgroups ----
+
+
+def _multiply_warpgroup(e: Emitter, op: tir.CallOp) -> None:
+    texts = [string_operand(op, position) for position in range(6)]
+    try:
+        columns = warpgroup_columns(texts[0])
+    except ValueError as error:
+        raise unsupported(op, str(error), "use a product of the PTX ISA") from None
+    a, b = (access_of(e, op, position) for position in (6, 8))
+    element = {"fp16": "float16", "bf16": "bfloat16"}
+    for access, text in ((a, texts[3]), (b, texts[4])):
+        if access.element.name != element[text] or texts[3] != texts[4]:
+            raise unsupported(
+                op,
+                f"{texts[3]} and {texts[4]} are multiplied, in memory of "
+                f"{access.element.name}",
+                "use one dtype, that of the memory",
+            )
+    for position, scope in ((6, "shared"), (8, "shared"), (10, "local")):
+        found = pointee(op, position).scope
+        if found.split(".")[0] != scope:
+            raise unsupported(
+                op, f"operand {position} is in scope {found!r}", f"use scope {scope}"
+            )
+    if access_of(e, op, 10).element.name != "float32":
+        raise unsupported(op, "the sums are of another dtype", "use float32")
+    act = MultiplyWarpgroup(columns, texts[2] == "row", a, b)
+    operands = [behind(e, op, i, e[op.args[i + 1]]) for i in (6, 8, 10)]
+    meeting = e.constant(SyncPoint("warpgroup", op, act=act))
+    e.line(f"yield ({meeting}, ({', '.join(operands)},))")
+
+
+def _fence_products(e: Emitter, op: tir.CallOp) -> None:
+    e.line("grid.products.is_fenced = True")
+
+
+def _commit_products(e: Emitter, op: tir.CallOp) -> None:
+    e.line("grid.products.commit()")
+
+
+def _wait_products(e: Emitter, op: tir.CallOp) -> None:
+    _together(e, op, wait_products, _texts(e, op, 0))
+
+
 def _load_matrices(e: Emitter, op: tir.CallOp) -> None:
     transposed = constant_operand(op, 0) != 0
     count = constant_operand(op, 1)
@@ -301,6 +348,10 @@ CALLS: dict[str, Callable[[Emitter, tir.CallOp], None]] = {
     "ptx_mma": _multiply_registers,
     "ptx_mma_sp": _multiply_registers,
     "ptx_ldmatrix": _load_matrices,
+    "ptx_wgmma_mma_async": _multiply_warpgroup,
+    "ptx_wgmma_fence": _fence_products,
+    "ptx_wgmma_commit_group": _commit_products,
+    "ptx_wgmma_wait_group": _wait_products,
     "mma_fill": _fill_registers,
     "mma_store": _store_registers,
 }

@@ -5,14 +5,18 @@ copy is complete gets an AsyncCopyError: no outcome could be relied on. A copy i
 for the thread that began it when that thread waits for the copy's group; to others it is
 then a write of that thread, which a barrier has to order as any other. A copy that a
 counting barrier tracks is complete for each thread that waited for the phase of the
-barrier, and for all threads of the block at the next barrier of the block.
+barrier, for threads that such a thread told by a counting barrier, and for all threads of
+the block at the next barrier of the block.
+
+What a thread did before it arrived at a counting barrier is done for who waits for the
+phase (`Knowledge`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from xdsl_tvm.interpreters.errors import AsyncCopyError
 
@@ -23,9 +27,32 @@ BULK_BYTES = 16
 """Size and addresses of a bulk copy are multiples of it."""
 
 
+class InFlightWork(Protocol):
+    """A copy, or a product of a warpgroup, that reads or writes memory for a while."""
+
+    stamp: int
+    """The thread that began it, where and when."""
+
+    @property
+    def what(self) -> str:
+        """What it is, for messages."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """What is missing, for messages."""
+        ...
+
+    def is_seen_by(self, thread: int) -> bool:
+        """Whether it is complete for a thread."""
+        ...
+
+
 @dataclass(eq=False)
 class Copy:
     """A copy that `thread` began at the op of `stamp`."""
+
+    what: ClassVar[str] = "copy"
 
     thread: int
     stamp: int
@@ -102,6 +129,27 @@ class Issued:
 
 
 @dataclass(eq=False)
+class Knowledge:
+    """What was done before, as far as a thread knows from counting barriers.
+
+    A thread that arrives tells what it has done, and what it knows; a thread that waits
+    for the phase is told.
+    """
+
+    stamps: dict[int, int] = field(default_factory=dict[int, int])
+    """By thread, the generation before which its accesses are known."""
+    phases: dict[int, int] = field(default_factory=dict[int, int])
+    """By barrier, how many of its phases are known to have ended."""
+
+    def add(self, other: Knowledge) -> None:
+        """Know what another one knows, too."""
+        for ours, theirs in ((self.stamps, other.stamps), (self.phases, other.phases)):
+            for key, value in theirs.items():
+                if value > ours.get(key, 0):
+                    ours[key] = value
+
+
+@dataclass(eq=False)
 class CountingBarrier:
     """An mbarrier: a phase ends when all threads arrived and all bytes came."""
 
@@ -114,14 +162,20 @@ class CountingBarrier:
     phase: int = 0
     initialized: dict[int, int] = field(default_factory=dict[int, int])
     """When which thread initialized it."""
+    made: int = -1
+    """The stamp of the latest initialization."""
     seen: dict[int, int] = field(default_factory=dict[int, int])
     """The phase up to which a thread has waited."""
     copies: list[Copy] = field(default_factory=list[Copy])
 
-    @property
-    def passes(self) -> bool:
-        """Whether a wait for parity 0 goes on: the phase that runs is an odd one."""
-        return self.phase % 2 == 1
+    known: Knowledge = field(default_factory=lambda: Knowledge())
+    """What those know who have waited for the latest phase."""
+    arriving: Knowledge = field(default_factory=lambda: Knowledge())
+    """What those knew who have arrived in the phase that runs."""
+
+    def passes(self, parity: int) -> bool:
+        """Whether a wait goes on: the phase that runs has another parity."""
+        return self.phase % 2 != parity % 2
 
     def initialize(self, thread: int, epoch: int, count: int) -> None:
         """Set the number of arrivals; each thread of a block may do so, once."""
@@ -148,6 +202,8 @@ class CountingBarrier:
         if self.missing == 0 and self.bytes == 0:
             self.phase += 1
             self.missing = self.count
+            self.known.add(self.arriving)
+            self.arriving = Knowledge()
 
     def meet(self) -> None:
         """All threads of the block met: what one of them waited for, all have."""

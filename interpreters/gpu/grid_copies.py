@@ -9,12 +9,13 @@ from xdsl_tvm.interpreters.errors import (
     RaceError,
 )
 from xdsl_tvm.interpreters.gpu import async_copies as _async_copies
-from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier
+from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier, Knowledge
 from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
 from xdsl_tvm.interpreters.gpu.shadow import (
     SITE_MASK,
     View,
 )
+from xdsl_tvm.interpreters.gpu.warpgroups import TiledTensor, copy_box
 
 
 class GridCopies(GridMemory):
@@ -110,6 +111,24 @@ class GridCopies(GridMemory):
         barrier.bytes -= count
         barrier.advance()
 
+    def copy_tensor(
+        self,
+        target: Pointer,
+        tensor: object,
+        number: int,
+        target_site: int,
+        source_site: int,
+        *coordinates: int,
+    ) -> None:
+        """`cp.async.bulk.tensor` of a box, whose bytes arrive at a counting barrier."""
+        barrier = self._barrier(number)
+        self.require_fence(barrier.made, self.thread)
+        copy = copy_box(self, target, tensor, coordinates, target_site, source_site)
+        barrier.track(copy)
+        assert isinstance(tensor, TiledTensor)
+        barrier.bytes -= tensor.bytes
+        barrier.advance()
+
     def _transfer(
         self,
         target: Pointer,
@@ -157,6 +176,15 @@ class GridCopies(GridMemory):
         issued = self._block.issued.get(self.thread)
         for copy in () if issued is None else issued.unfinished():
             raise self._leak(copy)
+        products = self._block.products.get(self.thread)
+        if products is not None and products.pending:
+            begun = next(iter(products.pending.values())).product
+            op, _ = self._sites[begun.stamp & SITE_MASK]
+            raise AsyncCopyError(
+                f"{self.name(self.thread)} ends while a product of its warpgroup is in "
+                "flight",
+                op,
+            )
 
     def _leak(self, copy: Copy) -> AsyncCopyError:
         op, _ = self._sites[copy.stamp & SITE_MASK]
@@ -178,7 +206,9 @@ class GridCopies(GridMemory):
 
     def init_barrier(self, number: int, count: int) -> None:
         """Set the number of arrivals of a counting barrier."""
-        self._declared_barrier(number).initialize(self.thread, self.epoch, count)
+        barrier = self._declared_barrier(number)
+        barrier.initialize(self.thread, self.epoch, count)
+        barrier.made = self.me
 
     def _declared_barrier(self, number: int) -> CountingBarrier:
         barriers = self._block.barriers
@@ -203,8 +233,21 @@ class GridCopies(GridMemory):
     def arrive(self, number: int, count: int) -> None:
         """Arrive at a counting barrier and expect `count` more bytes in its phase."""
         barrier = self._barrier(number)
+        known = self._block.known.setdefault(self.thread, Knowledge())
+        known.stamps[self.thread] = self.turn_generation()
+        barrier.arriving.add(known)
         barrier.bytes += count
         barrier.arrive()
+
+    def learn(self, thread: int, barrier: CountingBarrier) -> None:
+        """A thread has waited for the latest phase of a barrier."""
+        barrier.seen[thread] = barrier.phase
+        known = self._block.known.setdefault(thread, Knowledge())
+        known.add(barrier.known)
+        known.phases[barrier.number] = barrier.phase
+        for number, phase in barrier.known.phases.items():
+            seen = self._block.barriers[number].seen
+            seen[thread] = max(phase, seen.get(thread, 0))
 
     def track(self, number: int) -> None:
         """A counting barrier tracks the copies that the running thread began before."""

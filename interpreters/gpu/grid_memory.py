@@ -21,8 +21,9 @@ from xdsl_tvm.interpreters.errors import (
     UninitializedReadError,
     describe,
 )
-from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier, Issued
+from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier, Issued, Knowledge
 from xdsl_tvm.interpreters.gpu.bank_conflicts import BankCounter, runs
+from xdsl_tvm.interpreters.gpu.products_in_flight import IssuedProducts
 from xdsl_tvm.interpreters.gpu.shadow import (
     GENERATION,
     SITE_BITS,
@@ -56,7 +57,8 @@ class SyncPoint:
     `kind` is `block`, `warp` or `grid` for barriers, `loop` for the implied one around a
     loop over threads, `mask` for the active lanes, `shuffle`, `shuffle_up`,
     `shuffle_down`, `redux_add`, `redux_min`, `redux_max`, `count` for the wait for a
-    counting barrier. `matrix` is what all lanes of a warp do together, `reduce` what all
+    counting barrier. `matrix` is what all lanes of a warp do together, `warpgroup` what four
+    warps do, `reduce` what all
     threads do that differ on `axes` only.
     """
 
@@ -81,6 +83,14 @@ class BlockState:
     )
     issued: dict[int, Issued] = field(default_factory=dict[int, Issued])
     barriers: list[CountingBarrier] = field(default_factory=list[CountingBarrier])
+    known: dict[int, Knowledge] = field(default_factory=dict[int, Knowledge])
+    """What threads know from counting barriers since the last barrier of the block."""
+    fences: dict[int, list[int]] = field(default_factory=dict[int, "list[int]"])
+    """When threads let bulk copies and products see shared memory."""
+    products: dict[int, IssuedProducts] = field(
+        default_factory=dict[int, IssuedProducts]
+    )
+    """The products of warpgroups that are in flight, by thread."""
     counts: bool = False
     """Whether the barrier of the grid was prepared."""
 
@@ -129,6 +139,7 @@ class GridMemory:
         self._host = self._block
         self._tiles: dict[tuple[Memory, int, int], Any] = {}
         self._warp_stamps: list[int] = []
+        self._thread_stamps: dict[int, int] = {}
         self.pending: UninitializedReadError | None = None
         self.me = self.launch = self.epoch = self.block = self._next_generation()
 
@@ -311,7 +322,56 @@ class GridMemory:
     def turn(self, thread: int) -> None:
         """What follows is done by `thread`, for all that meet."""
         self.thread = thread
-        self.me = self._warp_stamps[thread // WARP] | thread << SITE_BITS
+        self.me = self.stamp_of(thread)
+
+    def stamp_of(self, thread: int) -> int:
+        """What a thread does now is stamped with this, and the op."""
+        since = self._warp_stamps[thread // WARP]
+        own = self._thread_stamps.get(thread, 0)
+        return (own if own > since else since) | thread << SITE_BITS
+
+    def knows(self, thread: int, other: int, stamp: int) -> bool:
+        """Whether a counting barrier told `thread` what `other` did at a stamp."""
+        known = self._block.known.get(thread)
+        return known is not None and stamp < known.stamps.get(other, 0)
+
+    # ---- the proxy of copies and products ----
+
+    def fence_proxy(self) -> None:
+        """Bulk copies and products see what the running thread did in shared memory."""
+        stamp = self.turn_generation()
+        self._block.fences.setdefault(self.thread, []).append(stamp)
+
+    @property
+    def products(self) -> IssuedProducts:
+        """The products that the running thread began."""
+        return self._block.products.setdefault(self.thread, IssuedProducts())
+
+    def turn_generation(self) -> int:
+        """What the running thread does from now on has later stamps."""
+        stamp = self._next_generation()
+        self._thread_stamps[self.thread] = stamp
+        self.me = self.stamp_of(self.thread)
+        return stamp
+
+    def require_fence(self, written: int, thread: int) -> None:
+        """Raise AsyncCopyError unless what has been written has been fenced since, by
+        the thread that wrote, and `thread` knows of that."""
+        if written < self.launch:
+            return
+        writer = written >> SITE_BITS & THREAD_MASK
+        fences = self._block.fences.get(writer, [])
+        place = bisect_right(fences, written)
+        if place < len(fences):
+            fence = fences[place]
+            if writer == thread or fence < self.epoch or self.knows(thread, writer, fence):
+                return
+        op, _ = self._sites[written & SITE_MASK]
+        raise AsyncCopyError(
+            f"{self._named(written)} wrote shared memory without ptx_fence_proxy_async "
+            f"before the synchronization with {self.name(thread)}, whose copy or product "
+            f"cannot see it, in: {describe(op)}; the access{self.where()}"
+        )
 
     def turn_warp(self, thread: int) -> None:
         """What follows is done by the warp of `thread` as a whole."""
@@ -330,13 +390,16 @@ class GridMemory:
     # ---- reports ----
 
     def ordered(self, other: int, me: int) -> bool:
-        """Whether one thread did both, or a barrier of the warp is between."""
+        """Whether one thread did both, or a barrier of the warp is between, or one that
+        counts."""
         its = other >> SITE_BITS & THREAD_MASK
         mine = me >> SITE_BITS & THREAD_MASK
         if its == mine:
             return True
         warp = warp_of(mine)
-        return warp_of(its) == warp and other < self._warp_stamps[warp]
+        if warp_of(its) == warp and other < self._warp_stamps[warp]:
+            return True
+        return self.knows(mine, its, other)
 
     def _index(self, thread: int) -> tuple[int, int, int]:
         x, y, _ = self._extents
@@ -354,7 +417,12 @@ class GridMemory:
 
     def where(self) -> str:
         """The thread that runs, for messages; empty outside of kernels."""
-        return f", by {self.name(self.thread)}" if self._in_threads else ""
+        if not self._in_threads:
+            return ""
+        issued = self._block.products.get(self.thread)
+        is_early = issued is not None and issued.pending
+        note = ", with products of its warpgroup in flight" if is_early else ""
+        return f", by {self.name(self.thread)}{note}"
 
     def race(self, place: int, me: int, clash: Clash) -> RaceError:
         """The error for an access of the element at `place`."""
@@ -374,7 +442,7 @@ class GridMemory:
         begun, _ = self._sites[copy.stamp & SITE_MASK]
         return AsyncCopyError(
             f"{self._named(me)} {flight.mine} {_location(op, pointer, place)}, which a "
-            f"copy of {self._named(copy.stamp)} {flight.its} that is in flight "
+            f"{copy.what} of {self._named(copy.stamp)} {flight.its} that is in flight "
             f"({copy.state}), begun in: {describe(begun)}; the access",
             op,
         )

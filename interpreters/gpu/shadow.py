@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xdsl_tvm.interpreters.gpu.async_copies import Copy
+from xdsl_tvm.interpreters.gpu.async_copies import Copy, InFlightWork
 
 if TYPE_CHECKING:
     from xdsl_tvm.interpreters.gpu.grid_memory import GridMemory
@@ -69,7 +69,7 @@ def _spread(found: dict[int, _T], size: int) -> None:
 class InFlight(Exception):
     """An access meets `copy` before it is complete, which `its` the location."""
 
-    def __init__(self, copy: Copy, mine: str, its: str) -> None:
+    def __init__(self, copy: InFlightWork, mine: str, its: str) -> None:
         super().__init__(copy, mine, its)
         self.copy, self.mine, self.its = copy, mine, its
 
@@ -95,10 +95,10 @@ class Shadow:
     atomics: _Touches = field(default_factory=_Touches)
     arriving: dict[int, Copy] = field(default_factory=dict[int, Copy])
     """The copies in flight by where they write."""
-    leaving: dict[int, tuple[Copy, ...]] = field(
-        default_factory=dict[int, tuple[Copy, ...]]
+    leaving: dict[int, tuple[InFlightWork, ...]] = field(
+        default_factory=dict[int, "tuple[InFlightWork, ...]"]
     )
-    """The copies in flight by what they read."""
+    """The copies and products in flight by what they read."""
 
     def refine(self) -> None:
         """Keep stamps by byte: buffers of other element sizes view the memory."""
@@ -156,9 +156,12 @@ class Shadow:
 
     def _are_done(self, key: int, mine: str) -> bool:
         """The same before a write, which the sources of copies must not see."""
-        for copy in self.leaving.get(key, ()):
-            if not copy.is_seen_by(self.grid.thread):
-                raise InFlight(copy, mine, "reads")
+        leaving = self.leaving.get(key)
+        if leaving:
+            for copy in leaving:
+                if not copy.is_seen_by(self.grid.thread):
+                    raise InFlight(copy, mine, "reads")
+            del self.leaving[key]
         if self.arriving and self._has_arrived(key, mine):
             del self.arriving[key]
             return True
@@ -171,11 +174,40 @@ class Shadow:
 
     def begin(self, copy: Copy, keys: range, *, writes: bool) -> None:
         """A copy that reads or writes these locations is in flight."""
+        if not writes:
+            self.leave(copy, keys)
+            return
         for key in keys:
-            if writes:
-                self.arriving[key] = copy
-            else:
-                self.leaving[key] = (*self.leaving.get(key, ()), copy)
+            self.arriving[key] = copy
+
+    def leave(self, work: InFlightWork, keys: Iterable[int]) -> None:
+        """A copy or a product that reads these locations is in flight."""
+        for key in keys:
+            self.leaving[key] = (*self.leaving.get(key, ()), work)
+
+    def check_operand(self, keys: Iterable[int], threads: Sequence[int]) -> None:
+        """Check reads by a product of a warpgroup, of which each thread has to know that
+        what was written before is there, and that the product can see it."""
+        grid, seen = self.grid, set[object]()
+        for key in keys:
+            copy = self.arriving.get(key)
+            if copy is not None:
+                if copy not in seen:
+                    seen.add(copy)
+                    for thread in threads:
+                        if not copy.is_seen_by(thread):
+                            grid.turn(thread)
+                            raise InFlight(copy, "multiplies", "writes")
+                continue
+            other = self.writers.get(key, -1)
+            if other < 0 or other in seen:
+                continue
+            seen.add(other)
+            grid.require_fence(other, threads[0])
+            for thread in threads:
+                if self._clashes(other, grid.stamp_of(thread)):
+                    grid.turn(thread)
+                    raise Clash(other, "multiplies", "writes")
 
     def end(self, copy: Copy, keys: range, stamp: int, *, writes: bool) -> None:
         """It is complete, as if its thread had done it now; stamp -1 keeps the time."""

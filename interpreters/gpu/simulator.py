@@ -190,7 +190,7 @@ class Grid(GridCopies):
         while runnable:
             for t in runnable:
                 self.thread = t
-                self.me = self._warp_stamps[t // WARP] | t << SITE_BITS
+                self.me = self.stamp_of(t)
                 try:
                     requests[t] = team.threads[t].send(answers[t])
                 except StopIteration:
@@ -222,6 +222,8 @@ class Grid(GridCopies):
             self.banks.settle()
         self.epoch = self._next_generation()
         self._warp_stamps = [self.epoch] * (-(-count // WARP))
+        self._thread_stamps.clear()
+        self._block.known.clear()
         for barrier in self._block.barriers:
             barrier.meet()
 
@@ -310,9 +312,11 @@ class Grid(GridCopies):
         """The threads whose counting barrier lets them go on."""
         released: list[int] = []
         for t in group:
-            barrier = _counting(requests[t])
-            if barrier.passes:
-                barrier.seen[t] = barrier.phase
+            request = requests[t]
+            assert request is not None
+            _, barrier, parity = request
+            if barrier.passes(parity):
+                self.learn(t, barrier)
                 released.append(t)
         return released
 
@@ -349,9 +353,10 @@ class Grid(GridCopies):
 
     def _members(self, meeting: SyncPoint, thread: int) -> Sequence[int]:
         """All threads that have to meet with `thread`, also those that do not exist."""
-        if meeting.kind == "matrix":
-            first = thread - thread % WARP
-            return range(first, first + WARP)
+        if meeting.kind in _SIZES:
+            size = _SIZES[meeting.kind]
+            first = thread - thread % size
+            return range(first, first + size)
         index = self._index(thread)
         choices = [
             range(extent) if axis in meeting.axes else (index[axis],)
@@ -448,9 +453,11 @@ class Grid(GridCopies):
             near = self._members(meeting, here)
         away = next((t for t in near if t not in group), here)
         if away >= len(requests):
+            size = _SIZES[meeting.kind]
+            kind = "warp" if size == WARP else meeting.kind
             return DivergenceError(
-                f"the warp of {self.name(here)} has {len(requests) % WARP} threads, not "
-                f"{WARP}",
+                f"the {kind} of {self.name(here)} has {len(requests) % size} threads, not "
+                f"{size}",
                 meeting.op,
             )
         request = requests[away]
@@ -467,6 +474,8 @@ _REDUCTIONS: dict[str, Callable[[list[int]], int]] = {
     "redux_max": max,
     "redux_min": min,
 }
+_SIZES = {"matrix": WARP, "warpgroup": 4 * WARP}
+"""How many threads do together what such a synchronization point is for."""
 _OF_WARPS = ("warp", "mask", "shuffle", "shuffle_up", "shuffle_down", *_REDUCTIONS)
 
 
