@@ -38,6 +38,7 @@ DRIVER_FUNCTIONS: Final = (
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
     "cuStreamSynchronize",
+    "cuTensorMapEncodeTiled",
 )
 """The functions of the driver that host code calls."""
 

@@ -18,16 +18,23 @@ from xdsl.dialects import gpu, llvm
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm.interpreters.data.memory import Memory, Pointer
+from xdsl_tvm.interpreters.errors import ArgumentError
 from xdsl_tvm.interpreters.llvm_kernels.launches import LLVMKernels
 from xdsl_tvm.interpreters.llvm_kernels.layouts import scalar
+from xdsl_tvm.interpreters.llvm_kernels.tensor_maps import TensorMap
 from xdsl_tvm.lowering.llvm_text.emitter import top_level
 from xdsl_tvm.runtime.cuda import CudaExecutable, GpuCode, lowered_modules
 from xdsl_tvm.runtime.cuda_driver import DEVICE
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.signature import Signature
 
-_SUCCESS, _OUT_OF_MEMORY, _LAUNCH_FAILED = 0, 2, 719
+_SUCCESS, _INVALID_VALUE, _OUT_OF_MEMORY, _LAUNCH_FAILED = 0, 1, 2, 719
+_TENSOR_BYTES = {0: 1, 1: 2, 3: 4, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2}
+"""The bytes of elements of tensors, by the numbers of the driver for their types."""
+_SWIZZLES = {0: 0, 3: 128}
+_TENSOR_ALIGNMENT = 16
 _NAMES = {
+    _INVALID_VALUE: "CUDA_ERROR_INVALID_VALUE",
     _OUT_OF_MEMORY: "CUDA_ERROR_OUT_OF_MEMORY",
     _LAUNCH_FAILED: "CUDA_ERROR_LAUNCH_FAILED",
 }
@@ -101,6 +108,7 @@ class _InterpretingDriver:
     """What the last launch has raised."""
     _allocations: dict[int, _Allocation] = field(default_factory=dict[int, _Allocation])
     _names: list[str] = field(default_factory=list[str])
+    _maps: list[TensorMap] = field(default_factory=list[TensorMap])
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
@@ -115,6 +123,9 @@ class _InterpretingDriver:
             "cuMemcpyDtoHAsync_v2": prototype(_U32, _U64, _U64, _U64, _U64)(self._read),
             "cuMemcpyHtoDAsync_v2": prototype(_U32, _U64, _U64, _U64, _U64)(self._write),
             "cuStreamSynchronize": prototype(_U32, _U64)(self._wait),
+            "cuTensorMapEncodeTiled": prototype(
+                _U32, _U64, _U32, _U32, *(_U64,) * 5, *(_U32,) * 4
+            )(self._encode),
         }
 
     # ---- called by machine code ----
@@ -123,7 +134,7 @@ class _InterpretingDriver:
         gx, gy, gz, bx, by, bz, shared, _, arguments, _ = rest
         name = self._names[kernel - 1]
         try:
-            values = self._arguments(self.kernels.parameters(name), arguments)
+            values = self._arguments(name, arguments)
             self.kernels.launch(name, (gx, gy, gz), (bx, by, bz), values, shared)
         except Exception as error:
             # Machine code is between here and who called it.
@@ -131,10 +142,49 @@ class _InterpretingDriver:
             return _LAUNCH_FAILED
         return _SUCCESS
 
-    def _arguments(self, types: Any, place: int) -> list[Any]:
+    def _encode(
+        self, map: int, dtype: int, rank: int, address: int, extents: int, *rest: int
+    ) -> _Status:
+        """Remember a tensor map by a number in its first bytes."""
+        strides, box, _, _, swizzle, _, _ = rest
+        try:
+            array = self._tensor(
+                address,
+                _TENSOR_BYTES[dtype],
+                list((_U64 * rank).from_address(extents))[::-1],
+                list((_U64 * (rank - 1)).from_address(strides))[::-1],
+            )
+            sizes = tuple((_U32 * rank).from_address(box))[::-1]
+            made = TensorMap(array, sizes, _SWIZZLES[swizzle])
+        except (ArgumentError, KeyError, RuntimeError, ValueError) as error:
+            self.fault = error
+            return _INVALID_VALUE
+        self._maps.append(made)
+        _U64.from_address(map).value = len(self._maps)
+        return _SUCCESS
+
+    def _tensor(
+        self, address: int, size: int, extents: list[int], strides: list[int]
+    ) -> np.ndarray[Any, Any]:
+        if address % _TENSOR_ALIGNMENT:
+            raise ValueError(f"a tensor map of address {address:#x}")
+        held = self._holding(address)
+        return np.ndarray(
+            extents,
+            np.dtype(f"u{size}"),
+            held.memory.bytes,
+            address - held.address,
+            [*strides, size],
+        )
+
+    def _arguments(self, name: str, place: int) -> list[Any]:
         found: list[Any] = []
-        for position, type in enumerate(types):
+        maps = self.kernels.tensor_maps(name)
+        for position, type in enumerate(self.kernels.parameters(name)):
             address = _U64.from_address(place + 8 * position).value
+            if maps[position]:
+                found.append(self._maps[_U64.from_address(address).value - 1])
+                continue
             if isinstance(type, llvm.LLVMPointerType):
                 found.append(self._pointer(_U64.from_address(address).value))
                 continue

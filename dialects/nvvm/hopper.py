@@ -193,9 +193,10 @@ class WgmmaMmaAsyncOp(IntrinsicOperation):
     `nvvm.wgmma.mma_async %c, %a, %b {…} : !llvm.struct<(f32, …)>`. C and D are n / 2 sums
     of each thread: of the lane l of warp w, the sum `4 * j + 2 * h + e` is in row
     `16 * w + l / 4 + 8 * h` and column `8 * j + 2 * (l % 4) + e`. A and B are of f16 or
-    bf16, in shared memory with terms next to each other, which the descriptors tell of:
-    bits 0-13 are the address / 16, 32-45 the bytes / 16 from 8 rows to the next 8, 62-63
-    how rows are permuted: 1 is by 128 bytes. D is not to be used, and A and B are not to
+    bf16, in shared memory with terms next to each other, or columns where layoutB is
+    `row`, which the descriptors tell of: bits 0-13 are the address / 16, 32-45 the bytes /
+    16 from 8 rows of memory to the next 8, 16-29 those from 64 columns to the next 64
+    where layoutB is `row`, 62-63 how rows are permuted: 1 is by 128 bytes. D is not to be used, and A and B are not to
     be written, before the group of the product is waited for. Where scaleD is `zero`, D
     is `A * B`.
     """
@@ -234,6 +235,7 @@ class WgmmaMmaAsyncOp(IntrinsicOperation):
         dtype: str,
         *,
         from_zero: bool = False,
+        b_layout: str = "col",
     ):
         kind = WGMMATypesAttr(dtype)
         super().__init__(
@@ -248,7 +250,7 @@ class WgmmaMmaAsyncOp(IntrinsicOperation):
                 "scaleA": WGMMAScaleInAttr("one"),
                 "scaleB": WGMMAScaleInAttr("one"),
                 "layoutA": MMALayoutAttr("row"),
-                "layoutB": MMALayoutAttr("col"),
+                "layoutB": MMALayoutAttr(b_layout),
             },
         )
 
@@ -256,6 +258,11 @@ class WgmmaMmaAsyncOp(IntrinsicOperation):
     def columns(self) -> int:
         """How many columns D has."""
         return self.shape.n.data
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether columns of B, and not terms, are next to each other."""
+        return self.layout_b.data == "row"
 
     @property
     def begins_with_zero(self) -> bool:
@@ -286,8 +293,8 @@ class WgmmaMmaAsyncOp(IntrinsicOperation):
             raise VerifyException(
                 f"A and B are of f16 or of bf16 and D is of f32, not {', '.join(types)}"
             )
-        if (self.layout_a.data, self.layout_b.data) != ("row", "col"):
-            raise VerifyException("A is by row and B by column")
+        if self.layout_a.data != "row":
+            raise VerifyException("A is by row")
         if "neg" in (self.scale_a.data, self.scale_b.data):
             raise VerifyException("A and B are not negated")
         sums = [f32] * (n // 2)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from xdsl.dialects.builtin import IndexType, IntAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    i64,
+)
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -18,7 +29,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-__all__ = ["ElementAddressOp"]
+from xdsl_tvm.dialects.tvm_llvm.effects import ReadWriteEffect
+
+__all__ = ["ElementAddressOp", "TensorMapOp"]
 
 
 @irdl_op_definition
@@ -65,4 +78,79 @@ class ElementAddressOp(IRDLOperation):
         if held != number:
             raise VerifyException(
                 f"expected a pointer of address space {number}, got {pointer}"
+            )
+
+
+_MOST_DIMENSIONS: Final = 5
+_SWIZZLES: Final = (0, 128)
+
+
+@irdl_op_definition
+class TensorMapOp(IRDLOperation):
+    """The address of 128 bytes that tell a GPU of a tensor and of a box of it.
+
+    `%p = tvm_llvm.tensor_map %m, extents[%i, %j], strides[%s] {box = array<i64: 64, 64>,
+    swizzle = 128 : i64, element = f16} : memref<?xf16, 1>`. Extents and strides are in
+    elements, the outermost first, and strides those of all dimensions but the innermost,
+    which is contiguous. Host code has it, for arguments of launches; the memory is that
+    of this operation, which writes it again when it is executed again.
+    """
+
+    name = "tvm_llvm.tensor_map"
+
+    memory = operand_def(MemRefType)
+    extents = var_operand_def(i64)
+    strides = var_operand_def(i64)
+    box = prop_def(DenseArrayBase)
+    swizzle = prop_def(IntegerAttr)
+    element = prop_def(Attribute)
+    res = result_def(LLVMPointerType)
+
+    irdl_options = (ParsePropInAttrDict(), AttrSizedOperandSegments(as_property=True))
+
+    traits = traits_def(ReadWriteEffect())
+
+    assembly_format = (
+        "$memory `,` `extents` `[` $extents `]` `,` `strides` `[` $strides `]` attr-dict "
+        "`:` type($memory) `->` type($res)"
+    )
+
+    def __init__(
+        self,
+        memory: SSAValue | Operation,
+        extents: Sequence[SSAValue | Operation],
+        strides: Sequence[SSAValue | Operation],
+        box: Sequence[int],
+        swizzle: int,
+        element: Attribute,
+    ):
+        super().__init__(
+            operands=[memory, extents, strides],
+            result_types=[LLVMPointerType()],
+            properties={
+                "box": DenseArrayBase.from_list(i64, box),
+                "swizzle": IntegerAttr(swizzle, i64),
+                "element": element,
+            },
+        )
+
+    @property
+    def box_extents(self) -> tuple[int, ...]:
+        """The elements of the box in each dimension, the outermost first."""
+        return tuple(int(each) for each in self.box.get_values())
+
+    def verify_(self) -> None:
+        rank = len(self.extents)
+        if not 1 <= rank <= _MOST_DIMENSIONS:
+            raise VerifyException(
+                f"a tensor has 1 to {_MOST_DIMENSIONS} dimensions, not {rank}"
+            )
+        if len(self.strides) != rank - 1 or len(self.box_extents) != rank:
+            raise VerifyException(
+                f"a tensor of {rank} dimensions has {rank - 1} strides and a box of "
+                f"{rank}, not {len(self.strides)} and {len(self.box_extents)}"
+            )
+        if self.swizzle.value.data not in _SWIZZLES:
+            raise VerifyException(
+                f"the swizzle is of 0 or 128 bytes, not {self.swizzle.value.data}"
             )

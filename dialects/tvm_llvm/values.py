@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import SignlessIntegerConstraint, VectorType, i1
-from xdsl.dialects.llvm import FastMathAttr
+from xdsl.dialects.builtin import SignlessIntegerConstraint, VectorType, f32, i1
+from xdsl.dialects.llvm import FastMathAttr, LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
     VarConstraint,
@@ -22,9 +23,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.tvm_llvm.effects import ReadWriteEffect
 from xdsl_tvm.dialects.tvm_llvm.types import i1_like, is_llvm_type
 
-__all__ = ["ExtractElementOp", "FreezeOp", "PoisonOp", "SelectOp"]
+__all__ = ["ExtractElementOp", "FreezeOp", "PoisonOp", "RegisterFenceOp", "SelectOp"]
 
 
 @irdl_op_definition
@@ -45,6 +47,35 @@ class FreezeOp(IRDLOperation):
     def __init__(self, val: SSAValue | Operation):
         val = SSAValue.get(val)
         super().__init__(operands=[val], result_types=[val.type])
+
+
+@irdl_op_definition
+class RegisterFenceOp(IRDLOperation):
+    """The operand, which uses of the result do not see before this place.
+
+    `%b = tvm_llvm.register_fence %a : !llvm.struct<(f32, f32)>`. It stays where it is
+    among operations with effects, and holds uses after what another one waits for:
+    registers that a product of a warpgroup writes.
+    """
+
+    T: ClassVar = VarConstraint("T", BaseAttr(LLVMStructType))
+
+    name = "tvm_llvm.register_fence"
+
+    val = operand_def(T)
+    res = result_def(T)
+
+    traits = traits_def(ReadWriteEffect())
+
+    assembly_format = "$val attr-dict `:` type($val)"
+
+    def __init__(self, val: SSAValue | Operation):
+        val = SSAValue.get(val)
+        super().__init__(operands=[val], result_types=[val.type])
+
+    def verify_(self) -> None:
+        if any(each != f32 for each in self.val.type.types):
+            raise VerifyException(f"expected a struct of f32, got {self.val.type}")
 
 
 @irdl_op_definition

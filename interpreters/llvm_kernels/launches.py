@@ -40,6 +40,7 @@ RULES = (_accesses, _opaque_fragments, _registers, _tensor_maps, _warps)
 
 MOST_THREADS = 8192
 """About how many threads run together."""
+_BY_VALUE = "llvm.byval"
 STEP_LIMIT = 10_000_000
 """Segments that the threads of a launch run."""
 
@@ -75,6 +76,15 @@ class LLVMKernels:
     def parameters(self, name: str) -> Sequence[Attribute]:
         """The types of the parameters of a kernel. ArgumentError if there is none."""
         return self._function(name).function_type.inputs.data
+
+    def tensor_maps(self, name: str) -> list[bool]:
+        """Which parameters of a kernel are tensor maps, whose bytes are passed."""
+        function = self._function(name)
+        count = len(function.function_type.inputs)
+        attributes = function.arg_attrs
+        if attributes is None:
+            return [False] * count
+        return [_BY_VALUE in each.data for each in attributes]
 
     def launch(
         self,

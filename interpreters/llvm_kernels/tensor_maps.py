@@ -18,6 +18,14 @@ from xdsl.ir import Operation
 
 from xdsl_tvm.dialects import nvvm
 from xdsl_tvm.dialects.dtypes import numpy_float
+from xdsl_tvm.interpreters.data.boxes import (
+    CHUNK,
+    ROW,
+    check_tensor_map,
+    line_chunks,
+    permuted,
+    term_chunks,
+)
 from xdsl_tvm.interpreters.data.memory import Pointer, memory_of
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
@@ -44,24 +52,10 @@ from xdsl_tvm.interpreters.llvm_kernels.rules import (
 )
 
 _MAP_BYTES: Final = 128
-_MOST_DIMENSIONS: Final = 5
-_MOST_ELEMENTS: Final = 256
-_CHUNK: Final = 16
-"""What a swizzle keeps together."""
-_ROW: Final = 128
-"""The bytes of a row of a permuted box."""
-_EIGHT: Final = 8
 _WARPGROUP: Final = 4
 _ALIGNMENT: Final = 128
 _FIELD: Final = 0x3FFF
 _BY_128: Final = 1
-_TERM_BYTES: Final = 32
-"""The 16 terms of 2 bytes that a product reads of a row."""
-
-
-def permuted(address: Array) -> Array:
-    """Addresses of shared memory, with a swizzle of 128 bytes."""
-    return address ^ ((address >> 7 & 7) << 4)
 
 
 # ---- tensor maps ----
@@ -83,27 +77,11 @@ class TensorMap:
 
     def __post_init__(self) -> None:
         array, size = self.array, self.array.dtype.itemsize
-        if not 1 <= array.ndim <= _MOST_DIMENSIONS or len(self.box) != array.ndim:
+        check_tensor_map(array.shape, array.strides[:-1], size, self.box, self.swizzle)
+        if array.strides[-1] != size:
             raise ArgumentError(
-                f"a tensor map has 1 to {_MOST_DIMENSIONS} dimensions, a box as many, "
-                f"not {array.ndim} and {len(self.box)}"
+                f"a tensor map is of contiguous rows, not of strides {array.strides}"
             )
-        if array.strides[-1] != size or any(each % _CHUNK for each in array.strides[:-1]):
-            raise ArgumentError(
-                f"a tensor map is of contiguous rows at multiples of {_CHUNK} bytes, not "
-                f"of strides {array.strides}"
-            )
-        if not all(1 <= each <= _MOST_ELEMENTS for each in self.box):
-            raise ArgumentError(
-                f"a box has 1 to {_MOST_ELEMENTS} elements, not {self.box}"
-            )
-        row = self.box[-1] * size
-        if self.swizzle not in (0, _ROW) or row % _CHUNK:
-            raise ArgumentError(
-                f"rows of a box are multiples of {_CHUNK} bytes, permuted by 0 or {_ROW}"
-            )
-        if self.swizzle and row != _ROW:
-            raise ArgumentError(f"a permuted row has {_ROW} bytes, not {row}")
 
     def region(self, name: str) -> Region:
         """What a pointer to the map reaches: 128 bytes that only copies understand."""
@@ -184,12 +162,12 @@ def _begin(
         ):
             inside &= (place >= 0) & (place < extent)
             origin = origin + place * stride
-        for chunk in range(0, row_bytes, _CHUNK):
+        for chunk in range(0, row_bytes, CHUNK):
             column = where[-1] * tensor.itemsize + chunk
             left = tensor.extents[-1] * tensor.itemsize - column
             if (inside & some & (column < 0)).any():
                 raise SimulationError(f"{op.name}: a box begins before its tensor", op)
-            filled = np.where(inside, np.clip(left, 0, _CHUNK), 0)
+            filled = np.where(inside, np.clip(left, 0, CHUNK), 0)
             target = to + number * row_bytes + chunk
             if tensor.swizzle:
                 target = permuted(target)
@@ -202,7 +180,7 @@ def _begin(
                     places,
                     source,
                     tensor.data,
-                    _CHUNK,
+                    CHUNK,
                     filled,
                     some.copy(),
                     np.full(count, -1),
@@ -239,8 +217,11 @@ def _multiply(op: nvvm.WgmmaMmaAsyncOp) -> Sync:
             row = 16 * (_number_in_block(team, first) // 32 % _WARPGROUP)
             left, right = (int(each[first]) for each in descriptors)
             rows = _operand(team, op, warp, left, row, 16, dtype)
-            lines = _operand(team, op, warp, right, 0, columns, dtype)
-            total = rows.astype(np.float64) @ lines.astype(np.float64).T
+            lines = _operand(
+                team, op, warp, right, 0, columns, dtype, by_terms=op.is_transposed
+            )
+            terms = lines if op.is_transposed else lines.T
+            total = rows.astype(np.float64) @ terms.astype(np.float64)
             lane = np.arange(32)
             for number in range(columns // 2):
                 j, h, e = number // 4, number // 2 % 2, number % 2
@@ -271,27 +252,32 @@ def _operand(
     first: int,
     count: int,
     dtype: np.dtype[np.generic],
+    *,
+    by_terms: bool = False,
 ) -> Array:
-    """Some rows of an operand, 16 terms each, that are in shared memory.
+    """Some rows of an operand, 16 terms each, that are in shared memory; or 16 terms of
+    some columns each, if `by_terms`.
 
     Raises SimulationError for a descriptor that is not of rows permuted by 128 bytes, and
     what reads of memory raise that is not written, or that a copy is on the way to.
     """
     if descriptor >> 62 != _BY_128:
         raise SimulationError(
-            f"{op.name}: only operands that are permuted by {_ROW} bytes are run", op
+            f"{op.name}: only operands that are permuted by {ROW} bytes are run", op
         )
     start = (descriptor & _FIELD) << 4
     stride = (descriptor >> 32 & _FIELD) << 4
-    rows = np.arange(first, first + count)[:, None]
-    pieces = np.arange(0, _TERM_BYTES, _CHUNK)[None, :]
-    address = start + rows // _EIGHT * stride + rows % _EIGHT * _ROW + pieces
+    further = (descriptor >> 16 & _FIELD) << 4
+    if by_terms:
+        address = term_chunks(start, count, further, stride)
+    else:
+        address = line_chunks(start, first, count, stride)
     shared = team.spaces.shared
     assert shared.starts is not None
-    places = permuted(address).ravel() + int(shared.starts[warp[0]])
-    if int(address.max()) + _CHUNK > shared.size:
+    places = address.ravel() + int(shared.starts[warp[0]])
+    if int(address.max()) + CHUNK > shared.size:
         raise SimulationError(f"{op.name}: an operand ends after shared memory", op)
-    each = places[:, None] + np.arange(_CHUNK)
+    each = places[:, None] + np.arange(CHUNK)
     if shared.in_flight is not None and shared.in_flight[each].any():
         raise AsyncCopyError(
             f"{op.name}: an operand is read while a copy to it is in flight; wait for "
@@ -304,5 +290,5 @@ def _operand(
         )
     if shared.stamps is not None:
         readers = np.resize(warp, len(places))
-        shared.stamps.note(op, "reads", places, _CHUNK, readers)
-    return shared.data[each].reshape(count, _TERM_BYTES).view(dtype)
+        shared.stamps.note(op, "reads", places, CHUNK, readers)
+    return shared.data[each].reshape(len(address), -1).view(dtype)

@@ -637,13 +637,32 @@ def _begin_product(e: FunctionEmitter, op: nvvm.WgmmaMmaAsyncOp) -> None:
     accumulates = int(not op.begins_with_zero)
     text = (
         f"{op.instruction} {{{registers}}}, ${2 * count}, ${2 * count + 1}, "
-        f"{accumulates}, 1, 1, 0, 0;"
+        f"{accumulates}, 1, 1, 0, {int(op.is_transposed)};"
     )
     constraints = ["=f"] * count + [str(number) for number in range(count)] + ["l", "l"]
     arguments = [f"float {each}" for each in sums]
     arguments += [e.typed(op.descriptor_a), e.typed(op.descriptor_b)]
     called = f'asm sideeffect "{text}", "{",".join(constraints)}"'
     e.assign(op, f"call {whole} {called}({', '.join(arguments)})")
+
+
+@_emits(tvm_llvm.RegisterFenceOp)
+def _register_fence(e: FunctionEmitter, op: tvm_llvm.RegisterFenceOp) -> None:
+    """Assembly without text, whose results are where its operands are."""
+    count, whole = len(op.val.type.types), e.type(op.res)
+    members: list[str] = []
+    for number in range(count):
+        members.append(name := e.fresh())
+        e.line(f"{name} = extractvalue {e.typed(op.val)}, {number}")
+    constraints = ["=f"] * count + [str(number) for number in range(count)]
+    arguments = ", ".join(f"float {each}" for each in members)
+    called = f'asm sideeffect "", "{",".join(constraints)},~{{memory}}"'
+    if count == 1:
+        found = e.fresh()
+        e.line(f"{found} = call float {called}({arguments})")
+        e.assign(op, f"insertvalue {whole} poison, float {found}, 0")
+        return
+    e.assign(op, f"call {whole} {called}({arguments})")
 
 
 @_emits(nvvm.WMMAStoreOp, nvvm.WMMALoadOp)

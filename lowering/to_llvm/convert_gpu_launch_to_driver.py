@@ -19,10 +19,16 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StringAttr,
+    TensorType,
     UnitAttr,
     UnrealizedConversionCastOp,
+    bf16,
+    f16,
+    f32,
+    f64,
     i1,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -30,6 +36,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.runtime_symbols import DRIVER_FAILED, OUT_OF_MEMORY, failed_number
 from xdsl_tvm.lowering.tir.conversion.loop_profile import (
@@ -59,6 +66,25 @@ _READ: Final = "tvm_gpu_read"
 _WRITE: Final = "tvm_gpu_write"
 _LAUNCH: Final = "tvm_gpu_launch"
 _SIZES: Final = ("gx", "gy", "gz", "bx", "by", "bz")
+_TENSOR_MAP: Final = "tvm_gpu_tensor_map"
+_MAP_SLOTS: Final = 32
+"""The slots of a tensor map, of 8 bytes: 16 of it, then what it was made of: an address, 5
+extents, 4 strides, and the extents of a box and steps in it, 4 bytes each."""
+_MAP_ALIGNMENT: Final = 64
+_KEY: Final = 16
+_KEY_SLOTS: Final = 10
+_BOX: Final = 26
+_TENSOR_TYPES: Final[Mapping[Attribute, int]] = {
+    i8: 0,
+    i16: 1,
+    i32: 3,
+    i64: 5,
+    f16: 6,
+    f32: 7,
+    f64: 8,
+    bf16: 9,
+}
+"""The numbers of the driver for elements of tensors."""
 _INDEX: Final = IndexType()
 _POINTER: Final = llvm.LLVMPointerType()
 _SLOT: Final = 8
@@ -149,6 +175,49 @@ func.func private @cuMemcpyDtoDAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
 func.func private @cuMemcpyDtoHAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
 func.func private @cuMemcpyHtoDAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
 func.func private @cuStreamSynchronize(i64) -> i32
+func.func private @cuTensorMapEncodeTiled(!llvm.ptr, i32, i32, i64, !llvm.ptr, !llvm.ptr,
+  !llvm.ptr, !llvm.ptr, i32, i32, i32, i32) -> i32
+func.func private @{_TENSOR_MAP}(%map: !llvm.ptr, %key: !llvm.ptr, %dtype: i32, %rank: i32,
+    %swizzle: i32) -> i64 {{
+  %zero = arith.constant 0 : i64
+  %none = arith.constant 0 : i32
+  %promotion = arith.constant 2 : i32
+  %from = arith.constant 0 : index
+  %to = arith.constant {_KEY_SLOTS} : index
+  %step = arith.constant 1 : index
+  %held = llvm.getelementptr %map[{_KEY}] : (!llvm.ptr) -> !llvm.ptr, i64
+  %true = arith.constant true
+  %known = scf.for %slot = %from to %to step %step iter_args(%same = %true) -> (i1) {{
+    %place = arith.index_cast %slot : index to i64
+    %new_at = llvm.getelementptr %key[%place] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %old_at = llvm.getelementptr %held[%place] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+    %new = llvm.load %new_at : !llvm.ptr -> i64
+    %old = llvm.load %old_at : !llvm.ptr -> i64
+    llvm.store %new, %old_at : i64, !llvm.ptr
+    %equal = arith.cmpi eq, %new, %old : i64
+    %both = arith.andi %same, %equal : i1
+    scf.yield %both : i1
+  }}
+  %result = scf.if %known -> (i64) {{
+    scf.yield %zero : i64
+  }} else {{
+    %address = llvm.load %held : !llvm.ptr -> i64
+    %extents = llvm.getelementptr %held[1] : (!llvm.ptr) -> !llvm.ptr, i64
+    %strides = llvm.getelementptr %held[6] : (!llvm.ptr) -> !llvm.ptr, i64
+    %box = llvm.getelementptr %map[{_BOX}] : (!llvm.ptr) -> !llvm.ptr, i64
+    %steps = llvm.getelementptr %map[{_BOX + 3}] : (!llvm.ptr) -> !llvm.ptr, i64
+    %status = func.call @cuTensorMapEncodeTiled(%map, %dtype, %rank, %address, %extents,
+      %strides, %box, %steps, %none, %swizzle, %promotion, %none) : (!llvm.ptr, i32, i32,
+      i64, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32) -> i32
+    %wide = arith.extui %status : i32 to i64
+    %failed = arith.cmpi ne, %wide, %zero : i64
+    scf.if %failed {{
+      llvm.store %zero, %held : i64, !llvm.ptr
+    }}
+    scf.yield %wide : i64
+  }}
+  func.return %result : i64
+}}
 func.func private @{ALLOCATE}(%size: i64) -> !llvm.ptr {{
   {_STREAM_TEXT}
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -254,7 +323,11 @@ class ConvertGPULaunchToDriver(CompilerPass):
         cuMemAllocAsync, cuMemFreeAsync, cuMemcpyDtoDAsync, cuMemcpyDtoHAsync,
         cuMemcpyHtoDAsync and cuStreamSynchronize. memref.get_global of memory of the GPU
         → the address in the global tvm_gpu_constant_NAME; its contents
-        become those of a public global of the host. The global tvm_gpu_manifest names
+        become those of a public global of the host. tvm_llvm.tensor_map → a global of
+        128 bytes, aligned to 64, that tvm_gpu_tensor_map has cuTensorMapEncodeTiled fill
+        where the address, extents or strides are other ones than in the call before; a
+        launch gets the address of it as that of the argument. Assertions before that say
+        what a tensor map cannot tell of. The global tvm_gpu_manifest names
         kernels, constants, and functions that read or write elements by such copies, or
         call one that does. Nothing is launched for an extent of 0. Time is linear in
         the size of the module.
@@ -332,6 +405,10 @@ class _HostCode:
         self._at = LocatedBuilder()
         self._function = ""
         self._is_needed = False
+        self._maps: set[SSAValue] = set()
+        """The addresses of tensor maps."""
+        self._storage: list[Operation] = []
+        """Their memory."""
 
     def convert(self, function: func.FuncOp) -> None:
         """Convert a function, which may be a declaration."""
@@ -394,6 +471,7 @@ class _HostCode:
         added.append(
             llvm.GlobalOp(i64, failed_number(0), "weak", value=IntegerAttr(0, i64))
         )
+        added += self._storage
         added += parsed_functions(_SUPPORT)
         known = {
             symbol.data: op
@@ -432,9 +510,32 @@ class _HostCode:
         places = [_element(at, values, position) for position in range(count)]
         for position, place in enumerate(places):
             at.insert_op(llvm.StoreOp(place, _element(at, pointers, position)))
+        mapped = {
+            position
+            for op in launches
+            for position, value in enumerate(op.kernelOperands)
+            if value in self._maps
+        }
         for op in launches:
             self._at.start(op)
+            for position in mapped:
+                self._point(op, position, places, pointers)
             self._launch(op, places, pointers)
+
+    def _point(
+        self,
+        op: gpu.LaunchFuncOp,
+        position: int,
+        places: list[SSAValue],
+        pointers: SSAValue,
+    ) -> None:
+        """Let an argument that is a tensor map in some launch be where it is in this."""
+        if position >= len(op.kernelOperands):
+            return
+        value = op.kernelOperands[position]
+        place = value if value in self._maps else places[position]
+        address = _element(self._at, pointers, position)
+        self._at.insert_op(llvm.StoreOp(place, address))
 
     def _launch(
         self, op: gpu.LaunchFuncOp, places: list[SSAValue], pointers: SSAValue
@@ -444,6 +545,8 @@ class _HostCode:
         if op.clusterSizeX is not None:
             raise fail(op, "clusters of blocks cannot be launched yet")
         for value, place in zip(op.kernelOperands, places, strict=False):
+            if value in self._maps:
+                continue
             self._at.insert_op(llvm.StoreOp(self._passed(op, value), place))
         name = op.kernel.nested_references.data[-1].data
         dynamic = op.dynamicSharedMemorySize
@@ -579,6 +682,71 @@ class _HostCode:
         op.properties["type"] = _on_host(op.type)
         op.properties["sym_visibility"] = StringAttr("public")
 
+    def tensor_map(self, op: Operation) -> None:
+        """tvm_llvm.tensor_map"""
+        assert isinstance(op, tvm_llvm.TensorMapOp)
+        kind = _TENSOR_TYPES.get(op.element)
+        if kind is None:
+            raise fail(op, f"no tensor map has elements of {op.element}")
+        size = element_bytes(op.element)
+        rank = len(op.extents)
+        name = f"{_TENSOR_MAP}_{len(self._storage)}"
+        contents = [0] * _MAP_SLOTS
+        for first, numbers in ((_BOX, op.box_extents[::-1]), (_BOX + 3, (1,) * rank)):
+            for place, each in enumerate(numbers):
+                contents[first + place // 2] |= each << 32 * (place % 2)
+        kept = llvm.GlobalOp(
+            llvm.LLVMArrayType(_MAP_SLOTS, i64),
+            name,
+            "internal",
+            value=DenseIntOrFPElementsAttr.from_list(
+                TensorType(i64, [_MAP_SLOTS]), contents
+            ),
+            alignment=_MAP_ALIGNMENT,
+        )
+        self._storage.append(kept)
+        self._is_needed = True
+        map_ = self._at.insert(llvm.AddressOfOp(name, _POINTER))
+        address = self._at.emit(llvm.PtrToIntOp, [self._address(op.memory)], i64)
+        what = f"the tensor map of a parameter of @{self._function}"
+        self._require_multiple(address, f"{what}: its address is no multiple of 16")
+        width = self._constant_value(size, i64)
+        strides = [
+            self._at.insert(arith.MuliOp(each, width)) for each in reversed(op.strides)
+        ]
+        for stride in strides:
+            self._require_multiple(
+                stride, f"{what}: rows are not at multiples of 16 bytes; pad them"
+            )
+        one = self._constant_value(1, i64)
+        for extent in op.extents:
+            least = self._at.insert(arith.SubiOp(extent, one))
+            most = self._constant_value(1 << 32, i64)
+            fits = self._at.insert(arith.CmpiOp(least, most, "ult"))
+            text = f"{what}: a dimension has not 1 to 2^32 elements"
+            self._at.insert_op(cf.AssertOp(fits, text))
+        count = self._constant_value(_KEY_SLOTS, i64)
+        key = self._at.insert(llvm.AllocaOp(count, i64, _SLOT))
+        zero = self._constant_value(0, i64)
+        extents = list(reversed(op.extents)) + [zero] * (5 - rank)
+        strides += [zero] * (4 - len(strides))
+        for place, number in enumerate((address, *extents, *strides)):
+            self._at.insert_op(llvm.StoreOp(number, _element(self._at, key, place)))
+        swizzle = 3 if op.swizzle.value.data else 0
+        numbers = [self._constant_value(each, i32) for each in (kind, rank, swizzle)]
+        call = func.CallOp(_TENSOR_MAP, [map_, key, *numbers], [i64])
+        self._require_success(
+            self._at.insert(call), f"{what} was refused: cuTensorMapEncodeTiled"
+        )
+        self._maps.add(map_)
+        Rewriter.replace_op(op, [], [map_])
+
+    def _require_multiple(self, value: SSAValue, message: str) -> None:
+        low = self._at.insert(arith.AndIOp(value, self._constant_value(15, i64)))
+        zero = self._constant_value(0, i64)
+        fits = self._at.insert(arith.CmpiOp(low, zero, "eq"))
+        self._at.insert_op(cf.AssertOp(fits, message))
+
     # ---- values ----
 
     def _address(self, memory: SSAValue) -> SSAValue:
@@ -617,6 +785,7 @@ _RULES: Final[Mapping[type[Operation], _Rule]] = {
     gpu.MemcpyOp: _HostCode.copy,
     memref.CopyOp: _HostCode.transfer,
     memref.GetGlobalOp: _HostCode.get_constant,
+    tvm_llvm.TensorMapOp: _HostCode.tensor_map,
 }
 
 

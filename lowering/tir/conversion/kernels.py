@@ -23,8 +23,10 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import nvvm, tir
 from xdsl_tvm.dialects.tir.annotations import (
     KERNEL_LAUNCH_PARAMS,
@@ -40,6 +42,14 @@ from xdsl_tvm.lowering.tir.conversion.device_calls.fragments import (
     is_fragment,
 )
 from xdsl_tvm.lowering.tir.conversion.device_calls.table import DEVICE_CALLS
+from xdsl_tvm.lowering.tir.conversion.device_calls.warpgroups import (
+    ENCODE,
+    TENSOR_ALIGNMENT,
+    allocations_of_sums,
+    tensor_map,
+    tensor_map_parameters,
+    uses_tensor_maps,
+)
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.functions import bind_parameters, is_noalias
 from xdsl_tvm.lowering.tir.conversion.types import (
@@ -71,6 +81,13 @@ CONTAINER = "gpu.container_module"
 MAX_SHARED_BYTES = 48 * 1024
 MAX_THREADS = 1024
 
+_BY_VALUE: dict[str, Attribute] = {
+    "llvm.byval": LLVMArrayType(128, i8),
+    ALIGN: IntegerAttr(64, i64),
+    "nvvm.grid_constant": UnitAttr(),
+}
+"""The attributes of a parameter that is a tensor map."""
+_SHARED_ALIGNMENT = 64
 _SHARED = ("shared", "shared.dyn")
 _DYNAMIC = "shared.dyn"
 _VOLATILE = "volatile_scope"
@@ -174,6 +191,7 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     block = Block(arg_types=argument_types(source, GLOBAL_SPACE))
     kernel = KernelConverter(block, module, name, kernels)
     kernel.source = kernel.kernel = source
+    kernel.prepare(source)
     bind_parameters(kernel, source, block)
     kernel.convert_ops(source.body.block)
     kernel.emit(gpu.ReturnOp.create())
@@ -204,8 +222,9 @@ def _argument_attributes(
     aligned = kernels.aligned.get(source, [False] * len(inputs))
     alignment = IntegerAttr(KERNEL_ALIGNMENT, i64)
     found: list[DictionaryAttr] = []
-    for dtype, is_aligned in zip(inputs, aligned, strict=True):
-        known: dict[str, Attribute] = {}
+    maps = tensor_map_parameters(source)
+    for dtype, is_aligned, is_map in zip(inputs, aligned, maps, strict=True):
+        known: dict[str, Attribute] = dict(_BY_VALUE) if is_map else {}
         if isinstance(dtype, MemRefType):
             known |= {NOALIAS: UnitAttr()} if is_noalias(source) else {}
             known |= {ALIGN: alignment} if is_aligned else {}
@@ -243,6 +262,9 @@ class HostConverter(BodyConverter):
 
     def call(self, op: tir.CallOp) -> None:
         """A call of a builtin, or the launch of a kernel."""
+        if op.callee.data == ENCODE:
+            self.values[op.results[0]] = tensor_map(self, op)
+            return
         kernel = self.kernels.launched(op)
         if kernel is None:
             super().call(op)
@@ -272,6 +294,13 @@ class HostConverter(BodyConverter):
         )
         if op.result is not None:
             self.values[op.result] = self.number(0, op.result.type)
+
+    def _argument(self, arg: SSAValue) -> SSAValue:
+        """Also a tensor map."""
+        source = origin(arg).owner
+        if isinstance(source, tir.CallOp) and source.callee.data == ENCODE:
+            return self.value(source.results[0])
+        return super()._argument(arg)
 
     def launch(self, op: tir.LaunchThreadOp) -> None:
         """Threads that no kernel has: those that are not of the hardware."""
@@ -319,10 +348,25 @@ class KernelConverter(DeviceConverter):
         self._thread_ids: dict[str, SSAValue] = {}
         self._fragments: dict[SSAValue, Memory] = {}
         """The memory of buffers of fragments, by the buffer."""
+        self._summed: set[SSAValue] = set()
+        """What is allocated for sums of products of warpgroups."""
+        self._shared_alignment = _SHARED_ALIGNMENT
         self._shared_bytes = 0
         self._has_dynamic = False
         self.kernel: tir.FuncOp | None = None
         """The function that is converted."""
+
+    def prepare(self, source: tir.FuncOp) -> None:
+        """Note what tensor copies and products of warpgroups need of memory."""
+        if uses_tensor_maps(source):
+            self._shared_alignment = TENSOR_ALIGNMENT
+            self._summed = allocations_of_sums(source)
+
+    @property
+    def sums(self) -> list[SSAValue]:
+        """The memrefs, so far, with the sums of products of warpgroups."""
+        known = self.memories
+        return [known[each].memref for each in self._summed if each in known]
 
     @property
     def block_size(self) -> list[int]:
@@ -556,7 +600,7 @@ class KernelConverter(DeviceConverter):
             type_,
             UnitAttr(),
             sym_visibility=StringAttr(visibility),
-            alignment=IntegerAttr(64, i64),
+            alignment=IntegerAttr(self._shared_alignment, i64),
         )
         self.kernels.add(tile)
         get = memref.GetGlobalOp.create(

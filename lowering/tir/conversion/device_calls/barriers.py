@@ -31,7 +31,7 @@ def create(cv: DeviceConverter, op: tir.CallOp) -> None:
     cv.barriers = cv.shared_memory((count,), i64)
 
 
-def _barrier(cv: DeviceConverter, op: tir.CallOp, position: int = 0) -> SSAValue:
+def barrier_address(cv: DeviceConverter, op: tir.CallOp, position: int = 0) -> SSAValue:
     """The address of the barrier whose number is an operand."""
     if cv.barriers is None:
         raise cv.fail(
@@ -44,30 +44,31 @@ def _barrier(cv: DeviceConverter, op: tir.CallOp, position: int = 0) -> SSAValue
 
 def initialize(cv: DeviceConverter, op: tir.CallOp) -> None:
     """`ptx_init_barrier_thread_count`."""
-    cv.emit(nvvm.MBarrierInitOp(_barrier(cv, op), word_operand(cv, op, 1)))
+    cv.emit(nvvm.MBarrierInitOp(barrier_address(cv, op), word_operand(cv, op, 1)))
 
 
 def arrive(cv: DeviceConverter, op: tir.CallOp) -> None:
     """`ptx_arrive_barrier`."""
-    cv.emit(nvvm.MBarrierArriveOp(_barrier(cv, op)))
+    cv.emit(nvvm.MBarrierArriveOp(barrier_address(cv, op)))
 
 
 def arrive_and_expect(cv: DeviceConverter, op: tir.CallOp) -> None:
     """`ptx_arrive_barrier_expect_tx`."""
-    cv.emit(nvvm.MBarrierArriveExpectTxOp(_barrier(cv, op), word_operand(cv, op, 1)))
+    cv.emit(nvvm.MBarrierArriveExpectTxOp(barrier_address(cv, op), word_operand(cv, op, 1)))
 
 
 def copies_arrive(cv: DeviceConverter, op: tir.CallOp) -> None:
     """`ptx_cp_async_barrier`: the phase does not end before the thread's copies land."""
-    cv.emit(nvvm.CpAsyncMBarrierArriveOp(_barrier(cv, op)))
+    cv.emit(nvvm.CpAsyncMBarrierArriveOp(barrier_address(cv, op)))
 
 
 def wait(cv: DeviceConverter, op: tir.CallOp) -> None:
-    """`ptx_wait_barrier`: until the first phase, of parity 0, is complete."""
-    barrier = _barrier(cv, op)
+    """`ptx_wait_barrier`: until a phase of a parity, or the first one, is complete."""
+    barrier = barrier_address(cv, op)
+    parity = word_operand(cv, op, 1) if len(op.args) > 1 else cv.number(0, i32)
     before, after = Block(), Block()
     with cv.at(before):
-        done = cv.emit(nvvm.MBarrierTryWaitOp(barrier, cv.number(0, i32))).res
+        done = cv.emit(nvvm.MBarrierTryWaitOp(barrier, parity)).res
         again = cv.binary(arith.XOrIOp, done, cv.number(1, i1))
         cv.emit(scf.ConditionOp(again))
     with cv.at(after):
@@ -86,7 +87,7 @@ def copy_bulk(cv: DeviceConverter, op: tir.CallOp) -> None:
     source = address_at(cv, op, 2, op.args[3])
     cluster: LLVMPointerType = nvvm.pointer(nvvm.CLUSTER_SPACE)
     target = cv.build(tvm_llvm.AddrSpaceCastOp, [target], cluster)
-    barrier = _barrier(cv, op, 5)
+    barrier = barrier_address(cv, op, 5)
     # The copy is to see the barrier, and to follow what threads did with the memory.
     cv.emit(nvvm.FenceProxyOp())
     cv.emit(nvvm.CpAsyncBulkOp(target, source, barrier, word_operand(cv, op, 4)))

@@ -16,6 +16,11 @@ class DeviceConverter(BodyConverter):
     barriers: SSAValue | None = None
     """The memory of the counting barriers, once `create_barriers` has declared them."""
 
+    @property
+    @abstractmethod
+    def sums(self) -> list[SSAValue]:
+        """The memrefs, so far, with the sums of products of warpgroups."""
+
     @abstractmethod
     def shared_memory(self, shape: Sequence[int], element: Attribute) -> SSAValue:
         """A memref of static shared memory."""

@@ -13,6 +13,7 @@ from xdsl_tvm.lowering.tir.conversion.device_calls import (
     copies,
     fragments,
     matrices,
+    warpgroups,
 )
 from xdsl_tvm.lowering.tir.conversion.device_calls.converter import DeviceConverter
 
@@ -27,6 +28,8 @@ DEVICE_CALLS: dict[str, Callable[[DeviceConverter, tir.CallOp], SSAValue | None]
     "ptx_cp_async": copies.copy,
     "ptx_cp_async_barrier": barriers.copies_arrive,
     "ptx_cp_async_bulk": barriers.copy_bulk,
+    "ptx_cp_async_bulk_tensor": warpgroups.copy_tensor,
+    "ptx_fence_proxy_async": warpgroups.fence_proxy,
     "ptx_init_barrier_thread_count": barriers.initialize,
     "ptx_ldg32": copies.load_guarded,
     "ptx_ldmatrix": matrices.load_matrices,
@@ -34,6 +37,10 @@ DEVICE_CALLS: dict[str, Callable[[DeviceConverter, tir.CallOp], SSAValue | None]
     "ptx_mma_sp": matrices.multiply_sparse,
     "ptx_wait_barrier": barriers.wait,
     "ptx_wait_group": copies.wait,
+    "ptx_wgmma_commit_group": warpgroups.commit,
+    "ptx_wgmma_fence": warpgroups.fence,
+    "ptx_wgmma_mma_async": warpgroups.multiply,
+    "ptx_wgmma_wait_group": warpgroups.wait,
     "tvm_bmma_sync": fragments.multiply,
     "tvm_fill_fragment": fragments.fill,
     "tvm_load_matrix_sync": fragments.load,
