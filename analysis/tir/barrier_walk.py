@@ -33,6 +33,7 @@ from xdsl_tvm.analysis.arith.vector_lane import of_lane
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.tir.access_families import FamilyTable
 from xdsl_tvm.analysis.tir.builtin_offsets import position_of
+from xdsl_tvm.analysis.tir.copy_rings import ordered_memory
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.analysis.tir.radix_split import with_outer_remainders
 from xdsl_tvm.analysis.tir.thread_separation import (
@@ -69,6 +70,7 @@ _ONLY_READ = {
     "ptx_ldmatrix": ("smem_ptr",),
     "ptx_cp_async": ("global_ptr",),
     "ptx_cp_async_bulk": ("global_ptr",),
+    "ptx_wgmma_mma_async": ("a", "b"),
     "tvm_load_matrix_sync": ("ptr",),
     "ptx_ldg32": ("address",),
     "ptx_mma": ("a", "b"),
@@ -79,6 +81,7 @@ _ONLY_WRITTEN = {
     "ptx_ldmatrix": ("local_ptr",),
     "ptx_cp_async": ("shared_ptr",),
     "ptx_cp_async_bulk": ("shared_ptr",),
+    "ptx_cp_async_bulk_tensor": ("shared_ptr",),
     "tvm_store_matrix_sync": ("ptr",),
     "mma_store": ("dst_ptr",),
 }
@@ -170,6 +173,8 @@ class BarrierWalk:
             self._keep_warps_together(variables)
         self._separation = Separation(variables, blocks_meet=level is Level.GRID)
         self._families = FamilyTable(self._separation)
+        self._ordered = ordered_memory(launch)
+        """What counting barriers order."""
         self._is_collecting = False
         """Whether the walk adds accesses to families, and compares none."""
         row = self._axes.get("threadIdx.x")
@@ -200,6 +205,8 @@ class BarrierWalk:
         raise NotImplementedError
 
     def _watches(self, buffer: SSAValue) -> bool:
+        if self._is_ordered(buffer):
+            return False
         scope = scope_of(buffer)
         match self._level:
             case Level.WARP:
@@ -208,6 +215,10 @@ class BarrierWalk:
                 return scope.rank is StorageRank.GLOBAL
             case Level.BLOCK:
                 return scope.is_shared_by_threads and scope.rank is not StorageRank.WARP
+
+    def _is_ordered(self, buffer: SSAValue) -> bool:
+        """Whether counting barriers order the accesses of memory."""
+        return bool(self._ordered) and accessed_memory(buffer) in self._ordered
 
     # ---- variables ----
 

@@ -29,6 +29,8 @@ OFFSETS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("c", "c_offset"),
         ("metadata", "metadata_offset"),
     ),
+    "ptx_wgmma_mma_async": (("a", "a_offset"), ("b", "b_offset"), ("c", "c_offset")),
+    "ptx_cp_async_bulk_tensor": (("shared_ptr", "shared_offset"),),
     "mma_store": (("src_ptr", "src_offset"),),
     "mma_fill": (("local_ptr", "offset"),),
 }

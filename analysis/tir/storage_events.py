@@ -36,6 +36,8 @@ _COUNT = "async_wait_inflight_count"
 _BUILTIN_QUEUE = 0
 """The queue of the builtins of PTX, as in TVM's back end."""
 _COPIES = ("ptx_cp_async", "dma_copy")
+_UNTIL_A_WAIT = ("ptx_cp_async_bulk", "ptx_cp_async_bulk_tensor", "ptx_wgmma_mma_async")
+"""What accesses memory until a wait that does not name it."""
 
 
 class Phase(Enum):
@@ -304,7 +306,7 @@ class StorageEvents:
         copied: dict[Operation, dict[tir.AllocateOp, None]] = {}
         for memory, touches in self._touches.items():
             for op in touches:
-                if _is_builtin(op, "ptx_cp_async_bulk") or _is_uncommitted(op, root):
+                if _is_builtin(op, *_UNTIL_A_WAIT) or _is_uncommitted(op, root):
                     self.pinned.add(memory)
                 elif _is_builtin(op, *_COPIES) or _is_inside(op, _COMMIT, root):
                     copied.setdefault(op, {})[memory] = None

@@ -843,13 +843,14 @@ def _copies() -> list[Intrinsic]:
     )
     row(
         "ptx_cp_async_bulk_tensor",
-        "(shared_ptr:pointer shared_offset:index tensor_map:handle barrier_id:index "
-        "coordinates:index*) -> void",
+        "(shared_ptr:pointer shared_offset:index tensor_map:handle bytes:const "
+        "barrier_id:index coordinates:index*) -> void",
         _U,
         by,
         "Copies the box that begins at the coordinates, the outermost first, with zeros "
-        "for what is outside of the tensor. Its bytes arrive at the barrier. Not of TVM.",
-        counts=tuple(range(5, 10)),
+        "for what is outside of the tensor. Its bytes, so many, arrive at the barrier. Not "
+        "of TVM.",
+        counts=tuple(range(6, 11)),
     )
     row(
         "ptx_fence_proxy_async",

@@ -205,10 +205,11 @@ def _copy_tensor(e: Emitter, op: tir.CallOp) -> None:
         raise AsyncCopyError(
             f"the destination of the copy is in scope {scope!r}, not in shared", op
         )
-    target, number = behind(e, op, 0, e[op.args[1]]), e[op.args[3]]
-    places = ", ".join(e[each] for each in op.args[4:])
+    target, tensor = behind(e, op, 0, e[op.args[1]]), e[op.args[2]]
+    given = ", ".join(e[each] for each in (op.args[3], op.args[4]))
+    places = ", ".join(e[each] for each in op.args[5:])
     sites = f"{e.settings.grid.site(op, op.args[0])}, {e.settings.grid.site(op)}"
-    e.line(f"grid.copy_tensor({target}, {e[op.args[2]]}, {number}, {sites}, {places})")
+    e.line(f"grid.copy_tensor({target}, {tensor}, {given}, {sites}, {places})")
 
 
 def _encode_map(e: Emitter, op: tir.CallOp) -> None:

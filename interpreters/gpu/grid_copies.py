@@ -115,6 +115,7 @@ class GridCopies(GridMemory):
         self,
         target: Pointer,
         tensor: object,
+        count: int,
         number: int,
         target_site: int,
         source_site: int,
@@ -126,6 +127,10 @@ class GridCopies(GridMemory):
         copy = copy_box(self, target, tensor, coordinates, target_site, source_site)
         barrier.track(copy)
         assert isinstance(tensor, TiledTensor)
+        if tensor.bytes != count:
+            raise AsyncCopyError(
+                f"a copy of {count} bytes has a tensor map of boxes of {tensor.bytes}"
+            )
         barrier.bytes -= tensor.bytes
         barrier.advance()
 

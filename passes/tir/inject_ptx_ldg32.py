@@ -30,7 +30,12 @@ from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.statements import can_speculate, erase_if_unused
 
 _LDG: Final = "ptx_ldg32"
-_WRITES_ITS_FIRST: Final = (_LDG, "ptx_cp_async", "ptx_cp_async_bulk")
+_WRITES_ITS_FIRST: Final = (
+    _LDG,
+    "ptx_cp_async",
+    "ptx_cp_async_bulk",
+    "ptx_cp_async_bulk_tensor",
+)
 """Builtins that write at their first operand, and read at other pointers."""
 
 

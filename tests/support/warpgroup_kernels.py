@@ -62,21 +62,21 @@ class RingProduct:
         if self.by_terms:
             shape, box = f"({k}, {n})", f"{k}, {n}, {n}, 64, 64"
             copies = [
-                ("b", rows * 64 + 4096 * g, f"s * 64, n0 + {64 * g}")
+                ("b", rows * 64 + 4096 * g, 8192, f"s * 64, n0 + {64 * g}")
                 for g in range(self.width // 64)
             ]
             at_b = "t * 1024"
         else:
             shape, box = f"({n}, {k})", f"{n}, {k}, {k}, {columns}, 64"
-            copies = [("b", rows * 64, "n0, s * 64")]
+            copies = [("b", rows * 64, columns * 128, "n0, s * 64")]
             at_b = "t * 16"
-        copies.insert(0, ("a", 0, "m0, s * 64"))
+        copies.insert(0, ("a", 0, rows * 128, "m0, s * 64"))
         layout = "row" if self.by_terms else "col"
         kind = "fp16" if self.dtype == "float16" else "bf16"
         copied = "\n".join(
             f"                T.ptx_cp_async_bulk_tensor(tiles.data, s % {stages} * {stage}"
-            f" + {at}, {name}_map, s % {stages}, {where})"
-            for name, at, where in copies
+            f" + {at}, {name}_map, {size}, s % {stages}, {where})"
+            for name, at, size, where in copies
         )
         text = f'''
 # from tvm.script import tir as T
@@ -103,7 +103,7 @@ def product(A: T.Buffer(({m}, {k}), "{self.dtype}"), B: T.Buffer({shape}, "{self
             T.ptx_init_barrier_thread_count({stages} + s, {4 * groups})
         T.ptx_fence_proxy_async()
     T.tvm_storage_sync("shared")
-    if wg == {groups}:
+    if wg >= {groups}:
         if tx == 0:
             for s in range({steps}):
                 T.ptx_wait_barrier({stages} + s % {stages}, (s // {stages} + 1) % 2)

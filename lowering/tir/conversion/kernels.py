@@ -46,8 +46,9 @@ from xdsl_tvm.lowering.tir.conversion.device_calls.warpgroups import (
     ENCODE,
     TENSOR_ALIGNMENT,
     allocations_of_sums,
+    box_bytes,
+    check_boxes,
     tensor_map,
-    tensor_map_parameters,
     uses_tensor_maps,
 )
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
@@ -222,7 +223,7 @@ def _argument_attributes(
     aligned = kernels.aligned.get(source, [False] * len(inputs))
     alignment = IntegerAttr(KERNEL_ALIGNMENT, i64)
     found: list[DictionaryAttr] = []
-    maps = tensor_map_parameters(source)
+    maps = [size is not None for size in box_bytes(source)]
     for dtype, is_aligned, is_map in zip(inputs, aligned, maps, strict=True):
         known: dict[str, Attribute] = dict(_BY_VALUE) if is_map else {}
         if isinstance(dtype, MemRefType):
@@ -270,6 +271,7 @@ class HostConverter(BodyConverter):
             super().call(op)
             return
         count = len(kernel.function_type.inputs)
+        check_boxes(kernel, op.args[1 : 1 + count])
         self.kernels.note_launch(kernel, op.args[1 : 1 + count])
         arguments = [self._argument(arg) for arg in op.args[1 : 1 + count]]
         sizes = dict(zip(launch_parameters(kernel), op.args[1 + count :], strict=True))

@@ -93,7 +93,7 @@ class BarrierPlanner(BarrierWalk):
             self.walk()
 
     def _watches(self, buffer: SSAValue) -> bool:
-        return scope_of(buffer) == self._scope
+        return not self._is_ordered(buffer) and scope_of(buffer) == self._scope
 
     def _is_barrier(self, op: Operation) -> bool:
         if self._level is Level.WARP and barrier_scope(op) == "warp":

@@ -7,18 +7,21 @@ through `tvm_llvm.register_fence`, so that no access of them is before it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Final
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import nvvm, tir, tvm_llvm
 from xdsl_tvm.dialects.nvvm.formats import warpgroup_columns
+from xdsl_tvm.dialects.tir.types import bytes_of
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
 from xdsl_tvm.lowering.tir.conversion.device_calls.addresses import (
     address_at,
@@ -67,21 +70,56 @@ def allocations_of_sums(func: tir.FuncOp) -> set[SSAValue]:
     }
 
 
-def tensor_map_parameters(func: tir.FuncOp) -> list[bool]:
-    """Which parameters of a kernel are tensor maps."""
-    return [
-        any(
-            isinstance(op := use.operation, tir.CallOp)
+def box_bytes(func: tir.FuncOp) -> list[int | None]:
+    """The bytes of boxes, of the parameters of a kernel that are tensor maps.
+
+    Raises PassFailedException where copies by one map are of different sizes.
+    """
+    found: list[int | None] = []
+    for parameter in func.args:
+        sizes = {
+            int(tir.constant_value(op.args[_BYTES]) or 0)
+            for use in parameter.uses
+            if isinstance(op := use.operation, tir.CallOp)
             and op.callee.data == TENSOR_COPY
             and use.index == _MAP
-            for use in parameter.uses
-        )
-        for parameter in func.args
-    ]
+        }
+        if len(sizes) > 1:
+            raise PassFailedException(
+                f'tir.func @{func.sym_name.data}: copies by one tensor map are of '
+                f"{' and '.join(map(str, sorted(sizes)))} bytes; use a map for each box"
+            )
+        found.append(next(iter(sizes), None))
+    return found
+
+
+def check_boxes(kernel: tir.FuncOp, arguments: Sequence[SSAValue]) -> None:
+    """Raises PassFailedException for a launch whose tensor maps have other boxes than the
+    kernel copies."""
+    for argument, size in zip(arguments, box_bytes(kernel), strict=True):
+        if size is None:
+            continue
+        source = origin(argument).owner
+        if not isinstance(source, tir.CallOp) or source.callee.data != ENCODE:
+            raise PassFailedException(
+                f"tir.func @{kernel.sym_name.data}: a launch passes no tensor map that is "
+                f'made in the function that launches; make it by "{ENCODE}"'
+            )
+        rank = (len(source.args) - 1) // 3
+        box = [tir.constant_value(each) or 0 for each in source.args[-rank:]]
+        element = source.args[0].type
+        assert isinstance(element, tir.PtrType)
+        found = int(prod(box)) * bytes_of(element.element_type)
+        if found != size:
+            raise PassFailedException(
+                f"tir.func @{kernel.sym_name.data}: copies {size} bytes by a tensor map "
+                f"of boxes of {found} bytes; state those of the box"
+            )
 
 
 _MAP: Final = 2
 """The operand of a tensor copy that is the map."""
+_BYTES: Final = 3
 _SUMS: Final = 10
 """The operand of a product that points to its sums."""
 
@@ -128,9 +166,9 @@ def copy_tensor(cv: DeviceConverter, op: tir.CallOp) -> None:
     cluster: LLVMPointerType = nvvm.pointer(nvvm.CLUSTER_SPACE)
     target = cv.build(tvm_llvm.AddrSpaceCastOp, [target], LLVMPointerType())
     target = cv.build(tvm_llvm.AddrSpaceCastOp, [target], cluster)
-    barrier = barrier_address(cv, op, 3)
+    barrier = barrier_address(cv, op, 4)
     # PTX has the innermost dimension first.
-    places = [word_operand(cv, op, place) for place in range(len(op.args) - 1, 3, -1)]
+    places = [word_operand(cv, op, place) for place in range(len(op.args) - 1, 4, -1)]
     cv.emit(nvvm.CpAsyncBulkTensorOp(target, cv.value(map), barrier, places))
 
 
