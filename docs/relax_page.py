@@ -50,6 +50,7 @@ from xdsl_tvm.dialects.relax.calls import (
 )
 from xdsl_tvm.dialects.relax.memory import AllocatesResult, EndsLife
 from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.packed import MakesObjects
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
 from xdsl_tvm.passes.relax.legalize.registry import REWRITES, RULES
 
@@ -251,6 +252,7 @@ _TRAITS: dict[type[OpTrait], str] = {
     EffectsIfImpure: "",
     WritesInPlace: "Reads its arguments and writes some of them.",
     AllocatesResult: "The result is new memory.",
+    MakesObjects: "",
     EndsLife: "Ends the life of its operand.",
     MemoryReadEffect: "Reads memory.",
     MemoryWriteEffect: "Writes memory.",
