@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from itertools import count
 from pathlib import Path
 from types import ModuleType
+
+from support.paths import ROOT
 
 _numbers = count()
 
@@ -25,3 +28,9 @@ def import_text(folder: Path, text: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def python_blocks(page: str) -> list[str]:
+    """The blocks of Python in a page of `docs`."""
+    text = (ROOT / "docs" / page).read_text()
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)

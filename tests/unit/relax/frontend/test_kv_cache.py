@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.live_scripts import import_text, python_blocks
 from support.paged_caches import (
     ALL_HEADS,
     EXTENTS,
@@ -319,3 +321,11 @@ def test_caches_that_cannot_be_are_refused(attending: Any):
 def test_modules_with_caches_are_scripts():
     module, _ = Attention().export_tvm(attend_spec())
     tvm.ir.assert_structural_equal(parse(module.script()), module)
+
+
+def test_page(tmp_path: Path):
+    """The blocks of the page run, as one program."""
+    pytest.importorskip("llvmlite")
+    blocks = python_blocks("kv-cache.md")
+    assert len(blocks) == 3
+    import_text(tmp_path, "\n".join(blocks))

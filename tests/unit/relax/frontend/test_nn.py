@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.live_scripts import import_text
+from support.live_scripts import import_text, python_blocks
 from support.nn_models import Array, Computation, data_of, fill, forwarded
-from support.paths import ROOT
 from xdsl.utils.exceptions import VerifyException
 
 import xdsl_tvm as tvm
@@ -647,8 +646,8 @@ def test_compiled_models_of_pytorch():
 
 def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The blocks of the page run, as one program."""
-    text = (ROOT / "docs" / "nn.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    pytest.importorskip("llvmlite")
+    blocks = python_blocks("nn.md")
     assert len(blocks) > 5
     import_text(tmp_path, "\n".join(blocks))
     assert "scores_weight: R.Tensor((4, 16)" in capsys.readouterr().out
