@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -13,9 +14,12 @@ from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra.module_text import ModuleText
 from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime.constant_memory import ReservedMemory
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.global_functions import registered_externs
 from xdsl_tvm.runtime.load import Source, load_module, load_text
+from xdsl_tvm.runtime.module_fingerprint import large_constants
 from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
 from xdsl_tvm.runtime.ndarray import host_value
 from xdsl_tvm.runtime.packed_calls import Externs
@@ -55,8 +59,10 @@ def compile_module(
     goal = target_or_current(target)
     kind, target_arch = _kind_and_arch(goal)
     arch = arch or target_arch
-    with rare_collections():
+    with ExitStack() as stack:
+        stack.enter_context(rare_collections())
         loaded = _loaded(module)
+        reserved = stack.enter_context(_reserved(kind, loaded, params or {}))
         loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
         if params:
             loaded = _with_params(loaded, params)
@@ -88,7 +94,17 @@ def compile_module(
         # The executable keeps the module and lowers it in place where it has to.
         owned = loaded.clone() if loaded is module and not params else loaded
         functions = {**registered_externs(), **(externs or {})}
-        return NativeExecutable(owned, settings, functions)
+        return NativeExecutable(owned, settings, functions, reserved)
+
+
+def _reserved(
+    kind: str, module: ModuleOp, params: Mapping[str | int, Any]
+) -> ReservedMemory:
+    """Memory for the constants that code for the processor will have."""
+    if kind != "llvm" or not llvm_jit.holds_data():
+        return ReservedMemory(0)
+    size = sum(map(len, large_constants(module)))
+    return ReservedMemory(size + sum(getattr(p, "nbytes", 0) for p in params.values()))
 
 
 def _loaded(module: Source | ModuleText) -> ModuleOp:

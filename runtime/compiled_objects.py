@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl_tvm.lowering.llvm_text.datum import Datum
-from xdsl_tvm.runtime.constant_memory import ConstantMemory
+from xdsl_tvm.runtime.constant_memory import ConstantMemory, ReservedMemory
 
 _HEAD = b"xdsl-tvm objects 2\n"
 _OBJECT, _CONSTANT, _REFERENCE = b"o", b"c", b"r"
@@ -21,10 +21,10 @@ class CompiledObjects:
     memory: ConstantMemory | None = None
     """Where the constants are, if they have been copied already."""
 
-    def constants(self) -> ConstantMemory | None:
+    def constants(self, reserved: ReservedMemory | None = None) -> ConstantMemory | None:
         """Where the constants are; they are copied now, unless they have been."""
         if self.memory is None and self.data:
-            return ConstantMemory(self.data)
+            return ConstantMemory(self.data, reserved)
         return self.memory
 
     def entry(self, digests: Mapping[int, bytes]) -> bytes:

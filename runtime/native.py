@@ -43,7 +43,7 @@ from xdsl_tvm.runtime.compiler_files import compiler_fingerprint
 from xdsl_tvm.runtime.constant_memory import ReservedMemory
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.loop_times import LoopRecorder
-from xdsl_tvm.runtime.module_fingerprint import fingerprint_of, large_constants
+from xdsl_tvm.runtime.module_fingerprint import fingerprint_of
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs, PackedCalls, check_externs
 from xdsl_tvm.runtime.packed_functions import (
@@ -85,8 +85,13 @@ class NativeExecutable(Executable):
     """Functions compiled for this machine's processor."""
 
     def __init__(
-        self, module: ModuleOp, settings: Settings, externs: Externs | None = None
+        self,
+        module: ModuleOp,
+        settings: Settings,
+        externs: Externs | None = None,
+        reserved: ReservedMemory | None = None,
     ) -> None:
+        """Compile a module; its large constants are copied to `reserved`, if given."""
         super().__init__(module)
         check_externs(module, externs or {})
         _check_names(module)
@@ -99,7 +104,8 @@ class NativeExecutable(Executable):
         self._settings = settings
         self._externs = externs
         self._is_profiled = settings.profile and has_relax_functions(module)
-        self.machine_code = compiled = self._cached_or_compiled()
+        reserved = reserved or ReservedMemory(0)
+        self.machine_code = compiled = self._cached_or_compiled(reserved)
         """The objects, and the constants that they declare."""
         self._objects = compiled.objects
         exports = dict.fromkeys(s.function for s in self.signatures.values())
@@ -130,7 +136,10 @@ class NativeExecutable(Executable):
             }
             symbols.update((name, known[name]) for name in calls)
         self._code = llvm_jit.load_objects(
-            self._objects, exports, symbols=symbols, constants=compiled.constants()
+            self._objects,
+            exports,
+            symbols=symbols,
+            constants=compiled.constants(reserved),
         )
         address = self._code.address
         self.loop_recorder = LoopRecorder(address) if has_marks else None
@@ -151,11 +160,11 @@ class NativeExecutable(Executable):
     def _mentions(self, name: str) -> bool:
         return any(llvm_jit.mentions(data, name) for data in self._objects)
 
-    def _cached_or_compiled(self) -> CompiledObjects:
+    def _cached_or_compiled(self, reserved: ReservedMemory) -> CompiledObjects:
         cache = ObjectCache.default()
         if cache.folder is None:
             # Nobody asks for the digest of the module.
-            return self._compiled()
+            return self._compiled(reserved)
         settings = self._settings
         found = fingerprint_of(self._module)
         key = llvm_jit.host_cache_key(
@@ -171,36 +180,29 @@ class NativeExecutable(Executable):
             cached = CompiledObjects.of_entry(entry, found.constants)
             if cached is not None:
                 return cached
-        compiled = self._compiled()
+        compiled = self._compiled(reserved)
         cache.put(key, compiled.entry(found.digests))
         return compiled
 
-    def _compiled(self) -> CompiledObjects:
+    def _compiled(self, reserved: ReservedMemory) -> CompiledObjects:
         settings = self._settings
         if settings.optimize and has_relax_functions(self._module):
             # Late: a module that is found in the cache needs none of it.
-            with ReservedMemory(self._size_of_constants()) as reserved:
-                from xdsl_tvm.runtime.unit_objects import compile_units
+            from xdsl_tvm.runtime.unit_objects import compile_units
 
-                compiled = compile_units(
-                    self._module.clone(),
-                    {signature.function for signature in self.signatures.values()},
-                    opt_level=settings.opt_level,
-                    profile=settings.profile,
-                    progress=settings.progress,
-                    reserved=reserved,
-                )
+            compiled = compile_units(
+                self._module.clone(),
+                {signature.function for signature in self.signatures.values()},
+                opt_level=settings.opt_level,
+                profile=settings.profile,
+                progress=settings.progress,
+                reserved=reserved,
+            )
             if compiled is not None:
                 return compiled
         text, data = self._text_and_data()
         settings.progress("machine code", 1, 1)
         return CompiledObjects([llvm_jit.compile_object(text, settings.opt_level)], data)
-
-    def _size_of_constants(self) -> int:
-        """Bytes of the module's constants, as far as they are apart from its code."""
-        if not llvm_jit.holds_data():
-            return 0
-        return sum(map(len, large_constants(self._module)))
 
     @cached_property
     def llvm_ir(self) -> str:
