@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
 
 _is_block = of_classes(Block)
@@ -25,7 +26,7 @@ def verify_dominance(
     VerifyException that begins with `what` and names the first op that breaks the rule.
     """
     walk = _DominanceWalk(across_blocks)
-    for op in function.walk():
+    for op in all_ops(function):
         walk.seen.add(op)
         for number, operand in enumerate(op.operands):
             if not walk.is_defined(operand, op):

@@ -12,7 +12,7 @@ level, or at several. Passes over Relax functions take part where a module has s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import gpu
@@ -282,7 +282,13 @@ def run_pipeline(
 def pipeline_steps(passes: str | Sequence[str]) -> list[ModulePass]:
     """What `run_pipeline` runs, composite passes taken apart; imports all passes."""
     text = passes if isinstance(passes, str) else ",".join(passes)
-    return [step for each in passes_of(text) for step in _steps(each)]
+    return list(_steps_of(text, repr(sorted(PassContext.current().config.items()))))
+
+
+@lru_cache(maxsize=64)
+def _steps_of(text: str, config: str) -> tuple[ModulePass, ...]:
+    """The steps of a pipeline text in the current context, of this configuration."""
+    return tuple(step for each in passes_of(text) for step in _steps(each))
 
 
 def _name(step: ModulePass) -> str:

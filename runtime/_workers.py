@@ -17,6 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 Job = Callable[[], bytes]
@@ -41,13 +42,31 @@ Outcome = bytes | Exception | Ended
 def can_fork() -> bool:
     """Whether a copy of this process can go on: it is Linux, and no other thread runs.
 
-    A copy has none of the other threads, but the locks that they hold.
+    A copy has none of the other threads, but the locks that they hold. Libraries that run
+    tasks of their own, such as JAX and gRPC, name their threads. Those that have the name
+    of the process are helpers of BLAS, which end before a fork, and of OpenMP, which wait
+    without a lock.
     """
     return (
         sys.platform == "linux"
         and threading.active_count() == 1
         and threading.current_thread() is threading.main_thread()
+        and not _has_named_threads()
     )
+
+
+def _has_named_threads() -> bool:
+    """Whether a thread that is none of Python's has a name of its own."""
+    names: set[str] = set()
+    try:
+        for task in os.listdir("/proc/self/task"):
+            # A thread may end in between.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                names.add(Path("/proc/self/task", task, "comm").read_text())
+    except OSError:
+        # Without this file system nothing is known of such threads.
+        return False
+    return len(names) > 1
 
 
 def _nothing() -> None:

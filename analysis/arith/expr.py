@@ -93,7 +93,7 @@ class Expr:
         """The one node with these parts; `key` stands for the payload, if given."""
         number = _number_of(dtype)
         full_key = (cls, number, operands, payload if key is None else key)
-        node = _table.get(full_key)
+        node: Any = _table.get(full_key)
         if node is None:
             with _lock:
                 node = _table.get(full_key)

@@ -174,17 +174,23 @@ class _Retyping:
 
     def concerns(self, op: Operation) -> bool:
         """Whether a type or attribute of `op` has bf16 in it."""
-        return (
-            any(self._changes(value.type) for value in (*op.operands, *op.results))
-            or any(self._changes(value) for value in op.properties.values())
-            or any(self._changes(value) for value in op.attributes.values())
-            or any(
-                self._changes(argument.type)
-                for region in op.regions
-                for block in region.blocks
-                for argument in block.args
-            )
-        )
+        attributes = [value.type for value in op.operands]
+        attributes += [value.type for value in op.results]
+        attributes += op.properties.values()
+        attributes += op.attributes.values()
+        for region in op.regions:
+            for block in region.blocks:
+                attributes += [argument.type for argument in block.args]
+        # Every op is asked, so that attributes that are known take no call.
+        known = self._known
+        for attribute in attributes:
+            found = known.get(id(attribute))
+            if found is None:
+                if self._changes(attribute):
+                    return True
+            elif found[1] is not attribute:
+                return True
+        return False
 
     def _changes(self, attribute: Attribute) -> bool:
         return self.attribute(attribute) is not attribute

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import ForKind
@@ -134,7 +135,7 @@ class InjectSoftwarePipeline(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         doubled: set[Memory] = set()
         loops: list[tir.ForOp] = []
-        for inner in op.walk():
+        for inner in all_ops(op):
             if isinstance(inner, tir.BlockOp):
                 doubled |= _requested(inner)
             elif isinstance(inner, tir.ForOp | tir.LaunchThreadOp) and _is_marked(inner):

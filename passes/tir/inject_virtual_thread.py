@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -111,7 +112,7 @@ class InjectVirtualThread(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            launches = [inner for inner in func.walk() if _is_virtual(inner)]
+            launches = [inner for inner in all_ops(func) if _is_virtual(inner)]
             remaining = [launch for launch in launches if not _is_reopened(launch)]
             for launch in reversed(remaining):
                 _Expansion(launch).run()

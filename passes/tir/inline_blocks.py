@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, substitute, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.analysis.tir.access_regions import get_block_read_write_region
@@ -66,7 +67,7 @@ class InlineBlocks(CompilerPass):
     name = "tir-inline-blocks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.walk()):
+        for function in all_ops(op):
             if isinstance(function, tir.FuncOp) and is_unscheduled(function):
                 noalias = is_true(function.attributes.get("tir.noalias"))
                 for block in list(_statement_blocks(function)):
@@ -75,7 +76,7 @@ class InlineBlocks(CompilerPass):
 
 def _statement_blocks(function: tir.FuncOp) -> Iterator[Block]:
     """The lists of statements that may allocate buffers."""
-    for op in function.walk():
+    for op in all_ops(function):
         if isinstance(op, tir.FuncOp) or (isinstance(op, tir.BlockOp) and op.is_opaque):
             for region in op.regions:
                 yield from region.blocks

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, leaf_values, view
 from xdsl_tvm.analysis.tir.lca import CommonAncestors
@@ -99,7 +100,7 @@ class LiftThreadBinding(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: list[tir.ForOp] = []
-        for inner in op.walk():
+        for inner in all_ops(op):
             inside = bool(kernels) and kernels[-1].is_ancestor(inner)
             if isinstance(inner, tir.ForOp) and inner.thread_tag and not inside:
                 kernels.append(inner)

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import (
@@ -152,10 +153,10 @@ class LowerCrossThreadReduction(CompilerPass):
     name = "tir-lower-cross-thread-reduction"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [op for op in op.walk() if isinstance(op, tir.FuncOp)]:
+        for func in [op for op in all_ops(op) if isinstance(op, tir.FuncOp)]:
             blocks = [
                 op
-                for op in func.walk()
+                for op in all_ops(func)
                 if isinstance(op, tir.BlockOp) and _may_need_lowering(op)
             ]
             if blocks:

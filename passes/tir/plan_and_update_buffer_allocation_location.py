@@ -96,7 +96,7 @@ class PlanAndUpdateBufferAllocationLocation(CompilerPass):
 
 
 def _plan(func: tir.FuncOp) -> None:
-    allocations = [op for op in func.walk() if isinstance(op, tir.AllocBufferOp)]
+    allocations = [op for op in all_ops(func) if isinstance(op, tir.AllocBufferOp)]
     if not allocations:
         return
     lowest = buffer_access_lca(func)

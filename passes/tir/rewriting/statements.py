@@ -10,6 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import Expr, leaf_values
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
@@ -170,7 +171,7 @@ def erase_if_unused(
         if is_trivially_dead(op):
             pending += [
                 operand.owner
-                for inner in op.walk()
+                for inner in all_ops(op)
                 for operand in inner.operands
                 if inner is op or not op.is_ancestor(operand.owner)
             ]

@@ -154,3 +154,27 @@ def test_no_copies_beside_threads() -> None:
     finally:
         end.set()
         thread.join()
+
+
+NATIVE_THREAD = """
+import ctypes
+from xdsl_tvm.runtime._workers import can_fork
+
+def start(name):
+    thread, library = ctypes.c_ulong(), ctypes.CDLL(None)
+    wait = ctypes.cast(library.sleep, ctypes.c_void_p)
+    library.pthread_create(ctypes.byref(thread), None, wait, ctypes.c_void_p(60))
+    if name:
+        library.pthread_setname_np(thread, name)
+
+start(b"")
+print(can_fork())
+start(b"tf_tasks")
+print(can_fork())
+"""
+
+
+def test_threads_of_libraries_with_names_prevent_copies() -> None:
+    command = [sys.executable, "-c", NATIVE_THREAD]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["True", "False"]
