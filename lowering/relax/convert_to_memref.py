@@ -13,9 +13,18 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.lowering.relax.conversion.gpu import place_on_gpu
 from xdsl_tvm.lowering.relax.conversion.loops import converter_of
 from xdsl_tvm.lowering.relax.conversion.module import ModuleView
-from xdsl_tvm.lowering.tir.convert_to_gpu import ConvertToGPU
 from xdsl_tvm.lowering.tir.convert_to_memref import ConvertToMemref as ConvertTIRToMemref
 from xdsl_tvm.passes.infra import CompilerPass
+
+
+def _tir_conversion(on_gpu: bool) -> CompilerPass:
+    """What lowers the TIR functions of the same module."""
+    if not on_gpu:
+        return ConvertTIRToMemref()
+    # Late: code for the processor needs nothing of the GPU.
+    from xdsl_tvm.lowering.tir.convert_to_gpu import ConvertToGPU
+
+    return ConvertToGPU()
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,7 @@ class ConvertToMemref(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         on_gpu = self._is_on_gpu()
         if convert_relax_functions(op, profile=self.profile, on_gpu=on_gpu):
-            convert = ConvertToGPU if on_gpu else ConvertTIRToMemref
-            convert().apply(ctx, op)
+            _tir_conversion(on_gpu).apply(ctx, op)
         for inner in op.body.ops:
             if isinstance(inner, ModuleOp):
                 self.apply(ctx, inner)

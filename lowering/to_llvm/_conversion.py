@@ -94,7 +94,7 @@ def pointer_type(space: Attribute) -> LLVMPointerType:
     )
 
 
-@lru_cache(maxsize=1024)
+@by_identity
 def convert_type(type: Attribute) -> Attribute:
     """The LLVM type that stands for `type`; `type` itself if it is none of ours."""
     if isinstance(type, IndexType):
@@ -180,8 +180,9 @@ class Conversion(LocatedBuilder):
 
     def operand(self, value: SSAValue) -> SSAValue:
         """`value` in its LLVM type."""
-        target = convert_type(value.type)
-        if target == value.type:
+        type = value.type
+        target = convert_type(type)
+        if target is type or target == type:
             return value
         owner = value.owner
         if isinstance(owner, UnrealizedConversionCastOp):
@@ -234,7 +235,7 @@ class Conversion(LocatedBuilder):
             new.name_hint = old.name_hint
         if old.first_use is None:
             return
-        if old.type == new.type:
+        if old.type is new.type or old.type == new.type:
             old.replace_all_uses_with(new)
             return
         cast_op = self._cast_back(old, new)

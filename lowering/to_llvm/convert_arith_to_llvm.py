@@ -346,7 +346,7 @@ def _constant_value(op: Operation, value: Attribute, target: Attribute) -> Attri
     if isinstance(value, IntegerAttr):
         number = cast("IntegerAttr[IntegerType | IndexType]", value)
         if isinstance(number.type, IndexType):
-            return IntegerAttr(number.value.data, i64)
+            return splat(number.value.data, i64)
         return number
     if not isinstance(value, FloatAttr):
         raise fail(op, f"a constant cannot be {value.name}; use a dense attribute")

@@ -19,14 +19,7 @@ from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.infra import CompilerPass, CompositePass
 from xdsl_tvm.passes.infra.pipeline_registry import Maker, PipelineRegistry
 from xdsl_tvm.passes.infra.sequential import find_pass_class
-from xdsl_tvm.passes.relax.channels_last import ChannelsLast
-from xdsl_tvm.passes.relax.dispatch_sampling import DispatchSampling
-from xdsl_tvm.passes.relax.dispatch_sort_scan import DispatchSortScan
-from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
 from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
-from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
-from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
-from xdsl_tvm.passes.tir.inline_blocks import InlineBlocks
 
 
 @dataclass(frozen=True)
@@ -97,10 +90,38 @@ ROWS: Final[dict[str, tuple[Row, ...]]] = {
 """
 
 
-_FOR_TARGET: Final[dict[str, Callable[[str], ModulePass]]] = {
-    "DispatchSampling": DispatchSampling,
-    "DispatchSortScan": DispatchSortScan,
-}
+def _first_on_gpu(target: str) -> tuple[ModulePass, ...]:
+    """What comes before the list of a GPU."""
+    # Late, like the passes of the list: code for the processor needs none of them.
+    from xdsl_tvm.passes.relax.channels_last import ChannelsLast
+    from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
+
+    return OnePassAttention(least_queries=1, target=target), ChannelsLast(target)
+
+
+def _dispatched(name: str, target: str) -> ModulePass:
+    """A pass of this name that is told the target."""
+    from xdsl_tvm.passes.relax.dispatch_sampling import DispatchSampling
+    from xdsl_tvm.passes.relax.dispatch_sort_scan import DispatchSortScan
+
+    kind = DispatchSampling if name == "DispatchSampling" else DispatchSortScan
+    return kind(target)
+
+
+def _gpu_schedules(target: str, fuse_multiply_add: bool) -> tuple[ModulePass, ...]:
+    """What gives kernels of a GPU their threads."""
+    from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
+    from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
+    from xdsl_tvm.passes.tir.inline_blocks import InlineBlocks
+
+    return (
+        InlineBlocks(),
+        GPUSchedule(target, fuse_multiply_add=fuse_multiply_add),
+        DefaultGPUSchedule(target),
+    )
+
+
+_FOR_TARGET: Final = ("DispatchSampling", "DispatchSortScan")
 """Passes that are told the target."""
 
 
@@ -170,19 +191,12 @@ class DefaultPipeline(CompositePass):
             )
         found: list[ModulePass] = []
         if pipeline == "cuda":
-            found += (
-                OnePassAttention(least_queries=1, target=self.target),
-                ChannelsLast(self.target),
-            )
+            found += _first_on_gpu(self.target)
         for row in rows:
             if row.name == "ApplyDefaultSchedule":
-                found += (
-                    InlineBlocks(),
-                    GPUSchedule(self.target, fuse_multiply_add=self.fuse_multiply_add),
-                    DefaultGPUSchedule(self.target),
-                )
+                found += _gpu_schedules(self.target, self.fuse_multiply_add)
             elif row.name in _FOR_TARGET:
-                found.append(_FOR_TARGET[row.name](self.target))
+                found.append(_dispatched(row.name, self.target))
             elif (each := row.find()) is StaticPlanBlockMemory:
                 found.append(StaticPlanBlockMemory(self.memory))
             elif each is not None:
