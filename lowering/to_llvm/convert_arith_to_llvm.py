@@ -34,6 +34,7 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     fail,
     fastmath,
     require_convertible,
+    splat,
     vector_of,
     works_on_tensors,
 )
