@@ -109,17 +109,20 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
 
     What is known of batch normalization goes into the weights before it. Convolutions
     with constant weights compute on blocks of as many channels as vectors of so many
-    bytes hold, and their weights are rearranged here. Attention with enough queries goes
+    bytes hold, and their weights are rearranged here; those of 1 by 1 whose groups are no
+    blocks are matrix products. Attention with enough queries goes
     over the keys once. Constant weights of matrix products are stored in panels. Memory
     is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
+    lanes = max(vector_bytes // 4, 1)
     return (
         *RELAX_CHECKS,
         "relax-fold-batchnorm-to-conv2d",
         "relax-canonicalize-bindings",
         folding,
-        f"relax-block-convolutions{{lanes={max(vector_bytes // 4, 1)}}}",
+        f"relax-multiply-grouped-convolutions{{lanes={lanes}}}",
+        f"relax-block-convolutions{{lanes={lanes}}}",
         folding,
         "relax-winograd-convolutions",
         f"relax-one-pass-attention{{vector_bytes={max(vector_bytes, 4)}}}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -17,14 +17,13 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.dense import dense_of
-from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.annotate_tir_op_pattern import OP_PATTERN
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions
@@ -33,6 +32,7 @@ from xdsl_tvm.passes.relax.legalize.signature import signature_of
 from xdsl_tvm.passes.relax.legalize.stages import broadcast_indices
 from xdsl_tvm.passes.relax.legalize.tensor_expression import SUM, Dim, Expr, Tensor
 from xdsl_tvm.passes.relax.legalize.windows import guarded
+from xdsl_tvm.passes.relax.rewriting.followers import Follower, followers, known_shape
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_function
 
 if TYPE_CHECKING:
@@ -153,15 +153,6 @@ the other operands. Results are either operand of those that have two."""
 
 
 @dataclass(frozen=True)
-class _After:
-    """An element-wise operator on the results of a convolution."""
-
-    op: Operation
-    others: tuple[SSAValue, ...]
-    """Its operands but the results."""
-
-
-@dataclass(frozen=True)
 class _Convolution:
     """A convolution in blocks that is to be computed in tiles."""
 
@@ -174,7 +165,7 @@ class _Convolution:
     data: tuple[int, ...]
     """Batch, blocks of channels, rows, columns, channels of a block."""
     result: tuple[int, ...]
-    after: tuple[_After, ...] = ()
+    after: tuple[Follower, ...] = ()
 
     @staticmethod
     def of(
@@ -191,7 +182,7 @@ class _Convolution:
         if any(step != 1 for step in steps) or op.out_layout is not None:
             return None
         layouts = [op.data_layout.data, op.kernel_layout.data]
-        shapes = [_shape(value.type) for value in (op.data, op.weight, op.result)]
+        shapes = [known_shape(value.type) for value in (op.data, op.weight, op.result)]
         known = [shape for shape in shapes if shape is not None]
         if len(known) != len(shapes) or not all(known):
             return None
@@ -212,34 +203,18 @@ class _Convolution:
             return None
         if op.data in written:
             return found
-        return replace(found, after=tuple(found.operators_after(written)))
+        after = followers(
+            op, lambda each: each not in written and found.is_read_there(each)
+        )
+        return replace(found, after=tuple(after))
 
-    def operators_after(self, written: Collection[SSAValue]) -> Iterator[_After]:
-        """The operators that are applied to each result where it is computed."""
-        value: SSAValue = self.op.result
-        whole = all(extent % self.tile == 0 for extent in self.result[2:4])
-        while True:
-            uses = tuple(value.uses)
-            if len(uses) != 1:
-                return
-            op = uses[0].operation
-            if type(op) not in _AFTER or op.parent is not self.op.parent:
-                return
-            others = [each for each in op.operands if each is not value]
-            if op.results[0].type != value.type or not all(
-                self._is_read_there(each, whole) and each not in written
-                for each in others
-            ):
-                return
-            yield _After(op, tuple(others))
-            (value,) = op.results
-
-    def _is_read_there(self, value: SSAValue, whole: bool) -> bool:
+    def is_read_there(self, value: SSAValue) -> bool:
         """Whether each result has an element of a value. Where tiles reach over the edge,
         those of a value of as many rows and columns end before."""
-        shape = _shape(value.type)
+        shape = known_shape(value.type)
         if not shape or len(shape) > len(self.result):
             return False
+        whole = all(extent % self.tile == 0 for extent in self.result[2:4])
         # Rows and columns are before the channels of a block.
         return whole or all(extent == 1 for extent in shape[-3:-1])
 
@@ -485,16 +460,6 @@ class _Convolution:
 def _numbers_tuple(builder: BindingBuilder, numbers: Sequence[int]) -> SSAValue:
     values = [builder.insert(relax.PrimValueOp(number)) for number in numbers]
     return builder.insert(relax.TupleOp(values))
-
-
-def _shape(type_: Attribute) -> tuple[int, ...] | None:
-    """The extents of a tensor of f32, if they are known."""
-    info = TensorInfo.of(type_)
-    if info is None or info.dtype != f32 or info.shape is None:
-        return None
-    values = [dim.value for dim in info.shape]
-    known = tuple(value for value in values if value is not None)
-    return known if len(known) == len(values) else None
 
 
 def _numbers(shape: Sequence[Dim]) -> list[int]:

@@ -78,6 +78,28 @@ relax.func @any_size<n>(%x: tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>) -> t
   relax.return %r : tensor<1x4x6x?xf32, #relax.dims<[1, 4, 6, n]>>
 }
 
+// Tensors that follow each other along channels do so in blocks: in the first blocks that
+// all of them have.
+// CHECK-LABEL: relax.func @joined
+// CHECK: %a = relax.nn.conv2d {{.*}} -> tensor<1x1x6x6x4xf32>
+// CHECK: %b = relax.nn.conv2d {{.*}} -> tensor<1x3x6x6x2xf32>
+// CHECK: %[[A:.*]] = relax.layout_transform %a map <(d0, d1, d2, d3, d4) -> (d0, (((d1 * 4) + d4) floordiv 2), d2, d3, (((d1 * 4) + d4) mod 2))>
+// CHECK-NEXT: %[[T:.*]] = relax.tuple(%[[A]], %b)
+// CHECK-NEXT: %c = relax.concat %[[T]] axis 1 {{.*}} -> tensor<1x5x6x6x2xf32>
+// CHECK-NEXT: relax.layout_transform %c
+relax.func @joined(%x: !image) -> tensor<1x10x6x6xf32> attributes {global_symbol = "joined"} {
+  %v = relax.constant dense<0.5> : tensor<4x3x3x3xf32>
+  %w = relax.constant dense<0.25> : tensor<6x3x3x3xf32>
+  %r = relax.dataflow -> (tensor<1x10x6x6xf32>) {
+    %a = relax.nn.conv2d %x, %v strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!image, tensor<4x3x3x3xf32>) -> !four
+    %b = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (!image, tensor<6x3x3x3xf32>) -> !six
+    %t = relax.tuple(%a, %b) : !four, !six
+    %c = relax.concat %t axis 1 : (!relax.tuple<!four, !six>) -> tensor<1x10x6x6xf32>
+    relax.output %c : tensor<1x10x6x6xf32>
+  }
+  relax.return %r : tensor<1x10x6x6xf32>
+}
+
 // Weights that are no constants, groups of odd channels, odd output channels, and
 // layouts that are others already.
 // CHECK-LABEL: relax.func @left_alone
