@@ -137,6 +137,7 @@ def lower_to_units(
     digest: Naming,
     *,
     vector_bytes: int,
+    winograd_tile: int = 2,
     profile: bool = False,
     progress: Progress | None = None,
 ) -> list[Unit]:
@@ -151,7 +152,7 @@ def lower_to_units(
     Raises PassFailedException where something of Relax has no lowering for the CPU.
     """
     refuse_foreign(module)
-    run_pipeline(ctx, module, relax_optimization(vector_bytes), progress)
+    run_pipeline(ctx, module, relax_optimization(vector_bytes, winograd_tile), progress)
     convert_relax_functions(module, profile=profile)
     kernels, kept = _kernels(module)
     units: dict[str, Unit] = {}

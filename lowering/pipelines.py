@@ -104,15 +104,16 @@ def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
     )
 
 
-def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
+def relax_optimization(vector_bytes: int = 64, winograd_tile: int = 2) -> tuple[str, ...]:
     """Relax graphs to calls of fused TIR functions on planned memory.
 
     What is known of batch normalization goes into the weights before it. Convolutions
     with constant weights compute on blocks of as many channels as vectors of so many
     bytes hold, and their weights are rearranged here; those of 1 by 1 whose groups are no
-    blocks are matrix products. Attention with enough queries goes
-    over the keys once. Constant weights of matrix products are stored in panels. Memory
-    is planned as one arena.
+    blocks are matrix products, and Winograd's filtering computes tiles of up to
+    `winograd_tile` results along an axis. Attention with enough queries goes over the
+    keys once. Constant weights of matrix products are stored in panels. Memory is planned
+    as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     lanes = max(vector_bytes // 4, 1)
@@ -124,7 +125,7 @@ def relax_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
         f"relax-multiply-grouped-convolutions{{lanes={lanes}}}",
         f"relax-block-convolutions{{lanes={lanes}}}",
         folding,
-        "relax-winograd-convolutions",
+        f"relax-winograd-convolutions{{tile={winograd_tile}}}",
         f"relax-one-pass-attention{{vector_bytes={max(vector_bytes, 4)}}}",
         f"relax-pack-weights{{vector_bytes={max(vector_bytes, 4)}}}",
         "relax-dead-code-elimination",
@@ -145,6 +146,7 @@ def llvm_pipeline(
     *,
     relax: bool = False,
     vector_bytes: int | None = None,
+    winograd_tile: int = 2,
     profile: bool = False,
     bound_checks: bool = False,
     until_memref: bool = False,
@@ -159,7 +161,7 @@ def llvm_pipeline(
     """
     relax_to_tir, optimization = RELAX_TO_TIR, None
     if vector_bytes is not None:
-        relax_to_tir = relax_optimization(vector_bytes)
+        relax_to_tir = relax_optimization(vector_bytes, winograd_tile)
         optimization = tir_optimization(vector_bytes)
     options = "{profile=true}" if profile else ""
     to_memref = [f"{name}{options}" for name in RELAX_TO_MEMREF]
@@ -339,6 +341,7 @@ def lower_to_llvm(
     module: ModuleOp,
     *,
     vector_bytes: int | None = None,
+    winograd_tile: int = 2,
     profile: bool = False,
     bound_checks: bool = False,
     progress: Progress | None = None,
@@ -353,6 +356,7 @@ def lower_to_llvm(
     text = llvm_pipeline(
         relax=relax,
         vector_bytes=vector_bytes,
+        winograd_tile=winograd_tile,
         profile=profile,
         bound_checks=bound_checks,
     )

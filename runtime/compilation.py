@@ -54,6 +54,7 @@ def compile_module(
     externs: Externs | None = None,
     graphs: bool = False,
     fuse_multiply_add: bool = True,
+    winograd_tile: int = 2,
 ) -> Executable:
     """`compile`, also of a text whose file is read already."""
     goal = target_or_current(target)
@@ -73,7 +74,10 @@ def compile_module(
             bound_checks,
             progress or no_progress,
             fuse_multiply_add,
+            winograd_tile,
         )
+        if winograd_tile not in (2, 4):
+            raise ValueError(f"winograd_tile must be 2 or 4, got {winograd_tile}")
         if kind == "cuda":
             # Late: whoever compiles for the processor needs nothing of the GPU.
             from xdsl_tvm.runtime.cuda import CudaExecutable
@@ -82,6 +86,10 @@ def compile_module(
                 raise ValueError(
                     "bound_checks is for the target llvm; run kernels with "
                     "xdsl_tvm.interpret"
+                )
+            if winograd_tile != 2:
+                raise ValueError(
+                    "winograd_tile is for the target llvm; leave it out for cuda"
                 )
             return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
         if not fuse_multiply_add:

@@ -71,6 +71,8 @@ class Settings:
     progress: Progress = no_progress
     fuse_multiply_add: bool = True
     """For a GPU."""
+    winograd_tile: int = 2
+    """For the processor."""
 
 
 class KernelTime(NamedTuple):
@@ -173,7 +175,7 @@ class NativeExecutable(Executable):
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
             f"{settings.opt_level} {settings.optimize} {settings.profile} "
-            f"{settings.bound_checks}",
+            f"{settings.bound_checks} {settings.winograd_tile}",
         )
         entry = cache.get(key)
         if entry is not None:
@@ -194,6 +196,7 @@ class NativeExecutable(Executable):
                 self._module.clone(),
                 {signature.function for signature in self.signatures.values()},
                 opt_level=settings.opt_level,
+                winograd_tile=settings.winograd_tile,
                 profile=settings.profile,
                 progress=settings.progress,
                 reserved=reserved,
@@ -237,6 +240,7 @@ class NativeExecutable(Executable):
             context,
             self._module,
             vector_bytes=vectors,
+            winograd_tile=settings.winograd_tile,
             profile=settings.profile,
             bound_checks=settings.bound_checks,
             progress=settings.progress,

@@ -49,6 +49,7 @@ def compile_units(
     exports: Collection[str],
     *,
     opt_level: int,
+    winograd_tile: int,
     profile: bool,
     progress: Progress,
     reserved: ReservedMemory,
@@ -72,6 +73,7 @@ def compile_units(
         exports,
         lambda unit: module_fingerprint(unit)[:32],
         vector_bytes=vector_bytes,
+        winograd_tile=winograd_tile,
         profile=profile,
         progress=progress,
     )

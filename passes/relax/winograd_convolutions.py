@@ -92,7 +92,8 @@ class WinogradConvolutions(CompilerPass):
     Input form: any; layouts of relax-block-convolutions
     Output form: the same; such convolutions are calls of TIR functions
     Options: `tile`: results of a tile along each axis, 2 or 4 (2). Products are 4/9 of
-        the direct ones with 2, and 1/4 with 4, whose results are less exact
+        the direct ones with 2, and 1/4 with 4, whose results are less exact; where there
+        are few tiles with 4, there are some with 2
     Rewrites: before
 
             %y = relax.nn.conv2d %x, %w ... layout "NCHW16c" kernel "OIHW16i16o" : ...
@@ -137,7 +138,9 @@ class WinogradConvolutions(CompilerPass):
         functions: OperatorFunctions | None = None
         for convolutions, written in by_function(op, relax.Conv2DOp):
             for convolution in convolutions:
-                found = _Convolution.of(convolution, self.tile, written)
+                found = None
+                for tile in range(self.tile, 1, -2):
+                    found = found or _Convolution.of(convolution, tile, written)
                 if found is not None:
                     functions = functions or OperatorFunctions(op)
                     found.replace(functions)
