@@ -314,9 +314,9 @@ class ContractionLoops(ContractionSizes):
             self._begin(tile, sums, edge, start)
             self._add_terms(tile, sums, first, length)
             self._end(tile, sums, edge)
-            if self.found.behind is not None:
+            if self.found.epilogue is not None:
                 with code.when(smart.eq(smart.add(start, length), self.steps)):
-                    self._finish(tile, self.found.behind)
+                    self._finish(tile, self.found.epilogue)
 
     def _begin(
         self, tile: Tile, sums: SSAValue, edge: SSAValue | None, start: Expr
@@ -472,14 +472,14 @@ class ContractionLoops(ContractionSizes):
                 )
                 self._each_stored(tile, store(edge))
 
-    def _finish(self, tile: Tile, behind: Nest) -> None:
+    def _finish(self, tile: Tile, epilogue: Nest) -> None:
         """What is done on the results of a tile."""
         code = self.code
 
         def write(r: Expr, c: Expr) -> None:
             _, *indices = self._result(tile, r, c)
-            place = zip(behind.axes, indices, strict=True)
-            behind.write_instance(code, {axis.variable: i for axis, i in place})
+            place = zip(epilogue.axes, indices, strict=True)
+            epilogue.write_instance(code, {axis.variable: i for axis, i in place})
 
         with code.when(tile.whole):
             self._each_vector(write)

@@ -233,9 +233,9 @@ class _Convolution(Tiling):
     ) -> None:
         every = (0, for_each.tile.size)
         for_each.vector(every, lambda r, u, v, at: self._store(result(r, u, v), at))
-        behind = self.found.behind
-        if behind is not None:
-            for_each.vector(every, lambda r, u, v, at: self._finish(behind, at))
+        epilogue = self.found.epilogue
+        if epilogue is not None:
+            for_each.vector(every, lambda r, u, v, at: self._finish(epilogue, at))
 
     # ---- a small image ----
 
@@ -463,11 +463,11 @@ class _Convolution(Tiling):
         indices = [nest.tree_at(index, at) for index in result.indices]
         self.code.store(value, result.buffer, *indices)
 
-    def _finish(self, behind: Nest, at: Point) -> None:
+    def _finish(self, epilogue: Nest, at: Point) -> None:
         nest = self.found.nest
         indices = [nest.tree_at(i, at) for i in self.found.reduction.result.indices]
-        place = zip(behind.axes, indices, strict=True)
-        behind.write_instance(self.code, {axis.variable: i for axis, i in place})
+        place = zip(epilogue.axes, indices, strict=True)
+        epilogue.write_instance(self.code, {axis.variable: i for axis, i in place})
 
 
 @dataclass(frozen=True)

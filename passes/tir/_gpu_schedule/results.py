@@ -45,7 +45,7 @@ def write_results(
         total = smart.add(smart.cast(dtype, start), total)
         return buffer, indices, smart.cast(reduction.dtype, total)
 
-    if found.behind is None:
+    if found.epilogue is None:
         with each_lane(code, lanes, index) as lane:
             buffer, indices, total = result(lane)
             code.store(total, buffer, *indices)
@@ -55,9 +55,9 @@ def write_results(
         with each_lane(code, lanes, index) as lane:
             buffer, indices, total = result(lane)
             code.store(total, own, lane)
-            axes = zip(found.behind.axes, indices, strict=True)
+            axes = zip(found.epilogue.axes, indices, strict=True)
             point: Point = {axis.variable: index for axis, index in axes}
-            found.behind.write_body(code, point, {buffer: (own, (lane,))})
+            found.epilogue.write_body(code, point, {buffer: (own, (lane,))})
             code.store(code.load(own, lane), buffer, *indices)
 
 

@@ -87,7 +87,7 @@ class PartialSums:
         threads = threads_for(total, device.threads)
         with (
             kernel(code, ceildiv(total, threads), threads) as (block, _, thread),
-            code.block(name_of([found.behind or found.nest])),
+            code.block(name_of([found.epilogue or found.nest])),
         ):
             unit = smart.add(smart.mul(block, smart.const(threads, total.dtype)), thread)
             first = smart.mul(unit, smart.const(lanes, total.dtype))
@@ -145,5 +145,5 @@ def partial_sums(
 
 def block_name(found: Contraction, partial: PartialSums | None) -> str:
     """The name of the block that adds terms; that of the nest is the block of results."""
-    name = name_of([found.behind or found.nest])
+    name = name_of([found.epilogue or found.nest])
     return name if partial is None else f"{name}_partial"

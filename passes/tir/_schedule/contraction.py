@@ -30,7 +30,7 @@ class Contraction:
     batch: tuple[Axis, ...]
     rows: tuple[Axis, ...]
     columns: tuple[Axis, ...]
-    behind: Nest | None = None
+    epilogue: Nest | None = None
     """A map that works on the results where they are, and is done tile by tile."""
     padding: Padding | None = None
     """What `a` is loaded from, and is not to be filled before."""
@@ -93,7 +93,7 @@ def with_map(found: Contraction, nest: Nest) -> Contraction | None:
     only. What else it reads is as the results do, or stays along the columns.
     """
     result = found.reduction.result
-    if found.behind is not None or not is_map(nest) or is_lazy(nest):
+    if found.epilogue is not None or not is_map(nest) or is_lazy(nest):
         return None
     if nest.written != frozenset({result.buffer}):
         return None
@@ -105,7 +105,7 @@ def with_map(found: Contraction, nest: Nest) -> Contraction | None:
         return None
     if not all(_is_at_hand(found, nest, access) for access in nest.accesses):
         return None
-    return replace(found, behind=nest)
+    return replace(found, epilogue=nest)
 
 
 def with_padding(found: Contraction, padding: Padding) -> Contraction | None:

@@ -175,13 +175,16 @@ def examples() -> dict[str, str]:
 EXAMPLES = examples()
 PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 FOUR = "{float, float, float, float}"
+ASSEMBLY = f"{PRODUCT} {{$0, $1, $2, $3}}, $8, $9, 1, 1, 1, 0, 0;"
+CONSTRAINTS = "=f,=f,=f,=f,0,1,2,3,l,l"
 EXAMPLES[PRODUCT] = f"""
 define ptx_kernel void @k(ptr %out, float %x, i64 %a) {{
-  %r = call {FOUR} asm sideeffect "{PRODUCT} {{$0, $1, $2, $3}}, $8, $9, 1, 1, 1, 0, 0;", "=f,=f,=f,=f,0,1,2,3,l,l"(float %x, float %x, float %x, float %x, i64 %a, i64 %a)
+  %r = call {FOUR} asm sideeffect "{ASSEMBLY}", "{CONSTRAINTS}"(
+    float %x, float %x, float %x, float %x, i64 %a, i64 %a)
   store {FOUR} %r, ptr %out
   ret void
 }}
-"""  # noqa: E501
+"""
 
 PROGRAM = r"""
 import json, os, sys
