@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import replace
@@ -71,7 +72,10 @@ PLANS = (
 )
 
 
-@pytest.mark.parametrize("name", MODELS)
+PLANNED = MODELS if "XDSL_TVM_FUZZ" in os.environ else ("digits_cnn", "gpt2", "resnet18")
+
+
+@pytest.mark.parametrize("name", PLANNED)
 def test_plans_of_memory_are_proved(name: str):
     """In the full size; planning sees shapes only."""
     text = pipeline_text([DefaultPipeline()])

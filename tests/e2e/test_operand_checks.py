@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,9 +171,14 @@ def module() -> ModuleOp:
 
 @pytest.mark.parametrize("optimize", [True, False])
 def test_faults_are_errors_of_compiled_code(module: ModuleOp, optimize: bool) -> None:
+    """In the ordinary run, each is compiled in one of both ways."""
     reference = interpret(module)
-    compiled = xdsl_tvm.compile(module, optimize=optimize)
-    for at, (name, fault) in enumerate(FAULTS.items()):
+    chosen = list(enumerate(FAULTS.items()))
+    if "XDSL_TVM_FUZZ" not in os.environ:
+        chosen = chosen[optimize::2]
+    functions = [FAULTS[name].case.function(f"f{at}") for at, (name, _) in chosen]
+    compiled = xdsl_tvm.compile(ModuleOp(functions), optimize=optimize)
+    for at, (name, fault) in chosen:
         function: Any = compiled[f"f{at}"]
         with pytest.raises(RuntimeError) as error:
             function(*fault.wrong, UNUSED)

@@ -462,6 +462,8 @@ def main(levels: str, cpus: str, *batches: str) -> None:
     """Checks every batch `DTYPE:LANES`."""
     numbers = [int(level) for level in levels.split(",") if level]
     names = [cpu for cpu in cpus.split(",") if cpu]
+    # Passes are imported when they run: once, rather than in every fork.
+    llvm_ir(text(next(cases("f32", 1)), 1, 1))
     for name in batches:
         dtype, _, width = name.partition(":")
         _check_batch(dtype, int(width), numbers, names)

@@ -239,7 +239,7 @@ def test_sum(block: Block):
 def test_depth_and_sharing_are_no_limit(block: Block):
     a, b, *_ = leaves(block)
     deep = a
-    for _ in range(50_000):
+    for _ in range(10_000):
         deep = Add(deep, b)
     value = emit(deep, builder_at(block))
     assert view(value) is deep

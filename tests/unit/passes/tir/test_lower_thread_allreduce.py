@@ -162,8 +162,8 @@ def test_groups_of_all_sizes() -> None:
     # CASE: LowerThreadAllreduce.9
     for y in (1, 2, 3, 4):
         for x in (2, 12, 33, 64, 201):
-            for combine in ("add", "max"):
-                lowered(allreduce_kernel([x, y], "x", combine=combine))
+            combine = "add" if (x + y) % 2 else "max"
+            lowered(allreduce_kernel([x, y], "x", combine=combine))
 
 
 def test_warps_of_one_thread() -> None:

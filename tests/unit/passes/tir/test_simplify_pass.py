@@ -198,7 +198,7 @@ def test_time_is_linear_in_loops() -> None:
         context = new_context()
         return calls(lambda: one.apply(context, module))
 
-    assert effort(32) < 5 * effort(8)
+    assert effort(24) < 5 * effort(6)
 
 
 def test_time_is_linear_in_a_growing_sum_of_loads() -> None:
