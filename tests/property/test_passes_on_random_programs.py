@@ -60,15 +60,17 @@ NEEDS: dict[str, str] = {
         "tir-lower-init-block,tir-convert-blocks-to-opaque"
     ),
     "tir-finalize-device-passes": 'tir-bind-target{target="llvm" host="llvm"}',
-    "tir-finalize-host-passes": 'tir-bind-target{target="llvm" host="llvm"}',
+    "tir-finalize-host-passes": 'tir-bind-target{target="c"}',
     "tir-make-packed-api": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-make-unpacked-api": 'tir-bind-target{target="llvm" host="llvm"}',
     "tir-plan-and-update-buffer-allocation-location": "tir-lower-init-block",
     "tir-lower-custom-datatypes": 'tir-bind-target{target="c"}',
-    # For which no product is fused with a sum.
     "tir-lower-intrin": 'tir-bind-target{target="c"}',
 }
-"""For a pass, a pipeline that brings any program to its input form."""
+"""For a pass, a pipeline that brings any program to its input form.
+
+For the target `c`, `tir-lower-intrin` fuses no product with a sum.
+"""
 REFUSES_ANY = frozenset[str]()
 """Passes that random programs hold nothing for."""
 
