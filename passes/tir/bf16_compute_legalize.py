@@ -48,9 +48,10 @@ class BF16ComputeLegalize(CompilerPass):
         A loaded value, a parameter or a constant is widened once, where it is defined; a
         value is rounded where it is stored to other memory, passed to a function,
         returned, or reinterpreted. Widening shifts the bits to the left by 16; rounding
-        is to nearest, ties to even, and keeps a NaN a NaN. Casts that convert nothing
-        any more are erased, so that a value is rounded only when it is stored. Time is
-        linear in the size of the module.
+        is to nearest, ties to even, and keeps a NaN a NaN. Casts from and to other
+        dtypes round, too; one that takes a widening back is erased. So what arithmetic
+        computes is rounded only when it is stored or cast. Time is linear in the size of
+        the module.
     Leaves alone: functions for targets that have bf16, which are CUDA devices of compute
         capability 8.0 and later; functions without bf16; the types of parameters and of
         their buffers; memory whose pointer is used otherwise, that another dtype views,
@@ -59,7 +60,8 @@ class BF16ComputeLegalize(CompilerPass):
     Errors: a function with bf16 and without a target: run
         tir-bind-target; a `tir.thread_allreduce` into memory that stays bf16
     Attributes: read: `target`; created: none; removed: none
-    Differs from TVM: functions without bf16 need no target. A NaN stays a NaN, where
+    Differs from TVM: functions without bf16 need no target. A cast from f32 to bf16 and
+        one back round, which TVM erases as a pair. A NaN stays a NaN, where
         TVM's addition carries its payload into the exponent or cuts it off. Floor
         division, modulo and constant memory are legalized, as is everything that a
         binding is computed of. A copy into an allocation is widened by its bits, where

@@ -46,9 +46,9 @@ class FP8ComputeLegalize(CompilerPass):
         passed to a function, returned, or reinterpreted. f8E5M2 and f16 differ by a
         shift of 8 bits; all other pairs rebias the exponent. Widening is exact; rounding
         is to nearest, ties to even, and what is beyond the largest value becomes
-        infinity, or NaN in f8E4M3FN. Casts that convert nothing any more are erased, so
-        that a value is rounded only when it is stored. Time is linear in the size of the
-        module.
+        infinity, or NaN in f8E4M3FN. Casts from and to other dtypes round,
+        too; one that takes a widening back is erased. So what arithmetic computes is
+        rounded only when it is stored or cast. Time is linear in the size of the module.
     Leaves alone: functions for targets that have f8, which are CUDA devices of compute
         capability 8.9 and later; functions without f8; the types of parameters and of
         their buffers; memory whose pointer is used otherwise, that another dtype views,
@@ -58,7 +58,8 @@ class FP8ComputeLegalize(CompilerPass):
         and without a target: run tir-bind-target; a `tir.thread_allreduce` into memory
         that stays f8
     Attributes: read: `target`; created: none; removed: none
-    Differs from TVM: functions without f8 need no target. Zeros, subnormals, infinities
+    Differs from TVM: functions without f8 need no target. A cast from a wider float to f8
+        and one back round, which TVM erases as a pair. Zeros, subnormals, infinities
         and NaNs are converted as such, where TVM only rebiases the exponent; values out
         of range overflow, where TVM's wrap around. Vectors are converted by
         `tir.select`, where TVM fails. Floor division, modulo and constant memory are

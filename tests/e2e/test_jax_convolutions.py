@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import xdsl_tvm
+from xdsl_tvm.runtime.unit_objects import PROCESSES_VARIABLE
 
 jax: Any = pytest.importorskip("jax")
 pytest.importorskip("llvmlite")
@@ -52,15 +53,15 @@ def _case(seed: int) -> tuple[Any, list[Any], str]:
         # At least one window is within the padded data.
         least = max(-(-(reach - low - high - 1) // spread) + 1, 1)
         data[letter] = least + rng.randint(max(2 - least, 0), 3)
-    settings = dict(
-        window_strides=strides,
-        padding=pads,
-        lhs_dilation=of_data,
-        rhs_dilation=of_kernel,
-        feature_group_count=features,
-        batch_group_count=batches,
-        dimension_numbers=tuple(layouts),
-    )
+    settings = {
+        "window_strides": strides,
+        "padding": pads,
+        "lhs_dilation": of_data,
+        "rhs_dilation": of_kernel,
+        "feature_group_count": features,
+        "batch_group_count": batches,
+        "dimension_numbers": tuple(layouts),
+    }
     shapes = (
         _shaped(layouts[0], {"N": batch, "C": inner * features, **data}),
         _shaped(layouts[1], {"O": outer, "I": inner, **kernel}),
@@ -72,6 +73,12 @@ def _case(seed: int) -> tuple[Any, list[Any], str]:
         return jax.lax.conv_general_dilated(x, w, **settings)
 
     return convolved, arrays, f"{shapes} {settings}"
+
+
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    # JAX has threads, and warns of processes that begin as copies.
+    monkeypatch.setenv(PROCESSES_VARIABLE, "1")
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

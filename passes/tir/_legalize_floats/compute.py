@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -88,6 +88,7 @@ class _WideComputation:
 
     def rewrite(self, ops: Sequence[Operation]) -> None:
         """Do it all."""
+        ops = [op for op in ops if not self._round(op)]
         for op in ops:
             if isinstance(op, _Definition) and self._concerns(op.results[0].type):
                 self._widen_memory(op)
@@ -96,6 +97,35 @@ class _WideComputation:
         for op in ops:
             self._convert_operands(op)
         self._drop_leftovers()
+
+    def _round(self, op: Operation) -> bool:
+        """Replaces a cast of another dtype to a narrow one, which rounds in any case.
+
+        What it rounds is narrow, so that uses are as those of a loaded value.
+        """
+        if not isinstance(op, tir.CastOp) or not self._is_narrow(op.result.type):
+            return False
+        if self._is_narrow(op.value.type):
+            return False
+        owner = op.value.owner
+        if isinstance(owner, tir.CastOp) and owner.value.type == op.result.type:
+            if owner.value is op.result:
+                return False
+            # Widening is exact, so that nothing is rounded.
+            op.result.replace_all_uses_with(owner.value)
+            Rewriter.erase_op(op)
+            return True
+        code = ConversionCode()
+        value, single = op.value, tir.like_lanes(f32, op.value.type)
+        if value.type not in (single, tir.like_lanes(self._wide, value.type)):
+            cast = tir.CastOp(value, single)
+            code.ops.append(cast)
+            value = cast.result
+        found = code.convert(value, op.result.type)
+        self._insert(code.ops, op, InsertPoint.before(op))
+        op.result.replace_all_uses_with(found)
+        Rewriter.erase_op(op)
+        return True
 
     # ---- memory ----
 
@@ -167,6 +197,11 @@ class _WideComputation:
                 op.operands[index] = self._as_narrow(operand, needed, op)
             else:
                 op.operands[index] = self._as_wide(operand)
+        if isinstance(op, tir.CastOp) and op.result not in self._was:
+            was = self._was.get(op.value)
+            if was is not None:
+                # What is cast to another dtype is rounded, as C's casts do.
+                op.operands[0] = self._as_wide(self._as_narrow(op.value, was, op))
         if isinstance(op, tir.CastOp) and (concerned or op.result in self._was):
             self._casts.append(op)
             source = self._source.get(op.value)

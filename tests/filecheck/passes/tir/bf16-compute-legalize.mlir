@@ -197,7 +197,10 @@ tir.func @casts(%f : f32, %i : i32, %o : !tir.handle, %b : !tir.handle) attribut
 // CHECK-LABEL: tir.func @casts
 // CHECK-SAME:    (%[[F:.*]]: f32, %[[I:.*]]: i32,
 // CHECK:         tir.const 0
-// CHECK-NEXT:    tir.store %[[F]], %{{.*}} : f32
+// CHECK-NEXT:    tir.call "reinterpret"(%[[F]]) : (f32) -> ui32
+// CHECK:         %[[X:.*]] = tir.call "reinterpret"(%{{.*}}) : (ui16) -> bf16
+// CHECK:         %[[Y:.*]] = tir.call "reinterpret"(%{{.*}}) : (ui32) -> f32
+// CHECK:         tir.store %[[Y]], %{{.*}} : f32
 // CHECK-NEXT:    %[[Z:.*]] = tir.cast %[[I]] : i32 to f32
 // CHECK-NEXT:    tir.call "reinterpret"(%[[Z]]) : (f32) -> ui32
 // CHECK:         %[[R:.*]] = tir.call "reinterpret"(%{{.*}}) : (ui16) -> bf16
@@ -324,7 +327,10 @@ tir.func @to_f32(%a : !tir.handle, %c : !tir.handle) attributes {target = #tir.t
 // CHECK-NEXT:      %[[S:.*]] = tir.call "shift_left"(%[[W]], %[[N]])
 // CHECK-NEXT:      %[[F:.*]] = tir.call "reinterpret"(%[[S]]) : (ui32) -> f32
 // CHECK-NEXT:      %[[Y:.*]] = tir.add %[[F]], %[[K]] : f32
-// CHECK-NEXT:      tir.store %[[Y]], %{{.*}}[%[[I]]] : f32
+// CHECK-NEXT:      tir.call "reinterpret"(%[[Y]]) : (f32) -> ui32
+// CHECK:           tir.call "reinterpret"(%{{.*}}) : (ui16) -> bf16
+// CHECK:           %[[R:.*]] = tir.call "reinterpret"(%{{.*}}) : (ui32) -> f32
+// CHECK-NEXT:      tir.store %[[R]], %{{.*}}[%[[I]]] : f32
 
 // -----
 
@@ -375,7 +381,9 @@ tir.func @binding(%a : !tir.handle, %c : !tir.handle) attributes {target = #tir.
 // CHECK:         %[[Z:.*]] = tir.add %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT:    %[[V:.*]] = tir.let "v" %[[Z]] : f32
 // CHECK-NEXT:    %[[W:.*]] = tir.let expr "w" %[[V]] : f32
-// CHECK-NEXT:    tir.cast %[[W]] : f32 to i32
+// CHECK-NEXT:    tir.call "reinterpret"(%[[W]]) : (f32) -> ui32
+// CHECK:         %[[R:.*]] = tir.call "reinterpret"(%{{.*}}) : (ui32) -> f32
+// CHECK-NEXT:    tir.cast %[[R]] : f32 to i32
 
 // -----
 
