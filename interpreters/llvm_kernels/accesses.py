@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
@@ -34,13 +34,21 @@ from xdsl_tvm.interpreters.llvm_kernels.rules import (
     TeamState,
     action,
 )
+from xdsl_tvm.interpreters.llvm_kernels.values import numbers_of
 
 # ---- loads and stores ----
 
+_LEAST_MEMBER: Final = 4
+
 
 def _access(op: Operation, pointer: SSAValue, type: Attribute) -> Access:
-    if members(type) is not None:
-        raise InterpretationError(f"it accesses an aggregate of type {type}")
+    parts = members(type)
+    if parts is not None:
+        # Members that follow each other without a gap are as the elements of a vector.
+        if len(set(parts)) != 1 or scalar(parts[0]).size < _LEAST_MEMBER:
+            raise InterpretationError(f"it accesses an aggregate of type {type}")
+        type = VectorType(parts[0], [len(parts)])
+        return Access(op, type, space_of(pointer.type), alignment(parts[0]), False)
     given = op.properties.get("alignment")
     each = given.value.data if isinstance(given, IntegerAttr) else alignment(type)
     ordering = op.properties.get("ordering")
@@ -51,7 +59,23 @@ def _access(op: Operation, pointer: SSAValue, type: Attribute) -> Access:
 @action(llvm.LoadOp, tvm_llvm.LoadOp)
 def _load(op: llvm.LoadOp | tvm_llvm.LoadOp) -> Action:
     type = op.results[0].type
-    return loading(_access(op, op.operands[0], type))
+    load = loading(_access(op, op.operands[0], type))
+    if members(type) is not None:
+        return lambda team, mask, address: tuple(load(team, mask, address).T)
+    if isinstance(type, Float32Type):
+        return _complete(op, load)
+    return load
+
+
+def _complete(op: Operation, load: Action) -> Action:
+    """Loads that are no sums of a product in flight."""
+
+    def check(team: TeamState, mask: Mask, address: Array) -> Value:
+        found = load(team, mask, address)
+        team.products.require_complete(op, found, mask)
+        return found
+
+    return check
 
 
 def loading(access: Access) -> Action:
@@ -79,7 +103,33 @@ def loading(access: Access) -> Action:
 
 @action(llvm.StoreOp, tvm_llvm.StoreOp)
 def _store(op: llvm.StoreOp | tvm_llvm.StoreOp) -> Action:
-    return storing(_access(op, op.operands[1], op.operands[0].type))
+    type = op.operands[0].type
+    store = storing(_access(op, op.operands[1], type))
+    if members(type) is not None:
+
+        def store_members(
+            team: TeamState, mask: Mask, value: Sequence[Array], address: Array
+        ) -> None:
+            size = max(map(len, value))
+            parts = [np.broadcast_to(each, (size,)) for each in value]
+            store(team, mask, np.stack(parts, axis=1), address)
+
+        return store_members
+    return store
+
+
+@action(llvm.ExtractValueOp)
+def _extract_value(op: llvm.ExtractValueOp) -> Action:
+    path = numbers_of(cast(Attribute, op.position))
+
+    def extract(team: TeamState, mask: Mask, value: Value) -> Value:
+        for index in path:
+            value = value[index]
+        if isinstance(value, np.ndarray):
+            team.products.require_complete(op, cast(Array, value), mask)
+        return value
+
+    return extract
 
 
 def storing(access: Access) -> Action:

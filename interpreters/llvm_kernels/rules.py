@@ -31,6 +31,8 @@ class TeamState(Protocol):
     copies: Copies
     barriers: Any
     """The counting barriers (`counting.PhaseBarriers`)."""
+    products: Any
+    """The products of warpgroups in flight (`products.PendingProducts`)."""
 
     def jump(self, target: int, mask: Mask) -> None:
         """Send threads to a segment."""

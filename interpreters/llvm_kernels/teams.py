@@ -13,6 +13,7 @@ from xdsl_tvm.interpreters.llvm_kernels.copies import Copies
 from xdsl_tvm.interpreters.llvm_kernels.counting import PhaseBarriers
 from xdsl_tvm.interpreters.llvm_kernels.counts import AccessCounts
 from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Mask, Value, merged
+from xdsl_tvm.interpreters.llvm_kernels.products import PendingProducts
 from xdsl_tvm.interpreters.llvm_kernels.memory import Region, Spaces, rows_region
 from xdsl_tvm.interpreters.llvm_kernels.programs import EXIT, Program, Segment
 from xdsl_tvm.interpreters.llvm_kernels.races import Clock
@@ -74,6 +75,7 @@ class Team:
         )
         self.copies = Copies(self.spaces)
         self.barriers = PhaseBarriers({}, [])
+        self.products = PendingProducts(self.count)
         self._registers: dict[str, Array] = {}
         self._together: int | None = 0
         """The segment that all threads are at; None where they are at several."""

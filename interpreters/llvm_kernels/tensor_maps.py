@@ -4,8 +4,9 @@ A launch takes a `TensorMap` where a kernel has the pointer to one. Rows of shar
 are permuted as the hardware does: with a swizzle of 128 bytes, bits 4 to 6 of an address
 are combined with bits 7 to 9.
 
-A product reads its operands where it is begun, and its sums are there at once: that they
-are used, or that operands are written, before the wait is not found out.
+A product reads its operands where it is begun: that they are written before the wait is
+not found out. Its sums are there when the threads have waited for its group (see
+`products.py`).
 """
 
 from __future__ import annotations
@@ -192,13 +193,19 @@ def _begin(
 # ---- products ----
 
 
-@action(nvvm.WgmmaFenceOp, nvvm.WgmmaCommitGroupOp, nvvm.WgmmaWaitGroupOp)
-def _order(op: Operation) -> Action:
-    return _nothing
+@action(nvvm.WgmmaFenceOp)
+def _fence(op: nvvm.WgmmaFenceOp) -> Action:
+    return lambda team, mask: team.products.fence(mask)
 
 
-def _nothing(team: TeamState, mask: Mask) -> Value:
-    """Sums are there at once."""
+@action(nvvm.WgmmaCommitGroupOp)
+def _commit(op: nvvm.WgmmaCommitGroupOp) -> Action:
+    return lambda team, mask: team.products.commit(mask)
+
+
+@action(nvvm.WgmmaWaitGroupOp)
+def _wait(op: nvvm.WgmmaWaitGroupOp) -> Action:
+    return lambda team, mask: team.products.wait(team, mask, op.count)
 
 
 @sync(nvvm.WgmmaMmaAsyncOp)
@@ -208,7 +215,7 @@ def _multiply(op: nvvm.WgmmaMmaAsyncOp) -> Sync:
 
     def run(team: TeamState, mask: Mask, sums: Value, a: Array, b: Array) -> Value:
         threads = whole_warps(team, mask)
-        before = [np.broadcast_to(each, (team.count,)).copy() for each in sums]
+        before = team.products.begin(op, team, mask, sums)
         descriptors = [
             np.broadcast_to(each, (team.count,)).astype(np.uint64) for each in (a, b)
         ]
@@ -229,7 +236,7 @@ def _multiply(op: nvvm.WgmmaMmaAsyncOp) -> Sync:
                 if not op.begins_with_zero:
                     found = found + before[number][warp]
                 before[number][warp] = found.astype(np.float32)
-        return tuple(before)
+        return team.products.hold(team, mask, before)
 
     return Sync(op, "warp", run)
 

@@ -388,6 +388,11 @@ def _select(op: Operation) -> Function:
     return chosen
 
 
+@pure(tvm_llvm.RegisterFenceOp)
+def _register_fence(op: tvm_llvm.RegisterFenceOp) -> Unary:
+    return lambda value: value
+
+
 @pure(tvm_llvm.FreezeOp)
 def _freeze(op: tvm_llvm.FreezeOp) -> Unary:
     return lambda value: value
@@ -435,18 +440,6 @@ def _shuffle(op: llvm.ShuffleVectorOp) -> Binary:
         return np.where(positions < 0, fill, found) if (positions < 0).any() else found
 
     return shuffle
-
-
-@pure(llvm.ExtractValueOp)
-def _extract_value(op: llvm.ExtractValueOp) -> Function:
-    path = numbers_of(cast(Attribute, op.position))
-
-    def extract(value: Value) -> Value:
-        for index in path:
-            value = value[index]
-        return value
-
-    return extract
 
 
 @pure(llvm.InsertValueOp)
