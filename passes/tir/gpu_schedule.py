@@ -22,6 +22,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     WARP,
     Device,
     has_matrix_units,
+    has_warpgroups,
     threads_of,
 )
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
@@ -35,6 +36,10 @@ from xdsl_tvm.passes.tir._gpu_schedule.skinny_product import (
 )
 from xdsl_tvm.passes.tir._gpu_schedule.thread_product import ThreadProduct
 from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
+from xdsl_tvm.passes.tir._gpu_schedule.warpgroup_product import (
+    WarpgroupKernel,
+    match_warpgroups,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
 from xdsl_tvm.passes.tir._schedule.contraction import (
     Contraction,
@@ -77,6 +82,10 @@ class GPUSchedule(CompilerPass):
         where the target names a CUDA `arch` of `sm_80` or later
         `tensor_core_tile` (128): the most rows and columns of a tile of such a product,
         chosen likewise
+        `warpgroups` (true): products of f16 and of bf16 are done by warpgroups, where the
+        target names the CUDA `arch` `sm_90a`
+        `warpgroup_tile` (256): the most rows and columns of a tile of such a product, at
+        least 64
         `stages`: how many tiles of an operand such a product has in shared memory; from 2
         on, copies are asynchronous where the passes that follow make them so. The default
         is 4 where `tir.use_async_copy` of the PassContext is on, or is not set and the
@@ -138,6 +147,12 @@ class GPUSchedule(CompilerPass):
         operands are loads of neighbours, of 4 bytes at least, and there are several
         `stages`, the loop over tiles is annotated as a software pipeline with
         asynchronous copies (`matrix_units.py`).
+        With `warpgroups`, products of 33 rows, columns and terms at least become
+        `ptx_wgmma_mma_async` and tensor copies instead: operands are loads of whole
+        buffers, A `[…, rows, terms]` and B `[…, columns, terms]` or `[…, terms, columns]`,
+        whose rows are a multiple of 16 bytes. Tiles are of 64 or 128 rows and 64, 128 or
+        256 columns, those that take the least time by a model of what a tile multiplies
+        and loads (`warpgroup_product.py`).
         Products with few tiles have their terms split over several blocks, whose sums a
         second kernel adds in a fixed order, from memory of the function
         (`split_terms.py`).
@@ -175,6 +190,8 @@ class GPUSchedule(CompilerPass):
     tile_terms: int = 16
     tensor_cores: bool = True
     tensor_core_tile: int = 128
+    warpgroups: bool = True
+    warpgroup_tile: int = 256
     stages: int | None = None
     fuse_multiply_add: bool = True
     splits: int | None = None
@@ -186,7 +203,7 @@ class GPUSchedule(CompilerPass):
                 raise PassFailedException(
                     f"{self.name}: {name} must be at least 1, got {value}"
                 )
-        for name in ("threads", "vector_bytes", "tile", "tile_terms", "tensor_core_tile"):
+        for name in _POWERS_OF_TWO:
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise PassFailedException(
@@ -220,6 +237,8 @@ class GPUSchedule(CompilerPass):
             self.tile_terms,
             with_units and threads >= WARP * UnitsKernel.WARPS,
             self.tensor_core_tile,
+            self.warpgroups and with_units and has_warpgroups(target),
+            self.warpgroup_tile,
             self._stages(target),
             self.fuse_multiply_add,
             self.splits,
@@ -227,6 +246,14 @@ class GPUSchedule(CompilerPass):
 
 
 _STAGES = 4
+_POWERS_OF_TWO = (
+    "threads",
+    "vector_bytes",
+    "tile",
+    "tile_terms",
+    "tensor_core_tile",
+    "warpgroup_tile",
+)
 
 
 def _power_of_two(most: int) -> int:
@@ -294,6 +321,8 @@ class _Function:
             units = match_units(product)
         if skinny is not None:
             schedule_skinny(code, skinny, device)
+        elif units is not None and device.has_warpgroups and match_warpgroups(units):
+            WarpgroupKernel(code, units, device).write()
         elif units is not None:
             UnitsKernel(code, units, device).write()
         elif product is not None:

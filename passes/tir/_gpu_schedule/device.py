@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -52,6 +53,13 @@ _UNITS_SINCE = 80
 """The compute capability from which on `ptx_mma` of 16 terms exists."""
 
 
+def has_warpgroups(target: Target) -> bool:
+    """Whether a target is a CUDA GPU with products of warpgroups: `sm_90a` alone."""
+    arch = target.attrs.data.get("arch")
+    is_hopper = isinstance(arch, StringAttr) and arch.data == "sm_90a"
+    return is_hopper and target.device_type is DeviceType.CUDA
+
+
 def has_matrix_units(target: Target) -> bool:
     """Whether a target is a CUDA GPU whose products of f16 and bf16 sum in f32."""
     return cuda_capability(target) >= _UNITS_SINCE
@@ -77,6 +85,10 @@ class Device:
     """Whether products of narrow floats are done by `ptx_mma`."""
     units_tile: int = 128
     """The most rows and columns of a tile of a product on matrix units."""
+    has_warpgroups: bool = False
+    """Whether products of narrow floats are done by `ptx_wgmma_mma_async`."""
+    warpgroup_tile: int = 256
+    """The most rows and columns of a tile of such a product."""
     stages: int = 1
     """How many tiles of an operand are in shared memory; 1 if copies are waited for."""
     fuse_multiply_add: bool = True

@@ -245,7 +245,7 @@ class ProductKernel(ABC):
         return number_of_splits(self.device, blocks, steps, _LEAST_STEPS)
 
     @property
-    def _steps(self) -> Expr:
+    def steps(self) -> Expr:
         """Tiles of terms that a block multiplies."""
         return smart.floordiv(ceildiv(self.terms, self.depth), self.number(self.splits))
 
@@ -262,7 +262,7 @@ class ProductKernel(ABC):
                 for name, extent in zip("ij", self.sums_shape, strict=False)
             ]
             code.store(smart.const(0, self.dtype), self.sums, *indices)
-        steps = self._steps
+        steps = self.steps
         start = smart.mul(smart.cast(self.index, self.split), steps)
         with code.loop("k", steps, annotations=self._pipeline()) as step, code.block(""):
             first = smart.mul(smart.add(start, step), self.number(self.depth))
@@ -306,7 +306,7 @@ class ProductKernel(ABC):
 
     def _operand(self, *, is_a: bool) -> Operand:
         found = self.found
-        value = _loaded_value(found.a if is_a else found.b)
+        value = loaded_value(found.a if is_a else found.b)
         behind = ops_behind(self.nest, value)
         ours = [access for access in self.nest.accesses if access.op in behind]
         axes = found.rows if is_a else found.columns
@@ -335,7 +335,7 @@ class ProductKernel(ABC):
     @cached_property
     def is_asynchronous(self) -> bool:
         """Whether tiles are copied while others are multiplied."""
-        steps, stages = smart.literal(self._steps), self.device.stages
+        steps, stages = smart.literal(self.steps), self.device.stages
         is_loop = steps is None or steps > 1
         return is_loop and stages > 1 and all(o.is_copied for o in self.operands)
 
@@ -482,7 +482,7 @@ def _is_longer(terms: Axis | None, lines: Axis | None, enough: int) -> bool:
     return terms.size >= min(enough, lines.size or enough)
 
 
-def _loaded_value(value: SSAValue) -> SSAValue:
+def loaded_value(value: SSAValue) -> SSAValue:
     """The value before casts to its own type."""
     while isinstance(value.owner, tir.CastOp) and value.owner.value.type == value.type:
         value = value.owner.value
