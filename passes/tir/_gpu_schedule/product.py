@@ -227,6 +227,7 @@ class ProductKernel(ABC):
             code.block(block_name(found, self.partial)),
         ):
             *before, row, column, self.split = split_index(block, extents)
+            row, column = self.placed(row, column, grid)
             self.batch = points(found.batch, before)
             self.row, self.column = (smart.cast(self.index, each) for each in (r, c))
             self.first_row = self._corner(row, self.tile_rows)
@@ -234,6 +235,12 @@ class ProductKernel(ABC):
             self.write_tile()
         if self.partial is not None:
             self.partial.write_kernel()
+
+    def placed(
+        self, row: Expr, column: Expr, grid: tuple[Expr, Expr]
+    ) -> tuple[Expr, Expr]:
+        """The tile that the block at a row and column of a grid has."""
+        return row, column
 
     @cached_property
     def splits(self) -> int:
