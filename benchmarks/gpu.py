@@ -238,6 +238,10 @@ _DRIVER = {
     "cuMemcpyDtoHAsync_v2": ("void *", "void *", _I64, _I64),
     "cuMemcpyHtoDAsync_v2": ("void *", "void *", _I64, _I64),
     "cuStreamSynchronize": (_I64,),
+    "cuTensorMapEncodeTiled": (
+        *("void *", _I32, _I32, _I64, "void *", "void *", "void *", "void *"),
+        *(_I32,) * 4,
+    ),
 }
 """The functions of the driver that host code calls, with their parameters."""
 
@@ -583,7 +587,7 @@ def main() -> int:
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--build", type=Path, metavar="DIR")
     mode.add_argument("--run", type=Path, metavar="DIR")
-    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--arch", default="sm_90a")
     parser.add_argument("--only", default="", help="a part of the names of programs")
     parser.add_argument("--small", action="store_true", help="sizes for tests")
     options = parser.parse_args()

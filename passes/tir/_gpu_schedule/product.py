@@ -215,19 +215,19 @@ class ProductKernel(ABC):
         """All rows and columns of all batches."""
         code, found = self.code, self.found
         batch = [axis.extent for axis in found.batch]
-        grid = (
-            ceildiv(self.rows, self.tile_rows),
-            ceildiv(self.columns, self.tile_columns),
-        )
-        splits = smart.const(self.splits, product_of([*batch, *grid]).dtype)
-        extents = [*batch, *grid, splits]
+        rows = ceildiv(self.rows, self.tile_rows)
+        columns = ceildiv(self.columns, self.tile_columns)
+        group = self.rows_together(rows)
+        dtype = product_of([*batch, rows, columns]).dtype
+        near, splits = smart.const(group, rows.dtype), smart.const(self.splits, dtype)
+        extents = [*batch, smart.floordiv(rows, near), columns, near, splits]
         self.partial = partial_sums(code, found, self.device, self.splits)
         with (
             kernel(code, product_of(extents), self.width, self.height) as (block, r, c),
             code.block(block_name(found, self.partial)),
         ):
-            *before, row, column, self.split = split_index(block, extents)
-            row, column = self.placed(row, column, grid)
+            *before, row, column, near, self.split = split_index(block, extents)
+            row = smart.add(smart.mul(row, smart.const(group, row.dtype)), near)
             self.batch = points(found.batch, before)
             self.row, self.column = (smart.cast(self.index, each) for each in (r, c))
             self.first_row = self._corner(row, self.tile_rows)
@@ -236,11 +236,9 @@ class ProductKernel(ABC):
         if self.partial is not None:
             self.partial.write_kernel()
 
-    def placed(
-        self, row: Expr, column: Expr, grid: tuple[Expr, Expr]
-    ) -> tuple[Expr, Expr]:
-        """The tile that the block at a row and column of a grid has."""
-        return row, column
+    def rows_together(self, rows: Expr) -> int:
+        """Of how many rows of tiles blocks have a column before the next one: a divisor."""
+        return 1
 
     @cached_property
     def splits(self) -> int:

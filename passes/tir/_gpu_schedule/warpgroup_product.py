@@ -283,20 +283,11 @@ class WarpgroupKernel(ProductKernel):
 
     # ---- the kernel ----
 
-    def placed(
-        self, row: Expr, column: Expr, grid: tuple[Expr, Expr]
-    ) -> tuple[Expr, Expr]:
+    def rows_together(self, rows: Expr) -> int:
         """Blocks next to each other have some rows of tiles by neighbouring columns, whose
         operands the cache holds for all of them."""
-        rows, columns = grid
         count = smart.literal(rows)
-        group = next((n for n in (8, 4, 2) if count is not None and count % n == 0), 1)
-        if group == 1:
-            return row, column
-        size = smart.const(group, row.dtype)
-        place = smart.add(smart.mul(smart.floormod(row, size), columns), column)
-        first = smart.sub(row, smart.floormod(row, size))
-        return smart.add(first, smart.floormod(place, size)), smart.floordiv(place, size)
+        return next((n for n in (8, 4, 2) if count is not None and count % n == 0), 1)
 
     def write_tile(self) -> None:
         code, number = self.code, self.number
