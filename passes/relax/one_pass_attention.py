@@ -78,11 +78,12 @@ class OnePassAttention(CompilerPass):
         tiles where a key is hidden. For f16 and bf16, from `sm_80` on, products are those
         of tensor cores, the scores stay in registers, and weights are rounded before they
         are multiplied; f32 is multiplied and added by threads. From `sm_80` on, the next
-        tiles are copied at the same time (`_attention/thread_blocks.py`). Attention on
-        f16 and bf16 that is spelled out becomes a kernel, too.
-    Leaves alone: attention with fewer queries, whose queries, heads or features are not
-        known; for a CPU, more than 256 features, or values with a number of them that
-        vectors do not divide; for CUDA, more than 128 features or an odd number of f16 or
+        tiles are copied at the same time (`_attention/thread_blocks.py`). With more than
+        128 features tiles are of half as many keys, and queries stay in shared memory.
+        The number of queries may be a symbol. Attention on f16 and bf16 that is spelled out becomes a kernel, too.
+    Leaves alone: attention with fewer queries, whose heads or features are not known;
+        more than 256 features; for a CPU, a symbolic number of queries, or values with a
+        number of features that vectors do not divide; for CUDA, an odd number of f16 or
         bf16, and these dtypes before `sm_80`; other dtypes than f32, f16 and bf16;
         results for a device; spelled-out attention whose parts have other users
     Errors: `vector_bytes` that is no power of two from 4 to 1024, for a CPU; a target
@@ -105,11 +106,14 @@ class OnePassAttention(CompilerPass):
             for candidates, _ in by_function(op, kind):
                 for candidate in candidates:
                     found = find_attention(candidate, road.dtypes, road.spelled_out)
-                    if found is None or found.what.queries < max(self.least_queries, 1):
+                    if found is None or self._are_few(found.what.queries):
                         continue
                     if road.covers(found):
                         functions = functions or OperatorFunctions(op)
                         _replace(found, functions, road)
+
+    def _are_few(self, queries: int | None) -> bool:
+        return queries is not None and queries < max(self.least_queries, 1)
 
     def _road(self) -> Road:
         """What writes the function, by the target."""

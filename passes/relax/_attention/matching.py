@@ -50,15 +50,15 @@ def _operator(op: AnyAttentionOp, dtypes: Dtypes) -> FoundAttention | None:
     if shapes is None:
         return None
     (_, queries, heads, features), key, value, *_ = shapes
-    sizes = _numbers(queries, heads, key[2], value[2], features, value[3])
-    if sizes is None or any(sizes[1] % max(others, 1) for others in sizes[2:4]):
+    sizes = _numbers(heads, key[2], value[2], features, value[3])
+    if sizes is None or any(sizes[0] % max(others, 1) for others in sizes[1:3]):
         return None
     causal = None if op.causal_mask is None else op.causal_mask.data
     window = None if op.window_size is None else op.window_size.value.data
     scale = None if op.scale is None else op.scale.value.data
     if scale is None:
-        scale = 1 / math.sqrt(max(sizes[4], 1))
-    what = Attention(*sizes, scale, False, causal, window)
+        scale = 1 / math.sqrt(max(sizes[3], 1))
+    what = Attention(queries.value, *sizes, scale, False, causal, window)
     return FoundAttention(op, tuple(op.operands), what)
 
 
@@ -167,10 +167,11 @@ def _of_form(
             dim != size and dim.value != 1 for dim, size in pairs
         ):
             return None
-    sizes = _numbers(query[2], query[1], key[1], value[1], query[3], value[3])
+    sizes = _numbers(query[1], key[1], value[1], query[3], value[3])
     if sizes is None:
         return None
-    return FoundAttention(op, tuple(operands), Attention(*sizes, scale, heads_first=True))
+    what = Attention(query[2].value, *sizes, scale, heads_first=True)
+    return FoundAttention(op, tuple(operands), what)
 
 
 def _shapes(values: Sequence[SSAValue], dtypes: Dtypes) -> list[tuple[Dim, ...]] | None:
@@ -186,10 +187,10 @@ def _shapes(values: Sequence[SSAValue], dtypes: Dtypes) -> list[tuple[Dim, ...]]
     return shapes if len(shapes) == len(known) else None
 
 
-def _numbers(*dims: Dim) -> tuple[int, int, int, int, int, int] | None:
-    """Queries, heads, those of keys and of values, features and those of values."""
+def _numbers(*dims: Dim) -> tuple[int, int, int, int, int] | None:
+    """Heads, those of keys and of values, features and those of values."""
     values = [dim.value for dim in dims if dim.value is not None]
     if len(values) != len(dims):
         return None
-    queries, heads, key_heads, value_heads, features, value_features = values
-    return queries, heads, key_heads, value_heads, features, value_features
+    heads, key_heads, value_heads, features, value_features = values
+    return heads, key_heads, value_heads, features, value_features

@@ -79,11 +79,17 @@ class OnePass:
         whole = self.what.value_features % self.rows == 0
         return self.rows if whole else self.lanes
 
+    @property
+    def queries(self) -> int:
+        """Their number, which has to be known."""
+        assert self.what.queries is not None
+        return self.what.queries
+
     # ---- the whole ----
 
     def write(self) -> None:
         """All tasks, which threads share."""
-        blocks, heads = -(-self.what.queries // self.rows), self.what.heads
+        blocks, heads = -(-self.queries // self.rows), self.what.heads
         tasks = smart.mul(self.places.batch, constant(heads * blocks))
         code = self.code
         with (
@@ -178,9 +184,9 @@ class _Task:
 
     def _row(self, row: Expr) -> Expr:
         """A row, or the last query where there is no such row."""
-        if self.what.queries % self.whole.rows == 0:
+        if self.whole.queries % self.whole.rows == 0:
             return row
-        return smart.minimum(row, constant(self.what.queries - 1))
+        return smart.minimum(row, constant(self.whole.queries - 1))
 
     # ---- scores ----
 
@@ -337,9 +343,9 @@ class _Task:
     def _store(self, sums: SSAValue, total: SSAValue) -> None:
         """The sums, divided by the sum of the weights; of a row without keys NaN."""
         code, whole = self.code, self.whole
-        left = smart.sub(constant(self.what.queries), self.first)
+        left = smart.sub(constant(self.whole.queries), self.first)
         rows = smart.minimum(constant(whole.rows), left)
-        if self.what.queries % whole.rows == 0:
+        if self.whole.queries % whole.rows == 0:
             rows = constant(whole.rows)
         with code.loop("r", rows) as row:
             one = smart.const(1, f32)

@@ -15,9 +15,9 @@ from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 @dataclass(frozen=True)
 class Attention:
-    """What is computed; all but batch and keys are known."""
+    """What is computed; all but batch and keys, and perhaps queries, are known."""
 
-    queries: int
+    queries: int | None
     heads: int
     key_heads: int
     value_heads: int
@@ -50,11 +50,15 @@ class Places:
         return _extent(self.key.shape[2 if self.what.heads_first else 1])
 
     @cached_property
+    def queries(self) -> Expr:
+        return _extent(self.query.shape[2 if self.what.heads_first else 1])
+
+    @cached_property
     def offset(self) -> Expr:
         """How far the masks are moved to later keys."""
         if self.what.causal_mask != "BottomRight":
             return constant(0)
-        return smart.sub(self.keys, constant(self.what.queries))
+        return smart.sub(self.keys, self.queries)
 
     def indices(self, batch: Expr, place: Expr, head: Expr, feature: Expr) -> list[Expr]:
         """Those of an element of a query, a key, a value or a result."""

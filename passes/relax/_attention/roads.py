@@ -51,6 +51,8 @@ class Vectors(Road):
 
     def covers(self, found: FoundAttention) -> bool:
         lanes = self.vector_bytes // 4
+        if found.what.queries is None:
+            return False
         return super().covers(found) and found.what.value_features % lanes == 0
 
     def write(self, code: LoopCode, places: Places) -> None:
@@ -61,7 +63,7 @@ class Vectors(Road):
 class ThreadBlocks(Road):
     """A GPU of a compute capability."""
 
-    most_features: ClassVar[int] = 128
+    most_features: ClassVar[int] = 256
     """What a thread holds of more does not fit its registers."""
 
     capability: int

@@ -14,6 +14,7 @@ Dao, "FlashAttention-2" (2023).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -38,6 +39,8 @@ from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
 _WARP: Final = 32
 _WARPS: Final = 4
 """The most warps of a block."""
+_MOST_HELD: Final = 128
+"""Up to so many features, a lane has its queries in registers."""
 _ALIGNED: Final = 32
 """Rows of tiles have a multiple of so many elements, so that they can be permuted."""
 _PAIR: Final = 16
@@ -57,7 +60,8 @@ class TensorCores(BlockOfThreads):
     @property
     def threads(self) -> tuple[int, int]:
         warps = _WARPS
-        while warps > 1 and warps // 2 * ROWS >= self.what.queries:
+        queries = self.what.queries
+        while queries is not None and warps > 1 and warps // 2 * ROWS >= queries:
             warps //= 2
         return warps, _WARP
 
@@ -71,7 +75,12 @@ class TensorCores(BlockOfThreads):
 
     @property
     def tile_keys(self) -> int:
-        return 64
+        return 32 if self.is_wide else 64
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether registers have no place for the queries of a warp."""
+        return max(self.width, self.value_width) > _MOST_HELD
 
     @cached_property
     def width(self) -> int:
@@ -131,10 +140,9 @@ class TensorCores(BlockOfThreads):
         self._store(sums)
 
     def _load_queries(self) -> SSAValue:
-        """Fragments of the queries of a warp, by way of shared memory."""
+        """The queries of the block in shared memory, or fragments of those of a warp."""
         code = self.code
         fragments, shape = self.width // TERMS, (self.rows, self.width)
-        found = code.alloc("queries", [fragments * FRAGMENT], self.dtype, "local")
         tile = code.alloc("query_tile", shape, self.dtype, self.shared)
         with code.block("", layout("g2s_A")):
             self.copy(
@@ -144,22 +152,29 @@ class TensorCores(BlockOfThreads):
                 self.what.heads,
                 self.what.features,
                 self.first,
-                constant(self.what.queries),
+                self.places.queries,
                 is_asynchronous=False,
             )
+        if self.is_wide:
+            return tile
+        found = code.alloc("queries", [fragments * FRAGMENT], self.dtype, "local")
         with code.block("", layout("s2l")), self.unrolled("t", fragments) as t:
-            load_fragment(
-                code,
-                found,
-                smart.mul(t, constant(FRAGMENT)),
-                tile,
-                self.column,
-                smart.mul(self.row, constant(ROWS)),
-                smart.mul(t, constant(TERMS)),
-                is_a=True,
-                along_terms=True,
-            )
+            self._load_query(found, smart.mul(t, constant(FRAGMENT)), tile, t)
         return found
+
+    def _load_query(self, found: SSAValue, at: Expr, tile: SSAValue, t: Expr) -> None:
+        """A fragment of the queries of a warp."""
+        load_fragment(
+            self.code,
+            found,
+            at,
+            tile,
+            self.column,
+            smart.mul(self.row, constant(ROWS)),
+            smart.mul(t, constant(TERMS)),
+            is_a=True,
+            along_terms=True,
+        )
 
     # ---- scores ----
 
@@ -169,8 +184,13 @@ class TensorCores(BlockOfThreads):
         scores = code.alloc("scores", [number], f32, "local")
         with self.unrolled("i", number) as i:
             code.store(ZERO, scores, i)
-        with self.unrolled("t", self.width // TERMS) as t:
-            self._multiply(queries, t, keys, scores, self.tile_keys, by_columns=True)
+        with self._each_fragment() as t:
+            left, at = queries, smart.mul(t, constant(FRAGMENT))
+            if self.is_wide:
+                left = code.alloc("query", [FRAGMENT], self.dtype, "local")
+                at = constant(0)
+                self._load_query(left, at, queries, t)
+            self._multiply(left, at, t, keys, scores, self.tile_keys, by_columns=True)
 
         def rewrite(how: Callable[[Expr, Expr, Expr], Expr]) -> None:
             def write(i: Expr, row: Expr, key: Expr) -> None:
@@ -184,9 +204,15 @@ class TensorCores(BlockOfThreads):
             rewrite(self.masked)
         return scores
 
+    def _each_fragment(self) -> AbstractContextManager[Expr]:
+        """The fragments of queries; a loop where they are not in registers."""
+        extent = constant(self.width // TERMS)
+        return self.code.loop("t", extent) if self.is_wide else self.code.unrolled("t", extent)
+
     def _multiply(
         self,
         left: SSAValue,
+        at: Expr,
         t: Expr,
         tile: SSAValue,
         sums: SSAValue,
@@ -194,9 +220,8 @@ class TensorCores(BlockOfThreads):
         *,
         by_columns: bool,
     ) -> None:
-        """Add the products of 16 terms, those of a fragment of a left operand."""
+        """Add the products of 16 terms, those of the fragment at `at` of `left`."""
         code = self.code
-        at = smart.mul(t, constant(FRAGMENT))
         with self.unrolled("j", columns // _PAIR) as j:
             right = code.alloc("right", [FRAGMENT], self.dtype, "local")
             load_fragment(
@@ -265,7 +290,8 @@ class TensorCores(BlockOfThreads):
 
     def _add_values(self, weights: SSAValue, values: SSAValue, sums: SSAValue) -> None:
         with self.unrolled("t", self.tile_keys // TERMS) as t:
-            self._multiply(weights, t, values, sums, self.value_width, by_columns=False)
+            at, width = smart.mul(t, constant(FRAGMENT)), self.value_width
+            self._multiply(weights, at, t, values, sums, width, by_columns=False)
 
     def _store(self, sums: SSAValue) -> None:
         code = self.code

@@ -119,21 +119,22 @@ class BlockOfThreads(ABC):
     # ---- the whole ----
 
     def write(self) -> None:
-        """The blocks of all heads of all batches; the longest begin first."""
+        """The blocks of all heads of all batches; the longest begin first.
+
+        Where their number is not known, they are in order, which is proved to be apart.
+        """
         code, what = self.code, self.what
-        tiles = -(-what.queries // self.rows)
-        blocks = smart.mul(self.places.batch, constant(what.heads * tiles))
+        tiles = count(self.places.queries, self.rows)
         height, width = self.threads
         with (
-            code.loop("bx", blocks, thread="blockIdx.x") as block,
+            self._each_block(tiles) as (rest, tile),
             code.loop("ty", constant(height), thread="threadIdx.y") as self.row,
             code.loop("tx", constant(width), thread="threadIdx.x") as self.column,
             code.block("attention"),
         ):
-            rest, tile = split(block, tiles)
             self.batch, self.head = split(rest, what.heads)
-            if what.causal_mask is not None:
-                tile = smart.sub(constant(tiles - 1), tile)
+            if what.causal_mask is not None and smart.literal(tiles) is not None:
+                tile = smart.sub(smart.sub(tiles, constant(1)), tile)
             self.first = smart.mul(tile, constant(self.rows))
             self.best, self.total = (
                 code.alloc(name, [self.own_rows], f32, "local")
@@ -143,6 +144,29 @@ class BlockOfThreads(ABC):
                 code.store(_NONE, self.best, own)
                 code.store(ZERO, self.total, own)
             self.write_block()
+
+    @contextmanager
+    def _each_block(self, tiles: Expr) -> Generator[tuple[Expr, Expr]]:
+        """The heads of all batches as one number, and the tiles of queries of each."""
+        code = self.code
+        heads = smart.mul(self.places.batch, constant(self.what.heads))
+        known = smart.literal(tiles)
+        if known is None:
+            with (
+                code.loop("by", tiles, thread="blockIdx.y") as tile,
+                code.loop("bx", heads, thread="blockIdx.x") as head,
+            ):
+                yield head, tile
+            return
+        blocks = smart.mul(heads, tiles)
+        with code.loop("bx", blocks, thread="blockIdx.x") as block:
+            yield split(block, int(known))
+
+    @property
+    def _are_all_queries(self) -> bool:
+        """Whether all rows of blocks are queries."""
+        queries = self.what.queries
+        return queries is not None and queries % self.rows == 0
 
     @abstractmethod
     def write_block(self) -> None:
@@ -266,8 +290,9 @@ class BlockOfThreads(ABC):
         score = Mul(product, smart.const(self.factor, f32))
         if places.bias is None:
             return score
-        if self.what.queries % self.rows:
-            row = smart.minimum(row, constant(self.what.queries - 1))
+        if not self._are_all_queries:
+            last = smart.sub(places.queries, constant(1))
+            row = smart.minimum(row, last)
         if not self._are_whole(places.keys, self.tile_keys):
             key = smart.minimum(key, smart.sub(places.keys, constant(1)))
         bias = places.bias_of(code, (self.batch, self.head, row, key))
@@ -385,8 +410,8 @@ class BlockOfThreads(ABC):
         """
         code, what, out = self.code, self.what, self.places.out
         inside = _true()
-        if what.queries % self.rows:
-            inside = smart.lt(place, what.queries)
+        if not self._are_all_queries:
+            inside = smart.lt(place, self.places.queries)
         inside = smart.conjunction(inside, smart.lt(feature, what.value_features))
         with code.when(inside), self.lanes(some) as lane:
             at = self.batch, place, self.head, smart.add(feature, lane)

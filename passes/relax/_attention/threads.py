@@ -24,6 +24,8 @@ _SIDE: Final = 16
 """Rows of threads, and threads of a row."""
 _MOST_ROWS: Final = 4
 """The most rows of a thread."""
+_MOST_HELD: Final = 128
+"""The most features with which blocks have all of their rows."""
 _WORD: Final = 4
 """Elements that a thread accesses at once of shared memory."""
 _BANKS: Final = 32
@@ -42,10 +44,16 @@ class Threads(BlockOfThreads):
 
     @property
     def own_rows(self) -> int:
-        own = _MOST_ROWS
-        while own > 1 and own // 2 * _SIDE >= self.what.queries:
+        own = _MOST_ROWS // 2 if self.is_wide else _MOST_ROWS
+        queries = self.what.queries
+        while queries is not None and own > 1 and own // 2 * _SIDE >= queries:
             own //= 2
         return own
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether larger tiles would take more shared memory than GPUs have."""
+        return max(self.width, self.value_width) > _MOST_HELD
 
     @property
     def rows(self) -> int:
@@ -53,7 +61,7 @@ class Threads(BlockOfThreads):
 
     @property
     def tile_keys(self) -> int:
-        return 32
+        return _SIDE if self.is_wide else 2 * _SIDE
 
     @property
     def own_keys(self) -> int:
@@ -89,7 +97,6 @@ class Threads(BlockOfThreads):
         queries = self._tile("queries", self.rows, self.width)
         with code.block(""):
             shape = self.rows, self.width
-            total = constant(what.queries)
             self.copy(
                 places.query,
                 queries,
@@ -97,7 +104,7 @@ class Threads(BlockOfThreads):
                 what.heads,
                 what.features,
                 self.first,
-                total,
+                places.queries,
                 is_asynchronous=False,
             )
         with self.each_tile() as base:
@@ -152,11 +159,23 @@ class Threads(BlockOfThreads):
         turn = smart.floordiv(self.column, constant(apart))
         return smart.floormod(turn, constant(common))
 
+    def _weight_row(self, i: Expr) -> Expr:
+        """Where the weights of a row of a thread are.
+
+        Of rows that are half as long as there are banks, those of neighbouring threads
+        are next to each other.
+        """
+        if self.tile_keys == _SIDE:
+            return smart.add(smart.mul(i, constant(_SIDE)), self.row)
+        return self._row(i)
+
     def _spot(self, key: Expr) -> Expr:
         """Where the weight of a key is in a row.
 
         The two rows of threads of a warp have theirs in different banks.
         """
+        if self.tile_keys == _SIDE:
+            return key
         turn = smart.mul(self.row, constant(_SIDE))
         return smart.floormod(smart.add(key, turn), constant(self.tile_keys))
 
@@ -235,7 +254,7 @@ class Threads(BlockOfThreads):
                 each,
                 lambda j: code.load(scores, i, j),
                 lambda j, w: code.store(
-                    w, weights, self._row(i), self._spot(self._key(j))
+                    w, weights, self._weight_row(i), self._spot(self._key(j))
                 ),
                 _SIDE,
             )
@@ -252,7 +271,9 @@ class Threads(BlockOfThreads):
         with code.loop("t", constant(self.tile_keys // _WORD)) as step:
             term = smart.mul(step, constant(_WORD))
             spot = self._spot(term)
-            rows = self._words("weight", weights, self.own_rows, self._row, spot)
+            rows = self._words(
+                "weight", weights, self.own_rows, self._weight_row, spot
+            )
             with self.unrolled("l", _WORD) as k, self.unrolled("c", self.words) as c:
                 at = smart.add(term, k)
                 value = self._words("value", values, 1, lambda _: at, self._feature(c))

@@ -412,8 +412,7 @@ class ProductKernel(ABC):
 
         def store(content: Callable[[Expr], Expr]) -> None:
             with self.each_lane(operand.lanes) as lane:
-                row, column = place(lane)
-                indices = (row, column) if along else (column, row)
+                indices = self.place_in_tile(operand, *place(self.number(0)), lane)
                 code.store(content(lane), tile, *indices)
 
         if self.is_asynchronous:
@@ -424,6 +423,14 @@ class ProductKernel(ABC):
         if smart.literal(inside) != 1:
             with code.otherwise(inside):
                 store(lambda lane: zero)
+
+    def place_in_tile(
+        self, operand: Operand, line: Expr, term: Expr, lane: Expr
+    ) -> tuple[Expr, Expr]:
+        """Where a tile has an element, `lane` after the first one of neighbours."""
+        if operand.along_terms:
+            return line, smart.add(term, lane)
+        return term, smart.add(line, lane)
 
     def _padded_place(self, padding: Padding, at: Point) -> list[Expr]:
         """The padded element that the iteration at a point reads."""

@@ -3,7 +3,8 @@
 Each thread has some rows and some columns of a tile of the result. Tiles of the operands
 are in shared memory as they are in memory. Where terms are next to each other, a thread
 reads several terms of a line at once, and lines are dealt out to the threads one by one;
-else it reads several lines of a term at once, and has these lines.
+words of a line are permuted then, so that those of neighbouring lines are in different
+banks. Else it reads several lines of a term at once, and has these lines.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _WORD: Final = 4
 """Elements that a thread reads at once of shared memory."""
 _LEAST_TILE: Final = 32
 """Smaller tiles are read too often."""
-_PADDING: Final = 16
-"""Bytes between rows of terms, so that threads that read them use different banks."""
+_BANKS_BYTES: Final = 128
+"""Bytes that shared memory accesses at once, each bank once."""
 
 
 @dataclass
@@ -64,11 +65,35 @@ class ThreadProduct(ProductKernel):
     def sums_shape(self) -> Sequence[int]:
         return [self.tile_rows // self.height, self.tile_columns // self.width]
 
-    def tile_shape(self, operand: Operand) -> tuple[int, int]:
-        rows, columns = super().tile_shape(operand)
-        if operand.along_terms:
-            columns += max(_PADDING // tir.bytes_of_lane(operand.value.type), 1)
-        return rows, columns
+    def place_in_tile(
+        self, operand: Operand, line: Expr, term: Expr, lane: Expr
+    ) -> tuple[Expr, Expr]:
+        if not operand.along_terms:
+            return super().place_in_tile(operand, line, term, lane)
+        unit = self._unit(operand)
+        word = smart.floordiv(term, self.number(unit))
+        within = smart.floormod(term, self.number(unit))
+        return line, self._permuted(operand, word, line, smart.add(within, lane))
+
+    def _unit(self, operand: Operand) -> int:
+        """Neighbours of a line that stay neighbours: what is read, or copied, at once."""
+        return min(max(self._terms_at_once, operand.lanes), self.depth)
+
+    def _permuted(self, operand: Operand, word: Expr, line: Expr, within: Expr) -> Expr:
+        """Where a line has an element of a word.
+
+        Lines of different banks are left alone; of those that share banks, each has its
+        words in an order of its own.
+        """
+        unit, number = self._unit(operand), self.number
+        size = unit * tir.bytes_of_lane(operand.value.type)
+        in_line, in_banks = self.depth // unit, max(_BANKS_BYTES // size, 1)
+        shared = min(in_line, in_banks)
+        if shared > 1:
+            turn = smart.floordiv(line, number(in_banks // shared))
+            turn = smart.floormod(turn, number(shared))
+            word = smart.call("bitwise_xor", [word, turn], self.index)
+        return smart.add(smart.mul(word, number(unit)), within)
 
     @cached_property
     def is_asynchronous(self) -> bool:
@@ -142,8 +167,9 @@ class ThreadProduct(ProductKernel):
                 )
                 lane = stack.enter_context(self.each_lane(side))
                 i = smart.add(smart.mul(group, number(side)), lane)
-            place = self._line(operand, i), smart.add(term, k)
-            at = place if operand.along_terms else reversed(place)
+            at = self.place_in_tile(operand, self._line(operand, i), term, k)
+            if not operand.along_terms:
+                at = smart.add(term, k), self._line(operand, i)
             code.store(smart.cast(self.dtype, code.load(tile, *at)), found, i, k)
         return found
 

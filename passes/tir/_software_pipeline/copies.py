@@ -6,9 +6,12 @@ what it has written nor write anything a second time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import prod
+from typing import Any
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -24,6 +27,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.arith.iter_map import IterMapLevel, detect_iter_map
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
+from xdsl_tvm.analysis.tir.thread_separation import evaluate
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect
 from xdsl_tvm.passes.tir._software_pipeline.conflicts import fresh_leaf
@@ -143,7 +147,53 @@ def _is_injective(
         found = detect_iter_map(
             scalars, variables, level=IterMapLevel.BIJECTIVE, analyzer=analyzer
         )
-    return bool(found.indices)
+    return bool(found.indices) or _differ_everywhere(scalars, variables, analyzer)
+
+
+def _differ_everywhere(
+    indices: Sequence[Expr], variables: Mapping[Expr, Range], analyzer: Analyzer
+) -> bool:
+    """Whether evaluating the indices shows that they differ, at few enough points.
+
+    Of what the indices depend on besides the loops, such as threads, each value is taken
+    for itself.
+    """
+    leaves = [Value(leaf) for leaf in leaf_values(*indices)]
+    leaves += [variable for variable in variables if variable not in leaves]
+    ends = [_values(leaf, variables, analyzer) for leaf in leaves]
+    if prod(last - first + 1 for first, last in ends) > _MOST_POINTS:
+        return False
+    grid = np.indices([int(last - first) + 1 for first, last in ends], np.int64)
+    rows = grid.reshape(len(leaves), -1)
+    columns: dict[SSAValue, Any] = {}
+    points: list[Any] = []
+    for leaf, (first, _), row in zip(leaves, ends, rows, strict=True):
+        assert isinstance(leaf, Value)
+        columns[leaf.value] = row + int(first)
+        if leaf not in variables:
+            points.append(row)
+    for index in indices:
+        found = evaluate(index, columns)
+        if found is None:
+            return False
+        points.append(np.broadcast_to(found, rows.shape[1:]))
+    return np.unique(np.stack(points), axis=1).shape[1] == rows.shape[1]
+
+
+def _values(
+    leaf: Expr, variables: Mapping[Expr, Range], analyzer: Analyzer
+) -> tuple[float, float]:
+    """The least and the greatest value of a leaf."""
+    known = variables.get(leaf)
+    if known is not None:
+        low, extent = smart.literal(known.min), smart.literal(known.extent)
+        if low is not None and extent is not None:
+            return low, low + extent - 1
+    bound = analyzer.const_int_bound(leaf)
+    return bound.min, bound.max
+
+
+_MOST_POINTS = 1 << 16
 
 
 def _is_made_in(leaf: SSAValue, statement: tir.BlockOp, known: set[Expr]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.attention import (
@@ -12,6 +14,7 @@ from support.attention import (
     random_arrays,
 )
 from support.gpu_schedules import MANY, until_barriers
+from support.ptx_road import assemble
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.interpreters.tir import interpret
@@ -20,6 +23,7 @@ from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
+from xdsl_tvm.runtime.load import load_module
 
 CUDA = "cuda -arch=sm_80"
 TOLERANCES = {"float16": 2.0**-10, "float32": 1e-6}
@@ -53,6 +57,53 @@ def test_tensor_cores() -> None:
     kernels = check(arrays, 'causal "BottomRight"', causal="BottomRight")
     assert "mma.sync" in kernels.ptx
     assert "cp.async.cg" in kernels.ptx
+
+
+@pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
+@pytest.mark.parametrize(
+    ("features", "values", "dtype"),
+    [
+        (96, 96, np.float16),
+        (160, 160, np.float16),
+        (136, 192, np.float16),
+        (256, 256, np.float16),
+        (160, 256, np.float32),
+        (256, 200, np.float32),
+    ],
+)
+def test_many_features(features: int, values: int, dtype: type, tmp_path: Path) -> None:
+    shapes = (1, 70, 2, features), (1, 70, 1, features), (1, 70, 2, values)
+    kernels = check(random_arrays(*shapes, dtype=dtype))
+    assemble(kernels.ptx, tmp_path)
+
+
+@pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
+@pytest.mark.parametrize("attributes", ["", 'causal "BottomRight"'])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_symbolic_queries(attributes: str, dtype: type) -> None:
+    element = "f16" if dtype is np.float16 else "f32"
+    q, k, v = (
+        f"tensor<?x?x{heads}x{features}x{element}, #relax.dims<[b, {n}, {heads}, "
+        f"{features}]>>"
+        for n, heads, features in (("n", 2, 32), ("m", 1, 32), ("m", 2, 24))
+    )
+    result = v.replace("m,", "n,")
+    module = load_module(f"""
+      relax.func @main<b, n, m>(%q: {q}, %k: {k}, %v: {v}) -> {result}
+          attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.attention %q, %k, %v {attributes} : ({q}, {k}, {v}) -> {result}
+        relax.return %y : {result}
+      }}
+    """)
+    kernels = InterpretedKernels(module, "sm_80")
+    assert kernels.ptx.count(".entry") == 1
+    for batch, queries, keys in ((2, 5, 7), (1, 70, 75)):
+        shapes = (batch, queries, 2, 32), (batch, keys, 1, 32), (batch, keys, 2, 24)
+        arrays = random_arrays(*shapes, dtype=dtype)
+        found = kernels["main"](*arrays).numpy().astype("f8")
+        causal = "BottomRight" if attributes else None
+        expected = exact_attention(arrays, causal=causal)
+        assert_close(found, expected, TOLERANCES[str(arrays[0].dtype)])
 
 
 MASKS: dict[str, tuple[float | None, str | None, int | None]] = {
@@ -120,7 +171,7 @@ def test_what_has_no_kernel() -> None:
     assert is_one_function(half, CUDA)
     assert not is_one_function(half, "cuda -arch=sm_75")
     assert is_one_function(single, "cuda -arch=sm_75")
-    for features in (136, 7):
+    for features in (264, 7):
         shape = (1, 4, 1, features)
         assert not is_one_function(
             random_arrays(shape, shape, shape, dtype=np.float16), CUDA
