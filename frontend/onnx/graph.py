@@ -27,6 +27,7 @@ from xdsl_tvm import relax
 from xdsl_tvm.dialects.relax import TensorInfo
 from xdsl_tvm.dialects.relax.symbolic import Dim, DimLike
 from xdsl_tvm.dialects.tir.types import dtype_name
+from xdsl_tvm.frontend.onnx.collecting import Rows
 from xdsl_tvm.frontend.onnx.dtypes import NUMBERS, array_of
 from xdsl_tvm.frontend.onnx.errors import OnnxError
 from xdsl_tvm.frontend.onnx.folding import folded
@@ -72,6 +73,9 @@ class GraphBuilder:
     _declared: int = 0
     _count: int = 0
     _scopes: list[Scope] = field(default_factory=list[Scope])
+
+    def __post_init__(self) -> None:
+        self._rows = Rows(self.builder)
 
     # ---- graphs ----
 
@@ -334,17 +338,13 @@ class GraphBuilder:
         ]
         first, states = len(repetition.captured), len(repetition.carried)
         count, condition = repetition.count, repetition.condition
-        rows: list[TensorInfo] | None = None
+        found: list[TensorInfo] | None = None
 
         def step(
-            carried: Sequence[Expr], parts: Sequence[Expr]
-        ) -> tuple[Expr, Sequence[Expr]]:
-            nonlocal rows
-            number, state, lists = (
-                carried[0],
-                carried[1 : states + 1],
-                carried[states + 1 :],
-            )
+            number: Expr, state: Sequence[Expr], parts: Sequence[Expr]
+        ) -> tuple[Expr, Expr, list[Expr], list[Expr]]:
+            """Whether the loop goes on, the next number, the next state, and rows."""
+            nonlocal found
             known: dict[str, Value] = {
                 name: value
                 for name, value in around.values.items()
@@ -360,40 +360,44 @@ class GraphBuilder:
             following = self.emit(op.add(number, relax.const(1, "int64")))
             goes_on = None if condition is None else op.reshape(outputs.pop(0), [])
             if count is not None:
-                is_left = op.less(following, parts[-1])
+                is_left = op.less(following, parts[len(captured)])
                 goes_on = is_left if goes_on is None else op.logical_and(goes_on, is_left)
             assert goes_on is not None, "a loop has a condition or a count"
-            if rows is None:
-                rows = [self._row(where, each, symbols) for each in outputs[states:]]
+            if found is None:
+                found = [self._row(where, each, symbols) for each in outputs[states:]]
                 raise _RowsFoundError
-            made = [
-                op.concat([each, op.expand_dims(row, [0])], 0)
-                for each, row in zip(lists, outputs[states:], strict=True)
-            ]
-            return self.emit(goes_on), [following, *outputs[:states], *made]
+            return self.emit(goes_on), following, outputs[:states], outputs[states:]
 
-        start = [relax.const(0, "int64"), *repetition.carried]
+        def plain(
+            carried: Sequence[Expr], parts: Sequence[Expr]
+        ) -> tuple[Expr, Sequence[Expr]]:
+            goes_on, following, state, _ = step(carried[0], carried[1:], parts)
+            return goes_on, [following, *state]
+
+        zero = relax.const(0, "int64")
         symbols = symbols_of([*repetition.carried, *captured])
         symbols += _symbols_of_known(
             around.values[each]
             for each in _used_names(graph.node)
             if each in around.values
         )
+        symbols = list(dict.fromkeys(symbols))
         passed = captured if count is None else [*captured, count]
-        loop = Loop(self.builder, where, list(dict.fromkeys(symbols)), passed, step)
         goes_on = relax.const(True) if condition is None else op.reshape(condition, [])
         if count is not None:
-            goes_on = op.logical_and(goes_on, op.greater(count, relax.const(0, "int64")))
+            goes_on = op.logical_and(goes_on, op.greater(count, zero))
+        start = [zero, *repetition.carried]
+        loop = Loop(self.builder, where, symbols, passed, plain)
         with suppress(_RowsFoundError):
             loop.run(goes_on, start)
-        assert rows is not None, "the body was converted"
-        empty = [
-            op.zeros([0, *(row.dims or ())], dtype_name(row.dtype))
-            for row in rows
-            if row.dtype
-        ]
-        result = [self._settled(each) for each in loop.run(goes_on, [*start, *empty])]
-        return result[1 : states + 1], result[states + 1 :]
+        assert found is not None, "the body was converted"
+        if found:
+            loop = self._rows.collecting(where, symbols, passed, states, len(found), step)
+            start = [zero, relax.const(1, "int64"), *repetition.carried]
+            start += map(self._rows.first, found)
+        result = [self._settled(each) for each in loop.run(goes_on, start)]
+        end = len(result) - len(found)
+        return result[end - states : end], result[end:]
 
     def _row(self, where: str, value: Expr, symbols: Sequence[str]) -> TensorInfo:
         info = TensorInfo.of(value.struct_info)

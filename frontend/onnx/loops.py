@@ -20,8 +20,10 @@ Extents that iterations change are symbols of the function, and unknown after th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
 
 from xdsl.ir import Attribute
 
@@ -55,6 +57,10 @@ class Loop:
     """The symbolic dimensions around the loop, which an iteration may use."""
     captured: Sequence[Expr]
     step: Step
+    last: Callable[[Sequence[Expr]], Sequence[Expr]] = list
+    """What the loop gives, from what the last iteration carries."""
+    changing: Collection[tuple[int, int]] = ()
+    """The axes, of what is carried, whose extents iterations are known to change."""
 
     def run(self, goes_on: Expr, carried: Sequence[Expr]) -> list[Expr]:
         """What is carried after the last iteration.
@@ -90,7 +96,17 @@ class Loop:
 
     def _own(self, index: int, axis: int) -> Dim:
         """The symbol of an extent that iterations change."""
-        return Dim.symbol(f"_size_{index}_{axis}")
+        return Dim.symbol(f"{self._prefix}{index}_{axis}")
+
+    @cached_property
+    def _prefix(self) -> str:
+        """What the names of its own symbols begin with, and those of no loop around."""
+        prefixes = (f"_size{number or ''}_" for number in count())
+        return next(
+            prefix
+            for prefix in prefixes
+            if not any(name.startswith(prefix) for name in self.symbols)
+        )
 
     def _function(self, infos: list[TensorInfo]) -> GlobalVar:
         """The function for types of what is carried; corrects them where they change."""
@@ -99,6 +115,7 @@ class Loop:
                 axis
                 for axis, dim in enumerate(info.dims or ())
                 if not self._is_outer(dim)
+                or ((index, axis) in self.changing and dim != self._own(index, axis))
             ]
             for axis in unknown:
                 infos[index] = self._changed(infos[index], index, axis)
@@ -125,12 +142,13 @@ class Loop:
                     call = itself(*sizes, again, *following, *captured)
                     builder.emit_branch_output(builder.emit(call))
                 with builder.Else():
-                    builder.emit_branch_output(relax.Tuple(list(carried)))
+                    builder.emit_branch_output(relax.Tuple(list(self.last(carried))))
             return builder.emit_func_output(result)
 
     def _is_outer(self, dim: Dim | None) -> bool:
         return dim is not None and all(
-            name in self.symbols or name.startswith("_size_") for name in dim.symbols()
+            name in self.symbols or name.startswith(self._prefix)
+            for name in dim.symbols()
         )
 
     def _changed(self, info: TensorInfo, index: int, axis: int) -> TensorInfo:

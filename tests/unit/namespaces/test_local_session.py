@@ -96,5 +96,5 @@ def test_convert_and_reshape() -> None:
     array = tvm.nd.array(np.arange(6, dtype="float32"))
     shaped = reshape(array, tvm.runtime.ShapeTuple([2, 3]))
     assert shaped.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
-    with pytest.raises(ValueError, match="no function 'vm.builtin.kv_state_begin'"):
+    with pytest.raises(ValueError, match=r"no function 'vm\.builtin\.kv_state_begin'"):
         tvm.get_global_func("vm.builtin.kv_state_begin")
