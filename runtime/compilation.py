@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra.module_text import ModuleText
@@ -65,6 +66,8 @@ def compile_module(
         loaded = _loaded(module)
         reserved = stack.enter_context(_reserved(kind, loaded, params or {}))
         loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
+        functions = {**registered_externs(), **(externs or {})}
+        loaded = _without_machine(loaded, functions)
         if params:
             loaded = _with_params(loaded, params)
         settings = Settings(
@@ -101,7 +104,6 @@ def compile_module(
             raise ValueError("graphs are for the target cuda; leave out graphs=True")
         # The executable keeps the module and lowers it in place where it has to.
         owned = loaded.clone() if loaded is module and not params else loaded
-        functions = {**registered_externs(), **(externs or {})}
         return NativeExecutable(owned, settings, functions, reserved)
 
 
@@ -117,6 +119,22 @@ def _reserved(
 
 def _loaded(module: Source | ModuleText) -> ModuleOp:
     return load_text(module) if isinstance(module, ModuleText) else load_module(module)
+
+
+def _without_machine(module: ModuleOp, functions: Externs) -> ModuleOp:
+    """The module, or a copy of it in which calls of the virtual machine's functions are
+    operations; of other functions than these."""
+    for op in module.walk():
+        if not isinstance(op, PackedCallOp) or op.callee.data in functions:
+            continue
+        if op.callee.data.startswith("vm.builtin."):
+            # Late: most modules have no such calls.
+            from xdsl_tvm.passes.relax.raise_runtime_builtin import RaiseRuntimeBuiltin
+
+            raised = module.clone()
+            RaiseRuntimeBuiltin().apply(new_context(), raised)
+            return raised
+    return module
 
 
 def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:

@@ -23,7 +23,7 @@ ALL_HEADS = QUERY_HEADS + 2 * HEADS
 SCALE = 0.3
 ROTARY = 4
 THETA = 100.0
-EXTENTS = dict.fromkeys(
+EXTENTS: dict[str, Any] = dict.fromkeys(
     ("max_batch_size", "max_total_seq_len", "prefill_chunk_size", "page_size"), int
 )
 

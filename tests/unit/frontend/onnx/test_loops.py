@@ -213,7 +213,8 @@ g (int64 count, float[2] x) => (float[2] z, float[k, 2] all) {
 """
     run = xdsl_tvm.interpret(from_onnx(_model(text)))["main"]
     x = _numbers(2)
-    state, expected = x, []
+    state = x
+    expected: list[Any] = []
     for i in range(4):
         parts = [state + k * x for k in range(1, i + 1)]
         state = parts[-1] if parts else state

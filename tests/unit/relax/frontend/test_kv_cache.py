@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ class Llama(nn.Module):
     def forward(self, words: nn.Tensor, cache: PagedKVCache) -> Any:
         x = self.words(words)
         for number, layer in enumerate(self.layers):
-            x = layer.forward(x, cache, number)
+            x = layer(x, cache, number)
         return self.head(x), cache
 
     def create(self, batch: Any, total: Any, chunk: Any, page: Any) -> PagedKVCache:
@@ -151,9 +151,10 @@ def test_a_model_decodes_as_without_a_cache(make: Callable[..., Any], batch: str
     }
     module, params = Llama().export_tvm(spec)
     rng = np.random.default_rng(0)
-    weights = {
-        name: rng.standard_normal(p.shape).astype(np.float32) * 0.4 for name, p in params
-    }
+    weights: dict[str, Array] = {}
+    for name, parameter in params:
+        shape = cast("list[int]", parameter.shape)
+        weights[name] = rng.standard_normal(shape).astype(np.float32) * np.float32(0.4)
     run = make(module)
     chat = Chat(run, weights, run["create"]((3,), (40,), (16,), (4,)))
     chat.add(0)
