@@ -14,6 +14,7 @@ from typing import TypeVar
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, written_operands
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import symbols_in
@@ -59,7 +60,7 @@ class BindingOrder:
 
     def sources(self, op: Operation) -> Iterable[Operation]:
         """The operations of the block whose results an operation uses."""
-        values = (value for inner in op.walk() for value in inner.operands)
+        values = (value for inner in all_ops(op) for value in inner.operands)
         return (o for v in values if (o := self._owner(v)) is not None)
 
     def _owner(self, value: SSAValue) -> Operation | None:
@@ -68,7 +69,7 @@ class BindingOrder:
 
 
 def _keeps_its_place(op: Operation, writers: Writers) -> bool:
-    if any(written_operands(inner, writers) for inner in op.walk()):
+    if any(written_operands(inner, writers) for inner in all_ops(op)):
         return True
     return not op.name.startswith("relax.") and not is_side_effect_free(op)
 

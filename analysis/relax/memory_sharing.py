@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.disjoint_set import DisjointSet
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.by_class import of_classes
@@ -54,7 +55,7 @@ class Writers:
                     callers.setdefault(name, []).append(func)
                 elif _is_function_call(op):
                     of_unknown.append(func)
-            if any(written_operands(op) for op in func.walk()):
+            if any(written_operands(op) for op in all_ops(func)):
                 pending.append(func)
         self._any = bool(pending)
         if self._any:
@@ -94,7 +95,7 @@ def values_with_written_memory(func: relax.FuncOp, writers: Writers) -> set[SSAV
             sharing.union(value, source)
     written = {
         sharing.find(value)
-        for op in func.walk()
+        for op in all_ops(func)
         for value in written_operands(op, writers)
     }
     return {value for value in values if sharing.find(value) in written}

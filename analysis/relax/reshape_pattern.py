@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
@@ -44,7 +45,7 @@ def copied_parameter(function: tir.FuncOp) -> int | None:
 
 def _positions(function: tir.FuncOp) -> dict[SSAValue, int]:
     """The buffers that are parameters and lie densely in memory."""
-    matched = [op for op in function.walk() if isinstance(op, tir.MatchBufferOp)]
+    matched = [op for op in all_ops(function) if isinstance(op, tir.MatchBufferOp)]
     counts = [match.param for match in matched]
     return {
         match.buffer: match.param.index

@@ -12,6 +12,7 @@ from collections import defaultdict
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 
 
@@ -47,7 +48,7 @@ def allocated_bytes_of_functions(module: ModuleOp) -> dict[str, dict[str, int]]:
     """`allocated_bytes` of every TIR function of a module, by its symbol."""
     return {
         op.sym_name.data: allocated_bytes(op)
-        for op in module.walk()
+        for op in all_ops(module)
         if isinstance(op, tir.FuncOp)
     }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.access_families import AccessFamily, families
 from xdsl_tvm.analysis.tir.barrier_walk import (
     NAMES,
@@ -130,7 +131,7 @@ def _volatile_memory(launch: tir.LaunchThreadOp) -> set[SSAValue | None]:
     """Memory of reductions, which has barriers of warps where those are enough."""
     return {
         accessed_memory(op.node)
-        for op in launch.walk()
+        for op in all_ops(launch)
         if isinstance(op, tir.AttrOp)
         and op.key.data == "volatile_scope"
         and op.node is not None
@@ -141,7 +142,7 @@ def _has_memory_of_warps(launch: tir.LaunchThreadOp) -> bool:
     return any(
         isinstance(op, tir.LoadOp | tir.StoreOp)
         and scope_of(op.buffer).rank is StorageRank.WARP
-        for op in launch.walk()
+        for op in all_ops(launch)
     )
 
 

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import (
     Broadcast,
@@ -111,7 +112,7 @@ def barrier_scope(op: Operation) -> str | None:
 
 def has_barrier_of_grid(root: Operation) -> bool:
     """Whether blocks of the launch meet somewhere in it."""
-    return any(barrier_scope(op) == "global" for op in root.walk())
+    return any(barrier_scope(op) == "global" for op in all_ops(root))
 
 
 def scope_of(value: SSAValue) -> StorageScope:
@@ -276,7 +277,7 @@ class BarrierWalk:
         """What the kernel may write."""
         return {
             accessed_memory(operand)
-            for op in launch.walk()
+            for op in all_ops(launch)
             if not isinstance(op, (*NAMES, tir.LoadOp))
             for operand in op.operands
             if isinstance(operand.type, tir.BufferType | tir.PtrType)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values, view
@@ -134,7 +135,7 @@ def _statement(loop: tir.ForOp) -> Operation:
 def _is_statement(op: Operation) -> bool:
     if isinstance(op, tir.LetOp | tir.BufferDefinition | tir.AllocateOp):
         return True
-    return any(own_effect(each) > tir.CallEffect.READ_STATE for each in op.walk())
+    return any(own_effect(each) > tir.CallEffect.READ_STATE for each in all_ops(op))
 
 
 def _linear(

@@ -24,6 +24,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect
@@ -445,7 +446,7 @@ def _is_expression(op: Operation) -> bool:
         return False
     if isinstance(op, tir.LetOp):
         return op.kind.data is tir.LetKind.EXPR
-    return all(own_effect(inner) <= CallEffect.READ_STATE for inner in op.walk())
+    return all(own_effect(inner) <= CallEffect.READ_STATE for inner in all_ops(op))
 
 
 def _is_builtin(op: Operation, *names: str) -> bool:

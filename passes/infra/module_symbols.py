@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import SymbolOpInterface
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
 
 
@@ -38,7 +39,7 @@ def module_symbols(module: ModuleOp) -> dict[str, Operation]:
 
 def referenced_symbols(op: Operation) -> dict[str, None]:
     """The symbols that an operation and what it holds name, in order."""
-    return dict.fromkeys(name for inner in op.walk() for name in named_symbols(inner))
+    return dict.fromkeys(name for inner in all_ops(op) for name in named_symbols(inner))
 
 
 def named_symbols(op: Operation) -> Iterator[str]:

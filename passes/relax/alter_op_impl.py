@@ -13,6 +13,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import ParseError, PassFailedException
 from xdsl.utils.hints import isa
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.symbolic import DimLike
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
@@ -90,7 +91,7 @@ class AlterOpImpl(CompilerPass):
         symbols = module_symbols(op)
         calls = [
             (call, kind.data)
-            for call in op.walk()
+            for call in all_ops(op)
             if isinstance(call, relax.CallTIROp)
             and (callee := symbols.get(call.callee.root_reference.data)) is not None
             and isinstance(kind := callee.attributes.get(OPERATOR), StringAttr)

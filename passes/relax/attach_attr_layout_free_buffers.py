@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.memory_sharing import (
     Writers,
     written_operands,
@@ -143,7 +144,7 @@ def _is_constant(value: SSAValue) -> bool:
 def _written(func: relax.FuncOp, writers: Writers) -> set[SSAValue]:
     """The values that may share memory with what an operation writes."""
     found = set[SSAValue]()
-    work = [value for op in func.walk() for value in written_operands(op, writers)]
+    work = [value for op in all_ops(func) for value in written_operands(op, writers)]
     while work:
         if (value := work.pop()) not in found:
             found.add(value)

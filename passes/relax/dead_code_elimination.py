@@ -15,6 +15,7 @@ from xdsl.traits import IsTerminator, MemoryEffect, RecursiveMemoryEffect
 from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import module_symbols, referenced_symbols
@@ -132,7 +133,7 @@ def _is_removable(op: Operation) -> bool:
 def remove_unused_bindings(func: relax.FuncOp) -> None:
     """Remove bindings whose value nothing needs, `RemoveAllUnused` of TVM."""
     needed = _Needed(func)
-    dead = [op for op in func.walk() if op not in needed.ops]
+    dead = [op for op in all_ops(func) if op not in needed.ops]
     for op in dead:
         # What is inside of a dead operation goes with it.
         if op.parent_op() in needed.ops:

@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.passes.infra import CompilerPass
@@ -86,7 +87,7 @@ class DecomposeOpsForTraining(CompilerPass):
             if not isinstance(func, relax.FuncOp):
                 continue
             if self.func_name in (None, func.sym_name.data):
-                found = [each for each in func.walk() if isinstance(each, _DECOMPOSED)]
+                found = [each for each in all_ops(func) if isinstance(each, _DECOMPOSED)]
                 rewrite_each(patterns, found)
 
 

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
@@ -98,7 +99,7 @@ class _Folding:
         return interpret(self.module)
 
     def fold_function(self, func: relax.FuncOp) -> None:
-        candidates = [op for op in func.walk() if isinstance(op, _FOLDED)]
+        candidates = [op for op in all_ops(func) if isinstance(op, _FOLDED)]
         if not candidates:
             return
         written = values_with_written_memory(func, self._writers)

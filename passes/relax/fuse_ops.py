@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, written_operands
 from xdsl_tvm.analysis.relax.op_pattern import OpPattern
 from xdsl_tvm.dialects import relax
@@ -100,7 +101,7 @@ class FuseOps(CompilerPass):
         for func in list(op.ops):
             if isinstance(func, relax.FuncOp) and not is_fused(func):
                 for dataflow in [
-                    d for d in func.walk() if isinstance(d, relax.DataflowOp)
+                    d for d in all_ops(func) if isinstance(d, relax.DataflowOp)
                 ]:
                     _fuse(dataflow, functions, depth)
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.call_cycles import callees_first
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import erase_symbols, is_base_of, solve_symbols
@@ -159,7 +160,7 @@ def _around(op: Operation, kind: type[_Op]) -> _Op | None:
 
 
 def _has_literal_symbols(func: relax.FuncOp) -> bool:
-    return any(isinstance(op, relax.LambdaOp) and op.symbol_names for op in func.walk())
+    return any(isinstance(op, relax.LambdaOp) and op.symbol_names for op in all_ops(func))
 
 
 def _symbols_of(func: relax.FuncOp) -> Iterator[str]:
@@ -174,7 +175,7 @@ def _symbols_of(func: relax.FuncOp) -> Iterator[str]:
 def _make_room(call: relax.CallOp, func: relax.FuncOp) -> None:
     """Let the place of a call hold what the function does."""
     inside = [
-        op for op in func.body.walk() if isinstance(op, relax.IfOp) or is_impure(op)
+        op for op in all_ops(func.body) if isinstance(op, relax.IfOp) or is_impure(op)
     ]
     if not inside:
         return

@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.passes.infra import CompilerPass
@@ -165,7 +166,7 @@ def _captured(op: relax.LambdaOp) -> list[SSAValue]:
     for inner in op.body.walk():
         inside.update(inner.results)
         inside.update(arg for r in inner.regions for b in r.blocks for arg in b.args)
-    used = (value for inner in op.body.walk() for value in inner.operands)
+    used = (value for inner in all_ops(op.body) for value in inner.operands)
     return list(dict.fromkeys(value for value in used if value not in inside))
 
 

@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.patterns import rewrite_each
@@ -55,7 +56,7 @@ class LowerAllocTensor(CompilerPass):
     name = "relax-lower-alloc-tensor"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        allocs = [op for op in op.walk() if isinstance(op, relax.AllocTensorOp)]
+        allocs = [op for op in all_ops(op) if isinstance(op, relax.AllocTensorOp)]
         rewrite_each(LowerAllocTensorPattern(), allocs)
 
 

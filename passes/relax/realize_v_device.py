@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
@@ -79,7 +80,7 @@ class _Placement:
     beside: dict[_Leaf, list[_Leaf]] = field(default_factory=dict[_Leaf, list[_Leaf]])
 
     def realize(self, func: relax.FuncOp) -> None:
-        hints = [op for op in func.walk() if isinstance(op, relax.HintOnDeviceOp)]
+        hints = [op for op in all_ops(func) if isinstance(op, relax.HintOnDeviceOp)]
         values = [value for value in values_in(func) if self._has_place(value)]
         places = {op: self._device_of(op) for op in hints}
         for value in values:

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.live_ranges import most_at_once
 from xdsl_tvm.dialects import relax
@@ -109,7 +110,7 @@ def _report(func: relax.FuncOp) -> MemoryReport:
 def _storages(op: Operation, upper: UpperBounds) -> list[relax.Dim]:
     return [
         upper.of(size)
-        for inner in op.walk()
+        for inner in all_ops(op)
         if isinstance(inner, Storage) and (size := storage_bytes(inner)) is not None
     ]
 

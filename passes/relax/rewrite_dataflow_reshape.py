@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, WrittenValues
 from xdsl_tvm.analysis.relax.reshape_pattern import copied_parameter
 from xdsl_tvm.dialects import relax, tir
@@ -68,7 +69,7 @@ class RewriteDataflowReshape(CompilerPass):
         for func in op.ops:
             if isinstance(func, relax.FuncOp):
                 calls = [
-                    each for each in func.walk() if isinstance(each, relax.CallTIROp)
+                    each for each in all_ops(func) if isinstance(each, relax.CallTIROp)
                 ]
                 written = WrittenValues(func, writers)
                 rewrite_each(RewriteDataflowReshapePattern(copies, written), calls)

@@ -18,6 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
@@ -69,7 +70,7 @@ class SplitLayoutRewritePreproc(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = module_symbols(op)
-        calls = [call for call in op.walk() if isinstance(call, relax.CallTIROp)]
+        calls = [call for call in all_ops(op) if isinstance(call, relax.CallTIROp)]
         names = SymbolNames(op)
         splits: dict[str, _Split | None] = {}
         for call in calls:
@@ -137,7 +138,7 @@ def _found(func: tir.FuncOp) -> list[_Copy]:
     container = _container(func)
     found: list[_Copy] = []
     for nest in container.ops:
-        blocks = [op for op in nest.walk() if isinstance(op, tir.BlockOp)]
+        blocks = [op for op in all_ops(nest) if isinstance(op, tir.BlockOp)]
         if len(blocks) == 1 and _is_annotated(blocks[0]):
             copy = _copy_of(func, container, nest)
             if copy is not None:
@@ -151,8 +152,8 @@ def _is_annotated(block: tir.BlockOp) -> bool:
 
 def _copy_of(func: tir.FuncOp, container: Block, nest: Operation) -> _Copy | None:
     """What a nest does, if it reads one parameter and fills one buffer."""
-    read = {op.buffer for op in nest.walk() if isinstance(op, tir.LoadOp)}
-    filled = {op.buffer for op in nest.walk() if isinstance(op, tir.StoreOp)}
+    read = {op.buffer for op in all_ops(nest) if isinstance(op, tir.LoadOp)}
+    filled = {op.buffer for op in all_ops(nest) if isinstance(op, tir.StoreOp)}
     if len(read) != 1 or len(filled) != 1:
         return None
     match_op, alloc = read.pop().owner, filled.pop().owner

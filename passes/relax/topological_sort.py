@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import symbols_in
 from xdsl_tvm.passes.infra import CompilerPass
@@ -205,7 +206,7 @@ def _free_values(op: Operation) -> Sequence[SSAValue]:
     """The operands of an operation, and what the blocks that it holds use."""
     if not op.regions:
         return op.operands
-    return [value for inner in op.walk() for value in inner.operands]
+    return [value for inner in all_ops(op) for value in inner.operands]
 
 
 def _symbols(op: Operation) -> Iterator[str]:

@@ -12,6 +12,7 @@ from xdsl.parser import Parser
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
 from xdsl_tvm.dialects.relax.functions import infer_if, parameter_symbols
@@ -108,7 +109,7 @@ class UpdateParamStructInfo(CompilerPass):
         )
 
     def _update(self, func: relax.FuncOp, new: dict[BlockArgument, Attribute]) -> None:
-        inferred = {op for op in func.walk() if _has_inferred_type(op)}
+        inferred = {op for op in all_ops(func) if _has_inferred_type(op)}
         is_inferred = func.return_op.value.type == func.output_type
         try:
             for arg in func.args:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.tir.memory_order import Facts, Kind, memory_of
 from xdsl_tvm.dialects import tir
@@ -228,7 +229,7 @@ class Dependence:
             return False
         return any(
             inner in self.copied or any(value in self.values for value in inner.operands)
-            for inner in op.walk()
+            for inner in all_ops(op)
         )
 
     def _last_uses(self, ops: Sequence[Operation]) -> list[int]:

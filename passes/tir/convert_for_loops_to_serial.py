@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.patterns import rewrite_each
@@ -50,7 +51,7 @@ class ConvertForLoopsToSerial(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         loops = (
             loop
-            for loop in op.walk()
+            for loop in all_ops(op)
             if isinstance(loop, tir.ForOp) and loop.kind.data is tir.ForKind.PARALLEL
         )
         rewrite_each(ConvertForLoopToSerialPattern(), loops)

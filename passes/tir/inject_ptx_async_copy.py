@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
@@ -89,7 +90,7 @@ class InjectPTXAsyncCopy(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [each for each in op.walk() if isinstance(each, tir.FuncOp)]:
-            scopes = [each for each in func.walk() if _is_async(each)]
+            scopes = [each for each in all_ops(func) if _is_async(each)]
             if not scopes:
                 continue
             _rewrite(func)

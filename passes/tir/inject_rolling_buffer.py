@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
@@ -105,7 +106,7 @@ class InjectRollingBuffer(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            found = [inner for inner in func.walk() if _is_marked(inner)]
+            found = [inner for inner in all_ops(func) if _is_marked(inner)]
             if found:
                 facts = Facts([func])
                 for realize in found:
@@ -357,7 +358,7 @@ def _only_for(store: tir.StoreOp, facts: Facts) -> list[Operation]:
 
 
 def _operands(op: Operation) -> list[SSAValue]:
-    return [operand for inner in op.walk() for operand in inner.operands]
+    return [operand for inner in all_ops(op) for operand in inner.operands]
 
 
 def _in_order(last: Operation, ops: set[Operation]) -> list[Operation]:

@@ -353,7 +353,9 @@ class _Expansion:
         """Put the copies of a unit after it."""
         end = tir.EvaluateOp()
         Rewriter.insert_op(end, InsertPoint.after(unit.last))
-        holds_loop = any(isinstance(op, _LOOPS) for top in unit.ops for op in top.walk())
+        holds_loop = any(
+            isinstance(op, _LOOPS) for top in unit.ops for op in all_ops(top)
+        )
         if holds_loop or self._count >= _LOOP_FROM:
             Rewriter.insert_op(self._loop(unit), InsertPoint.before(end))
         else:
@@ -476,7 +478,7 @@ def _in_elements(
 
 def _number_contexts(launch: tir.LaunchThreadOp) -> None:
     """Replace `tvm_context_id` by the index of a launch."""
-    found = [op for op in launch.body.walk() if isinstance(op, tir.CallOp)]
+    found = [op for op in all_ops(launch.body) if isinstance(op, tir.CallOp)]
     for op in found:
         if op.callee.data != "tvm_context_id":
             continue

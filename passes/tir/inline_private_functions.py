@@ -106,7 +106,7 @@ class InlinePrivateFunctions(CompilerPass):
 
 def _scopes(module: ModuleOp) -> list[ModuleOp]:
     """The modules whose functions call each other by name, inner ones first."""
-    found = [op for op in module.walk() if isinstance(op, ModuleOp)]
+    found = [op for op in all_ops(module) if isinstance(op, ModuleOp)]
     found.reverse()
     return found
 

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import And, Cast, Cmp, Expr, Ramp, leaf_values, view
@@ -285,7 +286,7 @@ def _is_expression(op: Operation) -> bool:
     """Whether an op, with what it holds, writes nothing, and is no statement."""
     if op.regions and not isinstance(op, tir.IfThenElseOp):
         return False
-    return not any(may_write(inner) for inner in op.walk())
+    return not any(may_write(inner) for inner in all_ops(op))
 
 
 def _ends_of(index: Expr) -> tuple[Expr, Expr] | None:

@@ -204,7 +204,7 @@ class _Kernel:
             return
         block = self._block_of_stores(store, loops)
         if block is not None:
-            self._guarded |= {op for op in block.walk() if isinstance(op, tir.StoreOp)}
+            self._guarded |= {op for op in all_ops(block) if isinstance(op, tir.StoreOp)}
             builder = Builder(InsertPoint.before(block))
             predicate = _first_threads(loops, block.predicate, builder)
             renewed_block(block, block.block_name.data, block.iters, predicate)
@@ -310,7 +310,7 @@ def _loops_inside_out(root: Operation) -> Iterator[tir.ForOp]:
 
 
 def _outside_in(root: tir.ForOp, chosen: set[tir.ForOp]) -> list[tir.ForOp]:
-    return [op for op in root.walk() if isinstance(op, tir.ForOp) and op in chosen]
+    return [op for op in all_ops(root) if isinstance(op, tir.ForOp) and op in chosen]
 
 
 def _touch(

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -94,7 +95,7 @@ class LowerAsyncDMA(CompilerPass):
         for func in [each for each in op.walk() if isinstance(each, tir.FuncOp)]:
             scopes = {
                 op: _Scope(op)
-                for op in func.walk()
+                for op in all_ops(func)
                 if isinstance(op, tir.AttrOp) and op.key.data == _COMMIT
             }
             if scopes:
@@ -137,7 +138,7 @@ def _constant(op: tir.AttrOp) -> int | None:
 
 def _lower(func: tir.FuncOp, scopes: dict[tir.AttrOp, _Scope], *, bypass: bool) -> None:
     waits = [
-        op for op in func.walk() if isinstance(op, tir.AttrOp) and op.key.data == _WAIT
+        op for op in all_ops(func) if isinstance(op, tir.AttrOp) and op.key.data == _WAIT
     ]
     for op in (*scopes, *waits):
         around = _scope_around(op, scopes)
@@ -189,7 +190,7 @@ def _is_transfer(loop: tir.ForOp, copy: Memcpy, analyzer: Analyzer) -> bool:
 
     Its size is known too: two loops that do not run could have a positive product.
     """
-    loops = [op for op in loop.walk() if isinstance(op, tir.ForOp)]
+    loops = [op for op in all_ops(loop) if isinstance(op, tir.ForOp)]
     if len(loops) > 1 and not all(
         analyzer.can_prove_greater_equal(view(op.extent), 0) for op in loops
     ):
@@ -268,7 +269,7 @@ def _defined_outside(loop: tir.ForOp) -> list[SSAValue]:
     """The values that a loop uses, without buffers."""
     return [
         value
-        for op in loop.walk()
+        for op in all_ops(loop)
         for value in op.operands
         if not isinstance(value.type, tir.BufferType)
         and not loop.is_ancestor(value.owner)

@@ -203,7 +203,7 @@ class _Function:
             writers = self._writers[container] = _writers_in(container)
         return all(
             writers[memory] == {block}
-            for op in block.walk()
+            for op in all_ops(block)
             for memory in _memories_written(op)
         )
 
@@ -292,7 +292,7 @@ def _stores_by_reduction_variables(block: tir.BlockOp) -> bool:
     }
     return any(
         not variables.isdisjoint(leaf_values(*(view(i, trees) for i in op.indices)))
-        for op in block.walk()
+        for op in all_ops(block)
         if isinstance(op, tir.StoreOp)
     )
 

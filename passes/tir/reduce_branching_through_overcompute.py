@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.analysis.arith.facts import negated
@@ -93,7 +94,7 @@ class ReduceBranchingThroughOvercompute(
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(ReduceBranchingThroughOvercomputeConfig)
         for func in op.body.block.ops:
-            if not any(isinstance(inner, tir.IfOp) for inner in func.walk()):
+            if not any(isinstance(inner, tir.IfOp) for inner in all_ops(func)):
                 continue
             _EqualBranches(func).merge()
             rounds = _MAX_ROUNDS if options.use_dataflow_analysis else 0

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.side_effect import side_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -54,7 +55,7 @@ class RemoveStoreUndef(CompilerPass):
     name = "tir-remove-store-undef"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        undefined = [inner for inner in op.walk() if tir.builtin_name(inner) == "undef"]
+        undefined = [inner for inner in all_ops(op) if tir.builtin_name(inner) == "undef"]
         for store in _stores_of(undefined):
             _require_no_effect(store, store.value)
             Rewriter.erase_op(store)

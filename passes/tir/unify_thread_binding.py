@@ -123,7 +123,7 @@ class _Kernel:
         """Bind all axes around the kernel."""
         bindings = [
             op
-            for op in self._root.walk()
+            for op in all_ops(self._root)
             if isinstance(op, _Binding) and _tag(op) is not None
         ]
         ranges = [value for op in bindings for value in op.operands]

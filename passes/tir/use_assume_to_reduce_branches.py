@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Cmp, Expr, Value, leaf_values, view
 from xdsl_tvm.analysis.arith.facts import conjuncts, negated
@@ -95,7 +96,7 @@ class UseAssumeToReduceBranches(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if _is_simple(func):
-                assumes = [inner for inner in func.walk() if is_assume(inner)]
+                assumes = [inner for inner in all_ops(func) if is_assume(inner)]
                 for assume in assumes:
                     _check(assume)
                 if assumes:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
@@ -470,7 +471,7 @@ class FunctionConverter(PackedCode):
         self._open.pop()
         self.symbols, self.source = outer, source
         result = self._value(callee.return_op.value)
-        inner = {*callee.args, *(each for op in callee.walk() for each in op.results)}
+        inner = {*callee.args, *(each for op in all_ops(callee) for each in op.results)}
         for memory in memories((*arguments, result)):
             memory.names -= inner
         return result

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.binding_order import BindingOrder, stable_order
 from xdsl_tvm.analysis.relax.memory_sharing import Writers
 from xdsl_tvm.dialects import relax
@@ -139,4 +140,4 @@ def _is_inside(op: Operation | None, members: set[Operation]) -> bool:
 
 def dataflow_blocks(func: relax.FuncOp) -> list[Block]:
     """The dataflow blocks of a function, in the order of the text."""
-    return [op.body.block for op in func.walk() if isinstance(op, relax.DataflowOp)]
+    return [op.body.block for op in all_ops(func) if isinstance(op, relax.DataflowOp)]

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.types import TensorInfo, TupleType
 from xdsl_tvm.dialects.tir.target import Target
@@ -78,7 +79,7 @@ class Dispatcher:
         ambient = parsed_target(pass_name, target)
         functions = OperatorFunctions(module, ThreadProgram)
         dispatcher = Dispatcher(pass_name, rules, sizes, ambient, functions)
-        operators = [each for each in module.walk() if type(each) in rules]
+        operators = [each for each in all_ops(module) if type(each) in rules]
         for operator in operators:
             assert isinstance(operator, OperatorOp)
             # A module inside would not see the functions.

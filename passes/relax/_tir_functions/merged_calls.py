@@ -8,6 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     Cast,
@@ -44,7 +45,7 @@ def bind_call(call: AnyFusedCall, callee: Operation | None) -> dict[SSAValue, Di
     """
     if not isinstance(callee, tir.FuncOp) or callee.is_declaration:
         raise NotMergeableError(f"{call.callee} is no tir.func with a body")
-    if any(isinstance(op, tir.RetOp) for op in callee.walk()):
+    if any(isinstance(op, tir.RetOp) for op in all_ops(callee)):
         raise NotMergeableError(
             f"{call.callee} returns by tir.ret; let it end at its last statement"
         )

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
@@ -124,7 +125,7 @@ def _fingerprint(function: tir.FuncOp) -> Hashable:
     """Equal for functions that are equal up to their name."""
     return tuple(
         (op.name, *(result.type for result in op.results), *op.properties.values())
-        for op in function.body.walk()
+        for op in all_ops(function.body)
     )
 
 

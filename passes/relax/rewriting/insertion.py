@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
@@ -27,7 +28,7 @@ def by_function(
     """The operations of a class in each Relax function, and what is written there."""
     writers = Writers(module)
     for func in relax_functions(module):
-        found = [each for each in func.walk() if isinstance(each, kind)]
+        found = [each for each in all_ops(func) if isinstance(each, kind)]
         if found:
             yield found, values_with_written_memory(func, writers)
 

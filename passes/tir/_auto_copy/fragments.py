@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, substitute
 from xdsl_tvm.analysis.tir.flat_index import leaf
@@ -501,7 +502,7 @@ def _recomputed(nest: Nest, changed: set[SSAValue]) -> tuple[Operation, ...]:
     stack: list[tuple[SSAValue, bool]] = [
         (value, False)
         for op in (*nest.ops, nest.store)
-        for inner in op.walk()
+        for inner in all_ops(op)
         for value in inner.operands
     ]
     while stack:
@@ -523,7 +524,7 @@ def _recomputed(nest: Nest, changed: set[SSAValue]) -> tuple[Operation, ...]:
 
 
 def _used_by(op: Operation) -> list[SSAValue]:
-    return [value for inner in op.walk() for value in inner.operands]
+    return [value for inner in all_ops(op) for value in inner.operands]
 
 
 def _varies(
@@ -534,7 +535,7 @@ def _varies(
 
 
 def _check_recomputed(nest: Nest, op: Operation) -> None:
-    pure = all(own_effect(inner) <= CallEffect.PURE for inner in op.walk())
+    pure = all(own_effect(inner) <= CallEffect.PURE for inner in all_ops(op))
     is_view = isinstance(op, tir.BufferDefinition)
     if is_view or not is_expression(op) or not (pure or nest.block.is_ancestor(op)):
         refuse(
@@ -548,7 +549,7 @@ def _check_recomputed(nest: Nest, op: Operation) -> None:
 def _check_not_private(nest: Nest) -> None:
     """Refuse loads of memory that other threads cannot see, but for accumulators."""
     loads = [
-        inner for op in nest.ops for inner in op.walk() if isinstance(inner, tir.LoadOp)
+        inner for op in nest.ops for inner in all_ops(op) if isinstance(inner, tir.LoadOp)
     ]
     for load in loads:
         scope = scope_of(load.buffer)

@@ -17,6 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, emit, leaf_values, substitute, view
@@ -346,7 +347,7 @@ class NestBuilder:
         """A value of the nest, computed here; some values are given."""
         needed = _needed(nest, value, replaced)
         mapper = dict(replaced)
-        used = {value} | {v for op in needed for x in op.walk() for v in x.operands}
+        used = {value} | {v for op in needed for x in all_ops(op) for v in x.operands}
         for old, tree in nest.values.items():
             if old in used:
                 mapper[old] = self.value(tree)
@@ -386,7 +387,7 @@ def _needed(
             continue
         assert isinstance(owner, Operation)
         needed.add(owner)
-        pending += [operand for inner in owner.walk() for operand in inner.operands]
+        pending += [operand for inner in all_ops(owner) for operand in inner.operands]
     return [op for op in nest.ops if op in needed]
 
 

@@ -14,6 +14,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
 from xdsl.ir import Attribute
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
@@ -125,7 +126,7 @@ def lanes_of_nest(nest: Nest, machine: Machine) -> int:
 
 
 def _has_calls(nest: Nest) -> bool:
-    return any(isinstance(op, tir.CallOp) for op in nest.block.body.walk())
+    return any(isinstance(op, tir.CallOp) for op in all_ops(nest.block.body))
 
 
 def _is_vectorizable(nest: Nest, axis: Axis) -> bool:

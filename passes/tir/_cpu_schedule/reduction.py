@@ -17,6 +17,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import (
     Expr,
@@ -211,7 +212,7 @@ def is_gathered(found: Reduction, machine: Machine) -> bool:
     width = lanes_of_nest(nest, machine)
     if width == 1 or (row.size is not None and row.size < 2 * width):
         return False
-    if any(isinstance(op, tir.IfThenElseOp) for op in nest.block.body.walk()):
+    if any(isinstance(op, tir.IfThenElseOp) for op in all_ops(nest.block.body)):
         return False
     steps = [a.step(row) for a in nest.accesses if a.buffer is not found.result.buffer]
     if not all(step in (0, 1) for step in steps) or 1 not in steps:

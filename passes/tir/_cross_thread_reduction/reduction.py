@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import StringAttr, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import (
@@ -534,7 +535,7 @@ def _erase(op: Operation) -> None:
     """Erase a statement and what only it uses."""
     outside = [
         value
-        for inner in op.walk()
+        for inner in all_ops(op)
         for value in inner.operands
         if not op.is_ancestor(value.owner)
     ]

@@ -10,6 +10,7 @@ from typing import NoReturn
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
@@ -85,7 +86,7 @@ class _Reader:
         for op in init.body.block.ops:
             if isinstance(op, tir.StoreOp):
                 self._add(found, op, 3, "its init")
-            elif any(may_write(inner) for inner in op.walk()):
+            elif any(may_write(inner) for inner in all_ops(op)):
                 refuse(
                     self._block,
                     3,
@@ -117,9 +118,9 @@ class _Reader:
                 self._add(found, op, 4, "it")
             elif isinstance(op, tir.InitOp | tir.ReadsOp | tir.WritesOp):
                 continue
-            elif any(may_write(inner) for inner in op.walk()):
+            elif any(may_write(inner) for inner in all_ops(op)):
                 self._refuse_form(f"it holds {op.name}")
-            elif found and any(_reads(inner) for inner in op.walk()):
+            elif found and any(_reads(inner) for inner in all_ops(op)):
                 self._refuse_form("it reads memory after a store")
         return found
 
@@ -208,7 +209,7 @@ class _Reader:
     def _touches(self, op: Operation, memories: Iterable[object]) -> bool:
         return any(
             memory_of(buffer, distinct_parameters=True) in memories
-            for inner in op.walk()
+            for inner in all_ops(op)
             for buffer in buffers_touched(inner)
         )
 

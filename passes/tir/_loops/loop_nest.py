@@ -14,6 +14,7 @@ from functools import cached_property
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, leaf_values, substitute, view
 from xdsl_tvm.analysis.arith.linear_equation import linear_form, mentions
@@ -244,7 +245,7 @@ class Copier:
         self._prepare(op)
         used = {
             inner.buffer
-            for inner in op.walk()
+            for inner in all_ops(op)
             if isinstance(inner, tir.LoadOp | tir.StoreOp)
             and inner.buffer in self._redirected
         }
@@ -327,7 +328,7 @@ def _is_simple(block: tir.BlockOp) -> bool:
     """Whether the block computes and stores elements, and does nothing else."""
     if block.predicate is not None or block.annotations or block.attributes:
         return False
-    return all(_is_understood(op) for op in block.body.walk())
+    return all(_is_understood(op) for op in all_ops(block.body))
 
 
 def _is_understood(op: Operation) -> bool:

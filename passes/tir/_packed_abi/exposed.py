@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.function_target import functions_of, target_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
@@ -66,7 +67,7 @@ def calls_of(module: Operation) -> list[tuple[tir.FuncOp, tir.CallFuncOp, tir.Fu
     return [
         (caller, call, callee)
         for caller in functions_of(module)
-        for call in caller.walk()
+        for call in all_ops(caller)
         if isinstance(call, tir.CallFuncOp)
         and isinstance(callee := _callee(call), tir.FuncOp)
     ]

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values, substitute, view
@@ -75,7 +76,7 @@ class Touches:
         self.opaque: set[int] = set()
         """Statements that may touch anything, or that must stay in their order."""
         for number, block in enumerate(statements):
-            if any(_is_opaque(op) or _is_nameless(op, block) for op in block.walk()):
+            if any(_is_opaque(op) or _is_nameless(op, block) for op in all_ops(block)):
                 self.opaque.add(number)
             for touch in _touches(number, block):
                 self._add(touch)

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.analysis.tir.access_regions import get_block_read_write_region
 from xdsl_tvm.analysis.tir.side_effect import own_effect
@@ -292,7 +293,7 @@ def _is_statement(op: Operation) -> bool:
 def is_definition(op: Operation) -> bool:
     """Whether an op is an expression: it gives a value, and changes nothing."""
     return bool(op.results) and all(
-        effect_of(inner) <= CallEffect.READ_STATE for inner in op.walk()
+        effect_of(inner) <= CallEffect.READ_STATE for inner in all_ops(op)
     )
 
 
@@ -310,12 +311,12 @@ def is_builtin_with(op: Operation, effect: CallEffect) -> bool:
 
 def reads_memory(op: Operation) -> bool:
     """Whether the value of an expression depends on when it is computed."""
-    return any(effect_of(inner) is CallEffect.READ_STATE for inner in op.walk())
+    return any(effect_of(inner) is CallEffect.READ_STATE for inner in all_ops(op))
 
 
 def values_used(op: Operation) -> list[SSAValue]:
     """The operands of an op and of those inside of it."""
-    return [value for inner in op.walk() for value in inner.operands]
+    return [value for inner in all_ops(op) for value in inner.operands]
 
 
 def declare_regions(block: tir.BlockOp) -> None:

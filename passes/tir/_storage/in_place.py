@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, leaf_values, view
 from xdsl_tvm.analysis.arith.polynomial import Polynomial, polynomial
 from xdsl_tvm.analysis.tir.side_effect import own_effect
@@ -75,7 +76,7 @@ class InPlace:
         if found is None:
             found = self._opaque[statement] = any(
                 isinstance(op, tir.AttrOp) and op.key.data in _OPAQUE_KEYS
-                for op in statement.walk()
+                for op in all_ops(statement)
             )
         return found
 

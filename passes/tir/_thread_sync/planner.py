@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.barrier_walk import (
     NAMES,
     BarrierWalk,
@@ -280,5 +281,5 @@ def _is_expression(op: Operation) -> bool:
         return False
     return all(
         own_effect(inner) <= tir.CallEffect.READ_STATE or isinstance(inner, tir.YieldOp)
-        for inner in op.walk()
+        for inner in all_ops(op)
     )

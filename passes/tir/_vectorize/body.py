@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, emit, view
@@ -103,7 +104,7 @@ class BodyVectorizer:
         """New ops in their order, and whether what they replace had uses."""
         self._mask: _Mask | None = None
         self._facts: Facts | None = None
-        self._copies_left = _MOST_COPIES * sum(1 for _ in loop.walk())
+        self._copies_left = _MOST_COPIES * sum(1 for _ in all_ops(loop))
 
     def rewrite(self) -> None:
         """Do it; see the class."""
@@ -546,7 +547,7 @@ def _is_statement(op: Operation) -> bool:
 
 def _used_values(ops: Iterable[Operation]) -> list[SSAValue]:
     """The values that ops and what is inside of them use."""
-    return [value for op in ops for inner in op.walk() for value in inner.operands]
+    return [value for op in ops for inner in all_ops(op) for value in inner.operands]
 
 
 def _varying_ops(loop: tir.ForOp) -> set[Operation]:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -26,7 +27,7 @@ def give_each_lane_its_memory(loop: tir.ForOp, width: Width) -> None:
     Element `e` of lane `i` is element `e * lanes + i` then. Raises NeedsSerialLoop,
     before anything is changed, where some memory is not used as a dense array.
     """
-    allocations = [op for op in loop.body.walk() if isinstance(op, _ALLOCATIONS)]
+    allocations = [op for op in all_ops(loop.body) if isinstance(op, _ALLOCATIONS)]
     buffers: list[tir.AllocBufferOp | tir.DeclBufferOp] = []
     for op in allocations:
         buffers += _buffers_of(op, loop, width)

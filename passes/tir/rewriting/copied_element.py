@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
@@ -23,7 +24,7 @@ def is_expression(op: Operation) -> bool:
         return isinstance(op, _VIEWS)
     if not op.results or isinstance(op, tir.ShapeVarOp):
         return False
-    return all(own_effect(inner) <= CallEffect.READ_STATE for inner in op.walk())
+    return all(own_effect(inner) <= CallEffect.READ_STATE for inner in all_ops(op))
 
 
 def expressions_behind(values: Iterable[SSAValue]) -> Iterator[Operation]:
