@@ -123,6 +123,8 @@ def relax_optimization(vector_bytes: int = 64, winograd_tile: int = 2) -> tuple[
         "relax-canonicalize-bindings",
         folding,
         f"relax-multiply-grouped-convolutions{{lanes={lanes}}}",
+        f"relax-pad-channels{{lanes={lanes}}}",
+        folding,
         f"relax-block-convolutions{{lanes={lanes}}}",
         folding,
         f"relax-winograd-convolutions{{tile={winograd_tile}}}",
