@@ -190,7 +190,7 @@ class BarrierWalk:
         """Walk the kernel once."""
         self._in_flight = {}
         self._path = [(self._next_run(), self._root, False)]
-        self._block(self._root.body.block, {})
+        self._launch(self._root, {})
         self._path.pop()
 
     def collect(self) -> None:
@@ -452,7 +452,14 @@ class BarrierWalk:
         return with_outer_remainders(view(value, self._trees), self._normal)
 
     def _launch(self, op: tir.LaunchThreadOp, state: State) -> bool:
-        return self._block(op.body.block, state)
+        """A thread axis, which is less than its extent; constant ones are ranges."""
+        if tir.constant_value(op.extent) is not None:
+            return self._block(op.body.block, state)
+        index, extent = Value(op.thread_var), self._tree(op.extent)
+        self._conditions.append(smart.lt(index, extent))
+        met = self._block(op.body.block, state)
+        self._conditions.pop()
+        return met
 
     @contextmanager
     def _saving(self, state: State) -> Generator[State]:

@@ -185,9 +185,7 @@ def multiplying(
         if product.sparse:
             words = np.broadcast_to(registers[-2], (team.count,))[threads]
             rows = zip(a[:, 0], words.tolist(), strict=True)
-            a = np.stack(
-                [expand(held, word, selector, product.a) for held, word in rows]
-            )
+            a = np.stack([expand(held, word, selector, product.a) for held, word in rows])
             a = a[:, None]
         total = multiply(a, b, c, product.operator, saturate=saturate)
         held = np.ascontiguousarray(total[:, *where[2].position]).view(np.uint8)

@@ -80,7 +80,8 @@ class OnePassAttention(CompilerPass):
         are multiplied; f32 is multiplied and added by threads. From `sm_80` on, the next
         tiles are copied at the same time (`_attention/thread_blocks.py`). With more than
         128 features tiles are of half as many keys, and queries stay in shared memory.
-        The number of queries may be a symbol. Attention on f16 and bf16 that is spelled out becomes a kernel, too.
+        The number of queries may be a symbol. Attention on f16 and bf16 that is spelled
+        out becomes a kernel, too.
     Leaves alone: attention with fewer queries, whose heads or features are not known;
         more than 256 features; for a CPU, a symbolic number of queries, or values with a
         number of features that vectors do not divide; for CUDA, an odd number of f16 or

@@ -207,7 +207,7 @@ def packed_fragments(
     words: int,
     memory: str = "i32",
 ) -> str:
-    """A product whose rows of A, and columns of B, are twice as far apart as they need."""
+    """A product; rows of A and columns of B are twice as far apart as they need be."""
     m, n, k = shape
     a, b = (f'!tir.ptr<{factor}, "wmma.matrix_{name}">' for name in "ab")
     c = '!tir.ptr<i32, "wmma.accumulator">'
@@ -269,7 +269,12 @@ def test_packed_fragments(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "old", "new", "message"),
     [
-        ("i4", "%pA, %step,\n            %row", "%pA, %step,\n            %col", "by row"),
+        (
+            "i4",
+            "%pA, %step,\n            %row",
+            "%pA, %step,\n            %col",
+            "by row",
+        ),
         ("i4", "memory", "i4", "loaded from words of 32 bits, 8 elements in each"),
         ("i4", "tvm_mma_sync", "tvm_bmma_sync", "bits are multiplied by tvm_bmma_sync"),
         ("i1 xor", "tvm_bmma_sync", "tvm_mma_sync", "operands|tvm_bmma_sync"),

@@ -604,12 +604,13 @@ def test_columns_of_sparse_products(form: str, k: int) -> None:
         start = 4 * row + selector * len(words)
         metadata[start : start + len(words)] = words
     product = parse_product(
-        f"m16n8k{k}", (form, form, "fp32" if form == "tf32" else "int32"), None, sparse=True
+        f"m16n8k{k}",
+        (form, form, "fp32" if form == "tf32" else "int32"),
+        None,
+        sparse=True,
     )
     assert isinstance(product, Product)
-    np.testing.assert_array_equal(
-        expand(compressed, metadata, selector, product.a), full
-    )
+    np.testing.assert_array_equal(expand(compressed, metadata, selector, product.a), full)
     with pytest.raises(SimulationError, match="metadata of row 0"):
         expand(compressed, [0] * 32, selector, product.a)
 

@@ -207,7 +207,11 @@ class TensorCores(BlockOfThreads):
     def _each_fragment(self) -> AbstractContextManager[Expr]:
         """The fragments of queries; a loop where they are not in registers."""
         extent = constant(self.width // TERMS)
-        return self.code.loop("t", extent) if self.is_wide else self.code.unrolled("t", extent)
+        return (
+            self.code.loop("t", extent)
+            if self.is_wide
+            else self.code.unrolled("t", extent)
+        )
 
     def _multiply(
         self,

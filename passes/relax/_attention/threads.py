@@ -271,9 +271,7 @@ class Threads(BlockOfThreads):
         with code.loop("t", constant(self.tile_keys // _WORD)) as step:
             term = smart.mul(step, constant(_WORD))
             spot = self._spot(term)
-            rows = self._words(
-                "weight", weights, self.own_rows, self._weight_row, spot
-            )
+            rows = self._words("weight", weights, self.own_rows, self._weight_row, spot)
             with self.unrolled("l", _WORD) as k, self.unrolled("c", self.words) as c:
                 at = smart.add(term, k)
                 value = self._words("value", values, 1, lambda _: at, self._feature(c))

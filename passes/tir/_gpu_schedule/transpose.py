@@ -8,6 +8,9 @@ of their own.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
@@ -28,6 +31,30 @@ _ROWS = 8
 """Rows of threads of a block at most: each has several elements."""
 
 
+@contextmanager
+def _launched(
+    code: LoopCode, outer: Sequence[Expr], tiles: Sequence[Expr], side: int, rows: int
+) -> Generator[tuple[Sequence[Expr], Expr, Expr]]:
+    """Blocks of threads: the indices of the outer axes and of the tile, row and lane.
+
+    Of three symbolic extents, rows and columns of tiles are axes of blocks of their own.
+    Their quotients in one axis would not be proved to be apart.
+    """
+    extents = [*outer, *tiles]
+    symbolic = [each for each in extents if smart.literal(each) is None]
+    if len(symbolic) <= len(tiles):
+        with kernel(code, product_of(extents), side, rows) as (block, row, lane):
+            yield split_index(block, extents), row, lane
+        return
+    down, across = tiles
+    with (
+        code.loop("bz", across, thread="blockIdx.z") as column,
+        code.loop("by", down, thread="blockIdx.y") as line,
+        kernel(code, product_of(outer), side, rows) as (block, row, lane),
+    ):
+        yield [*split_index(block, outer), line, column], row, lane
+
+
 def schedule_transpose(code: LoopCode, found: Transpose, device: Device) -> None:
     """Write such a copy as a kernel."""
     nest, loaded, stored = found.nest, found.loaded, found.stored
@@ -35,13 +62,13 @@ def schedule_transpose(code: LoopCode, found: Transpose, device: Device) -> None
     side = min(WARP, device.threads)
     rows = max(min(_ROWS, device.threads // side, side), 1)
     extents = [axis.extent for axis in others]
-    extents += [ceildiv(stored.extent, side), ceildiv(loaded.extent, side)]
+    tiles = [ceildiv(stored.extent, side), ceildiv(loaded.extent, side)]
     dtype = tir.buffer_definition(found.store.buffer).type.element_type
     with (
-        kernel(code, product_of(extents), side, rows) as (block, row, lane),
+        _launched(code, extents, tiles, side, rows) as (place, row, lane),
         code.block(name_of([nest])),
     ):
-        *before, tile_row, tile_column = split_index(block, extents)
+        *before, tile_row, tile_column = place
         here = points(others, before)
         tile = code.alloc("tile", [side * (side + 1)], dtype, "shared")
         index = row.dtype

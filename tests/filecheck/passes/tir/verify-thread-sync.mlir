@@ -164,3 +164,24 @@ tir.func @vector_indices(%a: !tir.handle) {
   }
 }
 // CHECK-LABEL: tir.func @vector_indices
+
+// -----
+
+// The index of a block is less than the number of blocks, a symbol: it is a digit.
+tir.func @symbolic_blocks(%a: !tir.handle, %m: i32, %n: i32) {
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?xi32>
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  tir.launch_thread %r = "blockIdx.y" to %n {
+    tir.launch_thread %b = "blockIdx.x" to %m {
+      tir.launch_thread %t = "threadIdx.x" to %c8 {
+        %row = tir.mul %r, %m : i32
+        %unit = tir.add %row, %b : i32
+        %start = tir.mul %unit, %c8 : i32
+        %i = tir.add %start, %t : i32
+        tir.store %t, %A[%i] : i32
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @symbolic_blocks

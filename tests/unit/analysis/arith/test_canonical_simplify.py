@@ -121,7 +121,9 @@ def test_all_congruent_indices(mode: str, divisor: int):
         same_values(tree, ranges)
         same_values(tree, [(X, 0, 7), (Y, 0, 10)])
         inner = remainder(X, 6) * a + Y
-        tree = quotient(inner, divisor) * (divisor * k) + remainder(X * b + Y, divisor) * k
+        tree = (
+            quotient(inner, divisor) * (divisor * k) + remainder(X * b + Y, divisor) * k
+        )
         same_values(tree, ranges)
 
 

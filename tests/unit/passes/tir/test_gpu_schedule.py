@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.gpu_schedules import MANY, kernel_passes
+from support.gpu_schedules import MANY, kernel_passes, until_barriers
 from support.ir import parse as parse_ir
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
@@ -21,6 +21,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
+from xdsl_tvm.passes.tir.verify_thread_sync import VerifyThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
@@ -361,6 +362,28 @@ def test_transpose(dtype: str, size: str) -> None:
     a = numbers(dtype, rows, columns)
     check(text, [a], [a.T.copy()], 0.0)
     assert '"shared"' in str(scheduled(text))
+
+
+@pytest.mark.parametrize("axes", ["021", "210", "120", "201"] if MANY else ["021", "210"])
+def test_transposes_of_symbolic_extents(axes: str) -> None:
+    """Tiles have axes of blocks of their own; threads are proved to be apart."""
+    names = [("a", "b", "c")[int(axis)] for axis in axes]
+    at = ", ".join(f"v{'ijk'[axes.index(axis)]}" for axis in "012")
+    text = script(
+        ["A axbxc float32", f"C {'x'.join(names)} float32"],
+        f"""
+    for i, j, k in T.grid({", ".join(names)}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            C[vi, vj, vk] = A[{at}]
+""",
+    )
+    a = numbers("float32", 2, 3, 37)
+    check(text, [a], [a.transpose([int(axis) for axis in axes]).copy()], 0.0)
+    assert "blockIdx.z" in str(scheduled(text))
+    module = parse(text)
+    until_barriers(SMALL).apply(new_context(), module)
+    VerifyThreadSync()(module)
 
 
 # ---- products ----
