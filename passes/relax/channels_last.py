@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
 from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.tir.function_target import cuda_capability
 from xdsl_tvm.dialects import relax
@@ -47,7 +48,8 @@ class ChannelsLast(CompilerPass):
             relax.output %r : ...
 
         So neighbouring terms of a sum are next to each other in memory, and copied 16
-        bytes at a time. Values keep the layout that they are computed in, as
+        bytes at a time. Where the number of channels is odd, and at least 3, data and
+        weights get channels of zeros up to a multiple of 4, so that 8 bytes are. Values keep the layout that they are computed in, as
         relax-convert-layout has it. The rearranged weights are left to
         relax-fold-constant; those that are no constants are rearranged in each call. Time
         is linear in the size of the function.
@@ -69,7 +71,37 @@ class ChannelsLast(CompilerPass):
             return
         for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
+                for op in list(dataflow.body.block.ops):
+                    if isinstance(op, relax.Conv2DOp):
+                        _fill_channels(op)
                 LayoutConversion(_layouts, written).convert(dataflow.body.block)
+
+
+_PIECE = 4
+"""Channels that are copied at once: 8 bytes, of the 4, 8 or 16 that can be."""
+_LEAST_FILLED = 3
+"""With fewer channels, more zeros than elements would be multiplied."""
+
+
+def _fill_channels(conv: relax.Conv2DOp) -> None:
+    """Add channels of zeros to the data and the weights of a convolution.
+
+    An odd number of channels last is copied by 2 bytes, which asynchronous copies cannot.
+    """
+    if _layouts(conv) is None or conv.groups.value.data != 1:
+        return
+    weight, data = TensorInfo.of(conv.weight.type), TensorInfo.of(conv.data.type)
+    if weight is None or weight.shape is None or data is None or data.shape is None:
+        return
+    channels = weight.shape[1].value
+    if channels is None or channels % 2 == 0 or channels < _LEAST_FILLED:
+        return
+    width = [0, 0, 0, -channels % _PIECE, 0, 0, 0, 0]
+    for position, operand in enumerate((conv.data, conv.weight)):
+        filled = relax.PadOp(operand, width)
+        filled.location = conv.location
+        Rewriter.insert_op(filled, InsertPoint.before(conv))
+        conv.operands[position] = filled.results[0]
 
 
 def _layouts(op: Operation) -> Sequence[str] | None:

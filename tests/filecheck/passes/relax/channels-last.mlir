@@ -40,3 +40,21 @@ relax.func @left_alone(%x: !image, %w: tensor<4x2x1x1xf16>, %s: !single, %u: ten
   %t = relax.tuple(%y, %z) : !image, !single
   relax.return %t : !relax.tuple<!image, !single>
 }
+
+// Three channels become four; one channel does not.
+// CHECK-LABEL: relax.func @stem
+// CHECK: %[[P:.*]] = relax.nn.pad %x width [0, 0, 0, 1, 0, 0, 0, 0] mode "constant" value 0.000000e+00 : (tensor<1x3x6x6xf16>) -> tensor<1x4x6x6xf16>
+// CHECK: %[[Q:.*]] = relax.nn.pad %w width [0, 0, 0, 1, 0, 0, 0, 0] mode "constant" value 0.000000e+00 : (tensor<4x3x3x3xf16>) -> tensor<4x4x3x3xf16>
+// CHECK: %[[X:.*]] = relax.permute_dims %[[P]] axes [0, 2, 3, 1]
+// CHECK: %[[W:.*]] = relax.permute_dims %[[Q]] axes [0, 2, 3, 1]
+// CHECK: relax.nn.conv2d %[[X]], %[[W]] {{.*}} layout "NHWC" kernel "OHWI"
+// CHECK-NOT: relax.nn.pad
+relax.func @stem(%x: tensor<1x3x6x6xf16>, %w: tensor<4x3x3x3xf16>, %g: tensor<1x1x6x6xf16>, %u: tensor<4x1x3x3xf16>) -> !relax.tuple<!image, !image> attributes {global_symbol = "stem"} {
+  %y, %z = relax.dataflow -> (!image, !image) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<1x3x6x6xf16>, tensor<4x3x3x3xf16>) -> !image
+    %b = relax.nn.conv2d %g, %u strides [1, 1] padding [1, 1, 1, 1] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<1x1x6x6xf16>, tensor<4x1x3x3xf16>) -> !image
+    relax.output %a, %b : !image, !image
+  }
+  %t = relax.tuple(%y, %z) : !image, !image
+  relax.return %t : !relax.tuple<!image, !image>
+}
