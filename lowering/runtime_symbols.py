@@ -11,6 +11,9 @@ from typing import Final
 NOALIAS: Final = "llvm.noalias"
 """The attribute of arguments whose memory no other argument has."""
 
+TAKEN: Final = "tvm.taken"
+"""The attribute of a cast to memory that a callee has made, and its caller releases."""
+
 KERNEL_ALIGNMENT: Final = 16
 """Kernels may expect that memory which the host passes starts at such an address.
 

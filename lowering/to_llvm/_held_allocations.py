@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.lowering.runtime_symbols import TAKEN
 from xdsl_tvm.lowering.to_llvm._device_memory import ON_DEVICE
 
 POINTER = llvm.LLVMPointerType()
@@ -24,7 +25,7 @@ _BYTES = MemRefType(i8, [DYNAMIC_INDEX])
 class HeldAllocations:
     """What a function that can fail has allocated and not released yet.
 
-    Each allocation has a place on the stack with its address, or null, which the road
+    Memory that a callee has made is as what it has allocated itself. Each allocation has a place on the stack with its address, or null, which the road
     out of the function releases; LLVM keeps such places in registers.
     """
 
@@ -36,12 +37,13 @@ class HeldAllocations:
         ops = [op for block in function.body.blocks for op in block.ops]
         entry = function.body.blocks[0]
         for op in ops:
-            if isinstance(op, memref.AllocOp):
-                self._places[op.memref] = place = self._place(entry)
+            if isinstance(op, memref.AllocOp) or TAKEN in op.attributes:
+                memory = op.results[0]
+                self._places[memory] = place = self._place(entry)
                 if ON_DEVICE in op.attributes:
                     self._on_device.add(place)
-                address = _address(op.memref)
-                store = llvm.StoreOp(address.results[0], self._places[op.memref])
+                address = _address(memory)
+                store = llvm.StoreOp(address.results[0], place)
                 block_of(op).insert_ops_after([address, store], op)
             self._note_branch(op)
         for op in ops:

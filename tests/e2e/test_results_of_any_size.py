@@ -136,3 +136,38 @@ def test_what_needs_the_extents_before_the_call_is_refused(tmp_path: Path) -> No
         f(np.ones(4, bool), out=np.zeros((1, 4), np.int64))
     with pytest.raises(PassFailedException, match="@main cannot be exported: only the"):
         executable.export_library(tmp_path / "f.so")
+
+
+FAILS_AFTER_A_CALL = """
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        cls = M
+        y = cls.different(x)
+        z = R.match_cast(y, R.Tensor((3,), "float32"))
+        return R.add(z, z)
+    @R.function(private=True)
+    def different(x: R.Tensor(("n",), "float32")) -> R.Tensor(ndim=1, dtype="float32"):
+        y = R.unique(x)
+        return y
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
+def test_a_failure_releases_what_a_function_was_handed_over() -> None:
+    f: Any = xdsl_tvm.compile(FAILS_AFTER_A_CALL)["main"]
+    x = np.arange(1 << 17, dtype=np.float32)
+
+    def fails() -> None:
+        with pytest.raises(RuntimeError, match=r"relax.match_cast in @main"):
+            f(x)
+
+    fails()
+    before = _resident_bytes()
+    for _ in range(40):
+        fails()
+    # Each result of the inner function has 512 KiB.
+    assert _resident_bytes() - before < 10 << 20
+    assert f(np.array([3, 1, 3, 2], np.float32)).tolist() == [2, 4, 6]

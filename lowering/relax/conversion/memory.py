@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
     IntegerType,
+    UnitAttr,
     UnrealizedConversionCastOp,
     f64,
     i1,
@@ -38,7 +39,7 @@ from xdsl_tvm.lowering.relax.conversion.values import (
     Value,
     memories,
 )
-from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT, OUT_OF_MEMORY
+from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT, OUT_OF_MEMORY, TAKEN
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
@@ -344,9 +345,13 @@ class MemoryCode(ExtentCode):
     ) -> Tensor:
         """A tensor on memory at an address, which this block is to release."""
         pointer = self.cv.emit(llvm.IntToPtrOp(address)).output
-        return self.taken_over(
-            self._unrealized(pointer, memref_for(dims, dtype)), dims, dtype
+        taken = UnrealizedConversionCastOp.create(
+            operands=[pointer],
+            result_types=[memref_for(dims, dtype)],
+            # A failure releases it, too.
+            attributes={TAKEN: UnitAttr()},
         )
+        return self.taken_over(self.cv.emit(taken).results[0], dims, dtype)
 
     # -- operations
 
