@@ -19,6 +19,8 @@ from xdsl_tvm.passes.tir import ThreadSync
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
+EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 2
+"""Which of the written modules take part."""
 
 
 def races(kernel: SoundKernel, module: ModuleOp) -> bool:
@@ -54,8 +56,8 @@ def check(kernel: SoundKernel) -> bool:
 
 
 def test_written_kernels() -> None:
-    raced = [check(kernel) for kernel in written_kernels()]
-    assert len(raced) >= 25
+    raced = [check(kernel) for kernel in written_kernels(EVERY)]
+    assert len(raced) >= 25 / EVERY
     # The barriers of a few kernels are there to be moved, not to be needed.
     assert sum(raced) >= 0.7 * len(raced)
 
