@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.expr import Expr, Value, leaf_values
+from xdsl_tvm.analysis.arith.expr import And, Expr, Value, leaf_values
 from xdsl_tvm.analysis.tir.builtin_offsets import position_of
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
@@ -76,6 +76,14 @@ def ordered_memory(launch: tir.LaunchThreadOp) -> frozenset[SSAValue]:
     return frozenset(ring.memories) if ring.holds() else frozenset()
 
 
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    if isinstance(condition, And):
+        for operand in condition.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield condition
+
+
 def _name(op: Operation) -> str:
     return op.callee.data if isinstance(op, tir.CallOp) else ""
 
@@ -106,6 +114,10 @@ class _Ring:
     """Whether some call is not as it has to be."""
     _firsts: dict[tir.CallOp, int] = field(default_factory=dict[tir.CallOp, int])
     """The first of the barriers that a call is about."""
+    _copied: list[tuple[SSAValue, int, float]] = field(
+        default_factory=list[tuple[SSAValue, int, float]]
+    )
+    """The bytes of a stage that copies write."""
     _full: int = -1
     _empty: int = -1
     _producer: tir.ForOp | None = None
@@ -205,19 +217,27 @@ class _Ring:
         inner = op
         for parent in reversed(parents):
             if isinstance(parent, tir.IfOp):
+                is_then = inner.parent_region() is parent.then_region
                 tree = self._walker.tree(parent.condition)
-                leaves = leaf_values(tree)
-                if leaves and all(leaf in self._columns for leaf in leaves):
-                    value = evaluate(tree, self._columns)
-                    if value is None:
+                for part in _conjuncts(tree) if is_then else (tree,):
+                    if not any(leaf in self._columns for leaf in leaf_values(part)):
+                        # It may hold for some of the time, for all threads.
+                        continue
+                    holds = self._holders(part)
+                    if holds is None:
                         return None
-                    holds = np.broadcast_to(value, found.shape) != 0
-                    is_then = inner.parent_region() is parent.then_region
                     found &= holds if is_then else ~holds
-                elif any(leaf in self._columns for leaf in leaves):
-                    return None
             inner = parent
         return found
+
+    def _holders(self, condition: Expr) -> Any:
+        """The threads for which a condition holds; None where that is unknown."""
+        assert self._columns is not None
+        count = len(next(iter(self._columns.values()), np.zeros(1)))
+        if not all(leaf in self._columns for leaf in leaf_values(condition)):
+            return None
+        value = evaluate(condition, self._columns)
+        return None if value is None else np.broadcast_to(value, (count,)) != 0
 
     # ---- stages ----
 
@@ -322,6 +342,8 @@ class _Ring:
         within = self._analyzer.simplify(smart.sub(tree, start))
         bound = self._analyzer.const_int_bound(within)
         first, last = max(bound.min, -1) * width, bound.max * width
+        if _name(op) == COPY:
+            self._copied.append((memory, int(first), last + size))
         return first >= 0 and last // align * align + size <= stage * width
 
     def _copy(self, seen: _Seen) -> bool:
@@ -332,6 +354,15 @@ class _Ring:
         if size is None or self._first_barrier(op, self._producer, 0) < 0:
             return False
         return self._within_stage(op, "shared_ptr", "shared_offset", int(size), 1)
+
+    def _are_apart(self) -> bool:
+        """Whether no two copies of a stage write one element."""
+        held = sorted(self._copied, key=lambda each: each[1:])
+        return all(
+            one[0] is not other[0] or one[2] <= other[1] or other[2] <= one[1]
+            for number, one in enumerate(held)
+            for other in held[number + 1 :]
+        )
 
     def _product(self, seen: _Seen) -> bool:
         op = seen.op
@@ -376,6 +407,7 @@ class _Ring:
             and commits[0].op.parent_op() is self._consumer
             and waited[0].op.parent_op() is self._consumer
         )
+        in_order = in_order and self._are_apart()
         return in_order and self._counts_fit(expects[0], arrivals[0]) and self._begins()
 
     def _is_in_order(self, loop: tir.ForOp | None, names: Sequence[str]) -> bool:

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import numpy_dtype
+from xdsl_tvm.interpreters.data.memory import Pointer, memory_of
+from xdsl_tvm.interpreters.gpu.warpgroups import TiledTensor
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.lowering.tir.convert_to_gpu import split_launches
@@ -91,6 +93,9 @@ class NotingDriver:
         self.launches: list[Launch] = []
         self.calls: list[tuple[Any, ...]] = []
         """Names of functions, and their sizes, but for launches and releases."""
+        self.maps: list[tuple[Any, ...]] = []
+        """Dtype, address, extents, strides, box and swizzle of tensor maps, as the driver
+        counts: the innermost dimension first."""
         self.modules: set[int] = set()
         self.streams: set[int] = set()
         self.names: list[str] = []
@@ -124,6 +129,9 @@ class NotingDriver:
                 ctypes.c_int32, _I64, _I64, _I64, _I64
             )(self._write),
             "cuStreamSynchronize": ctypes.CFUNCTYPE(ctypes.c_int32, _I64)(self._wait),
+            "cuTensorMapEncodeTiled": ctypes.CFUNCTYPE(
+                ctypes.c_int32, _I64, _I32, _I32, *(_I64,) * 5, *(_I32,) * 4
+            )(self._encode),
         }
 
     # ---- called by machine code ----
@@ -232,6 +240,25 @@ class NotingDriver:
             return _LAUNCH_FAILED
         self.calls.append(("wait",))
         self.finish()
+        return 0
+
+    def _encode(self, map: int, dtype: int, rank: int, address: int, *rest: int) -> int:
+        if self.fails == "cuTensorMapEncodeTiled":
+            return _INVALID_VALUE
+        extents, strides, box, steps, interleave, swizzle, promotion, fill = rest
+        assert (map % 64, address % 16, interleave, promotion, fill) == (0, 0, 0, 2, 0)
+        assert list((_I32 * rank).from_address(steps)) == [1] * rank
+        made = (
+            dtype,
+            address,
+            tuple((_I64 * rank).from_address(extents)),
+            tuple((_I64 * (rank - 1)).from_address(strides)),
+            tuple((_I32 * rank).from_address(box)),
+            swizzle,
+        )
+        self.maps.append(made)
+        ctypes.memset(map, 0xEE, 128)
+        _I64.from_address(map).value = len(self.maps)
         return 0
 
     def unfinished(self) -> int:
@@ -483,7 +510,10 @@ def _run(
         values: list[Any] = []
         for position, dtype in enumerate(types):
             place = ctypes.c_uint64.from_address(arguments + 8 * position).value
-            if isinstance(dtype, tir.PtrType):
+            if tir.is_handle(dtype) and not isinstance(dtype, tir.PtrType):
+                number = ctypes.c_uint64.from_address(place).value
+                values.append(_tiled(driver, *driver.maps[number - 1]))
+            elif isinstance(dtype, tir.PtrType):
                 address = ctypes.c_uint64.from_address(place).value
                 values.append(_memory(driver, address, dtype))
             else:
@@ -493,6 +523,24 @@ def _run(
         functions[name](*values)
 
     return run
+
+
+def _tiled(
+    driver: NotingDriver,
+    dtype: int,
+    address: int,
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    box: tuple[int, ...],
+    swizzle: int,
+) -> TiledTensor:
+    element = {6: f16, 7: f32, 9: bf16}[dtype]
+    pointer = memory_of(_memory(driver, address, tir.PtrType(element)))
+    assert isinstance(pointer, Pointer)
+    size = numpy_dtype(element).itemsize
+    strides = tuple(each // size for each in strides[::-1])
+    numbers = (*extents[::-1], *strides, *box[::-1])
+    return TiledTensor.encode(pointer, size, {0: 0, 3: 128}[swizzle], *numbers)
 
 
 def _memory(driver: NotingDriver, address: int, dtype: tir.PtrType) -> Any:
