@@ -5,7 +5,8 @@ multiprocessor holds at a time, are spread over the units that execute them, and
 that needs most cycles bounds the loop. Latencies, conflicts of memory banks, misses of
 caches, and what is before and after the loop are left out; lanes that load from shared
 memory by LDS may load the same words, which takes one cycle. So the share of the peak is
-an upper bound and no forecast.
+an upper bound and no forecast. Where one warpgroup of a block copies what others multiply,
+its warps are left out, and what it copies is counted by what is multiplied.
 
 The rates are taken from data sheets and published measurements; no device was measured
 for them. They are in one table, `GPUS`:
@@ -31,6 +32,7 @@ from xdsl_tvm.runtime.sass import Instruction, KernelCode, Loop
 
 WARP = 32
 _QUARTERS = 4
+_GROUP_WARPS = 4
 _REGISTERS = 65536
 _REGISTER_UNIT = 256
 """The registers of a warp are a multiple of this."""
@@ -184,7 +186,13 @@ def estimate(
         return None
     loop = code.hottest_loop("HGMMA") or _matrix_loop(code) or code.hottest_loop()
     body = code.instructions if loop is None else loop.instructions
-    cycles, work = _cycles(gpu, body, held.warps)
+    warps = held.warps
+    if _is_fed(code, body):
+        # A warpgroup of each block copies, and is in no loop of products.
+        warps -= held.blocks * _GROUP_WARPS
+    cycles, work = _cycles(gpu, body, warps)
+    if warps < held.warps:
+        cycles[_CACHE] += held.blocks * _copied_operands(body, warps // held.blocks)
     bound = max(cycles, key=lambda unit: cycles[unit])
     peak = next((kind for kind in work if work[kind]), _CACHE)
     if bound == _CACHE and peak != "tensor":
@@ -206,6 +214,24 @@ def estimate(
         done / cycles[bound] if cycles[bound] else 0.0,
         loads * WARP * held.warps,
     )
+
+
+def _is_fed(code: KernelCode, body: Sequence[Instruction]) -> bool:
+    """Whether products of warpgroups have operands that other warps copy."""
+    names = {each.name for each in body}
+    return "HGMMA" in names and "UTMALDG" not in names and code.count("UTMALDG") > 0
+
+
+def _copied_operands(body: Sequence[Instruction], warps: int) -> float:
+    """Cycles for what tensor copies load for a turn: rows of each warpgroup, and columns
+    of all of them."""
+    total = 0.0
+    for each in body:
+        match = _MATRIX.match(each.opcode)
+        if match is not None and each.name == "HGMMA":
+            m, n, k = map(int, match["shape"].split("x"))
+            total += (warps / _GROUP_WARPS * m + n) * k * 2
+    return total / _L2_BYTES
 
 
 def _matrix_loop(code: KernelCode) -> Loop | None:

@@ -111,7 +111,9 @@ def _bound_lines(found: KernelEstimate) -> list[str]:
     held = found.occupancy
     body = found.code.instructions if found.loop is None else found.loop.instructions
     what = "no loop" if found.loop is None else "hottest loop"
-    shown = list(mix(body).items())[:_SHOWN]
+    # Those of the tensor units are few, and what counts.
+    often = sorted(mix(body).items(), key=lambda item: not item[0].endswith("MMA"))
+    shown = often[:_SHOWN]
     cycles = sorted(found.cycles.items(), key=lambda item: -item[1])
     flight = found.bytes_in_flight
     lines = [

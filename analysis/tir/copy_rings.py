@@ -467,9 +467,7 @@ class _Ring:
                     return {}
                 columns[loop.loop_var] = np.arange(int(first), int(first) + int(extent))
             size = len(next(iter(columns.values()), np.zeros(1)))
-            values = [
-                evaluate(self._walker.tree(each), columns) for each in seen.op.args
-            ]
+            values = [evaluate(self._walker.tree(each), columns) for each in seen.op.args]
             if any(value is None for value in values):
                 return {}
             barriers, counts = (np.broadcast_to(value, (size,)) for value in values)
@@ -484,8 +482,10 @@ class _Ring:
         syncs = [
             seen.number
             for seen in self._calls.get(_SYNC, [])
-            if not any(isinstance(each, tir.IfOp | tir.ForOp | tir.WhileOp) for each in
-                       seen.parents)
+            if not any(
+                isinstance(each, tir.IfOp | tir.ForOp | tir.WhileOp)
+                for each in seen.parents
+            )
             and isinstance(seen.op.args[0].owner, tir.StringOp)
             and seen.op.args[0].owner.value.data in ("shared", "shared.dyn")
         ]

@@ -81,7 +81,13 @@ class ConvertToGPU(CompilerPass):
         llvm.nvvm.ldmatrix and llvm.nvvm.mma on registers loaded from and stored to
         local memory; mma_fill → stores of zero. tir.access_ptr and the operands of
         these builtins → tvm_llvm.element_address.
-        tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
+        ptx_cp_async_bulk_tensor → nvvm.cp.async.bulk.tensor.shared.cluster.global;
+        ptx_wgmma_mma_async → nvvm.wgmma.mma_async on sums that are loaded and stored as a
+        whole; ptx_wgmma_wait_group → nvvm.wgmma.wait.group.sync.aligned, after which
+        sums pass a tvm_llvm.register_fence. A parameter that is a tensor map → a pointer
+        with `llvm.byval`, aligned to 64, and `nvvm.grid_constant`; shared memory of such
+        kernels is aligned to 1024. In host code, tensormap_encode_tiled →
+        tvm_llvm.tensor_map. tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
         f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask; ptx_redux_sync →
         nvvm.redux.sync. The scopes of reducers, and of volatile memory of the block,
         which barriers order, go. Expressions and loops as in tir-convert-to-memref.
@@ -91,11 +97,12 @@ class ConvertToGPU(CompilerPass):
         of a kernel whose size is not static, or more than 48 KiB of it shared; calls of
         functions in a kernel; barriers for other scopes; shuffles of other dtypes, of a
         width that is no constant power of two, or of warps that are not of 32 threads;
-        products and copies of matrices that PTX lacks, or of 4 bits or fewer; reductions
-        over threads: run tir-lower-thread-allreduce
+        products and copies of matrices that PTX lacks, or of 4 bits or fewer; a tensor
+        map of other boxes than the kernel copies, or that is not made by the function
+        that launches; reductions over threads: run tir-lower-thread-allreduce
     Attributes: read: `global_symbol`, `tir.noalias`, `target`,
         `tir.kernel_launch_params`; created: gpu.container_module, gpu.known_block_size,
-        `llvm.noalias` on memref arguments, and `llvm.align` on those that all launches
+        `llvm.noalias` on memref arguments, `llvm.byval` and `nvvm.grid_constant`, and `llvm.align` on those that all launches
         pass from the start of a buffer whose `data_alignment` is a multiple of 16
         bytes; removed: all others of the function
     Differs from TVM: TVM generates code of the functions after LowerDeviceKernelLaunch.

@@ -301,8 +301,8 @@ class ConvertGPULaunchToDriver(CompilerPass):
         CUDA driver.
 
     TVM name: none (ours)
-    Input form: func.func with gpu.launch_func, gpu.alloc, gpu.dealloc and gpu.memcpy,
-        and memref.copy from and to memory of the host; memory of the GPU is
+    Input form: func.func with gpu.launch_func, gpu.alloc, gpu.dealloc, gpu.memcpy and
+        tvm_llvm.tensor_map, and memref.copy from and to memory of the host; memory of the GPU is
         memref<…, 1>, also a memref.global with contents
     Output form: no operations of the gpu dialect in func.func, and memrefs without a
         memory space; what tvm-convert-scf-to-cf and the passes after it take
@@ -334,7 +334,8 @@ class ConvertGPULaunchToDriver(CompilerPass):
     Leaves alone: GPU modules; functions without memory of the GPU and launches
     Errors: reads and writes of memory of the GPU by the host, other than by memref.copy
         to and from memory of its own; copies of what is not compact; asynchronous
-        launches, clusters, and other operations of the gpu dialect; a memref.global of
+        launches, clusters, and other operations of the gpu dialect; a tensor map of
+        elements that the driver has no type for; a memref.global of
         the GPU without contents; a symbol that the pass adds and the module has
     Attributes: read: none; created: `tvm.on_device`; removed: gpu.container_module
     Differs from TVM: TVM launches kernels through packed functions of its runtime

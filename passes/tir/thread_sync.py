@@ -72,7 +72,8 @@ class ThreadSync(CompilerPass):
         `tvm_global_barrier_kinit`, and memory that it both reads and writes is
         `volatile_scope`.
     Leaves alone: kernels of one thread; elements that are proved to belong to one thread,
-        or to differ; accesses that a barrier orders; what `hand_threaded` holds; one op
+        or to differ; accesses that a barrier orders, or the counting barriers of stages
+        (see tir-verify-thread-sync); what `hand_threaded` holds; one op
         that stores an element in several threads, which no barrier can part from itself.
         Nothing is removed. Time is quadratic in the different accesses of one memory
         between two barriers, times the depth of loops, and doubles with each loop around

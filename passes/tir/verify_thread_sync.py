@@ -45,7 +45,19 @@ class VerifyThreadSync(CompilerPass):
         count. A barrier counts in a branch or loop only where the condition or the bounds
         are the same in all threads of the block. Blocks are ordered by barriers of the
         grid alone, memory of a warp by those of the warp, too. What waits for copies
-        makes them once more.
+        makes them once more. Stages in shared memory that tensor copies fill and products
+        of warpgroups read are ordered by counting barriers, where these are proved to be
+        those of a ring (`analysis/tir/copy_rings.py`): of a step s of S stages
+            tir.call "ptx_wait_barrier"(%empty, %turn)    // S + s % S, (s // S + 1) % 2
+            tir.call "ptx_arrive_barrier_expect_tx"(%full, %bytes)    // s % S
+            tir.call "ptx_cp_async_bulk_tensor"(%tiles, %at, …, %full, …)
+        in one thread, with the bytes of all its copies, which do not overlap; and in
+        whole warps, of each of which one lane arrives,
+            tir.call "ptx_wait_barrier"(%full, %turn)    // s % S, s // S % 2
+            tir.call "ptx_wgmma_mma_async"(…, %tiles, %at, …)
+            tir.call "ptx_wgmma_commit_group"()
+            tir.call "ptx_wgmma_wait_group"(%g)
+            tir.call "ptx_arrive_barrier"(%empty)    // S + (s - g) % S
     Leaves alone: everything. Memory that threads do not share, and kernels of one thread,
         need no barrier. Memory of different parameters is taken to be different.
         Memory that an op other than a load or a store names is accessed as a whole.

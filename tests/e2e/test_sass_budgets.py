@@ -18,6 +18,7 @@ from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.kernel_estimate import estimate
 from xdsl_tvm.runtime.llvm_jit import ptx
 from xdsl_tvm.runtime.load import load_module
 from xdsl_tvm.runtime.sass import KernelCode, find_program, machine_code
@@ -127,6 +128,30 @@ def scheduled_product(dtype: str, arch: str) -> KernelCode:
     module = parse(PRODUCT.format(dtype=dtype))
     GPUSchedule(f"cuda -arch={arch}").apply(new_context(), module)
     return only_kernel(module, arch)
+
+
+def test_scheduled_product_of_warpgroups() -> None:
+    """A step of 64 terms of a tile of 128 x 256, by two warpgroups, which load nothing.
+
+    One group of products is in flight: no product waits for the one before.
+    """
+    found = scheduled_product("float16", "sm_90a")
+    loop = found.hottest_loop("HGMMA")
+    assert loop is not None
+    assert loop.count("HGMMA.64x256x16.F32") == loop.count("HGMMA") == 4
+    kinds = ("LDG", "LDS", "LDSM", "LDL", "STL", "STS", "STG", "FFMA", "HMMA", "BAR")
+    assert not any(loop.count(name) for name in kinds)
+    waits = [each.operands for each in loop.instructions if "DEPBAR" in each.opcode]
+    assert waits == ["gsb0, 0x1"]
+    assert len(loop.instructions) <= 80
+    # A of 128 rows, and 4 boxes of B by 64 columns.
+    assert found.count("UTMALDG") % 5 == 0
+    assert found.count("LDS") == found.count("LDSM") == 0
+    assert found.registers <= 168
+    judged = estimate(found, 384, 4 * (128 + 256) * 128)
+    assert judged is not None
+    assert (judged.bound, judged.share) == ("tensor", 1.0)
+    assert judged.cycles["tensor"] == 1024
 
 
 @pytest.mark.parametrize("arch", SCHEDULED_FOR)

@@ -159,15 +159,23 @@ RELEASE = "                T.ptx_arrive_barrier(2 + s % 2)\n"
         {"(s // 2 + 1) % 2": "s // 2 % 2"},
         {"            T.ptx_wait_barrier(s % 2, s // 2 % 2)\n": ""},
         {"expect_tx(s % 2, 10240)": "expect_tx(s % 2, 10224)"},
-        {"T.ptx_init_barrier_thread_count(2 + s, 4)": "T.ptx_init_barrier_thread_count(2 + s, 3)"},
+        {
+            "T.ptx_init_barrier_thread_count(2 + s, 4)": "T.ptx_init_barrier_thread_count(2 + s, 3)"
+        },
         {"tx % 32 == 0": "tx == 0"},
         {"        T.ptx_fence_proxy_async()\n": ""},
         {'    T.tvm_storage_sync("shared")\n': ""},
-        {"            T.ptx_wgmma_wait_group(0)\n": "            T.ptx_wgmma_wait_group(1)\n"},
+        {
+            "            T.ptx_wgmma_wait_group(0)\n": "            T.ptx_wgmma_wait_group(1)\n"
+        },
         {RELEASE: "                T.ptx_arrive_barrier(2 + (s + 1) % 2)\n"},
         {"s % 2 * 5120 + 0": "s % 2 * 5120 + 1024"},
-        {"        if tx == 0:\n            for s": "        if tx < 2:\n            for s"},
-        {"            T.ptx_wgmma_fence()\n": "            T.ptx_wgmma_fence()\n            tiles[tx] = T.float16(0)\n"},
+        {
+            "        if tx == 0:\n            for s": "        if tx < 2:\n            for s"
+        },
+        {
+            "            T.ptx_wgmma_fence()\n": "            T.ptx_wgmma_fence()\n            tiles[tx] = T.float16(0)\n"
+        },
     ],
 )
 def test_rings_that_are_none(changes: dict[str, str]) -> None:
@@ -199,5 +207,3 @@ def test_groups_in_flight() -> None:
 
     interpret(product.module())["product"](a, b, c)
     np.testing.assert_allclose(c, product.expected(a, b), 1e-5, 1e-5)
-
-
